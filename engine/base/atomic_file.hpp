@@ -1,0 +1,19 @@
+#pragma once
+// Output files appear whole or not at all: written beside the target (same folder, name + ".part"), flushed to disk
+// with fsync, then renamed; the folder is fsynced too. A reader never sees half a file, a full disk leaves the old one.
+#include <string>
+
+namespace lockstep {
+
+/// Replaces `path` by `content`. Throws std::runtime_error naming the path and the system's reason; then no file is
+/// touched and the temporary file is removed.
+void write_file_atomically(const std::string& path, const std::string& content);
+
+/// True when a file could be created at `path` (its folder exists and is writable, the path is no folder): asked before
+/// long work, so that a prediction is not lost to a bad -o. `why` receives the reason otherwise.
+bool output_path_is_writable(const std::string& path, std::string& why);
+
+/// Whole content of a file; throws std::runtime_error naming the path and the reason.
+std::string read_file(const std::string& path);
+
+}  // namespace lockstep

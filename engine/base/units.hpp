@@ -1,0 +1,30 @@
+#pragma once
+// Quantities with units: "100 Gbit/s", "12 GB/s", "2 us", "25 MiB", "11.8 TFLOP/s". Inside the program everything is SI:
+// seconds, bytes, bytes per second, operations per second. Decimal (k, M, G, T) and binary (Ki, Mi, Gi, Ti) prefixes.
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+enum class Dimension {
+  time,       ///< s: ns, us, ms, s, min, h
+  size,       ///< bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB
+  bandwidth,  ///< bytes/s: B/s .. TB/s, KiB/s .. TiB/s, bit/s .. Tbit/s
+  compute,    ///< floating-point operations per second (a multiply-add is 2): FLOP/s .. PFLOP/s
+  rate,       ///< per second: 1/s, images/s, samples/s
+};
+
+/// Name of the SI unit: "s", "B", "B/s", "FLOP/s", "1/s".
+std::string si_unit(Dimension dimension);
+/// The spellings that parse, for error messages.
+std::vector<std::string> unit_names(Dimension dimension);
+
+/// Why a text is not a quantity; empty on success (value is set).
+std::string parse_quantity(const std::string& text, Dimension dimension, double& value);
+
+/// Readable forms for tables: 3.2 -> "3.20 s", 2e-6 -> "2.00 us"; 25e6 -> "25.0 MB"; 1.25e10 -> "12.5 GB/s".
+std::string format_seconds(double seconds);
+std::string format_bytes(double bytes);
+std::string format_bandwidth(double bytes_per_s);
+
+}  // namespace lockstep
