@@ -1,12 +1,15 @@
 #pragma once
-// Output files appear whole or not at all: written beside the target (same folder, name + ".part"), flushed to disk
-// with fsync, then renamed; the folder is fsynced too. A reader never sees half a file, a full disk leaves the old one.
+// Output files appear whole or not at all: written beside the target (same folder, name + ".part" + a number), flushed
+// to disk with fsync, then renamed; the folder is fsynced too. A reader never sees half a file, a full disk leaves the
+// old one.
+#include <cstddef>
 #include <string>
 
 namespace lockstep {
 
 /// Replaces `path` by `content`. Throws std::runtime_error naming the path and the system's reason; then no file is
-/// touched and the temporary file is removed.
+/// touched and the temporary file is removed. A symbolic link is followed; a device or pipe is refused.
+/// A new file has mode 0644 less the umask, an existing one keeps its mode.
 void write_file_atomically(const std::string& path, const std::string& content);
 
 /// True when a file could be created at `path` (its folder exists and is writable, the path is no folder): asked before
@@ -15,5 +18,8 @@ bool output_path_is_writable(const std::string& path, std::string& why);
 
 /// Whole content of a file; throws std::runtime_error naming the path and the reason.
 std::string read_file(const std::string& path);
+
+/// The same without throwing: false with the reason in `why`, also when there are more than `limit_bytes`.
+bool try_read_file(const std::string& path, std::size_t limit_bytes, std::string& content, std::string& why);
 
 }  // namespace lockstep

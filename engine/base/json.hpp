@@ -6,10 +6,11 @@
 // Units and their spellings are in units.hpp. A value that a prediction rests on may be written plain ("12 GB/s") or
 // with where it comes from:
 //
-//   {"value": "12 GB/s", "kind": "published", "source": "Table 2 of ..."}     kind: measured, published, fitted, assumed
+//   {"value": "12 GB/s", "kind": "published", "source": "Table 2 of ..."}
 //
-// Reading it through a sourced_*() call notes it in the document's ledger of assumptions either way (a plain value has
-// kind "assumed" and source "given in FILE").
+// with a kind of measured, published, fitted or assumed. Reading it through a sourced_*() call notes it in the
+// document's ledger of assumptions either way (a plain value has kind "assumed" and source "given in FILE", and so has
+// a "value" that --set replaced without its source).
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -59,9 +60,11 @@ class JsonDocument {
   const std::string& name() const { return name_; }
 
   /// Where the value at `pointer` is a string naming a .json file, replaces it by that file's content. The path is
-  /// relative to the folder of the file that names it. No effect when the value is absent or not a string.
+  /// relative to the folder of the file that names it (to the current folder when --set names it). No effect when the
+  /// value is absent or anything else. Like set(), it invalidates the nodes taken before.
   void include(const std::string& pointer);
-  /// `--set pointer=text`: text is JSON if it parses as such, else a string. The pointer's parent must exist.
+  /// `--set pointer=text`: text is JSON if it parses as such, else a string. The pointer's parent must exist; a last
+  /// member that an object lacks is added. The ledger forgets what it noted at, below or around the pointer.
   void set(const std::string& pointer, const std::string& text);
 
   /// Files read so far (path as given or resolved -> SHA-256 in hex), for provenance.
@@ -79,6 +82,8 @@ class JsonDocument {
   /// "FILE: /pointer/in/that/file" for a pointer of the whole document.
   std::string locate(const std::string& pointer) const;
   std::string file_of(const std::string& pointer) const;
+  const Origin* origin_of(const std::string& pointer) const;
+  void replaced(const std::string& pointer, const std::string& file);
 
   std::string name_;
   Json root_;
@@ -99,16 +104,16 @@ class JsonNode {
   bool is_number() const { return value_->is_number(); }
   bool is_null() const { return value_->is_null(); }
   bool has(const std::string& key) const;
-  JsonNode at(const std::string& key) const;                  ///< required member: `missing key "gpus"`
-  std::optional<JsonNode> find(const std::string& key) const;  ///< optional member
-  std::vector<JsonNode> items() const;                        ///< elements of an array
+  JsonNode at(const std::string& key) const;                      ///< required member: `missing key "gpus"`
+  std::optional<JsonNode> find(const std::string& key) const;     ///< optional member
+  std::vector<JsonNode> items() const;                            ///< elements of an array
   std::vector<std::pair<std::string, JsonNode>> members() const;  ///< members of an object
 
   std::string text() const;  ///< non-empty string
   std::string choice(const std::vector<std::string>& allowed) const;
   bool boolean() const;
-  double number(Range range) const;  ///< a pure number, no unit
-  std::int64_t integer(std::int64_t low, std::int64_t high) const;
+  double number(Range range) const;                                 ///< a pure number, no unit
+  std::int64_t integer(std::int64_t low, std::int64_t high) const;  ///< a whole number; 1e6 and 8.0 are whole
   /// A string "12 GB/s" whose unit measures `dimension`, in SI units; a bare number is refused (`missing unit`).
   double quantity(Dimension dimension, Range range) const;
 

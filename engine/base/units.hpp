@@ -1,6 +1,7 @@
 #pragma once
-// Quantities with units: "100 Gbit/s", "12 GB/s", "2 us", "25 MiB", "11.8 TFLOP/s". Inside the program everything is SI:
+// Quantities with units: "100 Gbit/s", "12 GB/s", "2 us", "25 MiB", "11.8 TFLOP/s". Inside the program all is SI:
 // seconds, bytes, bytes per second, operations per second. Decimal (k, M, G, T) and binary (Ki, Mi, Gi, Ti) prefixes.
+// A number as in JSON, at most one blank, a unit spelled exactly.
 #include <string>
 #include <vector>
 

@@ -9,7 +9,9 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
 set(LOCKSTEP_SIMGRID_FOUND FALSE)
+set(SIMGRID_VERSION "")   # hides what the cache keeps from an earlier run with SimGrid
 if(LOCKSTEP_SIMGRID)
+  unset(SIMGRID_VERSION)
   pkg_check_modules(SIMGRID IMPORTED_TARGET simgrid>=3.32)   # Debian ships no CMake package for SimGrid
   set(LOCKSTEP_SIMGRID_FOUND ${SIMGRID_FOUND})
 endif()
@@ -63,7 +65,7 @@ function(lockstep_print_summary)
       lockstep_header_version(nccl ${NCCL_INCLUDE_DIR}/nccl.h NCCL_MAJOR NCCL_MINOR NCCL_PATCH)
     endif()
   endif()
-  set(mpi "not found")
+  set(mpi "not found: sweeps stay on one machine")
   if(MPI_CXX_FOUND)
     set(mpi "${MPI_CXX_VERSION}")
   endif()

@@ -6,6 +6,7 @@
 // A 2-D convolution with C inputs, K outputs, g groups, RxS kernel and an output of PxQ: K (C/g) R S weights,
 // K (C/g) R S P Q MACs. A fully-connected layer with I inputs and O outputs: I O weights, I O MACs.
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ enum class LayerKind {
   global_avg_pool,
   lrn,
   dropout,
-  add,      ///< element-wise sum of its inputs (residual)
-  concat,   ///< along channels
-  softmax,  ///< softmax cross-entropy loss head
+  add,        ///< element-wise sum of its inputs (residual)
+  concat,     ///< along channels
+  softmax,    ///< softmax cross-entropy loss head
+  subsample,  ///< every stride-th pixel, zero channels appended (the identity shortcut "option A" of He et al.)
 };
 std::string to_string(LayerKind kind);
 
@@ -47,13 +49,15 @@ struct Parameter {
   std::int64_t elements;
 };
 
-/// Kernel, stride and padding of a convolution or pooling; padding per side and axis, zero where unused.
+/// Kernel, stride and padding of a convolution or pooling (of a subsample, only the stride); padding per side and
+/// axis, zero where unused.
 struct Window {
   int kernel_h = 1, kernel_w = 1;
   int stride_h = 1, stride_w = 1;
   int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-  bool ceil = false;  ///< output size rounded up (Caffe's pooling) instead of down
+  bool ceil = false;  ///< pooling: output size rounded up (Caffe) instead of down
   int groups = 1;     ///< convolutions
+  bool operator==(const Window& o) const;
 };
 
 struct Layer {
@@ -62,12 +66,12 @@ struct Layer {
   std::vector<int> inputs;  ///< indices of earlier layers of the graph
   Shape in;                 ///< of the first input
   Shape out;
-  Window window;                      ///< conv, max_pool, avg_pool
+  Window window;                      ///< conv, max_pool, avg_pool, subsample
   std::vector<Parameter> parameters;  ///< in the order {weight, bias} or {gamma, beta}
   std::int64_t macs = 0;              ///< of one image, forward
 
   std::int64_t parameter_count() const;
-  /// Elements of one image read in the forward pass: every input.
+  /// Elements of one image read in the forward pass: every input (of a subsample, the pixels it keeps).
   std::int64_t input_elements = 0;
 };
 
@@ -112,19 +116,32 @@ class GraphBuilder {
   int add(const std::string& name, const std::vector<int>& from);
   int concat(const std::string& name, const std::vector<int>& from);
   int softmax(const std::string& name, int from);
+  int subsample(const std::string& name, int from, int out_channels, int stride);
+  /// Shape of a layer built so far, for a builder that depends on it.
+  Shape shape(int layer) const { return graph_.layers.at(layer).out; }
+  /// Refuses a graph without layers and a layer whose output nothing reads (but the last one and the loss heads).
   Graph finish();
 
  private:
+  Layer start(const std::string& name, LayerKind kind, const std::vector<int>& from) const;
+  int same_shape(const std::string& name, LayerKind kind, int from);
+  int pool(const std::string& name, LayerKind kind, int from, const Window& window);
   int append(Layer layer);
+  [[noreturn]] void fail(const std::string& layer, const std::string& wrong) const;
+
   Graph graph_;
+  std::set<std::string> names_;
 };
 
 /// Names of the zoo, in the order of --list-models.
 std::vector<std::string> zoo_names();
-/// A graph of the zoo; throws InputError listing the names for an unknown one.
+/// A graph of the zoo, by its name or a short form (lenet, alexnet, resnet32, googlenet); throws InputError listing the
+/// names for an unknown one.
 Graph zoo_graph(const std::string& name);
 /// A user's own model, {"schema": "lockstep/model/1", "name", "input": [C, H, W], "layers": [...]}; see graph_json.cpp.
 Graph graph_from_json(const JsonNode& node);
+/// The same form, so that graph_from_json(to_json(graph)) is the graph again; keys at their default are left out.
+Json to_json(const Graph& graph);
 
 /// Texts of `simulate --list-models` and `--show-model NAME`.
 std::string list_models_text();

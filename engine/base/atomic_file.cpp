@@ -1,0 +1,152 @@
+#include "engine/base/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <stdexcept>
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason(int error) {
+  return std::strerror(error);
+}
+
+/// A file descriptor that is closed at the end of the scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  bool close() {  // false: a delayed write failed (NFS)
+    const int number = number_;
+    number_ = -1;
+    return ::close(number) == 0;
+  }
+
+ private:
+  int number_;
+};
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// What a file at `path` would replace: the end of a chain of symbolic links.
+std::string followed(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_symlink(path, ignored)) return path;
+  const fs::path end = fs::weakly_canonical(path, ignored);
+  return end.empty() ? path : end.string();
+}
+
+/// Why `path` cannot be replaced by a regular file; empty when nothing is known against it.
+std::string refusal(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos) return reason(path.empty() ? ENOENT : EINVAL);
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return reason(EISDIR);
+    if (!S_ISREG(info.st_mode)) return "not a regular file";
+  } else if (path.back() == '/') {
+    return reason(EISDIR);
+  } else if (errno != ENOENT) {
+    return reason(errno);
+  }
+  return ::access(folder_of(followed(path)).c_str(), W_OK | X_OK) == 0 ? "" : reason(errno);
+}
+
+/// Creates a file of a new name beside `path`, whose name it returns; -1 with errno when the folder refuses.
+int create_beside(const std::string& path, std::string& name) {
+  for (int attempt = 0;; ++attempt) {
+    name = path + ".part" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+}
+
+bool write_all(int file, const std::string& content) {
+  for (std::size_t done = 0; done < content.size();) {
+    const ssize_t written = ::write(file, content.data() + done, content.size() - done);
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) done += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+bool write_and_flush(Descriptor& file, const std::string& path, const std::string& content) {
+  struct stat old;
+  if (::stat(path.c_str(), &old) == 0 && ::fchmod(file.number(), old.st_mode & 0777) != 0) return false;
+  return write_all(file.number(), content) && ::fsync(file.number()) == 0 && file.close();
+}
+
+/// The file has its new content by now; a file system that cannot flush a folder is no reason to report a failure.
+void flush_folder(const std::string& folder) {
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.number() >= 0) ::fsync(directory.number());
+}
+
+}  // namespace
+
+void write_file_atomically(const std::string& path, const std::string& content) {
+  const auto failure = [&path](const std::string& why) { return std::runtime_error(path + ": cannot write: " + why); };
+  const std::string refused = refusal(path);
+  if (!refused.empty()) throw failure(refused);
+  const std::string target = followed(path);
+  std::string temporary;
+  Descriptor file(create_beside(target, temporary));
+  if (file.number() < 0) throw failure(reason(errno));
+  if (!write_and_flush(file, target, content) || ::rename(temporary.c_str(), target.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    throw failure(reason(error));
+  }
+  flush_folder(folder_of(target));
+}
+
+bool output_path_is_writable(const std::string& path, std::string& why) {
+  why = refusal(path);
+  return why.empty();
+}
+
+bool try_read_file(const std::string& path, std::size_t limit_bytes, std::string& content, std::string& why) {
+  content.clear();
+  const auto refuse = [&why](const std::string& reason_text) {
+    why = reason_text;
+    return false;
+  };
+  if (path.find('\0') != std::string::npos) return refuse(reason(EINVAL));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) return refuse(reason(errno));
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
+    if (got == 0) return true;
+    if (got < 0 && errno != EINTR) return refuse(reason(errno));
+    if (got > 0) content.append(buffer, static_cast<std::size_t>(got));
+    if (content.size() > limit_bytes) return refuse("larger than " + std::to_string(limit_bytes) + " bytes");
+  }
+}
+
+std::string read_file(const std::string& path) {
+  std::string content;
+  std::string why;
+  if (!try_read_file(path, std::numeric_limits<std::size_t>::max(), content, why)) {
+    throw std::runtime_error(path + ": cannot read: " + why);
+  }
+  return content;
+}
+
+}  // namespace lockstep

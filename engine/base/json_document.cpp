@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/json.hpp"
+#include "engine/base/json_text.hpp"
+#include "engine/base/provenance.hpp"
+#include "engine/base/text.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{64} << 20;
+const char kCommandLine[] = "--set";
+
+/// A value given on the command line is JSON if it parses as such, else a string: gpus=8 and bandwidth=40 Gbit/s both
+/// work. What starts like an object, array or string was meant as JSON, so that its errors are reported.
+Json command_line_value(const std::string& pointer, const std::string& text) {
+  try {
+    return parse_json(text, std::string(kCommandLine) + ": " + pointer);
+  } catch (const InputError&) {
+    if (!text.empty() && std::string("{[\"").find(text[0]) != std::string::npos) throw;
+    return text;
+  }
+}
+
+[[noreturn]] void no_such_place(const std::string& pointer, const std::string& why) {
+  throw InputError(one_line(std::string(kCommandLine) + ": " + pointer + ": no such place; " + why));
+}
+
+std::string join_pointer(const std::vector<std::string>& keys) {
+  std::string pointer;
+  for (const std::string& key : keys) pointer = child_pointer(pointer, key);
+  return pointer;
+}
+
+/// The value that the keys lead to; null when there is none.
+Json* find_value(Json& root, const std::vector<std::string>& keys) {
+  const Json* value = &root;
+  for (const std::string& key : keys) {
+    value = child(*value, key);
+    if (!value) return nullptr;
+  }
+  return const_cast<Json*>(value);  // it lies in `root`, which is not const
+}
+
+/// The container that the last key of `pointer` is in. Every key before it must exist.
+Json& parent_of(Json& root, const std::string& pointer, const std::vector<std::string>& keys) {
+  const Json* value = &root;
+  std::string place;
+  for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
+    value = child(*value, keys[i]);
+    place = child_pointer(place, keys[i]);
+    if (!value) no_such_place(pointer, in_quotes(place) + " does not exist");
+  }
+  if (!value->is_object() && !value->is_array()) no_such_place(pointer, in_quotes(place) + " is " + kind_of(*value));
+  return const_cast<Json&>(*value);  // it lies in `root`, which is not const
+}
+
+}  // namespace
+
+JsonDocument JsonDocument::parse(const std::string& text, const std::string& name) {
+  JsonDocument document;
+  document.name_ = name;
+  document.root_ = parse_json(text, name);
+  return document;
+}
+
+JsonDocument JsonDocument::load(const std::string& path) {
+  std::string text;
+  std::string why;
+  if (!try_read_file(path, kLargestFile, text, why)) throw InputError(one_line(path + ": cannot read: " + why));
+  JsonDocument document = parse(text, path);
+  document.inputs_[path] = sha256_hex(text);
+  return document;
+}
+
+JsonNode JsonDocument::root() const {
+  return JsonNode(this, &root_, "");
+}
+
+void JsonDocument::include(const std::string& pointer) {
+  std::vector<std::string> keys;
+  Json* const value = split_pointer(pointer, keys) ? find_value(root_, keys) : nullptr;
+  if (!value || !value->is_string()) return;
+  const std::filesystem::path named = value->get<std::string>();
+  if (named.extension() != ".json") return;
+  const std::filesystem::path folder = std::filesystem::path(file_of(pointer)).parent_path();  // none for "--set"
+  const std::string path = (folder / named).lexically_normal().string();
+  std::string text;
+  std::string why;
+  if (!try_read_file(path, kLargestFile, text, why)) {
+    throw InputError(one_line(locate(pointer) + ": cannot read " + in_quotes(path) + ": " + why));
+  }
+  *value = parse_json(text, path);
+  inputs_[path] = sha256_hex(text);
+  replaced(join_pointer(keys), path);
+}
+
+void JsonDocument::set(const std::string& pointer, const std::string& text) {
+  std::vector<std::string> keys;
+  if (!split_pointer(pointer, keys) || keys.empty()) {
+    throw InputError(std::string(kCommandLine) + ": " + in_quotes(pointer) +
+                     " is not a place in the scenario; allowed: /member/member");
+  }
+  Json& parent = parent_of(root_, pointer, keys);
+  const Json* const old = child(parent, keys.back());
+  if (!old && parent.is_array()) no_such_place(pointer, "the array has " + std::to_string(parent.size()) + " elements");
+  Json value = command_line_value(pointer, text);
+  if (parent.is_object()) {
+    parent[keys.back()] = std::move(value);
+  } else {
+    parent[std::stoul(keys.back())] = std::move(value);
+  }
+  replaced(join_pointer(keys), kCommandLine);
+}
+
+/// Notes that the subtree at `pointer` now comes from `file`: what was known about the old one is void.
+void JsonDocument::replaced(const std::string& pointer, const std::string& file) {
+  const auto below = [&pointer](const auto& entry) { return is_within(entry.pointer, pointer); };
+  origins_.erase(std::remove_if(origins_.begin(), origins_.end(), below), origins_.end());
+  const auto concerned = [&](const Assumption& entry) { return below(entry) || is_within(pointer, entry.pointer); };
+  assumptions_.erase(std::remove_if(assumptions_.begin(), assumptions_.end(), concerned), assumptions_.end());
+  origins_.push_back({pointer, file});
+}
+
+void JsonDocument::note(const Assumption& assumption) const {
+  for (const Assumption& known : assumptions_) {
+    if (known.pointer == assumption.pointer) return;
+  }
+  assumptions_.push_back(assumption);
+}
+
+/// The origin of the smallest subtree around `pointer`; null: the document's own file. It is the last one that fits,
+/// since replaced() drops what lies below a new one.
+const JsonDocument::Origin* JsonDocument::origin_of(const std::string& pointer) const {
+  const auto around = [&pointer](const Origin& origin) { return is_within(pointer, origin.pointer); };
+  const auto found = std::find_if(origins_.rbegin(), origins_.rend(), around);
+  return found == origins_.rend() ? nullptr : &*found;
+}
+
+std::string JsonDocument::file_of(const std::string& pointer) const {
+  const Origin* const origin = origin_of(pointer);
+  return origin ? origin->file : name_;
+}
+
+std::string JsonDocument::locate(const std::string& pointer) const {
+  const Origin* const origin = origin_of(pointer);
+  const bool inside = origin && origin->file != kCommandLine;  // --set is followed by the whole document's pointer
+  const std::string place = inside ? pointer.substr(origin->pointer.size()) : pointer;
+  return file_of(pointer) + ": " + (place.empty() ? "/" : place);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+#include "engine/base/provenance.hpp"
+
+#include <openssl/evp.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <stdexcept>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/version.hpp"
+
+namespace lockstep {
+namespace {
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+/// One time per process, so that all files of a run agree.
+const std::string& started_utc() {
+  static const std::string started = now_utc();
+  return started;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
+  return name;
+}
+
+}  // namespace
+
+std::string sha256_hex(const std::string& bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr) != 1) {
+    throw std::runtime_error("libcrypto cannot compute SHA-256");
+  }
+  static const char digits[] = "0123456789abcdef";
+  std::string hex;
+  for (unsigned int i = 0; i < length; ++i) {
+    hex += digits[digest[i] / 16];
+    hex += digits[digest[i] % 16];
+  }
+  return hex;
+}
+
+std::string sha256_file(const std::string& path) {
+  return sha256_hex(read_file(path));
+}
+
+Json provenance(const std::vector<std::string>& argv, const std::string& network_model,
+                const std::map<std::string, std::string>& inputs) {
+  Json result = Json::object();
+  result["version"] = version();
+  result["git"] = git_revision();
+  result["argv"] = argv;
+  result["started_utc"] = started_utc();
+  result["host"] = host_name();
+  result["simgrid"] = simgrid_version();
+  result["network_model"] = network_model;
+  result["inputs"] = inputs;
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,62 @@
+#include "engine/base/text.hpp"
+
+#include <charconv>
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kLongestQuote = 80;
+
+std::string escaped(unsigned char c) {
+  static const char digits[] = "0123456789abcdef";
+  switch (c) {
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return std::string("\\x") + digits[c / 16] + digits[c % 16];
+  }
+}
+
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}  // UTF-8
+
+}  // namespace
+
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      line += escaped(byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+std::string in_quotes(const std::string& text) {
+  if (text.size() <= kLongestQuote) return '"' + one_line(text) + '"';
+  std::size_t cut = kLongestQuote;
+  while (cut > 0 && continues_character(text[cut])) --cut;
+  return '"' + one_line(text.substr(0, cut)) + "...\"";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
+std::string short_number(double value) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 6).ptr;
+  return std::string(buffer, end);
+}
+
+}  // namespace lockstep

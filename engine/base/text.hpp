@@ -1,0 +1,17 @@
+#pragma once
+// Text for messages: every message is one line whatever the input holds, and numbers never follow the user's locale.
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Control characters become escapes ("\n" -> "\\n", 0x01 -> "\\x01"), so that the result is one line.
+std::string one_line(const std::string& text);
+/// The text in double quotes, on one line, cut to 80 bytes (at a character's border, marked by "...").
+std::string in_quotes(const std::string& text);
+/// "a, b, c"
+std::string joined(const std::vector<std::string>& words);
+/// Up to six significant digits, as printf's %.6g in the C locale: 65536 -> "65536", 1.25e10 -> "1.25e+10".
+std::string short_number(double value);
+
+}  // namespace lockstep

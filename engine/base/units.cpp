@@ -1,0 +1,171 @@
+#include "engine/base/units.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep {
+namespace {
+
+/// SI value = number * times / per. Both are whole, so that "3 us" is exactly the double 3e-6 (3 * 1e-6 is not).
+struct Unit {
+  std::string name;
+  double times;
+  double per;
+};
+
+const double kibi = 1024.0;
+
+const std::vector<Unit>& units(Dimension dimension) {
+  static const std::vector<Unit> time = {{"ns", 1, 1e9}, {"us", 1, 1e6}, {"ms", 1, 1e3},
+                                         {"s", 1, 1},    {"min", 60, 1}, {"h", 3600, 1}};
+  static const std::vector<Unit> size = {{"B", 1, 1},
+                                         {"kB", 1e3, 1},
+                                         {"MB", 1e6, 1},
+                                         {"GB", 1e9, 1},
+                                         {"TB", 1e12, 1},
+                                         {"KiB", kibi, 1},
+                                         {"MiB", kibi * kibi, 1},
+                                         {"GiB", kibi * kibi * kibi, 1},
+                                         {"TiB", kibi * kibi * kibi * kibi, 1}};
+  static const std::vector<Unit> bandwidth = [] {
+    std::vector<Unit> list;
+    for (const Unit& unit : size) list.push_back({unit.name + "/s", unit.times, 1});
+    const std::vector<Unit> bits = {
+        {"bit/s", 1, 8}, {"kbit/s", 1e3, 8}, {"Mbit/s", 1e6, 8}, {"Gbit/s", 1e9, 8}, {"Tbit/s", 1e12, 8}};
+    list.insert(list.end(), bits.begin(), bits.end());
+    return list;
+  }();
+  static const std::vector<Unit> compute = {{"FLOP/s", 1, 1},    {"kFLOP/s", 1e3, 1},  {"MFLOP/s", 1e6, 1},
+                                            {"GFLOP/s", 1e9, 1}, {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1}};
+  static const std::vector<Unit> rate = {{"1/s", 1, 1}, {"images/s", 1, 1}, {"samples/s", 1, 1}};
+  switch (dimension) {
+    case Dimension::time:
+      return time;
+    case Dimension::size:
+      return size;
+    case Dimension::bandwidth:
+      return bandwidth;
+    case Dimension::compute:
+      return compute;
+    case Dimension::rate:
+      break;
+  }
+  return rate;
+}
+
+std::size_t skip_digits(const std::string& text, std::size_t from) {
+  while (from < text.size() && text[from] >= '0' && text[from] <= '9') ++from;
+  return from;
+}
+
+/// Length of the JSON number that `text` starts with; 0 if it starts with none.
+std::size_t number_length(const std::string& text) {
+  const std::size_t whole = !text.empty() && text[0] == '-' ? 1 : 0;
+  std::size_t end = skip_digits(text, whole);
+  if (end == whole || (text[whole] == '0' && end > whole + 1)) return 0;
+  if (end < text.size() && text[end] == '.') {
+    const std::size_t fraction = skip_digits(text, end + 1);
+    if (fraction == end + 1) return 0;
+    end = fraction;
+  }
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    const std::size_t sign = end + 1 < text.size() && (text[end + 1] == '+' || text[end + 1] == '-') ? 1 : 0;
+    const std::size_t exponent = skip_digits(text, end + 1 + sign);
+    if (exponent > end + 1 + sign) end = exponent;
+  }
+  return end;
+}
+
+/// The positive value at three significant digits.
+double rounded(double value) {
+  const double scale = std::pow(10.0, 2 - std::floor(std::log10(value)));
+  return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;
+}
+
+std::string fixed(double value, int decimals) {
+  char buffer[400];  // the longest double has 309 digits before the point
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals).ptr;
+  return std::string(buffer, end);
+}
+
+/// Three significant digits in the largest of `names` (given from small to large) that leaves at least 1.
+std::string format(double value, const std::string& si, Dimension dimension, const std::vector<std::string>& names) {
+  if (value == 0 || !std::isfinite(value)) return short_number(value == 0 ? 0 : value) + ' ' + si;
+  const double size = std::fabs(value);
+  const Unit* chosen = nullptr;
+  for (const std::string& name : names) {
+    for (const Unit& unit : units(dimension)) {
+      if (unit.name == name && (!chosen || rounded(size * unit.per / unit.times) >= 1)) chosen = &unit;
+    }
+  }
+  const double shown = rounded(size * chosen->per / chosen->times);
+  const bool counts = dimension == Dimension::size && chosen->times == 1 && shown == std::floor(shown);  // whole bytes
+  const int digits = static_cast<int>(std::floor(std::log10(shown) + 1e-12));
+  const int decimals = counts ? 0 : std::min(std::max(2 - digits, 0), 12);
+  return (value < 0 ? "-" : "") + fixed(shown, decimals) + ' ' + chosen->name;
+}
+
+}  // namespace
+
+std::string si_unit(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::time:
+      return "s";
+    case Dimension::size:
+      return "B";
+    case Dimension::bandwidth:
+      return "B/s";
+    case Dimension::compute:
+      return "FLOP/s";
+    case Dimension::rate:
+      break;
+  }
+  return "1/s";
+}
+
+std::vector<std::string> unit_names(Dimension dimension) {
+  std::vector<std::string> names;
+  for (const Unit& unit : units(dimension)) names.push_back(unit.name);
+  return names;
+}
+
+std::string parse_quantity(const std::string& text, Dimension dimension, double& value) {
+  const std::size_t length = number_length(text);
+  if (length == 0) {
+    return in_quotes(text) + " does not start with a number; allowed: a number and a unit, such as \"1 " +
+           si_unit(dimension) + '"';
+  }
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + length, number);  // never follows the locale
+  std::string name = text.substr(length);
+  if (!name.empty() && name[0] == ' ') name.erase(0, 1);
+  const std::string allowed = "; allowed: " + joined(unit_names(dimension));
+  if (name.empty()) return "missing unit" + allowed;
+  for (const Unit& unit : units(dimension)) {
+    if (unit.name != name) continue;
+    const double si = number * unit.times / unit.per;
+    if (read.ec != std::errc() || !std::isfinite(si))
+      return in_quotes(text) + " is too large or too small for a number";
+    value = si;
+    return "";
+  }
+  return "unit " + in_quotes(name) + " is unknown" + allowed;
+}
+
+std::string format_seconds(double seconds) {
+  return format(seconds, "s", Dimension::time, {"ns", "us", "ms", "s", "min", "h"});
+}
+
+std::string format_bytes(double bytes) {
+  return format(bytes, "B", Dimension::size, {"B", "kB", "MB", "GB", "TB"});
+}
+
+std::string format_bandwidth(double bytes_per_s) {
+  return format(bytes_per_s, "B/s", Dimension::bandwidth, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+# "cmake --install build": the programs of this build, the scenarios with all that they refer to, and man pages where
+# a program has one (PROGRAM.1 beside its PROGRAM_main.cpp).
+foreach(program IN ITEMS simulate calibrate train plan validate)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    get_target_property(folder ${program} SOURCE_DIR)
+    if(EXISTS ${folder}/${program}.1)
+      install(FILES ${folder}/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    endif()
+  endif()
+endforeach()
+install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY results/profiles DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results OPTIONAL
+        FILES_MATCHING PATTERN "*.json")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

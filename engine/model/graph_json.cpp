@@ -1,0 +1,327 @@
+// A user's own model:
+//
+//   {"schema": "lockstep/model/1", "name": "mine", "title": "shown in tables (default: the name)", "input": [3, 32,
+//   32],
+//    "layers": [{"name": "conv1", "kind": "conv", "out": 64, "kernel": 3, "pad": 1, "bias": false},
+//               {"name": "conv1/bn", "kind": "batch_norm"},
+//               {"name": "sum", "kind": "add", "from": ["conv1/bn", "input"]}, ...]}
+//
+// Layers are in topological order. "from" names the layer or layers read; without it, the layer before ("input" for the
+// first one). Keys of each kind:
+//
+//   conv                out, kernel; stride (1), pad (0), groups (1), bias (true)
+//   fc                  out; bias (true)
+//   max_pool, avg_pool  kernel, stride; pad (0), ceil (false: output size rounded down)
+//   add, concat         from (an array)
+//   subsample           out, stride
+//   batch_norm, relu, global_avg_pool, lrn, dropout, softmax
+//
+// kernel and stride are a number or [height, width]; pad is a number, [height, width], [top, bottom, left, right], or
+// "same": an output of ceil(input / stride), with the odd pixel of padding at the bottom and right.
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "engine/base/text.hpp"
+#include "engine/model/graph.hpp"
+
+namespace lockstep::model {
+namespace {
+
+constexpr const char* kSchema = "lockstep/model/1";
+constexpr int kMostChannels = 1'000'000;
+constexpr int kMostPixels = 100'000;  // height or width of the input
+constexpr int kMostWindow = 1024;
+constexpr std::size_t kMostLayers = 100'000;
+
+struct Kind {
+  LayerKind kind;
+  std::vector<std::string> keys;  ///< beside name, kind and from
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all{
+      {LayerKind::conv, {"out", "kernel", "stride", "pad", "groups", "bias"}},
+      {LayerKind::fc, {"out", "bias"}},
+      {LayerKind::batch_norm, {}},
+      {LayerKind::relu, {}},
+      {LayerKind::max_pool, {"kernel", "stride", "pad", "ceil"}},
+      {LayerKind::avg_pool, {"kernel", "stride", "pad", "ceil"}},
+      {LayerKind::global_avg_pool, {}},
+      {LayerKind::lrn, {}},
+      {LayerKind::dropout, {}},
+      {LayerKind::add, {}},
+      {LayerKind::concat, {}},
+      {LayerKind::softmax, {}},
+      {LayerKind::subsample, {"out", "stride"}},
+  };
+  return all;
+}
+
+/// The layer's kind; refuses keys that this kind does not have.
+LayerKind read_kind(const JsonNode& layer) {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.push_back(to_string(kind.kind));
+  const std::string chosen = layer.at("kind").choice(names);
+  const std::size_t index = std::find(names.begin(), names.end(), chosen) - names.begin();
+  const Kind& kind = kinds()[index];
+  std::vector<std::string> known{"name", "kind", "from"};
+  known.insert(known.end(), kind.keys.begin(), kind.keys.end());
+  layer.keys(known);
+  return kind.kind;
+}
+
+/// A whole number from `low` to `high`.
+int whole(const JsonNode& node, int low, int high) {
+  return static_cast<int>(node.integer(low, high));
+}
+
+/// The elements of an array of whole numbers, or a single number as an array of one.
+std::vector<int> numbers(const JsonNode& node, int low, int high, const std::vector<std::size_t>& sizes,
+                         const std::string& allowed) {
+  if (node.is_number()) return {whole(node, low, high)};
+  if (!node.is_array()) node.fail("expected a number or an array", allowed);
+  std::vector<int> values;
+  for (const JsonNode& item : node.items()) values.push_back(whole(item, low, high));
+  if (std::find(sizes.begin(), sizes.end(), values.size()) == sizes.end()) {
+    node.fail("array of " + std::to_string(values.size()), allowed);
+  }
+  return values;
+}
+
+std::vector<int> height_and_width(const JsonNode& node) {
+  std::vector<int> values = numbers(node, 1, kMostWindow, {2}, "allowed: a number, [height, width]");
+  if (values.size() == 1) values.push_back(values[0]);
+  return values;
+}
+
+/// Padding of one axis for an output of ceil(size / stride).
+void pad_same(int size, int kernel, int stride, int& before, int& after) {
+  const int outputs = (size - 1) / stride + 1;
+  const int total = std::max(0, (outputs - 1) * stride + kernel - size);
+  before = total / 2;
+  after = total - before;
+}
+
+void read_pad(const JsonNode& node, const Shape& in, Window& w) {
+  const std::string allowed = "allowed: a number, [height, width], [top, bottom, left, right], \"same\"";
+  if (node.is_string()) {
+    if (node.text() != "same") node.fail(in_quotes(node.text()) + " is unknown", allowed);
+    pad_same(in.height, w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom);
+    pad_same(in.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right);
+    return;
+  }
+  std::vector<int> pad = numbers(node, 0, kMostWindow, {2, 4}, allowed);
+  if (pad.size() == 1) pad = {pad[0], pad[0], pad[0], pad[0]};
+  if (pad.size() == 2) pad = {pad[0], pad[0], pad[1], pad[1]};
+  w.pad_top = pad[0];
+  w.pad_bottom = pad[1];
+  w.pad_left = pad[2];
+  w.pad_right = pad[3];
+}
+
+Window read_window(const JsonNode& layer, LayerKind kind, const Shape& in) {
+  Window window;
+  const std::vector<int> kernel = height_and_width(layer.at("kernel"));
+  window.kernel_h = kernel[0];
+  window.kernel_w = kernel[1];
+  // Frameworks disagree on a pooling's default stride (1, or the kernel), so there is none here.
+  if (kind != LayerKind::conv || layer.has("stride")) {
+    const std::vector<int> stride = height_and_width(layer.at("stride"));
+    window.stride_h = stride[0];
+    window.stride_w = stride[1];
+  }
+  if (const auto pad = layer.find("pad")) read_pad(*pad, in, window);
+  if (const auto ceil = layer.find("ceil")) window.ceil = ceil->boolean();
+  if (const auto groups = layer.find("groups")) window.groups = whole(*groups, 1, kMostChannels);
+  return window;
+}
+
+/// What the keys of one layer say.
+struct Sizes {
+  int out = 0;
+  bool bias = true;
+  Window window;
+};
+
+Sizes read_sizes(const JsonNode& node, LayerKind kind, const Shape& in) {
+  Sizes sizes;
+  switch (kind) {
+    case LayerKind::conv:
+    case LayerKind::fc:
+      sizes.out = whole(node.at("out"), 1, kMostChannels);
+      if (const auto bias = node.find("bias")) sizes.bias = bias->boolean();
+      if (kind == LayerKind::conv) sizes.window = read_window(node, kind, in);
+      break;
+    case LayerKind::subsample:
+      sizes.out = whole(node.at("out"), 1, kMostChannels);
+      sizes.window.stride_h = sizes.window.stride_w = whole(node.at("stride"), 1, kMostWindow);
+      break;
+    case LayerKind::max_pool:
+    case LayerKind::avg_pool:
+      sizes.window = read_window(node, kind, in);
+      break;
+    default:
+      break;
+  }
+  return sizes;
+}
+
+int append(GraphBuilder& net, LayerKind kind, const std::string& name, const std::vector<int>& from,
+           const Sizes& sizes) {
+  switch (kind) {
+    case LayerKind::conv:
+      return net.conv(name, from[0], sizes.out, sizes.window, sizes.bias);
+    case LayerKind::fc:
+      return net.fc(name, from[0], sizes.out, sizes.bias);
+    case LayerKind::batch_norm:
+      return net.batch_norm(name, from[0]);
+    case LayerKind::relu:
+      return net.relu(name, from[0]);
+    case LayerKind::max_pool:
+      return net.max_pool(name, from[0], sizes.window);
+    case LayerKind::avg_pool:
+      return net.avg_pool(name, from[0], sizes.window);
+    case LayerKind::global_avg_pool:
+      return net.global_avg_pool(name, from[0]);
+    case LayerKind::lrn:
+      return net.lrn(name, from[0]);
+    case LayerKind::dropout:
+      return net.dropout(name, from[0]);
+    case LayerKind::add:
+      return net.add(name, from);
+    case LayerKind::concat:
+      return net.concat(name, from);
+    case LayerKind::softmax:
+      return net.softmax(name, from[0]);
+    case LayerKind::subsample:
+      return net.subsample(name, from[0], sizes.out, sizes.window.stride_h);
+    case LayerKind::input:
+      break;
+  }
+  throw std::logic_error("a model has one input layer");
+}
+
+class Reader {
+ public:
+  Reader(const std::string& name, const std::string& title, Shape input) : net_(name, title, input) {
+    indices_["input"] = 0;
+  }
+
+  void read(const JsonNode& node) {
+    const std::string name = node.at("name").text();
+    const LayerKind kind = read_kind(node);
+    const std::vector<int> from = sources(node, kind);
+    const Sizes sizes = read_sizes(node, kind, from.empty() ? Shape{} : net_.shape(from[0]));
+    try {
+      last_ = append(net_, kind, name, from, sizes);
+    } catch (const InputError& error) {
+      node.fail(error.what());  // adds the file and the pointer
+    }
+    indices_[name] = last_;
+  }
+
+  Graph finish(const JsonNode& layers) {
+    try {
+      return net_.finish();
+    } catch (const InputError& error) {
+      layers.fail(error.what());
+    }
+  }
+
+ private:
+  int source(const JsonNode& node) const {
+    const auto found = indices_.find(node.text());
+    if (found == indices_.end()) node.fail("no earlier layer is called " + in_quotes(node.text()));
+    return found->second;
+  }
+
+  std::vector<int> sources(const JsonNode& node, LayerKind kind) const {
+    if (kind != LayerKind::add && kind != LayerKind::concat) {
+      const auto from = node.find("from");
+      return {from ? source(*from) : last_};
+    }
+    std::vector<int> from;
+    for (const JsonNode& item : node.at("from").items()) from.push_back(source(item));
+    return from;
+  }
+
+  GraphBuilder net_;
+  std::unordered_map<std::string, int> indices_;
+  int last_ = 0;
+};
+
+Shape read_input(const JsonNode& node) {
+  const std::vector<JsonNode> sizes = node.items();
+  if (sizes.size() != 3) {
+    node.fail("array of " + std::to_string(sizes.size()), "allowed: [channels, height, width]");
+  }
+  return {whole(sizes[0], 1, kMostChannels), whole(sizes[1], 1, kMostPixels), whole(sizes[2], 1, kMostPixels)};
+}
+
+Json pair_json(int height, int width) {
+  return height == width ? Json(height) : Json::array({height, width});
+}
+
+Json pad_json(const Window& w) {
+  if (w.pad_top == w.pad_bottom && w.pad_left == w.pad_right) return pair_json(w.pad_top, w.pad_left);
+  return Json::array({w.pad_top, w.pad_bottom, w.pad_left, w.pad_right});
+}
+
+void window_json(const Layer& layer, Json& json) {
+  const Window& w = layer.window;
+  const Window plain;
+  json["kernel"] = pair_json(w.kernel_h, w.kernel_w);
+  const bool default_stride = w.stride_h == plain.stride_h && w.stride_w == plain.stride_w;
+  if (layer.kind != LayerKind::conv || !default_stride) json["stride"] = pair_json(w.stride_h, w.stride_w);
+  const Json pad = pad_json(w);
+  if (pad != Json(0)) json["pad"] = pad;
+  if (w.ceil) json["ceil"] = true;
+  if (w.groups != plain.groups) json["groups"] = w.groups;
+}
+
+Json layer_json(const Graph& graph, std::size_t index) {
+  const Layer& layer = graph.layers[index];
+  Json json{{"name", layer.name}, {"kind", to_string(layer.kind)}};
+  if (layer.kind == LayerKind::add || layer.kind == LayerKind::concat) {
+    for (int input : layer.inputs) json["from"].push_back(graph.layers[input].name);
+  } else if (layer.inputs.at(0) != static_cast<int>(index) - 1) {
+    json["from"] = graph.layers[layer.inputs[0]].name;
+  }
+  const bool weighted = layer.kind == LayerKind::conv || layer.kind == LayerKind::fc;
+  if (weighted || layer.kind == LayerKind::subsample) json["out"] = layer.out.channels;
+  if (layer.kind == LayerKind::subsample) json["stride"] = layer.window.stride_h;
+  const bool windowed = layer.kind == LayerKind::max_pool || layer.kind == LayerKind::avg_pool;
+  if (windowed || layer.kind == LayerKind::conv) window_json(layer, json);
+  if (weighted && layer.parameters.size() == 1) json["bias"] = false;
+  return json;
+}
+
+}  // namespace
+
+Graph graph_from_json(const JsonNode& node) {
+  node.keys({"schema", "name", "title", "input", "layers"});
+  node.at("schema").choice({kSchema});
+  const std::string name = node.at("name").text();
+  const auto title = node.find("title");
+  Reader reader(name, title ? title->text() : name, read_input(node.at("input")));
+  const JsonNode layers_node = node.at("layers");
+  const std::vector<JsonNode> layers = layers_node.items();
+  if (layers.empty() || layers.size() > kMostLayers) {
+    layers_node.fail("array of " + std::to_string(layers.size()),
+                     "allowed: 1 to " + std::to_string(kMostLayers) + " layers");
+  }
+  for (const JsonNode& layer : layers) reader.read(layer);
+  return reader.finish(layers_node);
+}
+
+Json to_json(const Graph& graph) {
+  Json json{{"schema", kSchema}, {"name", graph.name}};
+  if (graph.title != graph.name) json["title"] = graph.title;
+  json["input"] = {graph.input.channels, graph.input.height, graph.input.width};
+  json["layers"] = Json::array();
+  for (std::size_t i = 1; i < graph.layers.size(); ++i) json["layers"].push_back(layer_json(graph, i));
+  return json;
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,40 @@
+#include "sim/cluster/engine.hpp"
+
+#include <xbt/log.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "sim/cluster/simgrid_compat.hpp"
+
+namespace lockstep::sim {
+
+namespace sg4 = simgrid::s4u;
+
+namespace {
+
+// Latencies and bandwidths as the platform states them, no flow in the other direction, no TCP window; events that are
+// not simultaneous stay apart (1e-12 s). Messages of a host to itself cost their overhead only.
+void configure(int stack_kib) {
+  sg4::Engine::set_config("network/model:CM02");
+  sg4::Engine::set_config("network/crosstraffic:no");
+  sg4::Engine::set_config("network/TCP-gamma:1e30");
+  sg4::Engine::set_config(std::string(compat::kTimePrecision) + ":1e-12");
+  sg4::Engine::set_config("network/loopback-bw:1e15");
+  sg4::Engine::set_config("network/loopback-lat:" + std::to_string(kRawLatency_s));
+  sg4::Engine::set_config("contexts/stack-size:" + std::to_string(stack_kib));
+}
+
+}  // namespace
+
+void start_engine(int stack_kib) {
+  if (sg4::Engine::has_instance()) throw std::logic_error("a process can run one simulation: SimGrid is already started");
+  xbt_log_control_set("root.thres:critical");  // else every setting is reported on stderr
+  // Lives as long as the process: SimGrid cannot be started a second time.
+  static sg4::Engine* const engine = new sg4::Engine("lockstep");
+  static_cast<void>(engine);
+  configure(stack_kib);
+  sg4::Engine::on_deadlock_cb([] { throw std::runtime_error("the simulation deadlocked: every actor waits"); });
+}
+
+}  // namespace lockstep::sim

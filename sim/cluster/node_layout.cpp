@@ -1,0 +1,201 @@
+#include "sim/cluster/node_layout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::sim {
+namespace {
+
+using Path = std::vector<int>;
+
+// Both directions of a link, as indices in NodeLayout::links().
+struct Duplex {
+  int up;    // away from the GPU, out of the node
+  int down;  // towards the GPU, into the node
+};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+void append(Path& path, const Path& tail) { path.insert(path.end(), tail.begin(), tail.end()); }
+
+}  // namespace
+
+struct NodeLayout::Builder {
+  Builder(const ClusterSpec& cluster, NodeLayout& node) : spec(cluster), layout(node) {
+    const PcieTreeSpec& pcie = spec.intra_node.pcie;
+    sockets = std::max(1, pcie.sockets());
+    for (int gpu = 0; gpu < spec.gpus_per_node; ++gpu)
+      gpu_pcie.push_back(duplex("gpu" + std::to_string(gpu) + ".pcie", pcie.gpu_link, true));
+    for (std::size_t s = 0; s < pcie.switches.size(); ++s)
+      uplink.push_back(duplex("switch" + std::to_string(s), pcie.switch_uplink, false));
+    for (int from = 0; from < sockets; ++from)
+      for (int to = 0; to < sockets; ++to) socket_link.push_back(from == to ? -1 : socket_to_socket(from, to));
+    add_memories();
+    for (int nic = 0; nic < spec.nic.per_node; ++nic)
+      nics.push_back(duplex("nic" + std::to_string(nic), spec.nic.link, false));
+    cpu_memory = duplex("cpu", {spec.host.memory_bandwidth_bytes_per_s, spec.host.memory_latency_s}, true);
+    if (spec.intra_node.kind == IntraNodeKind::nvswitch)
+      for (int gpu = 0; gpu < spec.gpus_per_node; ++gpu)
+        gpu_nvlink.push_back(duplex("gpu" + std::to_string(gpu) + ".nvlink", spec.intra_node.gpu_link, true));
+  }
+
+  int add(const std::string& name, LinkSpec link, bool begins_routes) {
+    layout.links_.push_back({name, link.bandwidth_bytes_per_s, link.latency_s, begins_routes});
+    return static_cast<int>(layout.links_.size()) - 1;
+  }
+  Duplex duplex(const std::string& name, LinkSpec link, bool begins_routes) {
+    const int up = add(name + ".up", link, begins_routes);
+    return {up, add(name + ".down", link, false)};
+  }
+  int socket_to_socket(int from, int to) {
+    return add("socket" + std::to_string(from) + "-" + std::to_string(to), spec.intra_node.pcie.socket_link, false);
+  }
+  void add_memories() {
+    const LinkSpec link{spec.host.memory_bandwidth_bytes_per_s, spec.host.memory_latency_s};
+    for (int socket = 0; socket < sockets; ++socket)
+      memory.push_back(add("socket" + std::to_string(socket) + ".memory", link, false));
+  }
+
+  // The PCIe switch of a GPU or of a NIC; -1 in an nvswitch node, whose parts hang on the root complex.
+  int switch_of_gpu(int gpu) const { return spec.intra_node.pcie.switch_of(gpu); }
+  int switch_of_nic(int nic) const { return spec.nic.attach.empty() ? -1 : spec.nic.attach[at(nic)]; }
+  int socket_of(int pcie_switch) const {
+    return pcie_switch < 0 ? 0 : spec.intra_node.pcie.switches[at(pcie_switch)].socket;
+  }
+
+  void cross_sockets(Path& path, int from, int to) const {
+    if (from != to) path.push_back(socket_link[at(from * sockets + to)]);
+  }
+  // Between two switches, through the memory of socket `stage` unless that is -1.
+  Path between_switches(int from, int to, int stage) const {
+    Path path;
+    if (from == to && stage < 0) return path;
+    if (from >= 0) path.push_back(uplink[at(from)].up);
+    const int middle = stage < 0 ? socket_of(to) : stage;
+    cross_sockets(path, socket_of(from), middle);
+    if (stage >= 0) path.push_back(memory[at(stage)]);
+    cross_sockets(path, middle, socket_of(to));
+    if (to >= 0) path.push_back(uplink[at(to)].down);
+    return path;
+  }
+  Path from_socket(int socket, int to) const {
+    Path path;
+    cross_sockets(path, socket, socket_of(to));
+    if (to >= 0) path.push_back(uplink[at(to)].down);
+    return path;
+  }
+  Path to_socket(int from, int socket) const {
+    Path path;
+    if (from >= 0) path.push_back(uplink[at(from)].up);
+    cross_sockets(path, socket_of(from), socket);
+    return path;
+  }
+
+  Path gpu_to_gpu(int from, int to) {
+    const IntraNodeSpec& intra_node = spec.intra_node;
+    if (intra_node.kind == IntraNodeKind::nvswitch) return {gpu_nvlink[at(from)].up, gpu_nvlink[at(to)].down};
+    if (const int links = intra_node.mesh.links_between(from, to); links > 0) {
+      const LinkSpec link{links * intra_node.mesh.link.bandwidth_bytes_per_s, intra_node.mesh.link.latency_s};
+      return {add("gpu" + std::to_string(from) + "-" + std::to_string(to) + ".nvlink", link, true)};
+    }
+    const int here = switch_of_gpu(from), there = switch_of_gpu(to);
+    const bool staged = socket_of(here) != socket_of(there) && !intra_node.pcie.peer_across_sockets;
+    Path path{gpu_pcie[at(from)].up};
+    append(path, between_switches(here, there, staged ? socket_of(here) : -1));
+    path.push_back(gpu_pcie[at(to)].down);
+    return path;
+  }
+  // The socket in whose memory data between a GPU and its NIC is staged, the GPU's; -1 where they reach each other.
+  int staging_socket(int gpu_switch, int nic_switch) const {
+    const bool direct = spec.nic.gpudirect && (socket_of(gpu_switch) == socket_of(nic_switch) ||
+                                               spec.intra_node.pcie.peer_across_sockets);
+    return direct ? -1 : socket_of(gpu_switch);
+  }
+  Path gpu_to_port(int gpu) const {
+    const int nic = spec.nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
+    Path path{gpu_pcie[at(gpu)].up};
+    append(path, between_switches(here, there, staging_socket(here, there)));
+    path.push_back(nics[at(nic)].up);
+    return path;
+  }
+  Path port_to_gpu(int gpu) const {
+    const int nic = spec.nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
+    Path path{nics[at(nic)].down};
+    append(path, between_switches(there, here, staging_socket(here, there)));
+    path.push_back(gpu_pcie[at(gpu)].down);
+    return path;
+  }
+  Path cpu_to_gpu(int gpu) const {
+    Path path{cpu_memory.up};
+    append(path, from_socket(0, switch_of_gpu(gpu)));
+    path.push_back(gpu_pcie[at(gpu)].down);
+    return path;
+  }
+  Path gpu_to_cpu(int gpu) const {
+    Path path{gpu_pcie[at(gpu)].up};
+    append(path, to_socket(switch_of_gpu(gpu), 0));
+    path.push_back(cpu_memory.down);
+    return path;
+  }
+  Path cpu_to_port() const {
+    Path path{cpu_memory.up};
+    append(path, from_socket(0, switch_of_nic(0)));
+    path.push_back(nics[0].up);
+    return path;
+  }
+  Path port_to_cpu() const {
+    Path path{nics[0].down};
+    append(path, to_socket(switch_of_nic(0), 0));
+    path.push_back(cpu_memory.down);
+    return path;
+  }
+
+  Path path(int from, int to) {
+    const int cpu = layout.cpu(), port = layout.port();
+    if (from == to || ((from == port || to == port) && nics.empty())) return {};
+    if (from < cpu && to < cpu) return gpu_to_gpu(from, to);
+    if (from < cpu) return to == cpu ? gpu_to_cpu(from) : gpu_to_port(from);
+    if (to < cpu) return from == cpu ? cpu_to_gpu(to) : port_to_gpu(to);
+    return from == cpu ? cpu_to_port() : port_to_cpu();
+  }
+
+  const ClusterSpec& spec;
+  NodeLayout& layout;
+  int sockets = 1;
+  std::vector<Duplex> gpu_pcie, gpu_nvlink, uplink, nics;
+  std::vector<int> socket_link;  // from * sockets + to
+  std::vector<int> memory;       // by socket
+  Duplex cpu_memory{};
+};
+
+NodeLayout::NodeLayout(const ClusterSpec& spec) : gpus_(spec.gpus_per_node) {
+  Builder builder(spec, *this);
+  for (int from = 0; from < endpoints(); ++from)
+    for (int to = 0; to < endpoints(); ++to) routes_.push_back(builder.path(from, to));
+  drop_unused_links();
+}
+
+void NodeLayout::drop_unused_links() {
+  std::vector<int> number(links_.size(), -1);
+  for (const Path& route : routes_)
+    for (int link : route) number[at(link)] = 0;
+  std::vector<NodeLink> used;
+  for (std::size_t link = 0; link < links_.size(); ++link) {
+    if (number[link] < 0) continue;
+    number[link] = static_cast<int>(used.size());
+    used.push_back(std::move(links_[link]));
+  }
+  for (Path& route : routes_)
+    for (int& link : route) link = number[at(link)];
+  links_ = std::move(used);
+}
+
+const std::vector<int>& NodeLayout::route(int from, int to) const { return routes_[at(from * endpoints() + to)]; }
+
+double NodeLayout::latency_s(int from, int to) const {
+  double latency_s = 0;
+  for (int link : route(from, to)) latency_s += links_[at(link)].latency_s;
+  return latency_s;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,49 @@
+#pragma once
+// A collective operation as what it is on the wire: phases of message rounds between ranks.
+//
+// A phase is a set of transfers that is performed `rounds` times. A rank enters a round when it has left its previous
+// one; a transfer starts when its sender and its receiver are both in the round, and takes latency + bytes/bandwidth; a
+// rank leaves the round when all its own transfers have ended and it has added up what it received to be reduced. Ranks
+// without a transfer in a round skip it. There is no barrier: ranks drift apart as far as their messages let them.
+//
+// Sizes are whole bytes. Where S does not divide by n, every chunk is ceil(S/n): at most n - 1 bytes more than the
+// textbook's total.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::sim {
+
+struct Transfer {
+  int src;
+  int dst;
+  std::int64_t bytes;
+  bool reduces = false;  ///< the receiver adds the data to its own
+};
+
+struct Phase {
+  std::vector<Transfer> transfers;
+  int rounds = 1;
+};
+
+struct Plan {
+  std::string algorithm;
+  int ranks = 0;
+  std::int64_t bytes = 0;  ///< of the vector that is reduced, on every rank
+  std::vector<Phase> phases;
+
+  std::int64_t messages() const;
+  std::int64_t bytes_sent() const;  ///< over all ranks
+  std::vector<std::int64_t> bytes_sent_by_rank() const;
+};
+
+/// ceil(bytes / parts).
+std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts);
+/// A ring over `members`: in every round member i sends `bytes` to member i + 1, the last to the first.
+Phase ring_phase(const std::vector<int>& members, std::int64_t bytes, int rounds, bool reduces);
+/// Ring all-reduce over `members` of chunks of `bytes`: the reduce-scatter and the all-gather, n - 1 rounds each.
+void append_ring_all_reduce(Plan& plan, const std::vector<int>& members, std::int64_t bytes);
+/// Ranks 0 .. n - 1.
+std::vector<int> all_ranks(int n);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,170 @@
+#include "sim/cost/layer_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::sim {
+
+using model::Graph;
+using model::Layer;
+using model::LayerKind;
+
+std::string to_string(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return "fp32";
+    case Precision::tf32: return "tf32";
+    case Precision::fp16: return "fp16";
+    case Precision::bf16: return "bf16";
+    case Precision::mixed: return "mixed";
+  }
+  return "";
+}
+
+Precision precision_from(const std::string& name) {
+  for (Precision p : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::mixed})
+    if (to_string(p) == name) return p;
+  throw InputError("unknown precision \"" + name + "\"");
+}
+
+double ModelCost::forward_s() const {
+  double sum = 0;
+  for (const LayerCost& layer : layers) sum += layer.forward_s;
+  return sum;
+}
+
+double ModelCost::backward_s() const {
+  double sum = 0;
+  for (const LayerCost& layer : layers) sum += layer.backward_s;
+  return sum;
+}
+
+void ModelCost::scale(double factor) {
+  for (LayerCost& layer : layers) {
+    layer.forward_s *= factor;
+    layer.backward_s *= factor;
+  }
+  update_s *= factor;
+}
+
+namespace {
+
+double efficiency_at(const std::vector<EfficiencyPoint>& curve, double flop) {
+  if (flop <= curve.front().flop) return curve.front().efficiency;
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    if (flop > curve[i].flop) continue;
+    const double w = std::log(flop / curve[i - 1].flop) / std::log(curve[i].flop / curve[i - 1].flop);
+    return curve[i - 1].efficiency + w * (curve[i].efficiency - curve[i - 1].efficiency);
+  }
+  return curve.back().efficiency;
+}
+
+double kernel_s(const DeviceCost& device, double flop, double bytes) {
+  double seconds = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  if (flop > 0) seconds = std::max(seconds, flop / (device.peak_flops * efficiency_at(device.compute_efficiency, flop)));
+  return device.launch_s + seconds;
+}
+
+// How often a layer without MACs passes over an input-sized and an output-sized array, forward and backward.
+// Batch norm: statistics and normalisation each read x, then y is written; backward reads x and dy twice, writes dx.
+// ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y, dy, scale) -> dx.
+// Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is handed on as it is, one accumulation into a branch.
+// Concat: copies in, copies out. Softmax: a few passes over its few elements.
+struct Passes {
+  double forward_in, forward_out, backward_in, backward_out;
+};
+
+Passes passes_of(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::batch_norm: return {2, 1, 3, 2};
+    case LayerKind::relu:
+    case LayerKind::dropout: return {1, 1, 1, 2};
+    case LayerKind::lrn: return {1, 2, 2, 3};
+    case LayerKind::max_pool:
+    case LayerKind::avg_pool:
+    case LayerKind::global_avg_pool: return {1, 1, 2, 2};
+    case LayerKind::add: return {1, 1, 1, 1};
+    case LayerKind::concat:
+    case LayerKind::subsample: return {1, 1, 1, 1};
+    case LayerKind::softmax: return {2, 1, 1, 1};
+    case LayerKind::conv:
+    case LayerKind::fc:
+    case LayerKind::input: break;
+  }
+  return {0, 0, 0, 0};
+}
+
+bool has_macs(const Layer& layer) { return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc; }
+
+LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
+  const double flop = 2.0 * static_cast<double>(layer.macs) * batch;
+  const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
+  const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
+  const double w = static_cast<double>(layer.parameter_count()) * device.activation_bytes;
+  LayerCost cost;
+  cost.forward_s = kernel_s(device, flop, x + y + w);
+  cost.backward_s = kernel_s(device, flop, x + y + w);                              // dw from x, dy
+  if (input_needs_gradient) cost.backward_s += kernel_s(device, flop, x + y + w);  // dx from dy, w
+  return cost;
+}
+
+LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int batch) {
+  const Passes passes = passes_of(layer.kind);
+  const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
+  const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
+  LayerCost cost;
+  cost.forward_s = kernel_s(device, 0, passes.forward_in * x + passes.forward_out * y);
+  cost.backward_s = kernel_s(device, 0, passes.backward_in * x + passes.backward_out * y);
+  return cost;
+}
+
+// Bytes per parameter of an update in fp32: gradient and weight read, weight written; momentum read and written;
+// LARS first reads weight and gradient once more for their norms.
+double update_bytes_per_parameter(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::sgd: return 3 * 4;
+    case Optimizer::momentum: return 5 * 4;
+    case Optimizer::lars: return 7 * 4;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch) {
+  ModelCost cost;
+  cost.layers.resize(graph.layers.size());
+  // A layer's input needs a gradient when some parameter lies at or before it.
+  std::vector<bool> needs_gradient(graph.layers.size(), false);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    bool input_needs = false;
+    for (int input : layer.inputs) input_needs = input_needs || needs_gradient[static_cast<std::size_t>(input)];
+    needs_gradient[i] = input_needs || !layer.parameters.empty();
+    if (layer.kind == LayerKind::input) continue;
+    cost.layers[i] = has_macs(layer) ? mac_layer_cost(layer, device, batch, input_needs)
+                                     : memory_layer_cost(layer, device, batch);
+  }
+  const double parameter_bytes = static_cast<double>(graph.parameter_count()) * update_bytes_per_parameter(optimizer);
+  const double kernels = graph.parameter_tensors() * (optimizer == Optimizer::lars ? 2 : 1);
+  cost.update_s = kernels * device.launch_s +
+                  parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  return cost;
+}
+
+double anchor_factor(const Graph& graph, const DeviceCost& device, Optimizer optimizer,
+                     const std::vector<RateAnchor>& anchors, int batch) {
+  if (anchors.empty()) return 1;
+  const auto factor_at = [&](const RateAnchor& anchor) {
+    const double measured_s = anchor.batch / anchor.samples_per_s;
+    return measured_s / roofline_cost(graph, device, optimizer, anchor.batch).iteration_s();
+  };
+  if (batch <= anchors.front().batch) return factor_at(anchors.front());
+  for (std::size_t i = 1; i < anchors.size(); ++i) {
+    if (batch > anchors[i].batch) continue;
+    const double w = std::log(double(batch) / anchors[i - 1].batch) / std::log(double(anchors[i].batch) / anchors[i - 1].batch);
+    return (1 - w) * factor_at(anchors[i - 1]) + w * factor_at(anchors[i]);
+  }
+  return factor_at(anchors.back());
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,71 @@
+#pragma once
+// Seconds that the layers of a model take on a GPU, for a batch.
+//
+// Roofline of one kernel: t = launch + max(FLOP / (peak * e_c), bytes / (memory bandwidth * e_m)), with e_c and e_m the
+// efficiencies reached (Williams, Waterman & Patterson 2009). A layer is one kernel forward, and backward one for its
+// inputs' gradient (none where the input needs none) and one for its parameters' gradient. Layers without MACs are bound
+// by memory: the number of times they read and write their activations is in layer_cost.cpp. The update reads weights,
+// gradients and state and writes weights and state, a kernel per tensor.
+//
+// A published rate anchors the model: all times are multiplied by the factor that makes one iteration at the anchor's
+// batch last batch/rate. The roofline then only says how the time is spread over layers and how it changes with the
+// batch. Between two anchors the factor is interpolated linearly in log(batch); outside it stays that of the nearest.
+#include <string>
+#include <vector>
+
+#include "engine/model/graph.hpp"
+
+namespace lockstep::sim {
+
+enum class Precision { fp32, tf32, fp16, bf16, mixed };
+std::string to_string(Precision precision);
+Precision precision_from(const std::string& name);
+
+/// Efficiency of compute kernels against the FLOP of one kernel, interpolated linearly in log(FLOP), flat outside.
+struct EfficiencyPoint {
+  double flop;
+  double efficiency;
+};
+
+/// A device as the cost model sees it.
+struct DeviceCost {
+  double peak_flops = 0;  ///< in the arithmetic used
+  double memory_bandwidth_bytes_per_s = 0;
+  double launch_s = 0;  ///< per kernel
+  std::vector<EfficiencyPoint> compute_efficiency{{1, 1}};
+  double memory_efficiency = 1;
+  int activation_bytes = 4;  ///< per element, stored activations and their gradients
+};
+
+/// A measured training rate of one GPU, communication excluded.
+struct RateAnchor {
+  int batch;
+  double samples_per_s;
+};
+
+enum class Optimizer { sgd, momentum, lars };
+
+struct LayerCost {
+  double forward_s = 0;
+  double backward_s = 0;
+};
+
+struct ModelCost {
+  std::vector<LayerCost> layers;  ///< as Graph::layers
+  double update_s = 0;
+  double forward_s() const;
+  double backward_s() const;
+  /// One iteration on one GPU without communication.
+  double iteration_s() const { return forward_s() + backward_s() + update_s; }
+  void scale(double factor);
+};
+
+/// The roofline alone. batch >= 1.
+ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch);
+
+/// The factor by which roofline times must be multiplied at `batch` to agree with the anchors (measured on `graph`, the
+/// anchors' own model, which may be another one than the predicted).
+double anchor_factor(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer,
+                     const std::vector<RateAnchor>& anchors, int batch);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "sim/replay/max_plus_plan.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Index of the last work that waits for each work; a work's times can be dropped after it.
+std::vector<int> last_uses(const Program& program) {
+  std::vector<int> last(program.work.size());
+  for (std::size_t w = 0; w < program.work.size(); ++w) {
+    last[w] = static_cast<int>(w);
+    for (int waited : program.work[w].after) last[at(waited)] = static_cast<int>(w);
+  }
+  for (int end : program.iteration_ends) last[at(end)] = std::max(last[at(end)], end);
+  return last;
+}
+
+class MaxPlusReplay {
+ public:
+  MaxPlusReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
+                Replay& replay)
+      : program_(program), jitter_(jitter), options_(options), replay_(replay), links_(cluster) {
+    for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduce_s_per_byte);
+    links_.find_contested_links();
+  }
+
+  bool run() {
+    for (const MaxPlusPlan& plan : plans_)
+      if (!plan.fits(links_)) return false;
+    prepare();
+    const std::vector<int> last_use = last_uses(program_);
+    std::vector<std::vector<int>> drop(program_.work.size());
+    for (std::size_t w = 0; w < last_use.size(); ++w) drop[at(last_use[w])].push_back(static_cast<int>(w));
+    for (std::size_t w = 0; w < program_.work.size(); ++w) {
+      if (!run_work(static_cast<int>(w))) return false;
+      for (int done : drop[w]) std::vector<double>().swap(ends_[at(done)]);
+    }
+    return true;
+  }
+
+ private:
+  void prepare() {
+    replay_ = Replay{};
+    replay_.method = "max-plus";
+    replay_.iteration_end_s.assign(at(program_.iterations), 0);
+    replay_.compute_s.assign(at(program_.iterations), 0);
+    replay_.input_wait_s.assign(at(program_.iterations), 0);
+    if (options_.keep_ends) replay_.ends_s.resize(at(program_.iterations));
+    for (int gpu : options_.timeline_gpus)
+      replay_.timelines.push_back({gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size())});
+    ends_.resize(program_.work.size());
+    free_s_.assign(program_.streams.size(), std::vector<double>(at(program_.gpus), 0));
+  }
+
+  bool run_work(int w) {
+    const Work& work = program_.work[at(w)];
+    std::vector<double>& times = free_s_[at(work.stream)];
+    note_input_wait(work, times);
+    for (int waited : work.after)
+      for (int gpu = 0; gpu < program_.gpus; ++gpu) times[at(gpu)] = std::max(times[at(gpu)], ends_[at(waited)][at(gpu)]);
+    for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[at(w)] = times[at(timeline.gpu)];
+
+    if (!advance(work, times)) return false;
+    ends_[at(w)] = times;
+    for (GpuTimeline& timeline : replay_.timelines) timeline.end_s[at(w)] = times[at(timeline.gpu)];
+    if (program_.iteration_ends[at(work.iteration)] == w) {
+      replay_.iteration_end_s[at(work.iteration)] = *std::max_element(times.begin(), times.end());
+      if (options_.keep_ends) replay_.ends_s[at(work.iteration)] = times;
+    }
+    return true;
+  }
+
+  bool advance(const Work& work, std::vector<double>& times) {
+    switch (work.kind) {
+      case Work::Kind::copy:
+        for (double& time : times) time += work.seconds;
+        return true;
+      case Work::Kind::compute: {
+        double busy = 0;
+        for (int gpu = 0; gpu < program_.gpus; ++gpu) {
+          const double seconds = work.seconds * factor(gpu, work.iteration);
+          times[at(gpu)] += seconds;
+          busy += seconds;
+        }
+        replay_.compute_s[at(work.iteration)] += busy / program_.gpus;
+        replay_.events += program_.gpus;
+        return true;
+      }
+      case Work::Kind::collective:
+        for (double& time : times) time += work.seconds;
+        return plans_[at(work.plan)].run(times, links_, replay_.events);
+    }
+    return true;
+  }
+
+  // Compute work that waits for a copy beyond everything else it waits for has run out of input.
+  void note_input_wait(const Work& work, const std::vector<double>& stream_free) {
+    if (work.kind != Work::Kind::compute) return;
+    double wait = 0;
+    for (int gpu = 0; gpu < program_.gpus; ++gpu) {
+      double other = stream_free[at(gpu)], input = 0;
+      for (int waited : work.after) {
+        const double end = ends_[at(waited)][at(gpu)];
+        if (program_.work[at(waited)].kind == Work::Kind::copy)
+          input = std::max(input, end);
+        else
+          other = std::max(other, end);
+      }
+      wait += std::max(0.0, input - other);
+    }
+    replay_.input_wait_s[at(work.iteration)] += wait / program_.gpus;
+  }
+
+  double factor(int gpu, int iteration) {
+    if (iteration != factors_of_) {
+      factors_.resize(at(program_.gpus));
+      for (int g = 0; g < program_.gpus; ++g) factors_[at(g)] = jitter_(g, iteration);
+      factors_of_ = iteration;
+    }
+    return factors_[at(gpu)];
+  }
+
+  const Program& program_;
+  const Jitter& jitter_;
+  const ReplayOptions& options_;
+  Replay& replay_;
+  LinkUse links_;
+  std::vector<MaxPlusPlan> plans_;
+  std::vector<std::vector<double>> ends_;    // by work, then GPU
+  std::vector<std::vector<double>> free_s_;  // by stream, then GPU
+  std::vector<double> factors_;
+  int factors_of_ = -1;
+};
+
+}  // namespace
+
+bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
+                     Replay& replay) {
+  return MaxPlusReplay(program, cluster, jitter, options, replay).run();
+}
+
+bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduce_s_per_byte) {
+  LinkUse links(cluster);
+  const MaxPlusPlan compiled(plan, links, reduce_s_per_byte);
+  links.find_contested_links();
+  std::int64_t events = 0;
+  return compiled.fits(links) && compiled.run(times_s, links, events);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,188 @@
+#include "sim/replay/max_plus_plan.hpp"
+
+#include <algorithm>
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kTolerance = 1e-9;      // of a capacity
+constexpr double kTouch_s = 1e-12;       // intervals that touch do not overlap
+constexpr double kSteady_s = 1e-12;      // spread of the ranks' delays below which a ring is in its steady state
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+int LinkUse::flow(int src, int dst) {
+  const std::uint64_t key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(src)) << 32) | static_cast<std::uint32_t>(dst);
+  const auto [entry, is_new] = index_.try_emplace(key, static_cast<int>(flows_.size()));
+  if (is_new) {
+    const Route& route = cluster_.route(src, dst);
+    flows_.push_back({cluster_.message_latency_s(src, dst), route.bandwidth_bytes_per_s, route.links, {}});
+  }
+  return entry->second;
+}
+
+void LinkUse::find_contested_links() {
+  const std::size_t links = at(cluster_.link_count());
+  load_.assign(links, 0);
+  occupied_.assign(links, {});
+  for (const Flow& flow : flows_)
+    for (int link : flow.links) load_[at(link)] += flow.bandwidth;
+  for (Flow& flow : flows_)
+    for (int link : flow.links)
+      if (load_[at(link)] > cluster_.link_bandwidth(link) * (1 + kTolerance)) flow.contested.push_back(link);
+  std::fill(load_.begin(), load_.end(), 0.0);
+}
+
+bool LinkUse::round_fits(const std::vector<int>& flows) {
+  bool fits = true;
+  for (int f : flows)
+    for (int link : flows_[at(f)].contested) {
+      load_[at(link)] += flows_[at(f)].bandwidth;
+      fits = fits && load_[at(link)] <= cluster_.link_bandwidth(link) * (1 + kTolerance);
+    }
+  for (int f : flows)
+    for (int link : flows_[at(f)].contested) load_[at(link)] = 0;
+  return fits;
+}
+
+bool LinkUse::occupy(int flow, double start_s, double end_s) {
+  for (int link : flows_[at(flow)].contested) {
+    Occupied& last = occupied_[at(link)];
+    const bool is_apart = start_s >= last.until_s - kTouch_s || end_s <= last.from_s + kTouch_s;
+    if (last.flow >= 0 && last.flow != flow && !is_apart) return false;
+    if (last.flow != flow || start_s > last.until_s) last.from_s = start_s;
+    last.flow = flow;
+    last.until_s = std::max(last.until_s, end_s);
+  }
+  return true;
+}
+
+MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduce_s_per_byte) {
+  std::vector<int> member_of(at(plan.ranks), -1);
+  for (const Phase& phase : plan.phases) {
+    Step step;
+    step.rounds = phase.rounds;
+    const std::size_t n = phase.transfers.size();
+    step.is_ring = n >= 2;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Transfer& transfer = phase.transfers[i];
+      const int flow = links.flow(transfer.src, transfer.dst);
+      step.src.push_back(transfer.src);
+      step.dst.push_back(transfer.dst);
+      step.flow.push_back(flow);
+      step.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / links.bandwidth(flow));
+      step.is_ring = step.is_ring && transfer.dst == phase.transfers[(i + 1) % n].src;
+      for (int rank : {transfer.src, transfer.dst})
+        if (member_of[at(rank)] < 0) {
+          member_of[at(rank)] = static_cast<int>(step.members.size());
+          step.members.push_back(rank);
+          step.add_s.push_back(0);
+        }
+      if (transfer.reduces) step.add_s[at(member_of[at(transfer.dst)])] += static_cast<double>(transfer.bytes) * reduce_s_per_byte;
+    }
+    step.is_ring = step.is_ring && step.members.size() == n;  // members then stand in the order of the senders
+    for (int rank : step.members) member_of[at(rank)] = -1;
+    steps_.push_back(std::move(step));
+  }
+}
+
+bool MaxPlusPlan::fits(LinkUse& links) const {
+  return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) { return links.round_fits(step.flow); });
+}
+
+bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
+  for (const Step& step : steps_)
+    if (!run_step(step, times_s, links, events)) return false;
+  return true;
+}
+
+bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
+  const std::size_t n = step.src.size();
+  std::vector<std::pair<int, double>> starts;  // of the contested flows
+  for (std::size_t i = 0; i < n; ++i)
+    if (links.is_contested(step.flow[i]))
+      starts.emplace_back(static_cast<int>(i), std::max(times_s[at(step.src[i])], times_s[at(step.dst[i])]));
+
+  int evaluated = 0;
+  if (step.is_ring) {
+    std::vector<double> x(n);
+    const double base = times_s[at(step.members[0])];  // small numbers keep the differences of rounds exact
+    for (std::size_t i = 0; i < n; ++i) x[i] = times_s[at(step.members[i])] - base;
+    evaluated = run_ring(step, x);
+    for (std::size_t i = 0; i < n; ++i) times_s[at(step.members[i])] = x[i] + base;
+  } else {
+    evaluated = run_general(step, times_s);
+  }
+  events += static_cast<std::int64_t>(evaluated) * static_cast<std::int64_t>(n);
+
+  for (const auto& [i, start_s] : starts) {
+    const double end_s = std::min(times_s[at(step.src[at(i)])], times_s[at(step.dst[at(i)])]);
+    if (!links.occupy(step.flow[at(i)], start_s, end_s)) return false;
+  }
+  return true;
+}
+
+// y[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1]) + add[i], `rounds` times. Each rank bounds its own next time
+// from below by x + d, so the recurrence has cyclicity one: it ends in a state where every round adds the same to all.
+int MaxPlusPlan::run_ring(const Step& step, std::vector<double>& x) {
+  const std::size_t n = x.size();
+  const double* d = step.duration_s.data();
+  const double* add = step.add_s.data();
+  std::vector<double> sent(n), next(n);
+  int check = 1;
+  for (int round = 1; round <= step.rounds; ++round) {
+    for (std::size_t i = 0; i + 1 < n; ++i) sent[i] = (x[i] > x[i + 1] ? x[i] : x[i + 1]) + d[i];
+    sent[n - 1] = std::max(x[n - 1], x[0]) + d[n - 1];
+    next[0] = std::max(sent[0], sent[n - 1]) + add[0];
+    for (std::size_t i = 1; i < n; ++i) next[i] = (sent[i] > sent[i - 1] ? sent[i] : sent[i - 1]) + add[i];
+    if (round == check) {
+      double least = next[0] - x[0], most = least;
+      for (std::size_t i = 1; i < n; ++i) {
+        const double delay = next[i] - x[i];
+        least = delay < least ? delay : least;
+        most = delay > most ? delay : most;
+      }
+      if (most - least <= kSteady_s) {
+        for (double& time : next) time += (step.rounds - round) * most;
+        x.swap(next);
+        return round;
+      }
+      check += 1 + round / 4;
+    }
+    x.swap(next);
+  }
+  return step.rounds;
+}
+
+int MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
+  std::vector<double> next(times_s.size(), 0);
+  int check = 1;
+  for (int round = 1; round <= step.rounds; ++round) {
+    for (int rank : step.members) next[at(rank)] = times_s[at(rank)];
+    for (std::size_t i = 0; i < step.src.size(); ++i) {
+      const int s = step.src[i], r = step.dst[i];
+      const double end = std::max(times_s[at(s)], times_s[at(r)]) + step.duration_s[i];
+      next[at(s)] = std::max(next[at(s)], end);
+      next[at(r)] = std::max(next[at(r)], end);
+    }
+    for (std::size_t m = 0; m < step.members.size(); ++m) next[at(step.members[m])] += step.add_s[m];
+    double least = 1e300, most = 0;
+    if (round == check) {
+      for (int rank : step.members) {
+        least = std::min(least, next[at(rank)] - times_s[at(rank)]);
+        most = std::max(most, next[at(rank)] - times_s[at(rank)]);
+      }
+      check += 1 + round / 4;
+    }
+    for (int rank : step.members) times_s[at(rank)] = next[at(rank)];
+    if (most - least <= kSteady_s && round < step.rounds) {
+      for (int rank : step.members) times_s[at(rank)] += (step.rounds - round) * most;
+      return round;
+    }
+  }
+  return step.rounds;
+}
+
+}  // namespace lockstep::sim

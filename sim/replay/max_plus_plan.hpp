@@ -1,0 +1,72 @@
+#pragma once
+// The max-plus form of plans: see replay.hpp, fidelity "fast".
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/collective/plan.hpp"
+
+namespace lockstep::sim {
+
+/// Who may meet on which link, over all plans of a program; finds out whether flows ever do.
+class LinkUse {
+ public:
+  explicit LinkUse(Cluster& cluster) : cluster_(cluster) {}
+  /// The flow of a pair of GPUs, registered on first sight.
+  int flow(int src, int dst);
+  double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
+  double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
+  /// After all flows are known: links whose flows together could exceed the capacity are contested.
+  void find_contested_links();
+  /// False when flows of one round, all active at once, exceed a link.
+  bool round_fits(const std::vector<int>& flows);
+  bool is_contested(int flow) const { return !flows_[static_cast<std::size_t>(flow)].contested.empty(); }
+  /// Notes that a flow was active in [start, end]; false when another flow was so on one of its contested links.
+  bool occupy(int flow, double start_s, double end_s);
+
+ private:
+  struct Flow {
+    double latency_s;
+    double bandwidth;
+    std::vector<int> links;
+    std::vector<int> contested;
+  };
+  struct Occupied {
+    int flow = -1;
+    double from_s = 0;
+    double until_s = 0;
+  };
+  Cluster& cluster_;
+  std::unordered_map<std::uint64_t, int> index_;
+  std::vector<Flow> flows_;
+  std::vector<Occupied> occupied_;     // by link
+  std::vector<double> load_;           // by link, scratch of round_fits
+};
+
+/// A plan with its transfers' times on a cluster; adding up a received byte takes `reduce_s_per_byte`.
+class MaxPlusPlan {
+ public:
+  MaxPlusPlan(const Plan& plan, LinkUse& links, double reduce_s_per_byte);
+  /// Call once, after LinkUse::find_contested_links: false when the flows of a round share a link.
+  bool fits(LinkUse& links) const;
+  /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
+  bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
+
+ private:
+  struct Step {
+    std::vector<int> src, dst, flow;
+    std::vector<double> duration_s;
+    std::vector<int> members;   // ranks that take part
+    std::vector<double> add_s;  // by member: adding up what it received
+    bool is_ring = false;      // transfer i goes from members[i] to members[i + 1]
+    int rounds = 1;
+  };
+  bool run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
+  static int run_ring(const Step& step, std::vector<double>& x);
+  static int run_general(const Step& step, std::vector<double>& times_s);
+
+  std::vector<Step> steps_;
+};
+
+}  // namespace lockstep::sim

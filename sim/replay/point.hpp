@@ -1,0 +1,59 @@
+#pragma once
+// One prediction: a scenario at one GPU count, from costs and cluster to numbers.
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/cost/layer_cost.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+struct PointRequest {
+  int gpus = 1;
+  int batch_per_gpu = 1;
+  Fidelity fidelity = Fidelity::fast;
+  std::uint64_t seed = 1;
+  int iterations = 10;
+  std::vector<int> trace_gpus;  ///< empty: no trace
+};
+
+struct PointResult {
+  int gpus = 0;
+  int nodes = 0;
+  int batch_per_gpu = 0;
+  std::vector<double> iteration_s;  ///< of every measured iteration
+  double compute_s = 0;             ///< busy compute time of a GPU in an iteration, mean
+  double exposed_communication_s = 0;
+  double input_wait_s = 0;
+  double relative_low = 1;   ///< iteration time at the favourable end of the inputs' uncertainty, over the predicted
+  double relative_high = 1;  ///< at the unfavourable end
+  double bytes_sent_per_gpu = 0;
+  double messages = 0;
+  std::string fidelity;  ///< asked for
+  std::string method;    ///< how it was replayed: "messages", "max-plus", "closed form"
+  double wall_s = 0;
+  std::int64_t events = 0;
+  std::string trace_events;  ///< comma-separated JSON objects of the trace, when asked for
+
+  double mean_iteration_s() const;
+  double samples_per_s() const { return gpus * double(batch_per_gpu) / mean_iteration_s(); }
+};
+
+/// Predicts in this process, which must not have run a simulation before (SimGrid's engine lives once per process).
+PointResult predict_point(const Scenario& scenario, const PointRequest& request);
+
+/// Predicts every request in a process of its own, up to `jobs` at a time; results in the order of the requests.
+/// `progress` is called as points finish. Throws std::runtime_error with the first failure's message.
+std::vector<PointResult> predict_points(const Scenario& scenario, const std::vector<PointRequest>& requests, int jobs,
+                                        const std::function<void(std::size_t done)>& progress);
+
+/// The parts, for tests and benchmarks.
+ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
+Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
+Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
+double expected_slowest(const Scenario& scenario, int gpus);
+void apply_overheads(const Scenario& scenario, Cluster& cluster);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,60 @@
+#include "sim/replay/point.hpp"
+#include "sim/replay/processes.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// Doubles survive JSON exactly: the library prints the shortest text that reads back as the same number.
+std::string to_text(const PointResult& p) {
+  return Json{{"gpus", p.gpus},
+              {"nodes", p.nodes},
+              {"batch_per_gpu", p.batch_per_gpu},
+              {"iteration_s", p.iteration_s},
+              {"compute_s", p.compute_s},
+              {"exposed_communication_s", p.exposed_communication_s},
+              {"input_wait_s", p.input_wait_s},
+              {"relative_low", p.relative_low},
+              {"relative_high", p.relative_high},
+              {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
+              {"messages", p.messages},
+              {"fidelity", p.fidelity},
+              {"method", p.method},
+              {"wall_s", p.wall_s},
+              {"events", p.events},
+              {"trace_events", p.trace_events}}
+      .dump();
+}
+
+PointResult from_text(const std::string& text) {
+  const Json json = Json::parse(text);
+  PointResult p;
+  p.gpus = json["gpus"];
+  p.nodes = json["nodes"];
+  p.batch_per_gpu = json["batch_per_gpu"];
+  p.iteration_s = json["iteration_s"].get<std::vector<double>>();
+  p.compute_s = json["compute_s"];
+  p.exposed_communication_s = json["exposed_communication_s"];
+  p.input_wait_s = json["input_wait_s"];
+  p.relative_low = json["relative_low"];
+  p.relative_high = json["relative_high"];
+  p.bytes_sent_per_gpu = json["bytes_sent_per_gpu"];
+  p.messages = json["messages"];
+  p.fidelity = json["fidelity"];
+  p.method = json["method"];
+  p.wall_s = json["wall_s"];
+  p.events = json["events"];
+  p.trace_events = json["trace_events"];
+  return p;
+}
+
+}  // namespace
+
+std::vector<PointResult> predict_points(const Scenario& scenario, const std::vector<PointRequest>& requests, int jobs,
+                                        const std::function<void(std::size_t done)>& progress) {
+  const auto work = [&](std::size_t i) { return to_text(predict_point(scenario, requests[i])); };
+  std::vector<PointResult> results;
+  for (const std::string& text : in_processes(requests.size(), jobs, work, progress)) results.push_back(from_text(text));
+  return results;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,79 @@
+#pragma once
+// Runs a program on a cluster and reports when everything happened. Three fidelities:
+//
+//   message   every message through SimGrid's flow model, an actor per GPU and stream. The reference.
+//   fast      the same times without the messages: a max-plus recurrence over the ranks' arrival times. With x[r] the
+//             time at which rank r enters a round, a transfer r -> s of b bytes ends at max(x[r], x[s]) + latency +
+//             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
+//             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it fails
+//             the program is replayed by messages instead (Replay::exact tells). Rounds of one pattern are folded: once
+//             a round delays all its ranks by the same time, so do all later ones.
+//   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
+//             evenly, and compute jitter as the expected maximum over the GPUs.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+enum class Fidelity { message, fast, analytic };
+std::string to_string(Fidelity fidelity);
+Fidelity fidelity_from(const std::string& name);
+
+/// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
+using Jitter = std::function<double(int gpu, int iteration)>;
+
+/// When one GPU began and ended every piece of the program's work.
+struct GpuTimeline {
+  int gpu;
+  std::vector<double> start_s;  ///< by index of Program::work
+  std::vector<double> end_s;
+};
+
+struct Replay {
+  std::vector<double> iteration_end_s;        ///< per iteration, the last GPU's end
+  std::vector<double> compute_s;              ///< per iteration, busy compute time, mean over GPUs
+  std::vector<double> input_wait_s;           ///< per iteration, compute waiting for input, mean over GPUs
+  std::vector<std::vector<double>> ends_s;    ///< per iteration, every GPU's end; kept when asked for
+  std::vector<GpuTimeline> timelines;         ///< of the GPUs asked for
+  std::int64_t events = 0;                    ///< messages and compute steps replayed one by one
+  std::string method;                         ///< "messages", "max-plus", "closed form"
+};
+
+struct ReplayOptions {
+  std::vector<int> timeline_gpus;
+  bool keep_ends = false;
+};
+
+/// Message by message on SimGrid. Runs the process's one simulation: call once per process.
+Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options = {});
+
+/// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
+bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
+                     Replay& replay);
+
+/// Multipliers on what a prediction rests on, for bounds.
+struct Perturbation {
+  double compute = 1;    ///< on compute times
+  double bandwidth = 1;  ///< on bandwidths and on the rate of adding up
+  double latency = 1;    ///< on latencies, per-message overheads, launches
+};
+
+/// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
+Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+                       const Perturbation& perturbation = {});
+
+/// Seconds of one plan with all ranks starting together, by the closed form.
+double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduce_s_per_byte = 0,
+                       const Perturbation& perturbation = {});
+
+/// A plan alone: when each rank leaves, given when each arrives. The max-plus form returns false as above.
+std::vector<double> plan_by_messages(const Plan& plan, Cluster& cluster, const std::vector<double>& arrivals_s,
+                                     double reduce_s_per_byte = 0);
+bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduce_s_per_byte = 0);
+
+}  // namespace lockstep::sim

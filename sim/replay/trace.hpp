@@ -1,0 +1,14 @@
+#pragma once
+// Timelines as Chrome trace events (the format that Perfetto and chrome://tracing load): a process per GPU, a thread per
+// stream and per layer row. Times in microseconds, as the format wants.
+#include <string>
+
+#include "sim/replay/replay.hpp"
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+/// The events of the replay's timelines, comma-separated JSON objects without the enclosing array.
+std::string trace_events(const Program& program, const Replay& replay, int gpus_per_node);
+
+}  // namespace lockstep::sim

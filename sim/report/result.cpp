@@ -1,0 +1,77 @@
+#include "sim/report/result.hpp"
+
+#include "engine/base/provenance.hpp"
+#include "engine/base/statistics.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+Json point_json(const ReportPoint& row) {
+  const PointResult& p = row.point;
+  const double rate = p.samples_per_s();
+  Json json{{"gpus", p.gpus},
+            {"nodes", p.nodes},
+            {"batch_per_gpu", p.batch_per_gpu},
+            {"global_batch", row.global_batch},
+            {"iteration_s",
+             {{"mean", p.mean_iteration_s()}, {"p50", quantile(p.iteration_s, 0.5)}, {"p99", quantile(p.iteration_s, 0.99)}}},
+            {"samples_per_s", rate},
+            {"samples_per_s_low", rate / p.relative_high},
+            {"samples_per_s_high", rate / p.relative_low},
+            {"scaling_efficiency", row.scaling_efficiency},
+            {"compute_s", p.compute_s},
+            {"exposed_communication_s", p.exposed_communication_s},
+            {"input_wait_s", p.input_wait_s},
+            {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
+            {"messages", p.messages}};
+  if (row.has_accuracy) {
+    json["epochs"] = row.accuracy.epochs;
+    json["iterations"] = row.accuracy.iterations;
+    json["time_to_accuracy_s"] = row.accuracy.seconds;
+    json["time_to_accuracy_s_low"] = row.accuracy.low_s;
+    json["time_to_accuracy_s_high"] = row.accuracy.high_s;
+  }
+  json["simulation"] = {{"fidelity", p.fidelity}, {"method", p.method}, {"wall_s", p.wall_s}, {"events", p.events}};
+  return json;
+}
+
+}  // namespace
+
+Json result_json(const Report& report, const std::vector<std::string>& argv) {
+  Json json{{"schema", "lockstep/result/1"}};
+  json["provenance"] = provenance(argv, Cluster::network_model(), report.loaded.inputs);
+  json["scenario"] = report.loaded.resolved;
+  json["points"] = Json::array();
+  for (const ReportPoint& row : report.points) json["points"].push_back(point_json(row));
+  json["assumptions"] = Json::array();
+  for (const Assumption& a : report.loaded.assumptions)
+    json["assumptions"].push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
+  return json;
+}
+
+std::string csv_text(const Report& report) {
+  std::string text;
+  for (const ReportPoint& row : report.points) {
+    const Json flat = point_json(row).flatten();
+    if (text.empty()) {
+      for (const auto& [key, value] : flat.items()) text += (text.empty() ? "" : ",") + key.substr(1);
+      text += "\n";
+    }
+    bool is_first = true;
+    for (const auto& [key, value] : flat.items()) {
+      text += (is_first ? "" : ",") + (value.is_string() ? value.get<std::string>() : value.dump());
+      is_first = false;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string trace_text(const Report& report) {
+  std::string events;
+  for (const ReportPoint& row : report.points)
+    if (!row.point.trace_events.empty()) events = row.point.trace_events;
+  return "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" + events + "\n]}\n";
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,36 @@
+#pragma once
+// What `simulate` says: the table, the result file "lockstep/result/1", CSV and traces.
+#include <string>
+#include <vector>
+
+#include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/replay/point.hpp"
+
+namespace lockstep::sim {
+
+/// One row of the result: a prediction and what follows from it.
+struct ReportPoint {
+  PointResult point;
+  std::int64_t global_batch = 0;
+  double scaling_efficiency = 0;  ///< samples/s per GPU over that of the baseline at the same batch per GPU
+  bool has_accuracy = false;
+  TimeToAccuracy accuracy{};
+};
+
+struct Report {
+  LoadedScenario loaded;
+  std::vector<ReportPoint> points;
+};
+
+/// Predicts every GPU count of the scenario and, where it is not among them, the baseline at each batch size.
+/// `trace_gpus`: GPUs whose timeline is recorded, at the largest GPU count; empty for none.
+Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
+               const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+
+std::string table_text(const Report& report);
+Json result_json(const Report& report, const std::vector<std::string>& argv);
+std::string csv_text(const Report& report);
+/// The whole trace file.
+std::string trace_text(const Report& report);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,154 @@
+#pragma once
+// What a cluster is made of, as plain values in SI units. JSON, schema "lockstep/cluster/1":
+//
+//   {"schema": "lockstep/cluster/1", "name": "...", "description": "..."?, "nodes": 256, "gpus_per_node": 8,
+//    "gpu": {"name": "Tesla P40", "memory": "24 GB", "memory_bandwidth": "346 GB/s",
+//            "peak": {"fp32": "11.8 TFLOP/s", "tf32"?, "fp16"?, "bf16"?}},
+//    "host": {"memory_bandwidth": "40 GB/s", "memory_latency"?: "1 us", "cores"?: 20},
+//    "intra_node": {"kind": "pcie-tree" | "nvlink-mesh" | "nvswitch", ...},
+//    "nic": {"per_node": 1, "bandwidth": "12.5 GB/s", "latency": "2 us", "gpudirect": true, "attach"?: [1]},
+//    "fabric": {"kind": "star" | "fat-tree" | "torus" | "dragonfly", "latency": "1 us", "bandwidth"?, ...}}
+//
+// A link is {"bandwidth", "latency"}. Every bandwidth is per direction and as an application sees it (what a copy
+// reaches), every latency is what the part adds to the time of a message. "?" marks what may be left out.
+//
+//   pcie-tree    "switches": [{"socket": 0, "gpus": [0, 1]}, ...], "gpu_link" (GPU to its switch), "switch_uplink"
+//                (switch to its socket's root complex), "socket_link" (QPI, UPI; needed with two sockets or more),
+//                "peer_across_sockets"?: false = between sockets through host memory.
+//   nvlink-mesh  "link" (one NVLink), "links": [[0, 1, 2], ...] (two GPUs and the number of NVLinks between them),
+//                "pcie": a pcie-tree, for pairs without NVLink and for the way to the NICs.
+//   nvswitch     "gpu_link" (GPU to the switch plane), "pcie_link" (GPU to host and NIC).
+//   nic          "attach" lists the PCIe switch of each NIC (required but for nvswitch, which has no switches). GPU i
+//                uses NIC i * per_node / gpus_per_node. A message pays the latency of both NICs that it passes.
+//   fat-tree     "levels": {"down": [16, 16], "up": [1, 8], "count": [1, 1]} as SimGrid's, lowest level first, or
+//                two levels by "leaf_nodes": 16, "oversubscription": 2.
+//   torus        "dimensions": [4, 4, 4].
+//   dragonfly    "groups", "chassis", "routers": [count, links] each; "nodes": per router.
+//
+// The fabric's latency is that of each of its links that a message passes (a star counts as one link). A node is one port
+// of the fabric whatever its number of NICs; the bandwidth of each link is the sum of a node's NICs where it is left out.
+// A cluster of one node needs neither "nic" nor "fabric".
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+struct LinkSpec {
+  double bandwidth_bytes_per_s = 0;  ///< per direction
+  double latency_s = 0;
+};
+
+struct GpuSpec {
+  std::string name;
+  double memory_bytes = 0;
+  double memory_bandwidth_bytes_per_s = 0;
+  double fp32_flops = 0;
+  double tf32_flops = 0;  ///< 0: not stated, as for the next two
+  double fp16_flops = 0;
+  double bf16_flops = 0;
+
+  /// FLOP/s in "fp32", "tf32", "fp16" or "bf16"; 0 where the cluster file does not state it. "mixed" is the faster of
+  /// fp16 and fp32.
+  double peak_flops(const std::string& precision) const;
+};
+
+struct HostSpec {
+  double memory_bandwidth_bytes_per_s = 0;  ///< of copies staged through host memory, per socket and direction
+  double memory_latency_s = 0;              ///< added by every such staging
+  int cores = 0;                            ///< 0: not stated
+};
+
+struct SwitchSpec {
+  int socket = 0;
+  std::vector<int> gpus;
+};
+
+/// PCIe switches below the root complexes of one or more sockets.
+struct PcieTreeSpec {
+  std::vector<SwitchSpec> switches;
+  LinkSpec gpu_link;
+  LinkSpec switch_uplink;
+  LinkSpec socket_link;
+  bool peer_across_sockets = true;
+
+  int switch_of(int gpu) const;  ///< index in `switches`, -1 if there is none
+  int sockets() const;
+};
+
+struct NvlinkPairSpec {
+  int a = 0;
+  int b = 0;
+  int links = 1;
+};
+
+struct NvlinkMeshSpec {
+  LinkSpec link;
+  std::vector<NvlinkPairSpec> pairs;
+
+  int links_between(int a, int b) const;  ///< 0 if there is none
+};
+
+enum class IntraNodeKind { pcie_tree, nvlink_mesh, nvswitch };
+
+struct IntraNodeSpec {
+  IntraNodeKind kind = IntraNodeKind::pcie_tree;
+  PcieTreeSpec pcie;    ///< nvswitch: no switches, and gpu_link is the GPU's own way to host and NIC
+  NvlinkMeshSpec mesh;  ///< nvlink-mesh
+  LinkSpec gpu_link;    ///< nvswitch
+};
+
+struct NicSpec {
+  int per_node = 0;  ///< 0: a server without network
+  LinkSpec link;
+  bool gpudirect = true;    ///< false: through host memory at both ends
+  std::vector<int> attach;  ///< per NIC, the index of its PCIe switch; empty for nvswitch
+};
+
+enum class FabricKind { star, fat_tree, torus, dragonfly };
+
+struct FatTreeSpec {
+  std::vector<int> down;   ///< children of a switch, lowest level first; their product is the number of places
+  std::vector<int> up;     ///< parents of a child
+  std::vector<int> count;  ///< parallel links between a child and each of its parents
+};
+
+struct DragonflySpec {
+  std::pair<int, int> groups{1, 1};   ///< number, links between two groups
+  std::pair<int, int> chassis{1, 1};  ///< per group, links
+  std::pair<int, int> routers{1, 1};  ///< per chassis, links
+  int nodes = 1;                      ///< per router
+};
+
+struct FabricSpec {
+  FabricKind kind = FabricKind::star;
+  LinkSpec link;  ///< of one hop
+  FatTreeSpec fat_tree;
+  std::vector<int> torus;
+  DragonflySpec dragonfly;
+
+  long places() const;  ///< how many nodes it connects; 0 for a star: any number
+};
+
+struct ClusterSpec {
+  std::string name;
+  std::string description;
+  int nodes = 1;  ///< at most
+  int gpus_per_node = 1;
+  GpuSpec gpu;
+  HostSpec host;
+  IntraNodeSpec intra_node;
+  NicSpec nic;
+  FabricSpec fabric;
+
+  int nic_of(int local_gpu) const { return local_gpu * nic.per_node / gpus_per_node; }
+};
+
+/// Reads and checks. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
+ClusterSpec read_cluster(const JsonNode& node);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,56 @@
+#include "sim/scenario/defaults.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+Json assumed(const Json& value, const char* why) { return {{"value", value}, {"kind", "assumed"}, {"source", why}}; }
+
+// Adds the members that an object lacks. What is no object is left for the reader to refuse.
+void complete(JsonDocument& document, const std::string& pointer, const Json& defaults) {
+  const Json::json_pointer where(pointer);
+  if (!document.json().contains(where)) document.set(pointer, Json::object().dump());
+  if (!document.json().at(where).is_object()) return;
+  for (const auto& [key, value] : defaults.items())
+    if (!document.json().at(where).contains(key)) document.set(pointer + "/" + key, value.dump());
+}
+
+int gpus_per_node(const Json& scenario) {
+  const Json::json_pointer where("/cluster/gpus_per_node");
+  return scenario.contains(where) && scenario.at(where).is_number_integer() ? scenario.at(where).get<int>() : 1;
+}
+
+}  // namespace
+
+void fill_defaults(JsonDocument& scenario) {
+  if (!scenario.json().is_object()) return;
+  complete(scenario, "", {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}});
+  complete(scenario, "/baseline", {{"gpus", gpus_per_node(scenario.json())}});
+  complete(scenario, "/compute",
+           {{"rates", Json::array()},
+            {"launch_overhead", assumed("5 us", "default: a kernel launch on a busy stream")},
+            {"efficiency", Json::object()},
+            {"optimizer", "momentum"},
+            {"jitter", {{"distribution", "none"}}}});
+  complete(scenario, "/compute/efficiency",
+           {{"compute", assumed(0.6, "default: share of peak that large convolutions and GEMMs reach")},
+            {"memory", assumed(0.8, "default: share of peak bandwidth that streaming kernels reach")}});
+  complete(scenario, "/input", {{"prefetch", 2}});
+  complete(scenario, "/communication",
+           {{"all_reduce", "ring"},
+            {"group_size", 16},
+            {"torus_columns", 0},
+            {"tree_slices", 16},
+            {"wire", "fp32"},
+            {"fusion_threshold", assumed("0 B", "default: every tensor alone")},
+            {"overlap", true},
+            {"message_overhead", assumed("5 us", "default: software cost of a message between GPUs")},
+            {"launch_overhead", assumed("20 us", "default: launch of a collective")},
+            {"reduction_rate", Json::object()}});
+  complete(scenario, "/uncertainty",
+           {{"compute", assumed(0.05, "default")},
+            {"bandwidth", assumed(0.1, "default")},
+            {"latency", assumed(0.25, "default")},
+            {"epochs", assumed(0.05, "default")}});
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,10 @@
+#pragma once
+// Values of the keys that a scenario leaves out. They appear in the result's "scenario", and those that a prediction
+// rests on in its "assumptions", as assumed.
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+void fill_defaults(JsonDocument& scenario);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,241 @@
+#include "sim/scenario/scenario.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/scenario/defaults.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+const std::vector<std::string> kKeys{"schema",      "name",       "description", "cluster",    "model", "gpus",
+                                     "baseline",    "batch_per_gpu", "compute",  "input",      "algorithm",
+                                     "communication", "convergence", "uncertainty", "iterations", "seed", "fidelity"};
+constexpr int kMostGpus = 65536;
+constexpr int kLargestBatch = 1 << 20;
+const Range kFraction{1e-6, 1};
+const Range kSpread{0, 10};
+const Range kSeconds{0, 10};
+const Range kRate{1e-6, 1e12};
+const Range kBytes{1, 1e12};
+
+std::vector<BatchRule> read_batch(const JsonNode& node) {
+  if (!node.is_array()) return {{kMostGpus, static_cast<int>(node.integer(1, kLargestBatch))}};
+  std::vector<BatchRule> rules;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"up_to_gpus", "batch"});
+    const BatchRule rule{static_cast<int>(item.at("up_to_gpus").integer(1, kMostGpus)),
+                         static_cast<int>(item.at("batch").integer(1, kLargestBatch))};
+    if (!rules.empty() && rule.up_to_gpus <= rules.back().up_to_gpus)
+      item.at("up_to_gpus").fail("not in ascending order", "more than " + std::to_string(rules.back().up_to_gpus));
+    rules.push_back(rule);
+  }
+  if (rules.empty()) node.fail("empty list", "a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]");
+  return rules;
+}
+
+std::vector<RateSpec> read_rates(const JsonNode& node) {
+  std::vector<RateSpec> rates;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"batch", "rate", "model"});
+    RateSpec rate;
+    rate.batch = static_cast<int>(item.at("batch").integer(1, kLargestBatch));
+    rate.samples_per_s = item.at("rate").sourced_quantity(Dimension::rate, kRate);
+    if (const auto name = item.find("model")) rate.model = name->choice(model::zoo_names());
+    if (!rates.empty() && rate.batch <= rates.back().batch)
+      item.at("batch").fail("not in ascending order", "more than " + std::to_string(rates.back().batch));
+    if (!rates.empty() && rate.model != rates.back().model)
+      item.fail("rates of different models", "all rates of one model");
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
+  if (!node.is_array()) return {{1, node.sourced_number(kFraction)}};
+  std::vector<EfficiencySpec> curve;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"flop", "efficiency"});
+    const EfficiencySpec point{item.at("flop").number({1, 1e18}), item.at("efficiency").sourced_number(kFraction)};
+    if (!curve.empty() && point.flop <= curve.back().flop) item.at("flop").fail("not in ascending order");
+    curve.push_back(point);
+  }
+  if (curve.empty()) node.fail("empty list", "an efficiency, or [{\"flop\", \"efficiency\"}, ...]");
+  return curve;
+}
+
+void read_jitter(const JsonNode& node, ComputeSpec& compute) {
+  node.keys({"distribution", "coefficient_of_variation"});
+  const std::string kind = node.at("distribution").choice({"none", "normal", "lognormal"});
+  if (kind == "none") return;
+  compute.jitter = kind == "normal" ? JitterKind::normal : JitterKind::lognormal;
+  compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
+}
+
+ComputeSpec read_compute(const JsonNode& node) {
+  node.keys({"precision", "rates", "launch_overhead", "efficiency", "optimizer", "jitter"});
+  ComputeSpec compute;
+  compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
+  compute.rates = read_rates(node.at("rates"));
+  compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
+  const JsonNode efficiency = node.at("efficiency");
+  efficiency.keys({"compute", "memory"});
+  compute.compute_efficiency = read_efficiency_curve(efficiency.at("compute"));
+  compute.memory_efficiency = efficiency.at("memory").sourced_number(kFraction);
+  compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
+  read_jitter(node.at("jitter"), compute);
+  return compute;
+}
+
+InputSpec read_input(const JsonNode& node) {
+  node.keys({"samples_per_s_per_node", "bytes_per_sample", "prefetch"});
+  InputSpec input;
+  if (const auto rate = node.find("samples_per_s_per_node"))
+    input.samples_per_s_per_node = rate->sourced_quantity(Dimension::rate, kRate);
+  if (const auto bytes = node.find("bytes_per_sample")) input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
+  input.prefetch = static_cast<int>(node.at("prefetch").integer(1, 64));
+  return input;
+}
+
+std::int64_t read_bytes(const JsonNode& node, Range range) {
+  return static_cast<std::int64_t>(node.sourced_quantity(Dimension::size, range));
+}
+
+CommunicationSpec read_communication(const JsonNode& node) {
+  node.keys({"all_reduce", "group_size", "hybrid_threshold", "torus_columns", "tree_slices", "wire", "fusion_threshold",
+             "overlap", "message_overhead", "launch_overhead", "reduction_rate"});
+  CommunicationSpec spec;
+  spec.all_reduce = node.at("all_reduce").choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
+  spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
+  if (spec.all_reduce == "hybrid") spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
+  spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
+  spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
+  spec.wire = node.at("wire").choice({"fp32", "fp16"});
+  spec.fusion_threshold_bytes = read_bytes(node.at("fusion_threshold"), {0, kBytes.high});
+  spec.overlap = node.at("overlap").boolean();
+  spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
+  spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
+  const JsonNode rates = node.at("reduction_rate");
+  rates.keys({"fp32", "fp16"});
+  if (const auto rate = rates.find(spec.wire)) spec.reduction_rate_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
+  return spec;
+}
+
+ConvergenceSpec read_convergence(const JsonNode& node) {
+  node.keys({"target", "train_samples", "epochs"});
+  ConvergenceSpec convergence;
+  convergence.target = node.at("target").text();
+  convergence.train_samples = node.at("train_samples").sourced_number({1, 1e12});
+  convergence.epochs = node.at("epochs").sourced_number({1e-3, 1e6});
+  return convergence;
+}
+
+UncertaintySpec read_uncertainty(const JsonNode& node) {
+  node.keys({"compute", "bandwidth", "latency", "epochs"});
+  return {node.at("compute").sourced_number({0, 0.9}), node.at("bandwidth").sourced_number({0, 0.9}),
+          node.at("latency").sourced_number({0, 0.9}), node.at("epochs").sourced_number({0, 0.9})};
+}
+
+std::vector<int> read_gpus(const JsonNode& node) {
+  std::vector<int> gpus;
+  for (const JsonNode& item : node.items()) gpus.push_back(static_cast<int>(item.integer(1, kMostGpus)));
+  if (gpus.empty()) node.fail("empty list", "one or more GPU counts");
+  return gpus;
+}
+
+// Whole nodes, or a part of one.
+void check_gpus(const JsonNode& node, int gpus, const ClusterSpec& cluster) {
+  const int most = cluster.nodes * cluster.gpus_per_node;
+  if (gpus > most) node.fail(std::to_string(gpus) + " GPUs are more than the cluster has", "at most " + std::to_string(most));
+  if (gpus > cluster.gpus_per_node && gpus % cluster.gpus_per_node != 0)
+    node.fail(std::to_string(gpus) + " GPUs do not fill whole nodes", "multiples of " + std::to_string(cluster.gpus_per_node));
+}
+
+void check_consistency(const JsonNode& root, const Scenario& s) {
+  check_gpus(root.at("baseline").at("gpus"), s.baseline_gpus, s.cluster);
+  const std::vector<JsonNode> counts = root.at("gpus").items();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    check_gpus(counts[i], s.gpus[i], s.cluster);
+    if (s.gpus[i] > s.batch.back().up_to_gpus)
+      counts[i].fail("no batch size for " + std::to_string(s.gpus[i]) + " GPUs",
+                     "at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
+    const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
+    if (s.communication.all_reduce == "torus" && s.gpus[i] > columns && s.gpus[i] % columns != 0)
+      counts[i].fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(s.gpus[i]) + " GPUs");
+  }
+  if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
+    root.at("compute").at("precision").fail("the cluster's GPU has no peak rate for \"" + s.compute.precision + "\"");
+}
+
+model::Graph read_model(const JsonNode& node) {
+  if (node.is_object()) return model::graph_from_json(node);
+  const std::vector<std::string> names = model::zoo_names();
+  const std::string name = node.text();
+  try {
+    return model::zoo_graph(name);
+  } catch (const InputError&) {
+    node.fail("unknown model \"" + name + "\"", "a name of --list-models, or a .json file");
+  }
+}
+
+void read_identity(const JsonNode& root, Scenario& s) {
+  root.keys(kKeys);
+  root.at("schema").choice({"lockstep/scenario/1"});
+  s.name = root.at("name").text();
+  if (const auto description = root.find("description")) s.description = description->text();
+  root.at("algorithm").choice({"s-sgd"});
+}
+
+Scenario read_scenario(const JsonNode& root) {
+  Scenario s;
+  read_identity(root, s);
+  s.cluster = read_cluster(root.at("cluster"));
+  s.model = read_model(root.at("model"));
+  s.gpus = read_gpus(root.at("gpus"));
+  root.at("baseline").keys({"gpus"});
+  s.baseline_gpus = static_cast<int>(root.at("baseline").at("gpus").integer(1, kMostGpus));
+  s.batch = read_batch(root.at("batch_per_gpu"));
+  s.compute = read_compute(root.at("compute"));
+  s.input = read_input(root.at("input"));
+  s.communication = read_communication(root.at("communication"));
+  if (const auto convergence = root.find("convergence")) s.convergence = read_convergence(*convergence);
+  s.uncertainty = read_uncertainty(root.at("uncertainty"));
+  s.iterations = static_cast<int>(root.at("iterations").integer(1, 100000));
+  s.seed = static_cast<std::uint64_t>(root.at("seed").integer(0, std::numeric_limits<std::int64_t>::max()));
+  s.fidelity = root.at("fidelity").choice({"message", "fast", "analytic"});
+  check_consistency(root, s);
+  return s;
+}
+
+}  // namespace
+
+int Scenario::batch_at(int gpu_count) const {
+  for (const BatchRule& rule : batch)
+    if (gpu_count <= rule.up_to_gpus) return rule.batch;
+  return batch.back().batch;
+}
+
+LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,
+                             const std::vector<int>& gpus) {
+  JsonDocument document = JsonDocument::load(path);
+  document.root().keys(kKeys);
+  document.include("/cluster");
+  const auto is_file = [](const Json& value) {
+    return value.is_string() && value.get<std::string>().size() > 5 &&
+           value.get<std::string>().substr(value.get<std::string>().size() - 5) == ".json";
+  };
+  // A model is the name of one of the zoo's, or a file.
+  if (document.json().contains("model") && is_file(document.json()["model"])) document.include("/model");
+  fill_defaults(document);
+  for (const auto& [pointer, text] : settings) document.set(pointer, text);
+  if (!gpus.empty()) document.set("/gpus", Json(gpus).dump());
+
+  LoadedScenario loaded;
+  loaded.scenario = read_scenario(document.root());
+  loaded.resolved = document.json();
+  loaded.assumptions = document.assumptions();
+  loaded.inputs = document.inputs();
+  return loaded;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,113 @@
+#pragma once
+// A scenario: what is predicted, on what, from which inputs. JSON, schema "lockstep/scenario/1"; every key is described
+// in sim/scenario/README.md. Read once, checked once; nothing behind this room sees JSON.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "engine/model/graph.hpp"
+#include "sim/scenario/cluster_spec.hpp"
+
+namespace lockstep::sim {
+
+/// Images per GPU for GPU counts up to `up_to_gpus`.
+struct BatchRule {
+  int up_to_gpus;
+  int batch;
+};
+
+/// A training rate of one GPU without communication. `model` is set when it was measured on another model than the
+/// scenario's; the ratio of measured to roofline time then carries over.
+struct RateSpec {
+  int batch;
+  double samples_per_s;
+  std::string model;
+};
+
+struct EfficiencySpec {
+  double flop;
+  double efficiency;
+};
+
+enum class JitterKind { none, normal, lognormal };
+
+struct ComputeSpec {
+  std::string precision = "fp32";  ///< fp32, tf32, fp16, bf16, mixed
+  std::vector<RateSpec> rates;     ///< ascending batch
+  double launch_s = 0;
+  std::vector<EfficiencySpec> compute_efficiency;
+  double memory_efficiency = 1;
+  std::string optimizer = "momentum";  ///< sgd, momentum, lars
+  JitterKind jitter = JitterKind::none;
+  double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
+};
+
+struct InputSpec {
+  double samples_per_s_per_node = 0;  ///< 0: never the bottleneck
+  double bytes_per_sample = 0;        ///< copied to the GPU
+  int prefetch = 2;
+};
+
+struct CommunicationSpec {
+  std::string all_reduce = "ring";
+  int group_size = 16;                   ///< hierarchical, hybrid
+  std::int64_t hybrid_threshold_bytes = 0;  ///< hybrid: buckets of at least this size by ring
+  int torus_columns = 0;                 ///< torus; 0: GPUs per node
+  int tree_slices = 16;                  ///< double-binary-tree
+  std::string wire = "fp32";             ///< fp32, fp16
+  std::int64_t fusion_threshold_bytes = 0;  ///< 0: every tensor alone
+  bool overlap = true;
+  double message_overhead_s = 0;  ///< software cost of every message, added to the route's latency
+  double launch_overhead_s = 0;   ///< of every all-reduce
+  double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
+};
+
+struct ConvergenceSpec {
+  std::string target;  ///< "75.8 % top-1"
+  double train_samples = 0;
+  double epochs = 0;
+};
+
+/// Relative uncertainty (one standard deviation) of the groups of inputs; bounds of a prediction come from these.
+struct UncertaintySpec {
+  double compute = 0;
+  double bandwidth = 0;
+  double latency = 0;
+  double epochs = 0;
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  ClusterSpec cluster;
+  model::Graph model;
+  std::vector<int> gpus;
+  int baseline_gpus = 0;
+  std::vector<BatchRule> batch;
+  ComputeSpec compute;
+  InputSpec input;
+  CommunicationSpec communication;
+  std::optional<ConvergenceSpec> convergence;
+  UncertaintySpec uncertainty;
+  int iterations = 10;  ///< measured; one more is run before them
+  std::uint64_t seed = 1;
+  std::string fidelity = "fast";
+
+  int batch_at(int gpu_count) const;
+};
+
+/// A scenario and what the result must tell about its inputs.
+struct LoadedScenario {
+  Scenario scenario;
+  Json resolved;  ///< as read, references replaced by their content, defaults filled in
+  std::vector<Assumption> assumptions;
+  std::map<std::string, std::string> inputs;  ///< file -> SHA-256
+};
+
+/// `settings` are --set pairs (pointer, text), `gpus` the --gpus list (empty: the scenario's). Throws InputError.
+LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,
+                             const std::vector<int>& gpus = {});
+
+}  // namespace lockstep::sim

@@ -1,0 +1,75 @@
+#include "sim/schedule/program.hpp"
+
+#include <utility>
+
+namespace lockstep::sim {
+
+double Program::bytes_sent_per_gpu_and_iteration() const {
+  double bytes = 0;
+  for (const Work& w : work)
+    if (w.kind == Work::Kind::collective) bytes += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].bytes_sent());
+  return iterations > 0 ? bytes / gpus / iterations : 0;
+}
+
+double Program::messages_per_iteration() const {
+  double messages = 0;
+  for (const Work& w : work)
+    if (w.kind == Work::Kind::collective) messages += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].messages());
+  return iterations > 0 ? messages / iterations : 0;
+}
+
+Enqueue::Enqueue(int gpus, std::vector<std::string> streams) {
+  program_.gpus = gpus;
+  program_.streams = std::move(streams);
+}
+
+void Enqueue::begin_iteration() { ++program_.iterations; }
+
+int Enqueue::append(Work work) {
+  work.iteration = program_.iterations - 1;
+  program_.work.push_back(std::move(work));
+  return static_cast<int>(program_.work.size()) - 1;
+}
+
+int Enqueue::compute(int stream, std::string name, double seconds, std::vector<int> after, std::vector<Part> parts) {
+  Work work;
+  work.kind = Work::Kind::compute;
+  work.stream = stream;
+  work.name = std::move(name);
+  work.seconds = seconds;
+  work.after = std::move(after);
+  work.parts = std::move(parts);
+  return append(std::move(work));
+}
+
+int Enqueue::copy(int stream, std::string name, double seconds, std::vector<int> after) {
+  Work work;
+  work.kind = Work::Kind::copy;
+  work.stream = stream;
+  work.name = std::move(name);
+  work.seconds = seconds;
+  work.after = std::move(after);
+  return append(std::move(work));
+}
+
+int Enqueue::collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after) {
+  Work work;
+  work.kind = Work::Kind::collective;
+  work.stream = stream;
+  work.name = std::move(name);
+  work.seconds = launch_s;
+  work.plan = plan;
+  work.after = std::move(after);
+  return append(std::move(work));
+}
+
+void Enqueue::end_iteration(int last_work) { program_.iteration_ends.push_back(last_work); }
+
+int Enqueue::add_plan(Plan plan) {
+  program_.plans.push_back(std::move(plan));
+  return static_cast<int>(program_.plans.size()) - 1;
+}
+
+Program Enqueue::finish() { return std::move(program_); }
+
+}  // namespace lockstep::sim

@@ -1,0 +1,134 @@
+// simulate: predicts throughput and time to accuracy of a scenario. See --help.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/version.hpp"
+#include "sim/report/result.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+struct Options {
+  std::string scenario;
+  std::vector<int> gpus;
+  std::string fidelity;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> settings;
+  std::string json, csv, trace;
+  std::vector<int> trace_gpus;
+  std::string show_model;
+  bool list_models = false;
+  bool quiet = false;
+  int jobs = 0;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
+  app.add_option("scenario", o.scenario, "Scenario file (JSON)");
+  app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--fidelity", o.fidelity, "message, fast or analytic")->check(CLI::IsMember({"message", "fast", "analytic"}));
+  app.add_option("--seed", o.seed, "Seed of the compute jitter");
+  app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)");
+  app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
+  app.add_option("--csv", o.csv, "Writes one row per GPU count");
+  app.add_option("--trace", o.trace, "Writes the largest point's timeline as Chrome trace events (for Perfetto)");
+  app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")->delimiter(',')->check(CLI::NonNegativeNumber);
+  app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
+  app.add_flag("--list-models", o.list_models, "Lists the built-in models");
+  app.add_option("--show-model", o.show_model, "Shows a built-in model layer by layer");
+  app.add_flag("--quiet", o.quiet, "No progress bar");
+  app.set_version_flag("--version", version_line());
+}
+
+std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string& text : o.settings) {
+    const std::size_t equals = text.find('=');
+    if (text.empty() || text[0] != '/' || equals == std::string::npos)
+      throw InputError("--set " + text + ": not a setting; allowed: /json/pointer=value");
+    settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (!o.fidelity.empty()) settings.emplace_back("/fidelity", o.fidelity);
+  if (o.seed) settings.emplace_back("/seed", std::to_string(*o.seed));
+  return settings;
+}
+
+// The first 16 GPUs and the last, or those asked for, of the largest point.
+std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) {
+  if (o.trace.empty()) return {};
+  const int largest = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
+  for (int gpu : o.trace_gpus)
+    if (gpu >= largest) throw InputError("--trace-gpus " + std::to_string(gpu) + ": no such GPU; allowed: 0 to " + std::to_string(largest - 1));
+  if (!o.trace_gpus.empty()) return o.trace_gpus;
+  std::vector<int> gpus;
+  for (int gpu = 0; gpu < std::min(largest, 16); ++gpu) gpus.push_back(gpu);
+  if (largest > 16) gpus.push_back(largest - 1);
+  return gpus;
+}
+
+void show_progress(std::size_t done, std::size_t of) {
+  std::fprintf(stderr, "\r[%.*s%*s] %zu/%zu points", static_cast<int>(done * 30 / of), "##############################",
+               static_cast<int>(30 - done * 30 / of), "", done, of);
+  if (done == of) std::fputs("\r\033[K", stderr);
+}
+
+void check_outputs(const Options& o) {
+  for (const std::string& path : {o.json, o.csv, o.trace}) {
+    std::string why;
+    if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
+  }
+}
+
+void simulate(const Options& o, const std::vector<std::string>& argv) {
+  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.scenario);
+  check_outputs(o);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
+  const sim::Report report = sim::predict(loaded, o.jobs > 0 ? o.jobs : cores, trace_gpus, [&](std::size_t done, std::size_t of) {
+    if (has_bar) show_progress(done, of);
+  });
+  if (!o.json.empty()) write_file_atomically(o.json, sim::result_json(report, argv).dump(2) + "\n");
+  if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
+  if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
+  std::fputs(sim::table_text(report).c_str(), stdout);
+}
+
+void run(const Options& o, const std::vector<std::string>& argv) {
+  if (o.list_models) {
+    std::fputs(model::list_models_text().c_str(), stdout);
+  } else if (!o.show_model.empty()) {
+    std::fputs(model::show_model_text(model::zoo_graph(o.show_model)).c_str(), stdout);
+  } else if (o.scenario.empty()) {
+    throw InputError("simulate: no scenario; allowed: a scenario file, --list-models, --show-model NAME (see --help)");
+  } else {
+    simulate(o, argv);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Predicts throughput and time to accuracy of data-parallel training on a cluster.", "simulate"};
+  Options options;
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+    run(options, std::vector<std::string>(argv, argv + argc));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const lockstep::InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "simulate: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

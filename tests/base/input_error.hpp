@@ -1,0 +1,19 @@
+#pragma once
+// What a reader prints: the line of its InputError, or "" when it accepts the input.
+#include <string>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep {
+
+template <typename Read>
+std::string error_of(Read read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace lockstep

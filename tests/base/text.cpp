@@ -1,0 +1,36 @@
+#include "engine/base/text.hpp"
+
+#include "tests/catch.hpp"
+
+namespace lockstep {
+namespace {
+
+TEST_CASE("Control characters are escaped and other bytes stay") {
+  CHECK(one_line("a\nb\r\t\x01\x7f") == "a\\nb\\r\\t\\x01\\x7f");
+  CHECK(one_line("\xc3\xa9 \"\\") == "\xc3\xa9 \"\\");
+}
+
+TEST_CASE("A long quote is cut between characters") {
+  const std::string eighty(80, 'a');
+  CHECK(in_quotes(eighty) == '"' + eighty + '"');
+  CHECK(in_quotes(eighty + "b") == '"' + eighty + "...\"");
+  const std::string two_bytes = "\xc3\xa9";
+  CHECK(in_quotes(eighty.substr(1) + two_bytes + "b") == '"' + eighty.substr(1) + "...\"");
+}
+
+TEST_CASE("Words are joined by comma and blank") {
+  CHECK(joined({}) == "");
+  CHECK(joined({"a"}) == "a");
+  CHECK(joined({"a", "", "b"}) == "a, , b");
+}
+
+TEST_CASE("Short numbers have six significant digits at most") {
+  CHECK(short_number(0) == "0");
+  CHECK(short_number(65536) == "65536");
+  CHECK(short_number(1.25e10) == "1.25e+10");
+  CHECK(short_number(-0.1) == "-0.1");
+  CHECK(short_number(1234567) == "1.23457e+06");
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#pragma once
+// Small clusters for the tests of replay: exact numbers, no file needed.
+#include "sim/cluster/cluster.hpp"
+
+namespace lockstep::tests {
+
+/// NVSwitch nodes (each GPU one full-duplex link) on a non-blocking star.
+inline sim::ClusterSpec nvswitch_cluster(int nodes, int gpus_per_node) {
+  sim::ClusterSpec spec;
+  spec.name = "test nvswitch";
+  spec.nodes = nodes;
+  spec.gpus_per_node = gpus_per_node;
+  spec.gpu.name = "test GPU";
+  spec.gpu.memory_bytes = 16e9;
+  spec.gpu.memory_bandwidth_bytes_per_s = 500e9;
+  spec.gpu.fp32_flops = 10e12;
+  spec.host.memory_bandwidth_bytes_per_s = 50e9;
+  spec.intra_node.kind = sim::IntraNodeKind::nvswitch;
+  spec.intra_node.gpu_link = {40e9, 1e-6};
+  spec.nic.per_node = 1;
+  spec.nic.link = {12.5e9, 1.5e-6};
+  spec.fabric.kind = sim::FabricKind::star;
+  spec.fabric.link = {12.5e9, 0.5e-6};
+  return spec;
+}
+
+/// The same with two PCIe switches per node, one NIC on the first.
+inline sim::ClusterSpec pcie_cluster(int nodes, int gpus_per_node) {
+  sim::ClusterSpec spec = nvswitch_cluster(nodes, gpus_per_node);
+  spec.name = "test pcie";
+  spec.intra_node = {};
+  spec.intra_node.kind = sim::IntraNodeKind::pcie_tree;
+  sim::PcieTreeSpec& pcie = spec.intra_node.pcie;
+  pcie.switches.resize(2);
+  for (int gpu = 0; gpu < gpus_per_node; ++gpu) pcie.switches[static_cast<std::size_t>(2 * gpu / gpus_per_node)].gpus.push_back(gpu);
+  pcie.switches[1].socket = 1;
+  pcie.gpu_link = {11e9, 0.6e-6};
+  pcie.switch_uplink = {11e9, 0.4e-6};
+  pcie.socket_link = {9e9, 0.3e-6};
+  spec.nic.attach = {0};
+  return spec;
+}
+
+}  // namespace lockstep::tests
