@@ -87,7 +87,7 @@ void check_outputs(const Options& o) {
 
 void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.scenario);
+  const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
   check_outputs(o);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const bool has_bar = !o.quiet && isatty(STDERR_FILENO);

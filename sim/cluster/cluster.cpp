@@ -14,7 +14,9 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 // Where a host is; SimGrid carries it with the host, so that the latency callback needs no search.
 struct Place {
@@ -134,18 +136,44 @@ class Cluster::Impl {
 Cluster::Cluster(const ClusterSpec& spec, int gpus) : impl_(std::make_unique<Impl>(spec, gpus)) {}
 Cluster::~Cluster() = default;
 
-const ClusterSpec& Cluster::spec() const { return impl_->spec(); }
-int Cluster::gpus() const { return impl_->gpus(); }
-int Cluster::nodes() const { return impl_->nodes(); }
-int Cluster::node_of(int gpu) const { return gpu / impl_->spec().gpus_per_node; }
-sg4::Host* Cluster::gpu_host(int gpu) const { return impl_->gpu_host(gpu); }
-sg4::Host* Cluster::cpu_host(int node) const { return impl_->platform().cpus.at(at(node)); }
-const Route& Cluster::route(int src_gpu, int dst_gpu) { return impl_->route(src_gpu, dst_gpu); }
-int Cluster::link_count() const { return static_cast<int>(impl_->platform().links.size()); }
-double Cluster::link_bandwidth(int link) const { return impl_->platform().links.at(at(link)).bandwidth_bytes_per_s; }
-const std::string& Cluster::link_name(int link) const { return impl_->platform().links.at(at(link)).name; }
-void Cluster::set_message_overhead(MessageOverhead overhead) { impl_->set_message_overhead(overhead); }
-double Cluster::message_latency_s(int src_gpu, int dst_gpu) { return impl_->message_latency_s(src_gpu, dst_gpu); }
-const char* Cluster::network_model() { return "CM02, exact (no cross traffic, no TCP window, fair sharing)"; }
+const ClusterSpec& Cluster::spec() const {
+  return impl_->spec();
+}
+int Cluster::gpus() const {
+  return impl_->gpus();
+}
+int Cluster::nodes() const {
+  return impl_->nodes();
+}
+int Cluster::node_of(int gpu) const {
+  return gpu / impl_->spec().gpus_per_node;
+}
+sg4::Host* Cluster::gpu_host(int gpu) const {
+  return impl_->gpu_host(gpu);
+}
+sg4::Host* Cluster::cpu_host(int node) const {
+  return impl_->platform().cpus.at(at(node));
+}
+const Route& Cluster::route(int src_gpu, int dst_gpu) {
+  return impl_->route(src_gpu, dst_gpu);
+}
+int Cluster::link_count() const {
+  return static_cast<int>(impl_->platform().links.size());
+}
+double Cluster::link_bandwidth(int link) const {
+  return impl_->platform().links.at(at(link)).bandwidth_bytes_per_s;
+}
+const std::string& Cluster::link_name(int link) const {
+  return impl_->platform().links.at(at(link)).name;
+}
+void Cluster::set_message_overhead(MessageOverhead overhead) {
+  impl_->set_message_overhead(overhead);
+}
+double Cluster::message_latency_s(int src_gpu, int dst_gpu) {
+  return impl_->message_latency_s(src_gpu, dst_gpu);
+}
+const char* Cluster::network_model() {
+  return "CM02, exact (no cross traffic, no TCP window, fair sharing)";
+}
 
 }  // namespace lockstep::sim

@@ -28,7 +28,8 @@ void configure(int stack_kib) {
 }  // namespace
 
 void start_engine(int stack_kib) {
-  if (sg4::Engine::has_instance()) throw std::logic_error("a process can run one simulation: SimGrid is already started");
+  if (sg4::Engine::has_instance())
+    throw std::logic_error("a process can run one simulation: SimGrid is already started");
   xbt_log_control_set("root.thres:critical");  // else every setting is reported on stderr
   // Lives as long as the process: SimGrid cannot be started a second time.
   static sg4::Engine* const engine = new sg4::Engine("lockstep");

@@ -3,9 +3,9 @@
 
 namespace lockstep::sim {
 
-/// The raw latency, in seconds, that every route has in SimGrid, whatever its true latency. SimGrid weights a flow by the
-/// raw latency of its route; equal ones make sharing fair. The true latency comes as a factor on this one. 1 s keeps the
-/// weights of the solver at 1.
+/// The raw latency, in seconds, that every route has in SimGrid, whatever its true latency. SimGrid weights a flow by
+/// the raw latency of its route; equal ones make sharing fair. The true latency comes as a factor on this one. 1 s
+/// keeps the weights of the solver at 1.
 constexpr double kRawLatency_s = 1;
 
 /// Starts the process's only engine. `stack_kib`: stack of every simulated actor, KiB. A simulation that deadlocks ends

@@ -39,12 +39,12 @@ std::vector<double> probe_times_s(Cluster& cluster, const std::vector<Probe>& pr
   std::vector<double> times_s(probes.size());
   for (std::size_t i = 0; i < probes.size(); ++i) {
     sg4::Mailbox* const box = sg4::Mailbox::by_name("probe" + std::to_string(i));
-    sg4::Actor::create("send", cluster.gpu_host(probes[i].src), [box, bytes = probes[i].bytes, i] {
+    compat::add_actor("send", cluster.gpu_host(probes[i].src), [box, bytes = probes[i].bytes, i] {
       static int payload = 0;
       sg4::this_actor::sleep_until(static_cast<double>(i + 1));
       box->put(&payload, bytes);
     });
-    sg4::Actor::create("receive", cluster.gpu_host(probes[i].dst), [box, &times_s, i] {
+    compat::add_actor("receive", cluster.gpu_host(probes[i].dst), [box, &times_s, i] {
       box->get<int>();
       times_s[i] = sg4::Engine::get_clock() - static_cast<double>(i + 1);
     });

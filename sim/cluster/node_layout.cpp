@@ -14,9 +14,13 @@ struct Duplex {
   int down;  // towards the GPU, into the node
 };
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
-void append(Path& path, const Path& tail) { path.insert(path.end(), tail.begin(), tail.end()); }
+void append(Path& path, const Path& tail) {
+  path.insert(path.end(), tail.begin(), tail.end());
+}
 
 }  // namespace
 
@@ -107,8 +111,8 @@ struct NodeLayout::Builder {
   }
   // The socket in whose memory data between a GPU and its NIC is staged, the GPU's; -1 where they reach each other.
   int staging_socket(int gpu_switch, int nic_switch) const {
-    const bool direct = spec.nic.gpudirect && (socket_of(gpu_switch) == socket_of(nic_switch) ||
-                                               spec.intra_node.pcie.peer_across_sockets);
+    const bool direct = spec.nic.gpudirect &&
+                        (socket_of(gpu_switch) == socket_of(nic_switch) || spec.intra_node.pcie.peer_across_sockets);
     return direct ? -1 : socket_of(gpu_switch);
   }
   Path gpu_to_port(int gpu) const {
@@ -190,7 +194,9 @@ void NodeLayout::drop_unused_links() {
   links_ = std::move(used);
 }
 
-const std::vector<int>& NodeLayout::route(int from, int to) const { return routes_[at(from * endpoints() + to)]; }
+const std::vector<int>& NodeLayout::route(int from, int to) const {
+  return routes_[at(from * endpoints() + to)];
+}
 
 double NodeLayout::latency_s(int from, int to) const {
   double latency_s = 0;

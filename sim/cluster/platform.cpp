@@ -10,8 +10,12 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-std::vector<unsigned> counts(const std::vector<int>& numbers) { return {numbers.begin(), numbers.end()}; }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+std::vector<unsigned> counts(const std::vector<int>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
 compat::CountAndLinks counts(const std::pair<int, int>& numbers) {
   return {static_cast<unsigned>(numbers.first), static_cast<unsigned>(numbers.second)};
 }
@@ -42,8 +46,9 @@ class PlatformBuilder {
       }
       case FabricKind::dragonfly: {
         const DragonflySpec& fly = spec_.fabric.dragonfly;
-        platform_.fabric = compat::add_dragonfly(root, "fabric", counts(fly.groups), counts(fly.chassis),
-                                                 counts(fly.routers), static_cast<unsigned>(fly.nodes), bandwidth, make);
+        platform_.fabric =
+            compat::add_dragonfly(root, "fabric", counts(fly.groups), counts(fly.chassis), counts(fly.routers),
+                                  static_cast<unsigned>(fly.nodes), bandwidth, make);
         break;
       }
     }
@@ -79,9 +84,8 @@ class PlatformBuilder {
     std::vector<compat::NetPoint*> endpoints;
     if (is_node) endpoints = add_hosts(zone, name);
     endpoints.push_back(compat::add_router(zone, name + ".port"));
-    if (is_node) add_routes(zone, name, endpoints);
-    zone->seal();
-    return {zone, endpoints.back()};
+    if (is_node) add_routes(zone, add_links(parent, name), endpoints);
+    return compat::seal_leaf(zone, endpoints.back());
   }
 
   std::vector<compat::NetPoint*> add_hosts(sg4::NetZone* zone, const std::string& name) {
@@ -95,11 +99,18 @@ class PlatformBuilder {
     return endpoints;
   }
 
-  void add_routes(sg4::NetZone* zone, const std::string& name, const std::vector<compat::NetPoint*>& endpoints) {
+  // The links belong to the fabric's zone, not to the node's: SimGrid seeks every new link's name in all zones in turn,
+  // and empty ones are passed fast.
+  std::vector<const sg4::Link*> add_links(sg4::NetZone* parent, const std::string& name) {
     std::vector<const sg4::Link*> links;
     for (const NodeLink& link : layout_.links())
-      links.push_back(add_link(
-          zone, {name + "." + link.name, link.bandwidth_bytes_per_s, link.latency_s, link.begins_routes}));
+      links.push_back(
+          add_link(parent, {name + "." + link.name, link.bandwidth_bytes_per_s, link.latency_s, link.begins_routes}));
+    return links;
+  }
+
+  void add_routes(sg4::NetZone* zone, const std::vector<const sg4::Link*>& links,
+                  const std::vector<compat::NetPoint*>& endpoints) {
     for (int from = 0; from < layout_.endpoints(); ++from)
       for (int to = 0; to < layout_.endpoints(); ++to) {
         if (layout_.route(from, to).empty()) continue;
@@ -125,7 +136,8 @@ class PlatformBuilder {
       if (known.count(link) == 0) made.push_back(link);
     std::sort(made.begin(), made.end(), [](const auto* a, const auto* b) { return a->get_name() < b->get_name(); });
     for (const sg4::Link* link : made)
-      platform_.links.push_back({link, "fabric." + link->get_name(), link->get_bandwidth(), spec_.fabric.link.latency_s});
+      platform_.links.push_back(
+          {link, "fabric." + link->get_name(), link->get_bandwidth(), spec_.fabric.link.latency_s});
   }
 
   const ClusterSpec& spec_;

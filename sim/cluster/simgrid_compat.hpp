@@ -1,13 +1,14 @@
 #pragma once
-// The differences between SimGrid 3.32 (Debian 12) and 4.x (Debian 13), in one place. 4.x renames create_* to add_*, has a
-// root zone from the start, and fills cluster zones when they are sealed.
+// The differences between SimGrid 3.32 (Debian 12) and 4.x (Debian 13), in one place. 4.x renames create_* to add_*,
+// has a root zone from the start, and fills cluster zones when they are sealed.
 #include <functional>
 #include <simgrid/s4u.hpp>
-#include <simgrid/version.h>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include <simgrid/version.h>  // not self-contained: after s4u.hpp
 #if SIMGRID_VERSION < 40000
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #endif
@@ -35,14 +36,22 @@ constexpr const char* kTimePrecision = "surf/precision";
 
 #if SIMGRID_VERSION >= 40000
 
-inline sg4::NetZone* root_zone() { return sg4::Engine::get_instance()->get_netzone_root(); }
+inline sg4::NetZone* root_zone() {
+  return sg4::Engine::get_instance()->get_netzone_root();
+}
 inline sg4::Host* add_host(sg4::NetZone* zone, const std::string& name, double speed) {
   return zone->add_host(name, speed);
+}
+/// An actor that runs `code` on `host`.
+inline void add_actor(const std::string& name, sg4::Host* host, const std::function<void()>& code) {
+  sg4::Engine::get_instance()->add_actor(name, host, code);
 }
 inline sg4::Link* add_link(sg4::NetZone* zone, const std::string& name, double bandwidth) {
   return zone->add_link(name, bandwidth);
 }
-inline NetPoint* add_router(sg4::NetZone* zone, const std::string& name) { return zone->add_router(name); }
+inline NetPoint* add_router(sg4::NetZone* zone, const std::string& name) {
+  return zone->add_router(name);
+}
 inline sg4::NetZone* add_full_zone(sg4::NetZone* parent, const std::string& name) {
   return parent->add_netzone_full(name);
 }
@@ -52,18 +61,19 @@ inline sg4::NetZone* add_star_zone(sg4::NetZone* parent, const std::string& name
 inline void add_route(sg4::NetZone* zone, NetPoint* from, NetPoint* to, const std::vector<sg4::LinkInRoute>& links) {
   zone->add_route(from, to, links, false);
 }
+inline Leaf seal_leaf(sg4::NetZone* zone, NetPoint* gateway) {
+  zone->set_gateway(gateway);
+  return {zone->seal(), gateway};
+}
 /// What a star's leaf passes on its way out and in.
 inline void connect_leaf(sg4::NetZone* star, const Leaf& leaf, const std::vector<sg4::LinkInRoute>& out,
                          const std::vector<sg4::LinkInRoute>& in) {
-  leaf.zone->set_gateway(leaf.gateway);
   star->add_route(leaf.zone, nullptr, out, false);
   star->add_route(nullptr, leaf.zone, in, false);
 }
 inline sg4::NetZone* fill(sg4::NetZone* fabric, const MakeLeaf& make_leaf) {
   fabric->set_netzone_cb([make_leaf](sg4::NetZone* zone, const std::vector<unsigned long>&, unsigned long id) {
-    const Leaf leaf = make_leaf(zone, id);
-    leaf.zone->set_gateway(leaf.gateway);
-    return leaf.zone;
+    return make_leaf(zone, id).zone;
   });
   return fabric;
 }
@@ -92,14 +102,22 @@ inline void set_latency_factor(sg4::NetZone* zone, const std::function<LatencyFa
 
 #else
 
-inline sg4::NetZone* root_zone() { return nullptr; }
+inline sg4::NetZone* root_zone() {
+  return nullptr;
+}
 inline sg4::Host* add_host(sg4::NetZone* zone, const std::string& name, double speed) {
   return zone->create_host(name, speed);
+}
+/// An actor that runs `code` on `host`.
+inline void add_actor(const std::string& name, sg4::Host* host, const std::function<void()>& code) {
+  sg4::Actor::create(name, host, code);
 }
 inline sg4::Link* add_link(sg4::NetZone* zone, const std::string& name, double bandwidth) {
   return zone->create_link(name, bandwidth);
 }
-inline NetPoint* add_router(sg4::NetZone* zone, const std::string& name) { return zone->create_router(name); }
+inline NetPoint* add_router(sg4::NetZone* zone, const std::string& name) {
+  return zone->create_router(name);
+}
 inline sg4::NetZone* add_full_zone(sg4::NetZone* parent, const std::string& name) {
   sg4::NetZone* zone = sg4::create_full_zone(name);
   return parent ? zone->set_parent(parent) : zone;
@@ -110,6 +128,9 @@ inline sg4::NetZone* add_star_zone(sg4::NetZone* parent, const std::string& name
 }
 inline void add_route(sg4::NetZone* zone, NetPoint* from, NetPoint* to, const std::vector<sg4::LinkInRoute>& links) {
   zone->add_route(from, to, nullptr, nullptr, links, false);
+}
+inline Leaf seal_leaf(sg4::NetZone* zone, NetPoint* gateway) {
+  return {zone->seal(), gateway};
 }
 /// What a star's leaf passes on its way out and in.
 inline void connect_leaf(sg4::NetZone* star, const Leaf& leaf, const std::vector<sg4::LinkInRoute>& out,

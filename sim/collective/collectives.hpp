@@ -19,11 +19,13 @@ Plan all_gather(int ranks, std::int64_t bytes);
 
 /// Three-phase hierarchical all-reduce over groups of k consecutive ranks (Jia et al. 2018, Fig. 5): reduce to each
 /// group's first rank, ring all-reduce over these n/k masters, broadcast within each group. Reduce and broadcast are
-/// chains pipelined in k slices, so each takes 2(k-1) rounds of S/k:
-///   T = 4(k-1)(alpha + S beta / k) + 2(n/k - 1)(alpha + S beta k / n).
+/// chains pipelined in m slices, so each takes k - 2 + m rounds of S/m:
+///   T = 2(k-2+m)(alpha + S beta / m) + 2(n/k - 1)(alpha + S beta k / n).
+/// m = k, the default (slices = 0), gives the paper's count of 4(k-1) + 2(n/k - 1) rounds; more slices fill the
+/// pipeline better and cost more messages.
 /// The last group is smaller when k does not divide n. With n <= k there is one group: a plain ring over it.
 /// Bytes: k - 1 members send S in the reduce, k - 1 send S in the broadcast, each master 2(g-1)/g S for g groups.
-Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes);
+Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int slices = 0);
 
 /// Recursive halving, then doubling (Rabenseifner 2004): log2 n rounds of S/2, S/4, ... and back.
 ///   T = 2 log2(n) alpha + 2(n-1)/n S beta; each rank sends 2(n-1)/n S.

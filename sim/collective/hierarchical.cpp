@@ -19,8 +19,7 @@ std::vector<Group> groups_of(int ranks, int group_size) {
 
 // Chains of all groups side by side. In the reduce, slice s leaves member m (counted from the master, m >= 1) in round
 // (size - 1 - m) + s towards member m - 1; in the broadcast it leaves member m in round m + s towards member m + 1.
-void append_chains(Plan& plan, const std::vector<Group>& groups, int group_size, bool towards_master) {
-  const int slices = group_size;
+void append_chains(Plan& plan, const std::vector<Group>& groups, int group_size, int slices, bool towards_master) {
   const int rounds = (group_size - 1) + (slices - 1);
   const std::int64_t slice = chunk_bytes(plan.bytes, slices);
   for (int round = 0; round < rounds; ++round) {
@@ -41,7 +40,7 @@ void append_chains(Plan& plan, const std::vector<Group>& groups, int group_size,
 
 }  // namespace
 
-Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes) {
+Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int slices) {
   if (ranks <= group_size || group_size == 1) {
     Plan plan = ring_all_reduce(ranks, bytes);
     plan.algorithm = "hierarchical";
@@ -52,9 +51,10 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes) {
   std::vector<int> masters;
   for (const Group& group : groups) masters.push_back(group.first);
 
-  append_chains(plan, groups, group_size, true);
+  const int m = slices > 0 ? slices : group_size;
+  append_chains(plan, groups, group_size, m, true);
   append_ring_all_reduce(plan, masters, chunk_bytes(bytes, static_cast<std::int64_t>(masters.size())));
-  append_chains(plan, groups, group_size, false);
+  append_chains(plan, groups, group_size, m, false);
   return plan;
 }
 

@@ -43,13 +43,13 @@ AllReduce all_reduce_of(const Scenario& scenario) {
   if (spec.all_reduce == "ring") return ring_all_reduce;
   if (spec.all_reduce == "halving-doubling") return halving_doubling_all_reduce;
   if (spec.all_reduce == "hierarchical")
-    return [k = spec.group_size](int gpus, std::int64_t bytes) { return hierarchical_all_reduce(gpus, k, bytes); };
+    return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) { return hierarchical_all_reduce(gpus, k, bytes, m); };
   if (spec.all_reduce == "double-binary-tree")
     return [m = spec.tree_slices](int gpus, std::int64_t bytes) { return double_binary_tree_all_reduce(gpus, m, bytes); };
   if (spec.all_reduce == "torus")
     return [columns](int gpus, std::int64_t bytes) { return torus_all_reduce(gpus, std::min(columns, gpus), bytes); };
-  return [k = spec.group_size, threshold = spec.hybrid_threshold_bytes](int gpus, std::int64_t bytes) {
-    return bytes >= threshold ? ring_all_reduce(gpus, bytes) : hierarchical_all_reduce(gpus, k, bytes);
+  return [k = spec.group_size, m = spec.chain_slices, threshold = spec.hybrid_threshold_bytes](int gpus, std::int64_t bytes) {
+    return bytes >= threshold ? ring_all_reduce(gpus, bytes) : hierarchical_all_reduce(gpus, k, bytes, m);
   };
 }
 

@@ -44,10 +44,15 @@ struct PointResult {
 /// Predicts in this process, which must not have run a simulation before (SimGrid's engine lives once per process).
 PointResult predict_point(const Scenario& scenario, const PointRequest& request);
 
-/// Predicts every request in a process of its own, up to `jobs` at a time; results in the order of the requests.
+struct PointJob {
+  const Scenario* scenario;
+  PointRequest request;
+};
+
+/// Predicts every job in a process of its own, up to `jobs` at a time; results in the order given.
 /// `progress` is called as points finish. Throws std::runtime_error with the first failure's message.
-std::vector<PointResult> predict_points(const Scenario& scenario, const std::vector<PointRequest>& requests, int jobs,
-                                        const std::function<void(std::size_t done)>& progress);
+std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
+                                        const std::function<void(std::size_t done)>& progress = {});
 
 /// The parts, for tests and benchmarks.
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);

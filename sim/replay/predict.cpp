@@ -49,11 +49,11 @@ PointResult from_text(const std::string& text) {
 
 }  // namespace
 
-std::vector<PointResult> predict_points(const Scenario& scenario, const std::vector<PointRequest>& requests, int jobs,
+std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
                                         const std::function<void(std::size_t done)>& progress) {
-  const auto work = [&](std::size_t i) { return to_text(predict_point(scenario, requests[i])); };
+  const auto work = [&](std::size_t i) { return to_text(predict_point(*points[i].scenario, points[i].request)); };
   std::vector<PointResult> results;
-  for (const std::string& text : in_processes(requests.size(), jobs, work, progress)) results.push_back(from_text(text));
+  for (const std::string& text : in_processes(points.size(), jobs, work, progress)) results.push_back(from_text(text));
   return results;
 }
 

@@ -41,33 +41,61 @@ Requests requests_of(const Scenario& scenario) {
 
 double samples_per_s_and_gpu(const PointResult& point) { return point.samples_per_s() / point.gpus; }
 
+ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
+  ReportPoint row;
+  row.variant = scenario.variant;
+  row.point = point;
+  row.global_batch = std::int64_t{point.gpus} * point.batch_per_gpu;
+  row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
+  if (scenario.convergence) {
+    row.has_accuracy = true;
+    row.accuracy = time_to_accuracy(*scenario.convergence, scenario.uncertainty.epochs, row.global_batch,
+                                    point.mean_iteration_s(), point.relative_low, point.relative_high);
+  }
+  return row;
+}
+
+double predicted_value(const ReportPoint& row, const std::string& metric) {
+  if (metric == "scaling_efficiency") return row.scaling_efficiency;
+  if (metric == "samples_per_s") return row.point.samples_per_s();
+  return metric == "iteration" ? row.point.mean_iteration_s() : row.accuracy.seconds;
+}
+
+// Published results whose GPU count was predicted.
+void compare(const Scenario& scenario, const ReportPoint& row, std::vector<Comparison>& comparisons) {
+  for (const PublishedSpec& published : scenario.published)
+    if (published.gpus == row.point.gpus && (published.metric != "time_to_accuracy" || row.has_accuracy))
+      comparisons.push_back({scenario.variant, published, predicted_value(row, published.metric)});
+}
+
 }  // namespace
 
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress) {
-  const Scenario& scenario = loaded.scenario;
-  Requests requests = requests_of(scenario);
-  if (!trace_gpus.empty()) {
-    const auto largest = std::max_element(scenario.gpus.begin(), scenario.gpus.end());
-    requests.all[static_cast<std::size_t>(largest - scenario.gpus.begin())].trace_gpus = trace_gpus;
-  }
-  const auto report_progress = [&](std::size_t done) {
-    if (progress) progress(done, requests.all.size());
-  };
-  const std::vector<PointResult> results = predict_points(scenario, requests.all, jobs, report_progress);
-
-  Report report{loaded, {}};
-  for (std::size_t i = 0; i < scenario.gpus.size(); ++i) {
-    ReportPoint row;
-    row.point = results[i];
-    row.global_batch = std::int64_t{row.point.gpus} * row.point.batch_per_gpu;
-    row.scaling_efficiency = samples_per_s_and_gpu(row.point) / samples_per_s_and_gpu(results[requests.baseline_of[i]]);
-    if (scenario.convergence) {
-      row.has_accuracy = true;
-      row.accuracy = time_to_accuracy(*scenario.convergence, scenario.uncertainty.epochs, row.global_batch,
-                                      row.point.mean_iteration_s(), row.point.relative_low, row.point.relative_high);
+  std::vector<Requests> by_variant;
+  std::vector<PointJob> all;
+  for (const Scenario& scenario : loaded.variants) {
+    Requests requests = requests_of(scenario);
+    if (!trace_gpus.empty() && by_variant.empty()) {
+      const auto largest = std::max_element(scenario.gpus.begin(), scenario.gpus.end());
+      requests.all[static_cast<std::size_t>(largest - scenario.gpus.begin())].trace_gpus = trace_gpus;
     }
-    report.points.push_back(std::move(row));
+    for (const PointRequest& request : requests.all) all.push_back({&scenario, request});
+    by_variant.push_back(std::move(requests));
+  }
+  const std::vector<PointResult> results = predict_points(all, jobs, [&](std::size_t done) {
+    if (progress) progress(done, all.size());
+  });
+
+  Report report{loaded, {}, {}};
+  std::size_t first = 0;
+  for (std::size_t v = 0; v < loaded.variants.size(); ++v) {
+    const Scenario& scenario = loaded.variants[v];
+    for (std::size_t i = 0; i < scenario.gpus.size(); ++i) {
+      report.points.push_back(report_point(scenario, results[first + i], results[first + by_variant[v].baseline_of[i]]));
+      compare(scenario, report.points.back(), report.comparisons);
+    }
+    first += by_variant[v].all.size();
   }
   return report;
 }

@@ -9,7 +9,9 @@ namespace {
 Json point_json(const ReportPoint& row) {
   const PointResult& p = row.point;
   const double rate = p.samples_per_s();
-  Json json{{"gpus", p.gpus},
+  Json json = Json::object();
+  if (!row.variant.empty()) json["variant"] = row.variant;
+  json.update(Json{{"gpus", p.gpus},
             {"nodes", p.nodes},
             {"batch_per_gpu", p.batch_per_gpu},
             {"global_batch", row.global_batch},
@@ -23,7 +25,7 @@ Json point_json(const ReportPoint& row) {
             {"exposed_communication_s", p.exposed_communication_s},
             {"input_wait_s", p.input_wait_s},
             {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
-            {"messages", p.messages}};
+            {"messages", p.messages}});
   if (row.has_accuracy) {
     json["epochs"] = row.accuracy.epochs;
     json["iterations"] = row.accuracy.iterations;
@@ -35,6 +37,20 @@ Json point_json(const ReportPoint& row) {
   return json;
 }
 
+// Values in SI: seconds, samples per second, fractions.
+Json comparison_json(const Comparison& c) {
+  Json json = Json::object();
+  if (!c.variant.empty()) json["variant"] = c.variant;
+  json.update(Json{{"gpus", c.published.gpus},
+                   {"metric", c.published.metric},
+                   {"published", c.published.value},
+                   {"predicted", c.predicted},
+                   {"relative_error", c.error()},
+                   {"used_for_fit", c.published.is_fitted},
+                   {"source", c.published.source}});
+  return json;
+}
+
 }  // namespace
 
 Json result_json(const Report& report, const std::vector<std::string>& argv) {
@@ -43,6 +59,8 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   json["scenario"] = report.loaded.resolved;
   json["points"] = Json::array();
   for (const ReportPoint& row : report.points) json["points"].push_back(point_json(row));
+  json["published"] = Json::array();
+  for (const Comparison& c : report.comparisons) json["published"].push_back(comparison_json(c));
   json["assumptions"] = Json::array();
   for (const Assumption& a : report.loaded.assumptions)
     json["assumptions"].push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});

@@ -10,6 +10,7 @@ namespace lockstep::sim {
 
 /// One row of the result: a prediction and what follows from it.
 struct ReportPoint {
+  std::string variant;
   PointResult point;
   std::int64_t global_batch = 0;
   double scaling_efficiency = 0;  ///< samples/s per GPU over that of the baseline at the same batch per GPU
@@ -17,12 +18,21 @@ struct ReportPoint {
   TimeToAccuracy accuracy{};
 };
 
-struct Report {
-  LoadedScenario loaded;
-  std::vector<ReportPoint> points;
+/// A published result beside its prediction, in SI.
+struct Comparison {
+  std::string variant;
+  PublishedSpec published;
+  double predicted = 0;
+  double error() const { return predicted / published.value - 1; }
 };
 
-/// Predicts every GPU count of the scenario and, where it is not among them, the baseline at each batch size.
+struct Report {
+  LoadedScenario loaded;
+  std::vector<ReportPoint> points;  ///< by variant, then GPU count
+  std::vector<Comparison> comparisons;
+};
+
+/// Predicts every GPU count of every variant and, where it is not among them, the baseline at each batch size.
 /// `trace_gpus`: GPUs whose timeline is recorded, at the largest GPU count; empty for none.
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress = {});

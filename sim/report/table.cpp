@@ -65,7 +65,7 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
 }
 
 std::string header(const Scenario& s) {
-  std::string text = s.name + ": " + s.model.title + " on " + s.cluster.name + "\n";
+  std::string text = (s.variant.empty() ? s.name : s.name + ", " + s.variant) + ": " + s.model.title + " on " + s.cluster.name + "\n";
   text += "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", S-SGD, " + communication_text(s.communication) + "\n";
   if (s.convergence)
     text += "  to " + s.convergence->target + " in " + format("%g", s.convergence->epochs) + " epochs of " +
@@ -73,33 +73,67 @@ std::string header(const Scenario& s) {
   return text + "\n";
 }
 
+std::vector<std::string> row_cells(const ReportPoint& row) {
+  const PointResult& p = row.point;
+  std::vector<std::string> cells{std::to_string(p.gpus),
+                                 std::to_string(p.batch_per_gpu),
+                                 with_thousands(static_cast<double>(row.global_batch)),
+                                 format("%.1f ms", p.mean_iteration_s() * 1e3),
+                                 format("%.1f ms", p.compute_s * 1e3),
+                                 format("%.1f ms", p.exposed_communication_s * 1e3),
+                                 with_thousands(p.samples_per_s()),
+                                 format("%.1f %%", 100 * row.scaling_efficiency)};
+  if (row.has_accuracy)
+    cells.insert(cells.end(), {duration(row.accuracy.seconds), duration(row.accuracy.low_s), duration(row.accuracy.high_s)});
+  return cells;
+}
+
+std::string points_text(const Report& report, const Scenario& scenario) {
+  Table table;
+  std::vector<std::string> names{"GPUs", "batch/GPU", "global batch", "iteration", "compute", "exposed", "images/s", "efficiency"};
+  if (scenario.convergence) names.insert(names.end(), {"time to accuracy", "low", "high"});
+  table.add(names);
+  for (const ReportPoint& row : report.points)
+    if (row.variant == scenario.variant) table.add(row_cells(row));
+  return table.text() + "\n";
+}
+
+std::string value_text(const std::string& metric, double value) {
+  if (metric == "scaling_efficiency") return format("%.1f %%", 100 * value);
+  if (metric == "samples_per_s") return with_thousands(value) + " images/s";
+  return metric == "iteration" ? format("%.1f ms", value * 1e3) : duration(value);
+}
+
+// Efficiencies differ by points, the rest by per cent.
+std::string error_text(const Comparison& c) {
+  if (c.published.metric == "scaling_efficiency") return format("%+.1f points", 100 * (c.predicted - c.published.value));
+  return format("%+.1f %%", 100 * c.error());
+}
+
+std::string comparisons_text(const Report& report) {
+  if (report.comparisons.empty()) return "";
+  Table table;
+  table.add({"GPUs", "metric", "predicted", "published", "error", ""});
+  for (const Comparison& c : report.comparisons) {
+    const std::string metric = (c.variant.empty() ? "" : c.variant + ": ") + c.published.metric;
+    table.add({std::to_string(c.published.gpus), metric, value_text(c.published.metric, c.predicted),
+               value_text(c.published.metric, c.published.value), error_text(c), c.published.is_fitted ? "fitted" : ""});
+  }
+  return "Predicted against published:\n" + table.text() + "\n";
+}
+
 }  // namespace
 
 std::string table_text(const Report& report) {
-  const Scenario& s = report.loaded.scenario;
-  Table table;
-  std::vector<std::string> names{"GPUs", "batch/GPU", "global batch", "iteration", "compute", "exposed", "images/s", "efficiency"};
-  if (s.convergence) names.insert(names.end(), {"time to accuracy", "low", "high"});
-  table.add(names);
+  std::string text;
+  for (const Scenario& scenario : report.loaded.variants) text += header(scenario) + points_text(report, scenario);
+  text += comparisons_text(report);
   double wall_s = 0;
-  for (const ReportPoint& row : report.points) {
-    const PointResult& p = row.point;
-    std::vector<std::string> cells{std::to_string(p.gpus),
-                                   std::to_string(p.batch_per_gpu),
-                                   with_thousands(static_cast<double>(row.global_batch)),
-                                   format("%.1f ms", p.mean_iteration_s() * 1e3),
-                                   format("%.1f ms", p.compute_s * 1e3),
-                                   format("%.1f ms", p.exposed_communication_s * 1e3),
-                                   with_thousands(p.samples_per_s()),
-                                   format("%.1f %%", 100 * row.scaling_efficiency)};
-    if (row.has_accuracy)
-      cells.insert(cells.end(), {duration(row.accuracy.seconds), duration(row.accuracy.low_s), duration(row.accuracy.high_s)});
-    table.add(cells);
-    wall_s += p.wall_s;
-  }
-  std::string text = header(s) + table.text() + "\n";
-  text += "Fidelity " + s.fidelity + ", " + std::to_string(s.iterations) + " iterations a point, simulated in " + format("%.2f s", wall_s) + ". ";
-  text += "Inputs: " + kinds_text(report.loaded.assumptions) + " (--json lists them with their sources).\n";
+  for (const ReportPoint& row : report.points) wall_s += row.point.wall_s;
+  const Scenario& first = report.loaded.variants.front();
+  text += "Fidelity " + first.fidelity + ", " + std::to_string(first.iterations) + " iterations a point, simulated in " +
+          format("%.2f s", wall_s) + ". Inputs: " + kinds_text(report.loaded.assumptions) +
+          " (--json lists them with their sources).\n";
   return text;
 }
 

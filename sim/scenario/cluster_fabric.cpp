@@ -63,7 +63,7 @@ FatTreeSpec read_two_levels(const JsonNode& node, int nodes) {
   const int oversubscription = whole_number(node.at("oversubscription"), 1, leaf_nodes);
   if (leaf_nodes % oversubscription != 0)
     node.at("oversubscription")
-        .fail(std::to_string(oversubscription) + " does not divide /leaf_nodes, " + std::to_string(leaf_nodes));
+        .fail(std::to_string(oversubscription) + " does not divide \"leaf_nodes\", " + std::to_string(leaf_nodes));
   const int leaves = (nodes + leaf_nodes - 1) / leaf_nodes;
   return {{leaf_nodes, leaves}, {1, leaf_nodes / oversubscription}, {1, 1}};
 }

@@ -25,9 +25,9 @@
 //   torus        "dimensions": [4, 4, 4].
 //   dragonfly    "groups", "chassis", "routers": [count, links] each; "nodes": per router.
 //
-// The fabric's latency is that of each of its links that a message passes (a star counts as one link). A node is one port
-// of the fabric whatever its number of NICs; the bandwidth of each link is the sum of a node's NICs where it is left out.
-// A cluster of one node needs neither "nic" nor "fabric".
+// The fabric's latency is that of each of its links that a message passes (a star counts as one link). A node is one
+// port of the fabric whatever its number of NICs; the bandwidth of each link is the sum of a node's NICs where it is
+// left out. A cluster of one node needs neither "nic" nor "fabric".
 #include <array>
 #include <optional>
 #include <string>

@@ -15,15 +15,18 @@ void complete(JsonDocument& document, const std::string& pointer, const Json& de
 }
 
 int gpus_per_node(const Json& scenario) {
-  const Json::json_pointer where("/cluster/gpus_per_node");
-  return scenario.contains(where) && scenario.at(where).is_number_integer() ? scenario.at(where).get<int>() : 1;
+  for (const char* pointer : {"/cluster/gpus_per_node", "/cluster/gpus_per_node/value"}) {
+    const Json::json_pointer where(pointer);
+    if (scenario.contains(where) && scenario.at(where).is_number_integer()) return scenario.at(where).get<int>();
+  }
+  return 1;
 }
 
 }  // namespace
 
 void fill_defaults(JsonDocument& scenario) {
   if (!scenario.json().is_object()) return;
-  complete(scenario, "", {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}});
+  complete(scenario, "", {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}, {"published", Json::array()}});
   complete(scenario, "/baseline", {{"gpus", gpus_per_node(scenario.json())}});
   complete(scenario, "/compute",
            {{"rates", Json::array()},
@@ -38,6 +41,7 @@ void fill_defaults(JsonDocument& scenario) {
   complete(scenario, "/communication",
            {{"all_reduce", "ring"},
             {"group_size", 16},
+            {"chain_slices", 0},
             {"torus_columns", 0},
             {"tree_slices", 16},
             {"wire", "fp32"},

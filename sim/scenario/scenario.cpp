@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<std::string> kKeys{"schema",      "name",       "description", "cluster",    "model", "gpus",
                                      "baseline",    "batch_per_gpu", "compute",  "input",      "algorithm",
-                                     "communication", "convergence", "uncertainty", "iterations", "seed", "fidelity"};
+                                     "communication", "convergence", "uncertainty", "iterations", "seed", "fidelity", "published", "variants"};
 constexpr int kMostGpus = 65536;
 constexpr int kLargestBatch = 1 << 20;
 const Range kFraction{1e-6, 1};
@@ -27,10 +27,10 @@ std::vector<BatchRule> read_batch(const JsonNode& node) {
     const BatchRule rule{static_cast<int>(item.at("up_to_gpus").integer(1, kMostGpus)),
                          static_cast<int>(item.at("batch").integer(1, kLargestBatch))};
     if (!rules.empty() && rule.up_to_gpus <= rules.back().up_to_gpus)
-      item.at("up_to_gpus").fail("not in ascending order", "more than " + std::to_string(rules.back().up_to_gpus));
+      item.at("up_to_gpus").fail("not in ascending order", "allowed: more than " + std::to_string(rules.back().up_to_gpus));
     rules.push_back(rule);
   }
-  if (rules.empty()) node.fail("empty list", "a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]");
+  if (rules.empty()) node.fail("empty list", "allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]");
   return rules;
 }
 
@@ -43,9 +43,9 @@ std::vector<RateSpec> read_rates(const JsonNode& node) {
     rate.samples_per_s = item.at("rate").sourced_quantity(Dimension::rate, kRate);
     if (const auto name = item.find("model")) rate.model = name->choice(model::zoo_names());
     if (!rates.empty() && rate.batch <= rates.back().batch)
-      item.at("batch").fail("not in ascending order", "more than " + std::to_string(rates.back().batch));
+      item.at("batch").fail("not in ascending order", "allowed: more than " + std::to_string(rates.back().batch));
     if (!rates.empty() && rate.model != rates.back().model)
-      item.fail("rates of different models", "all rates of one model");
+      item.fail("rates of different models", "allowed: all rates of one model");
     rates.push_back(rate);
   }
   return rates;
@@ -60,7 +60,7 @@ std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
     if (!curve.empty() && point.flop <= curve.back().flop) item.at("flop").fail("not in ascending order");
     curve.push_back(point);
   }
-  if (curve.empty()) node.fail("empty list", "an efficiency, or [{\"flop\", \"efficiency\"}, ...]");
+  if (curve.empty()) node.fail("empty list", "allowed: an efficiency, or [{\"flop\", \"efficiency\"}, ...]");
   return curve;
 }
 
@@ -102,11 +102,12 @@ std::int64_t read_bytes(const JsonNode& node, Range range) {
 }
 
 CommunicationSpec read_communication(const JsonNode& node) {
-  node.keys({"all_reduce", "group_size", "hybrid_threshold", "torus_columns", "tree_slices", "wire", "fusion_threshold",
+  node.keys({"all_reduce", "group_size", "chain_slices", "hybrid_threshold", "torus_columns", "tree_slices", "wire", "fusion_threshold",
              "overlap", "message_overhead", "launch_overhead", "reduction_rate"});
   CommunicationSpec spec;
   spec.all_reduce = node.at("all_reduce").choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
+  spec.chain_slices = static_cast<int>(node.at("chain_slices").integer(0, 65536));
   if (spec.all_reduce == "hybrid") spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
   spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
   spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
@@ -136,19 +137,60 @@ UncertaintySpec read_uncertainty(const JsonNode& node) {
           node.at("latency").sourced_number({0, 0.9}), node.at("epochs").sourced_number({0, 0.9})};
 }
 
+double read_published_value(const JsonNode& node, const std::string& metric) {
+  if (metric == "scaling_efficiency") return node.number({1e-6, 10});
+  return node.quantity(metric == "samples_per_s" ? Dimension::rate : Dimension::time, {1e-9, 1e12});
+}
+
+// Results of this variant, and those that name none.
+std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant) {
+  std::vector<PublishedSpec> results;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"gpus", "metric", "value", "source", "used_for_fit", "variant"});
+    PublishedSpec result;
+    result.gpus = static_cast<int>(item.at("gpus").integer(1, kMostGpus));
+    result.metric = item.at("metric").choice({"scaling_efficiency", "time_to_accuracy", "samples_per_s", "iteration"});
+    result.value = read_published_value(item.at("value"), result.metric);
+    result.source = item.at("source").text();
+    if (const auto fitted = item.find("used_for_fit")) result.is_fitted = fitted->boolean();
+    const auto only_for = item.find("variant");
+    if (!only_for || only_for->text() == variant) results.push_back(result);
+  }
+  return results;
+}
+
+struct Variant {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+std::vector<Variant> read_variants(const JsonNode& root) {
+  const auto node = root.find("variants");
+  if (!node) return {{"", {}}};
+  std::vector<Variant> variants;
+  for (const JsonNode& item : node->items()) {
+    item.keys({"name", "set"});
+    Variant variant{item.at("name").text(), {}};
+    for (const auto& [pointer, value] : item.at("set").members()) variant.settings.emplace_back(pointer, value.json().dump());
+    variants.push_back(variant);
+  }
+  if (variants.empty()) node->fail("empty list", "allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]");
+  return variants;
+}
+
 std::vector<int> read_gpus(const JsonNode& node) {
   std::vector<int> gpus;
   for (const JsonNode& item : node.items()) gpus.push_back(static_cast<int>(item.integer(1, kMostGpus)));
-  if (gpus.empty()) node.fail("empty list", "one or more GPU counts");
+  if (gpus.empty()) node.fail("empty list", "allowed: one or more GPU counts");
   return gpus;
 }
 
 // Whole nodes, or a part of one.
 void check_gpus(const JsonNode& node, int gpus, const ClusterSpec& cluster) {
   const int most = cluster.nodes * cluster.gpus_per_node;
-  if (gpus > most) node.fail(std::to_string(gpus) + " GPUs are more than the cluster has", "at most " + std::to_string(most));
+  if (gpus > most) node.fail(std::to_string(gpus) + " GPUs are more than the cluster has", "allowed: at most " + std::to_string(most));
   if (gpus > cluster.gpus_per_node && gpus % cluster.gpus_per_node != 0)
-    node.fail(std::to_string(gpus) + " GPUs do not fill whole nodes", "multiples of " + std::to_string(cluster.gpus_per_node));
+    node.fail(std::to_string(gpus) + " GPUs do not fill whole nodes", "allowed: multiples of " + std::to_string(cluster.gpus_per_node));
 }
 
 void check_consistency(const JsonNode& root, const Scenario& s) {
@@ -158,7 +200,7 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
     check_gpus(counts[i], s.gpus[i], s.cluster);
     if (s.gpus[i] > s.batch.back().up_to_gpus)
       counts[i].fail("no batch size for " + std::to_string(s.gpus[i]) + " GPUs",
-                     "at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
+                     "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
     const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
     if (s.communication.all_reduce == "torus" && s.gpus[i] > columns && s.gpus[i] % columns != 0)
       counts[i].fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(s.gpus[i]) + " GPUs");
@@ -174,7 +216,7 @@ model::Graph read_model(const JsonNode& node) {
   try {
     return model::zoo_graph(name);
   } catch (const InputError&) {
-    node.fail("unknown model \"" + name + "\"", "a name of --list-models, or a .json file");
+    node.fail("unknown model \"" + name + "\"", "allowed: a name of --list-models, or a .json file");
   }
 }
 
@@ -186,8 +228,9 @@ void read_identity(const JsonNode& root, Scenario& s) {
   root.at("algorithm").choice({"s-sgd"});
 }
 
-Scenario read_scenario(const JsonNode& root) {
+Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   Scenario s;
+  s.variant = variant;
   read_identity(root, s);
   s.cluster = read_cluster(root.at("cluster"));
   s.model = read_model(root.at("model"));
@@ -199,12 +242,23 @@ Scenario read_scenario(const JsonNode& root) {
   s.input = read_input(root.at("input"));
   s.communication = read_communication(root.at("communication"));
   if (const auto convergence = root.find("convergence")) s.convergence = read_convergence(*convergence);
+  s.published = read_published(root.at("published"), variant);
   s.uncertainty = read_uncertainty(root.at("uncertainty"));
   s.iterations = static_cast<int>(root.at("iterations").integer(1, 100000));
   s.seed = static_cast<std::uint64_t>(root.at("seed").integer(0, std::numeric_limits<std::int64_t>::max()));
   s.fidelity = root.at("fidelity").choice({"message", "fast", "analytic"});
   check_consistency(root, s);
   return s;
+}
+
+// What several variants rest on alike is listed once.
+void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
+  for (const Assumption& a : more) {
+    const bool is_known = std::any_of(all.begin(), all.end(), [&](const Assumption& b) {
+      return a.pointer == b.pointer && a.value == b.value && a.kind == b.kind && a.source == b.source;
+    });
+    if (!is_known) all.push_back(a);
+  }
 }
 
 }  // namespace
@@ -220,20 +274,19 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   JsonDocument document = JsonDocument::load(path);
   document.root().keys(kKeys);
   document.include("/cluster");
-  const auto is_file = [](const Json& value) {
-    return value.is_string() && value.get<std::string>().size() > 5 &&
-           value.get<std::string>().substr(value.get<std::string>().size() - 5) == ".json";
-  };
-  // A model is the name of one of the zoo's, or a file.
-  if (document.json().contains("model") && is_file(document.json()["model"])) document.include("/model");
+  document.include("/model");  // a model is the name of one of the zoo's, or a file
   fill_defaults(document);
   for (const auto& [pointer, text] : settings) document.set(pointer, text);
   if (!gpus.empty()) document.set("/gpus", Json(gpus).dump());
 
   LoadedScenario loaded;
-  loaded.scenario = read_scenario(document.root());
   loaded.resolved = document.json();
-  loaded.assumptions = document.assumptions();
+  for (const Variant& variant : read_variants(document.root())) {
+    JsonDocument varied = document;
+    for (const auto& [pointer, text] : variant.settings) varied.set(pointer, text);
+    loaded.variants.push_back(read_scenario(varied.root(), variant.name));
+    add_assumptions(loaded.assumptions, varied.assumptions());
+  }
   loaded.inputs = document.inputs();
   return loaded;
 }

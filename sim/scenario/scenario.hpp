@@ -53,6 +53,7 @@ struct InputSpec {
 struct CommunicationSpec {
   std::string all_reduce = "ring";
   int group_size = 16;                   ///< hierarchical, hybrid
+  int chain_slices = 0;                  ///< of reduce and broadcast in a group; 0: as many as the group has members
   std::int64_t hybrid_threshold_bytes = 0;  ///< hybrid: buckets of at least this size by ring
   int torus_columns = 0;                 ///< torus; 0: GPUs per node
   int tree_slices = 16;                  ///< double-binary-tree
@@ -70,6 +71,15 @@ struct ConvergenceSpec {
   double epochs = 0;
 };
 
+/// A published result to print beside the prediction.
+struct PublishedSpec {
+  int gpus = 0;
+  std::string metric;  ///< scaling_efficiency, time_to_accuracy (s), samples_per_s, iteration (s)
+  double value = 0;    ///< SI
+  std::string source;
+  bool is_fitted = false;  ///< a constant of the scenario was fitted on it
+};
+
 /// Relative uncertainty (one standard deviation) of the groups of inputs; bounds of a prediction come from these.
 struct UncertaintySpec {
   double compute = 0;
@@ -80,6 +90,7 @@ struct UncertaintySpec {
 
 struct Scenario {
   std::string name;
+  std::string variant;  ///< name of the variant; empty where the file lists none
   std::string description;
   ClusterSpec cluster;
   model::Graph model;
@@ -90,6 +101,7 @@ struct Scenario {
   InputSpec input;
   CommunicationSpec communication;
   std::optional<ConvergenceSpec> convergence;
+  std::vector<PublishedSpec> published;
   UncertaintySpec uncertainty;
   int iterations = 10;  ///< measured; one more is run before them
   std::uint64_t seed = 1;
@@ -100,7 +112,7 @@ struct Scenario {
 
 /// A scenario and what the result must tell about its inputs.
 struct LoadedScenario {
-  Scenario scenario;
+  std::vector<Scenario> variants;  ///< one without a name where the file lists none
   Json resolved;  ///< as read, references replaced by their content, defaults filled in
   std::vector<Assumption> assumptions;
   std::map<std::string, std::string> inputs;  ///< file -> SHA-256

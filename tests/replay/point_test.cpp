@@ -42,7 +42,7 @@ PointResult predict_in_child(const Scenario& s, int gpus, Fidelity fidelity, std
   request.fidelity = fidelity;
   request.seed = seed;
   request.iterations = 4;
-  return predict_points(s, {request}, 1, {})[0];
+  return predict_points({{&s, request}}, 1)[0];
 }
 
 }  // namespace
@@ -127,9 +127,9 @@ TEST_CASE("jitter costs the barrier about the expected slowest GPU") {
   request.gpus = 64;
   request.batch_per_gpu = 512;
   request.iterations = 60;
-  const PointResult jittered = predict_points(s, {request}, 1, {})[0];
+  const PointResult jittered = predict_points({{&s, request}}, 1)[0];
   s.compute.jitter = JitterKind::none;
-  const PointResult even = predict_points(s, {request}, 1, {})[0];
+  const PointResult even = predict_points({{&s, request}}, 1)[0];
   const double slowest = expected_slowest(small_scenario(), 64);
   CHECK(slowest > 1.1);
   s.compute.jitter = JitterKind::lognormal;
@@ -164,5 +164,5 @@ TEST_CASE("a failing simulation process is an error, not a hang") {
   PointRequest request;
   request.gpus = 1024;  // the cluster has 64
   request.batch_per_gpu = 16;
-  CHECK_THROWS(predict_points(s, {request}, 1, {}));
+  CHECK_THROWS(predict_points({{&s, request}}, 1));
 }

@@ -1,0 +1,7 @@
+# Run at every build: writes OUTPUT from TEMPLATE when the state of the source tree has changed.
+execute_process(COMMAND git -c safe.directory=* -C ${SOURCE} describe --always --dirty --abbrev=12
+                OUTPUT_VARIABLE LOCKSTEP_GIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT LOCKSTEP_GIT)
+  set(LOCKSTEP_GIT "unknown")
+endif()
+configure_file(${TEMPLATE} ${OUTPUT} @ONLY)
