@@ -65,7 +65,10 @@ class JsonDocument {
   void include(const std::string& pointer);
   /// `--set pointer=text`: text is JSON if it parses as such, else a string. The pointer's parent must exist; a last
   /// member that an object lacks is added. The ledger forgets what it noted at, below or around the pointer.
-  void set(const std::string& pointer, const std::string& text);
+  /// Errors about the value begin with `origin` and the whole document's pointer; a file that it names is looked for
+  /// in `folder` (empty: the current one).
+  void set(const std::string& pointer, const std::string& text, const std::string& origin = "--set",
+           const std::string& folder = "");
 
   /// Files read so far (path as given or resolved -> SHA-256 in hex), for provenance.
   const std::map<std::string, std::string>& inputs() const { return inputs_; }
@@ -77,13 +80,15 @@ class JsonDocument {
   friend class JsonNode;
   struct Origin {
     std::string pointer;  ///< subtree
-    std::string file;     ///< "--set" for command-line values
+    std::string file;     ///< or what set() was told
+    std::string folder;   ///< where files that it names are looked for
+    bool is_setting;      ///< came by set()
   };
   /// "FILE: /pointer/in/that/file" for a pointer of the whole document.
   std::string locate(const std::string& pointer) const;
   std::string file_of(const std::string& pointer) const;
   const Origin* origin_of(const std::string& pointer) const;
-  void replaced(const std::string& pointer, const std::string& file);
+  void replaced(const Origin& origin);
 
   std::string name_;
   Json root_;

@@ -11,21 +11,20 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-const char kCommandLine[] = "--set";
 
 /// A value given on the command line is JSON if it parses as such, else a string: gpus=8 and bandwidth=40 Gbit/s both
 /// work. What starts like an object, array or string was meant as JSON, so that its errors are reported.
-Json command_line_value(const std::string& pointer, const std::string& text) {
+Json setting_value(const std::string& pointer, const std::string& text, const std::string& origin) {
   try {
-    return parse_json(text, std::string(kCommandLine) + ": " + pointer);
+    return parse_json(text, origin + ": " + pointer);
   } catch (const InputError&) {
     if (!text.empty() && std::string("{[\"").find(text[0]) != std::string::npos) throw;
     return text;
   }
 }
 
-[[noreturn]] void no_such_place(const std::string& pointer, const std::string& why) {
-  throw InputError(one_line(std::string(kCommandLine) + ": " + pointer + ": no such place; " + why));
+[[noreturn]] void no_such_place(const std::string& origin, const std::string& pointer, const std::string& why) {
+  throw InputError(one_line(origin + ": " + pointer + ": no such place; " + why));
 }
 
 std::string join_pointer(const std::vector<std::string>& keys) {
@@ -45,15 +44,15 @@ Json* find_value(Json& root, const std::vector<std::string>& keys) {
 }
 
 /// The container that the last key of `pointer` is in. Every key before it must exist.
-Json& parent_of(Json& root, const std::string& pointer, const std::vector<std::string>& keys) {
+Json& parent_of(Json& root, const std::string& origin, const std::string& pointer, const std::vector<std::string>& keys) {
   const Json* value = &root;
   std::string place;
   for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
     value = child(*value, keys[i]);
     place = child_pointer(place, keys[i]);
-    if (!value) no_such_place(pointer, in_quotes(place) + " does not exist");
+    if (!value) no_such_place(origin, pointer, in_quotes(place) + " does not exist");
   }
-  if (!value->is_object() && !value->is_array()) no_such_place(pointer, in_quotes(place) + " is " + kind_of(*value));
+  if (!value->is_object() && !value->is_array()) no_such_place(origin, pointer, in_quotes(place) + " is " + kind_of(*value));
   return const_cast<Json&>(*value);  // it lies in `root`, which is not const
 }
 
@@ -85,7 +84,8 @@ void JsonDocument::include(const std::string& pointer) {
   if (!value || !value->is_string()) return;
   const std::filesystem::path named = value->get<std::string>();
   if (named.extension() != ".json") return;
-  const std::filesystem::path folder = std::filesystem::path(file_of(pointer)).parent_path();  // none for "--set"
+  const Origin* const origin = origin_of(pointer);
+  const std::filesystem::path folder = origin ? std::filesystem::path(origin->folder) : std::filesystem::path(name_).parent_path();
   const std::string path = (folder / named).lexically_normal().string();
   std::string text;
   std::string why;
@@ -94,34 +94,36 @@ void JsonDocument::include(const std::string& pointer) {
   }
   *value = parse_json(text, path);
   inputs_[path] = sha256_hex(text);
-  replaced(join_pointer(keys), path);
+  replaced({join_pointer(keys), path, std::filesystem::path(path).parent_path().string(), false});
 }
 
-void JsonDocument::set(const std::string& pointer, const std::string& text) {
+void JsonDocument::set(const std::string& pointer, const std::string& text, const std::string& origin,
+                       const std::string& folder) {
   std::vector<std::string> keys;
   if (!split_pointer(pointer, keys) || keys.empty()) {
-    throw InputError(std::string(kCommandLine) + ": " + in_quotes(pointer) +
+    throw InputError(origin + ": " + in_quotes(pointer) +
                      " is not a place in the scenario; allowed: /member/member");
   }
-  Json& parent = parent_of(root_, pointer, keys);
+  Json& parent = parent_of(root_, origin, pointer, keys);
   const Json* const old = child(parent, keys.back());
-  if (!old && parent.is_array()) no_such_place(pointer, "the array has " + std::to_string(parent.size()) + " elements");
-  Json value = command_line_value(pointer, text);
+  if (!old && parent.is_array()) no_such_place(origin, pointer, "the array has " + std::to_string(parent.size()) + " elements");
+  Json value = setting_value(pointer, text, origin);
   if (parent.is_object()) {
     parent[keys.back()] = std::move(value);
   } else {
     parent[std::stoul(keys.back())] = std::move(value);
   }
-  replaced(join_pointer(keys), kCommandLine);
+  replaced({join_pointer(keys), origin, folder, true});
 }
 
-/// Notes that the subtree at `pointer` now comes from `file`: what was known about the old one is void.
-void JsonDocument::replaced(const std::string& pointer, const std::string& file) {
+/// Notes that a subtree now comes from elsewhere: what was known about the old one is void.
+void JsonDocument::replaced(const Origin& origin) {
+  const std::string& pointer = origin.pointer;
   const auto below = [&pointer](const auto& entry) { return is_within(entry.pointer, pointer); };
   origins_.erase(std::remove_if(origins_.begin(), origins_.end(), below), origins_.end());
   const auto concerned = [&](const Assumption& entry) { return below(entry) || is_within(pointer, entry.pointer); };
   assumptions_.erase(std::remove_if(assumptions_.begin(), assumptions_.end(), concerned), assumptions_.end());
-  origins_.push_back({pointer, file});
+  origins_.push_back(origin);
 }
 
 void JsonDocument::note(const Assumption& assumption) const {
@@ -146,7 +148,7 @@ std::string JsonDocument::file_of(const std::string& pointer) const {
 
 std::string JsonDocument::locate(const std::string& pointer) const {
   const Origin* const origin = origin_of(pointer);
-  const bool inside = origin && origin->file != kCommandLine;  // --set is followed by the whole document's pointer
+  const bool inside = origin && !origin->is_setting;  // a setting is followed by the whole document's pointer
   const std::string place = inside ? pointer.substr(origin->pointer.size()) : pointer;
   return file_of(pointer) + ": " + (place.empty() ? "/" : place);
 }

@@ -158,7 +158,6 @@ int MaxPlusPlan::run_ring(const Step& step, std::vector<double>& x) {
 
 int MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
   std::vector<double> next(times_s.size(), 0);
-  int check = 1;
   for (int round = 1; round <= step.rounds; ++round) {
     for (int rank : step.members) next[at(rank)] = times_s[at(rank)];
     for (std::size_t i = 0; i < step.src.size(); ++i) {
@@ -168,16 +167,13 @@ int MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
       next[at(r)] = std::max(next[at(r)], end);
     }
     for (std::size_t m = 0; m < step.members.size(); ++m) next[at(step.members[m])] += step.add_s[m];
-    double least = 1e300, most = 0;
-    if (round == check) {
-      for (int rank : step.members) {
-        least = std::min(least, next[at(rank)] - times_s[at(rank)]);
-        most = std::max(most, next[at(rank)] - times_s[at(rank)]);
-      }
-      check += 1 + round / 4;
+    double least = next[at(step.members[0])] - times_s[at(step.members[0])], most = least;
+    for (int rank : step.members) {
+      least = std::min(least, next[at(rank)] - times_s[at(rank)]);
+      most = std::max(most, next[at(rank)] - times_s[at(rank)]);
+      times_s[at(rank)] = next[at(rank)];
     }
-    for (int rank : step.members) times_s[at(rank)] = next[at(rank)];
-    if (most - least <= kSteady_s && round < step.rounds) {
+    if (most - least <= kSteady_s) {
       for (int rank : step.members) times_s[at(rank)] += (step.rounds - round) * most;
       return round;
     }

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
-#include <unordered_map>
 
 #include "sim/replay/replay.hpp"
 
@@ -111,7 +110,7 @@ class MessageReplay {
   }
 
  private:
-  using Peers = std::unordered_map<int, sg4::Mailbox*>;
+  using Peers = std::vector<std::pair<int, sg4::Mailbox*>>;  // few: searched from the front
 
   sg4::SemaphorePtr& tokens(int gpu, int from, int to) {
     const int streams = static_cast<int>(program_.streams.size());
@@ -197,10 +196,10 @@ class MessageReplay {
   // Messages of one pair on one stream are sent and received in the same order, so a mailbox per (stream, sender,
   // receiver) never matches the wrong ones.
   static sg4::Mailbox* mailbox(Peers& peers, int src, int dst, int stream, int peer) {
-    sg4::Mailbox*& box = peers[peer];
-    if (box == nullptr)
-      box = sg4::Mailbox::by_name(std::to_string(stream) + ":" + std::to_string(src) + ">" + std::to_string(dst));
-    return box;
+    for (const auto& [known, box] : peers)
+      if (known == peer) return box;
+    peers.emplace_back(peer, sg4::Mailbox::by_name(std::to_string(stream) + ":" + std::to_string(src) + ">" + std::to_string(dst)));
+    return peers.back().second;
   }
 
   void note(int gpu, int work, std::vector<double> GpuTimeline::*times) {

@@ -53,12 +53,6 @@ AllReduce all_reduce_of(const Scenario& scenario) {
   };
 }
 
-// Input reaches a GPU over its PCIe link; where the cluster file has none (NVSwitch), as fast as the host's memory gives.
-double host_to_device_bytes_per_s(const ClusterSpec& cluster) {
-  const double pcie = cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
-  return pcie > 0 ? pcie : cluster.host.memory_bandwidth_bytes_per_s;
-}
-
 // The load of the input pipeline: a node's loader serves its GPUs one after the other.
 SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   SSgd options;
@@ -67,7 +61,7 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   const InputSpec& input = scenario.input;
   const int gpus_of_node = std::min(gpus, scenario.cluster.gpus_per_node);
   if (input.samples_per_s_per_node > 0) options.load_s = double(batch_per_gpu) * gpus_of_node / input.samples_per_s_per_node;
-  options.to_device_s = batch_per_gpu * input.bytes_per_sample / host_to_device_bytes_per_s(scenario.cluster);
+  options.to_device_s = batch_per_gpu * input.bytes_per_sample / scenario.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
   options.prefetch = input.prefetch;
   options.overlap = scenario.communication.overlap;
   options.launch_s = scenario.communication.launch_overhead_s;

@@ -8,10 +8,10 @@ Json assumed(const Json& value, const char* why) { return {{"value", value}, {"k
 // Adds the members that an object lacks. What is no object is left for the reader to refuse.
 void complete(JsonDocument& document, const std::string& pointer, const Json& defaults) {
   const Json::json_pointer where(pointer);
-  if (!document.json().contains(where)) document.set(pointer, Json::object().dump());
+  if (!document.json().contains(where)) document.set(pointer, Json::object().dump(), "default");
   if (!document.json().at(where).is_object()) return;
   for (const auto& [key, value] : defaults.items())
-    if (!document.json().at(where).contains(key)) document.set(pointer + "/" + key, value.dump());
+    if (!document.json().at(where).contains(key)) document.set(pointer + "/" + key, value.dump(), "default");
 }
 
 int gpus_per_node(const Json& scenario) {

@@ -1,6 +1,7 @@
 #include "sim/scenario/scenario.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "sim/scenario/defaults.hpp"
@@ -161,16 +162,17 @@ std::vector<PublishedSpec> read_published(const JsonNode& node, const std::strin
 
 struct Variant {
   std::string name;
+  std::string origin;  // "FILE: /variants/0/set", for errors
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
 std::vector<Variant> read_variants(const JsonNode& root) {
   const auto node = root.find("variants");
-  if (!node) return {{"", {}}};
+  if (!node) return {{"", "", {}}};
   std::vector<Variant> variants;
   for (const JsonNode& item : node->items()) {
     item.keys({"name", "set"});
-    Variant variant{item.at("name").text(), {}};
+    Variant variant{item.at("name").text(), root.document().name() + ": " + item.pointer() + "/set", {}};
     for (const auto& [pointer, value] : item.at("set").members()) variant.settings.emplace_back(pointer, value.json().dump());
     variants.push_back(variant);
   }
@@ -251,6 +253,12 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   return s;
 }
 
+// A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object.
+void include_files(JsonDocument& document) {
+  document.include("/cluster");
+  document.include("/model");
+}
+
 // What several variants rest on alike is listed once.
 void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
   for (const Assumption& a : more) {
@@ -273,21 +281,23 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
                              const std::vector<int>& gpus) {
   JsonDocument document = JsonDocument::load(path);
   document.root().keys(kKeys);
-  document.include("/cluster");
-  document.include("/model");  // a model is the name of one of the zoo's, or a file
+  include_files(document);
   fill_defaults(document);
   for (const auto& [pointer, text] : settings) document.set(pointer, text);
-  if (!gpus.empty()) document.set("/gpus", Json(gpus).dump());
+  if (!gpus.empty()) document.set("/gpus", Json(gpus).dump(), "--gpus");
+  include_files(document);
 
+  const std::string folder = std::filesystem::path(path).parent_path().string();
   LoadedScenario loaded;
   loaded.resolved = document.json();
   for (const Variant& variant : read_variants(document.root())) {
     JsonDocument varied = document;
-    for (const auto& [pointer, text] : variant.settings) varied.set(pointer, text);
+    for (const auto& [pointer, text] : variant.settings) varied.set(pointer, text, variant.origin, folder);
+    include_files(varied);
     loaded.variants.push_back(read_scenario(varied.root(), variant.name));
     add_assumptions(loaded.assumptions, varied.assumptions());
+    loaded.inputs.insert(varied.inputs().begin(), varied.inputs().end());
   }
-  loaded.inputs = document.inputs();
   return loaded;
 }
 

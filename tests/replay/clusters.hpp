@@ -17,6 +17,7 @@ inline sim::ClusterSpec nvswitch_cluster(int nodes, int gpus_per_node) {
   spec.host.memory_bandwidth_bytes_per_s = 50e9;
   spec.intra_node.kind = sim::IntraNodeKind::nvswitch;
   spec.intra_node.gpu_link = {40e9, 1e-6};
+  spec.intra_node.pcie.gpu_link = {25e9, 0.8e-6};
   spec.nic.per_node = 1;
   spec.nic.link = {12.5e9, 1.5e-6};
   spec.fabric.kind = sim::FabricKind::star;

@@ -1,0 +1,213 @@
+// Bad input: one line on stderr that names file, JSON pointer, what is wrong and what is allowed; exit code 2; nothing
+// written, not even over an existing file.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+
+using lockstep::TemporaryFolder;
+using lockstep::tests::Outcome;
+using lockstep::tests::run_program;
+using lockstep::tests::slurp;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+const char* const kCluster = R"({
+  "schema": "lockstep/cluster/1", "name": "small", "nodes": 4, "gpus_per_node": 2,
+  "gpu": {"name": "G", "memory": "16 GB", "memory_bandwidth": "500 GB/s", "peak": {"fp32": "10 TFLOP/s"}},
+  "host": {"memory_bandwidth": "40 GB/s"},
+  "intra_node": {"kind": "pcie-tree", "switches": [{"socket": 0, "gpus": [0, 1]}],
+                 "gpu_link": {"bandwidth": "12 GB/s", "latency": "0.5 us"},
+                 "switch_uplink": {"bandwidth": "12 GB/s", "latency": "0.5 us"}},
+  "nic": {"per_node": 1, "bandwidth": "100 Gbit/s", "latency": "1 us", "gpudirect": true, "attach": [0]},
+  "fabric": {"kind": "star", "latency": "1 us"}})";
+
+const char* const kScenario = R"({
+  "schema": "lockstep/scenario/1", "name": "small", "cluster": "cluster.json", "model": "lenet_crossbow",
+  "gpus": [2, 4], "batch_per_gpu": 16, "compute": {"precision": "fp32"},
+  "communication": {"all_reduce": "ring"}, "iterations": 2})";
+
+struct Case {
+  const char* file;     ///< which of the two files is changed
+  const char* pointer;  ///< "" replaces the whole text
+  const char* value;    ///< JSON, or the text itself
+  const char* error;
+};
+
+const char* const kUnitsOfTime = "ns, us, ms, s, min, h";
+const char* const kUnitsOfBandwidth =
+    "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
+
+std::vector<Case> cases();
+
+void write_inputs(const TemporaryFolder& folder, const Case& c) {
+  for (const auto& [name, text] : {std::pair{"scenario.json", kScenario}, std::pair{"cluster.json", kCluster}}) {
+    std::string content = text;
+    if (std::string(c.file) == name) {
+      if (std::string(c.pointer).empty()) {
+        content = c.value;
+      } else {
+        Json json = Json::parse(text);
+        const Json::json_pointer where(c.pointer);
+        if (std::string(c.value) == "remove")
+          json.at(where.parent_pointer()).erase(where.back());
+        else
+          json[where] = Json::parse(c.value);
+        content = json.dump();
+      }
+    }
+    folder.write(name, content);
+  }
+}
+
+std::string expected(std::string text) {
+  const auto replace = [&text](const std::string& mark, const std::string& by) {
+    if (const std::size_t at = text.find(mark); at != std::string::npos) text.replace(at, mark.size(), by);
+  };
+  replace("{TIME}", kUnitsOfTime);
+  replace("{BANDWIDTH}", kUnitsOfBandwidth);
+  return text + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("the small scenario of these tests is good") {
+  const TemporaryFolder folder;
+  write_inputs(folder, {"", "", "", ""});
+  const Outcome outcome = run_program(folder.path(""), "simulate", "scenario.json --json out.json --quiet");
+  CHECK(outcome.err == "");
+  CHECK(outcome.code == 0);
+  CHECK(Json::parse(slurp(folder.path("out.json")))["points"].size() == 2);
+}
+
+TEST_CASE("each malformed input gives its one line, exit code 2 and no output") {
+  for (const Case& c : cases()) {
+    const TemporaryFolder folder;
+    write_inputs(folder, c);
+    folder.write("out.json", "precious");
+    const Outcome outcome = run_program(folder.path(""), "simulate", "scenario.json --json out.json --csv out.csv --quiet");
+    INFO(c.file << " " << c.pointer << " = " << c.value);
+    CHECK(outcome.err == expected(c.error));
+    CHECK(outcome.out == "");
+    CHECK(outcome.code == 2);
+    CHECK(slurp(folder.path("out.json")) == "precious");
+    CHECK(!std::filesystem::exists(folder.path("out.csv")));
+  }
+  CHECK(cases().size() >= 40);
+}
+
+TEST_CASE("bad usage is one line and exit code 2") {
+  const TemporaryFolder folder;
+  write_inputs(folder, {"", "", "", ""});
+  struct Usage {
+    const char* arguments;
+    const char* error;
+  };
+  const std::vector<Usage> usages{
+      {"", "simulate: no scenario; allowed: a scenario file, --list-models, --show-model NAME (see --help)"},
+      {"none.json", "none.json: cannot read: No such file or directory"},
+      {"scenario.json --set /iterations", "--set /iterations: not a setting; allowed: /json/pointer=value"},
+      {"scenario.json --set /iterations=none", "--set: /iterations: expected a whole number, got a string; allowed: 1 to 100000"},
+      {"scenario.json --set /nowhere/deep=1", "--set: /nowhere/deep: no such place; \"/nowhere\" does not exist"},
+      {"scenario.json --gpus 3", "--gpus: /gpus/0: 3 GPUs do not fill whole nodes; allowed: multiples of 2"},
+      {"scenario.json --json nowhere/out.json", "nowhere/out.json: cannot be written: No such file or directory"},
+      {"scenario.json --trace t.json --trace-gpus 9", "--trace-gpus 9: no such GPU; allowed: 0 to 3"},
+  };
+  for (const Usage& usage : usages) {
+    INFO(usage.arguments);
+    const Outcome outcome = run_program(folder.path(""), "simulate", usage.arguments);
+    CHECK(outcome.err == std::string(usage.error) + "\n");
+    CHECK(outcome.code == 2);
+  }
+  for (const char* arguments : {"scenario.json --fidelity exact", "scenario.json --gpus 0", "scenario.json --nonsense", "scenario.json --jobs 0"}) {
+    INFO(arguments);
+    CHECK(run_program(folder.path(""), "simulate", arguments).code == 2);
+  }
+}
+
+namespace {
+
+std::vector<Case> cases() {
+  const char* const s = "scenario.json";
+  const char* const k = "cluster.json";
+  return {
+      // The text
+      {s, "", "", "scenario.json: line 1, column 1: unexpected end of input; expected '[', '{', or a literal"},
+      {s, "", "{", "scenario.json: line 1, column 2: unexpected end of input; expected string literal"},
+      {s, "", "[1, 2]", "scenario.json: /: expected an object, got an array"},
+      {s, "", "{\"name\": \"a\", \"name\": \"b\"}", "scenario.json: /: duplicate key \"name\""},
+      {s, "", "{\"name\": NaN}", "scenario.json: line 1, column 10: invalid literal"},
+      {s, "", "{} trailing", "scenario.json: line 1, column 6: invalid literal"},
+      // Keys and identity
+      {s, "/schema", "\"lockstep/scenario/9\"", "scenario.json: /schema: \"lockstep/scenario/9\" is unknown; allowed: lockstep/scenario/1"},
+      {s, "/schema", "remove", "scenario.json: /: missing key \"schema\""},
+      {s, "/gpu", "[8]", "scenario.json: /: unknown key \"gpu\"; known: schema, name, description, cluster, model, gpus, baseline, batch_per_gpu, compute, input, algorithm, communication, convergence, uncertainty, iterations, seed, fidelity, published, variants"},
+      {s, "/name", "\"\"", "scenario.json: /name: expected a string that is not empty"},
+      {s, "/name", "7", "scenario.json: /name: expected a string, got a number"},
+      {s, "/algorithm", "\"sgd\"", "scenario.json: /algorithm: \"sgd\" is unknown; allowed: s-sgd"},
+      {s, "/cluster", "remove", "scenario.json: /: missing key \"cluster\""},
+      {s, "/cluster", "\"none.json\"", "scenario.json: /cluster: cannot read \"none.json\": No such file or directory"},
+      {s, "/cluster", "5", "scenario.json: /cluster: expected an object, got a number"},
+      {s, "/model", "\"resnet5\"", "scenario.json: /model: unknown model \"resnet5\"; allowed: a name of --list-models, or a .json file"},
+      {s, "/model", "remove", "scenario.json: /: missing key \"model\""},
+      // Counts
+      {s, "/gpus", "[]", "scenario.json: /gpus: empty list; allowed: one or more GPU counts"},
+      {s, "/gpus", "[2, 16]", "scenario.json: /gpus/1: 16 GPUs are more than the cluster has; allowed: at most 8"},
+      {s, "/gpus", "[3]", "scenario.json: /gpus/0: 3 GPUs do not fill whole nodes; allowed: multiples of 2"},
+      {s, "/gpus", "[0]", "scenario.json: /gpus/0: value 0 is out of range; allowed: 1 to 65536"},
+      {s, "/gpus", "[2.5]", "scenario.json: /gpus/0: expected a whole number, got 2.5; allowed: 1 to 65536"},
+      {s, "/gpus", "4", "scenario.json: /gpus: expected an array, got a number"},
+      {s, "/baseline", "{\"gpus\": 100}", "scenario.json: /baseline/gpus: 100 GPUs are more than the cluster has; allowed: at most 8"},
+      {s, "/batch_per_gpu", "0", "scenario.json: /batch_per_gpu: value 0 is out of range; allowed: 1 to 1048576"},
+      {s, "/batch_per_gpu", "[]", "scenario.json: /batch_per_gpu: empty list; allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]"},
+      {s, "/batch_per_gpu", "[{\"up_to_gpus\": 2, \"batch\": 8}]", "scenario.json: /gpus/1: no batch size for 4 GPUs; allowed: at most 2 by /batch_per_gpu"},
+      {s, "/batch_per_gpu", "[{\"up_to_gpus\": 4, \"batch\": 8}, {\"up_to_gpus\": 2, \"batch\": 8}]", "scenario.json: /batch_per_gpu/1/up_to_gpus: not in ascending order; allowed: more than 4"},
+      {s, "/iterations", "0", "scenario.json: /iterations: value 0 is out of range; allowed: 1 to 100000"},
+      {s, "/seed", "-1", "scenario.json: /seed: value -1 is out of range; allowed: 0 to 9223372036854775807"},
+      {s, "/fidelity", "\"exact\"", "scenario.json: /fidelity: \"exact\" is unknown; allowed: message, fast, analytic"},
+      // Compute
+      {s, "/compute", "{}", "scenario.json: /compute: missing key \"precision\""},
+      {s, "/compute/precision", "\"fp64\"", "scenario.json: /compute/precision: \"fp64\" is unknown; allowed: fp32, tf32, fp16, bf16, mixed"},
+      {s, "/compute/precision", "\"tf32\"", "scenario.json: /compute/precision: the cluster's GPU has no peak rate for \"tf32\""},
+      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": \"200\"}]", "scenario.json: /compute/rates/0/rate: missing unit; allowed: 1/s, images/s, samples/s"},
+      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": 200}]", "scenario.json: /compute/rates/0/rate: missing unit; allowed: 1/s, images/s, samples/s"},
+      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": \"200 images/s\"}, {\"batch\": 32, \"rate\": \"200 images/s\"}]", "scenario.json: /compute/rates/1/batch: not in ascending order; allowed: more than 64"},
+      {s, "/compute/launch_overhead", "\"5 parsec\"", "scenario.json: /compute/launch_overhead: unit \"parsec\" is unknown; allowed: {TIME}"},
+      {s, "/compute/efficiency", "{\"compute\": 1.5}", "scenario.json: /compute/efficiency/compute: value 1.5 is out of range; allowed: 1e-06 to 1"},
+      {s, "/compute/jitter", "{\"distribution\": \"lognormal\"}", "scenario.json: /compute/jitter: missing key \"coefficient_of_variation\""},
+      {s, "/compute/jitter", "{\"distribution\": \"lognormal\", \"coefficient_of_variation\": -0.1}", "scenario.json: /compute/jitter/coefficient_of_variation: value -0.1 is out of range; allowed: 0 to 1"},
+      // Communication
+      {s, "/communication/all_reduce", "\"star\"", "scenario.json: /communication/all_reduce: \"star\" is unknown; allowed: ring, hierarchical, hybrid, halving-doubling, double-binary-tree, torus"},
+      {s, "/communication/wire", "\"int8\"", "scenario.json: /communication/wire: \"int8\" is unknown; allowed: fp32, fp16"},
+      {s, "/communication/group_size", "0", "scenario.json: /communication/group_size: value 0 is out of range; allowed: 1 to 65536"},
+      {s, "/communication/fusion_threshold", "\"-4 MB\"", "scenario.json: /communication/fusion_threshold: value -4e+06 B is out of range; allowed: 0 to 1e+12 B"},
+      {s, "/communication/message_overhead", "\"nan us\"", "scenario.json: /communication/message_overhead: \"nan us\" does not start with a number; allowed: a number and a unit, such as \"1 s\""},
+      {s, "/communication/message_overhead", "{\"value\": \"5 us\", \"kind\": \"guessed\", \"source\": \"me\"}", "scenario.json: /communication/message_overhead/kind: \"guessed\" is unknown; allowed: measured, published, fitted, assumed"},
+      {s, "/communication/message_overhead", "{\"value\": \"5 us\", \"kind\": \"assumed\"}", "scenario.json: /communication/message_overhead: missing key \"source\""},
+      {s, "/communication/overlap", "\"yes\"", "scenario.json: /communication/overlap: expected a boolean, got a string; allowed: true, false"},
+      {s, "/communication/latncy", "\"1 us\"", "scenario.json: /communication: unknown key \"latncy\"; known: all_reduce, group_size, chain_slices, hybrid_threshold, torus_columns, tree_slices, wire, fusion_threshold, overlap, message_overhead, launch_overhead, reduction_rate"},
+      {s, "/convergence", "{\"target\": \"99 %\", \"train_samples\": 60000}", "scenario.json: /convergence: missing key \"epochs\""},
+      {s, "/uncertainty", "{\"compute\": 2}", "scenario.json: /uncertainty/compute: value 2 is out of range; allowed: 0 to 0.9"},
+      {s, "/variants", "[]", "scenario.json: /variants: empty list; allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]"},
+      {s, "/variants", "[{\"name\": \"a\", \"set\": {\"/nowhere/x\": 1}}]", "scenario.json: /variants/0/set: /nowhere/x: no such place; \"/nowhere\" does not exist"},
+      {s, "/published", "[{\"gpus\": 4, \"metric\": \"speed\", \"value\": 1, \"source\": \"s\"}]", "scenario.json: /published/0/metric: \"speed\" is unknown; allowed: scaling_efficiency, time_to_accuracy, samples_per_s, iteration"},
+      // The cluster's file
+      {k, "", "{", "cluster.json: line 1, column 2: unexpected end of input; expected string literal"},
+      {k, "/nic/bandwidth", "\"100 Gbits\"", "cluster.json: /nic/bandwidth: unit \"Gbits\" is unknown; allowed: {BANDWIDTH}"},
+      {k, "/nic/bandwidth", "12.5", "cluster.json: /nic/bandwidth: missing unit; allowed: {BANDWIDTH}"},
+      {k, "/nic/bandwidth", "\"0 GB/s\"", "cluster.json: /nic/bandwidth: value 0 B/s is out of range; allowed: 1000 to 1e+14 B/s"},
+      {k, "/nic/latency", "\"2 hours\"", "cluster.json: /nic/latency: unit \"hours\" is unknown; allowed: {TIME}"},
+      {k, "/nic/attach", "[3]", "cluster.json: /nic/attach/0: value 3 is out of range; allowed: 0 to 0"},
+      {k, "/gpus_per_node", "100000", "cluster.json: /gpus_per_node: value 100000 is out of range; allowed: 1 to 128"},
+      {k, "/intra_node/kind", "\"token-ring\"", "cluster.json: /intra_node/kind: \"token-ring\" is unknown; allowed: pcie-tree, nvlink-mesh, nvswitch"},
+      {k, "/intra_node/switches", "[{\"socket\": 0, \"gpus\": [0]}]", "cluster.json: /intra_node/switches: GPU 1 is at no switch; allowed: every GPU from 0 to 1 at one switch"},
+      {k, "/fabric/kind", "\"hypercube\"", "cluster.json: /fabric/kind: \"hypercube\" is unknown; allowed: star, fat-tree, torus, dragonfly"},
+      {k, "/gpu/peak/fp32", "\"10 TB/s\"", "cluster.json: /gpu/peak/fp32: unit \"TB/s\" is unknown; allowed: FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"},
+  };
+}
+
+}  // namespace
