@@ -32,13 +32,16 @@ void declare(CLI::App& app, Options& o) {
   app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
   app.add_option("scenario", o.scenario, "Scenario file (JSON)");
   app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--fidelity", o.fidelity, "message, fast or analytic")->check(CLI::IsMember({"message", "fast", "analytic"}));
+  app.add_option("--fidelity", o.fidelity, "message, fast or analytic")
+      ->check(CLI::IsMember({"message", "fast", "analytic"}));
   app.add_option("--seed", o.seed, "Seed of the compute jitter");
   app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)");
   app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
   app.add_option("--trace", o.trace, "Writes the largest point's timeline as Chrome trace events (for Perfetto)");
-  app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")->delimiter(',')->check(CLI::NonNegativeNumber);
+  app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model, "Shows a built-in model layer by layer");
@@ -64,7 +67,9 @@ std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) 
   if (o.trace.empty()) return {};
   const int largest = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   for (int gpu : o.trace_gpus)
-    if (gpu >= largest) throw InputError("--trace-gpus " + std::to_string(gpu) + ": no such GPU; allowed: 0 to " + std::to_string(largest - 1));
+    if (gpu >= largest)
+      throw InputError("--trace-gpus " + std::to_string(gpu) + ": no such GPU; allowed: 0 to " +
+                       std::to_string(largest - 1));
   if (!o.trace_gpus.empty()) return o.trace_gpus;
   std::vector<int> gpus;
   for (int gpu = 0; gpu < std::min(largest, 16); ++gpu) gpus.push_back(gpu);
@@ -91,9 +96,10 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   check_outputs(o);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
-  const sim::Report report = sim::predict(loaded, o.jobs > 0 ? o.jobs : cores, trace_gpus, [&](std::size_t done, std::size_t of) {
-    if (has_bar) show_progress(done, of);
-  });
+  const sim::Report report =
+      sim::predict(loaded, o.jobs > 0 ? o.jobs : cores, trace_gpus, [&](std::size_t done, std::size_t of) {
+        if (has_bar) show_progress(done, of);
+      });
   if (!o.json.empty()) write_file_atomically(o.json, sim::result_json(report, argv).dump(2) + "\n");
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
   if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));

@@ -44,7 +44,8 @@ Json* find_value(Json& root, const std::vector<std::string>& keys) {
 }
 
 /// The container that the last key of `pointer` is in. Every key before it must exist.
-Json& parent_of(Json& root, const std::string& origin, const std::string& pointer, const std::vector<std::string>& keys) {
+Json& parent_of(Json& root, const std::string& origin, const std::string& pointer,
+                const std::vector<std::string>& keys) {
   const Json* value = &root;
   std::string place;
   for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
@@ -52,7 +53,8 @@ Json& parent_of(Json& root, const std::string& origin, const std::string& pointe
     place = child_pointer(place, keys[i]);
     if (!value) no_such_place(origin, pointer, in_quotes(place) + " does not exist");
   }
-  if (!value->is_object() && !value->is_array()) no_such_place(origin, pointer, in_quotes(place) + " is " + kind_of(*value));
+  if (!value->is_object() && !value->is_array())
+    no_such_place(origin, pointer, in_quotes(place) + " is " + kind_of(*value));
   return const_cast<Json&>(*value);  // it lies in `root`, which is not const
 }
 
@@ -85,7 +87,8 @@ void JsonDocument::include(const std::string& pointer) {
   const std::filesystem::path named = value->get<std::string>();
   if (named.extension() != ".json") return;
   const Origin* const origin = origin_of(pointer);
-  const std::filesystem::path folder = origin ? std::filesystem::path(origin->folder) : std::filesystem::path(name_).parent_path();
+  const std::filesystem::path folder =
+      origin ? std::filesystem::path(origin->folder) : std::filesystem::path(name_).parent_path();
   const std::string path = (folder / named).lexically_normal().string();
   std::string text;
   std::string why;
@@ -101,12 +104,12 @@ void JsonDocument::set(const std::string& pointer, const std::string& text, cons
                        const std::string& folder) {
   std::vector<std::string> keys;
   if (!split_pointer(pointer, keys) || keys.empty()) {
-    throw InputError(origin + ": " + in_quotes(pointer) +
-                     " is not a place in the scenario; allowed: /member/member");
+    throw InputError(origin + ": " + in_quotes(pointer) + " is not a place in the scenario; allowed: /member/member");
   }
   Json& parent = parent_of(root_, origin, pointer, keys);
   const Json* const old = child(parent, keys.back());
-  if (!old && parent.is_array()) no_such_place(origin, pointer, "the array has " + std::to_string(parent.size()) + " elements");
+  if (!old && parent.is_array())
+    no_such_place(origin, pointer, "the array has " + std::to_string(parent.size()) + " elements");
   Json value = setting_value(pointer, text, origin);
   if (parent.is_object()) {
     parent[keys.back()] = std::move(value);

@@ -26,7 +26,8 @@ int add_subtree(int low, int high, int parent, int depth, std::vector<Edge>& edg
 
 // Slices climb, then descend, one level a round, and the descent of a slice starts as soon as the root has it: in round
 // t the node at depth d sends slice t - (deepest - d) upwards and receives slice t - (deepest + d - 1) from above.
-void append_tree(std::vector<Phase>& phases, const std::vector<Edge>& edges, int deepest, int slices, std::int64_t slice) {
+void append_tree(std::vector<Phase>& phases, const std::vector<Edge>& edges, int deepest, int slices,
+                 std::int64_t slice) {
   const int total = 2 * deepest - 1 + slices;
   if (static_cast<int>(phases.size()) < total) phases.resize(static_cast<std::size_t>(total));
   for (const Edge& edge : edges)

@@ -7,7 +7,8 @@ namespace {
 Phase exchange(const std::vector<int>& rank_of, int distance, std::int64_t bytes, bool reduces) {
   Phase phase;
   for (int i = 0; i < static_cast<int>(rank_of.size()); ++i)
-    phase.transfers.push_back({rank_of[static_cast<std::size_t>(i)], rank_of[static_cast<std::size_t>(i ^ distance)], bytes, reduces});
+    phase.transfers.push_back(
+        {rank_of[static_cast<std::size_t>(i)], rank_of[static_cast<std::size_t>(i ^ distance)], bytes, reduces});
   return phase;
 }
 

@@ -23,7 +23,9 @@ std::vector<std::int64_t> Plan::bytes_sent_by_rank() const {
   return sent;
 }
 
-std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts) { return (bytes + parts - 1) / parts; }
+std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts) {
+  return (bytes + parts - 1) / parts;
+}
 
 Phase ring_phase(const std::vector<int>& members, std::int64_t bytes, int rounds, bool reduces) {
   Phase phase;

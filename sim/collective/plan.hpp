@@ -2,9 +2,10 @@
 // A collective operation as what it is on the wire: phases of message rounds between ranks.
 //
 // A phase is a set of transfers that is performed `rounds` times. A rank enters a round when it has left its previous
-// one; a transfer starts when its sender and its receiver are both in the round, and takes latency + bytes/bandwidth; a
-// rank leaves the round when all its own transfers have ended and it has added up what it received to be reduced. Ranks
-// without a transfer in a round skip it. There is no barrier: ranks drift apart as far as their messages let them.
+// one; a transfer starts when its sender and its receiver are both in the round, and takes latency + bytes/bandwidth
+// (at most the rate at which the receiver can add, where it adds what arrives); a rank leaves the round when all its
+// own transfers have ended. Ranks without a transfer in a round skip it. There is no barrier: ranks drift apart as far
+// as their messages let them.
 //
 // Sizes are whole bytes. Where S does not divide by n, every chunk is ceil(S/n): at most n - 1 bytes more than the
 // textbook's total.
@@ -18,7 +19,7 @@ struct Transfer {
   int src;
   int dst;
   std::int64_t bytes;
-  bool reduces = false;  ///< the receiver adds the data to its own
+  bool reduces = false;  ///< the receiver adds the data to its own as they arrive
 };
 
 struct Phase {

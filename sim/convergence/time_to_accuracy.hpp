@@ -11,12 +11,13 @@ struct TimeToAccuracy {
   double epochs;
   std::int64_t iterations;
   double seconds;
-  double low_s;   ///< with the iteration's and the epochs' uncertainty, added in quadrature
+  double low_s;  ///< with the iteration's and the epochs' uncertainty, added in quadrature
   double high_s;
 };
 
 /// `relative_low` and `relative_high` bound the iteration time as factors of `iteration_s`.
-TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epochs_uncertainty, std::int64_t global_batch,
-                                double iteration_s, double relative_low, double relative_high);
+TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epochs_uncertainty,
+                                std::int64_t global_batch, double iteration_s, double relative_low,
+                                double relative_high);
 
 }  // namespace lockstep::sim

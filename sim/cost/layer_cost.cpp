@@ -11,11 +11,16 @@ using model::LayerKind;
 
 std::string to_string(Precision precision) {
   switch (precision) {
-    case Precision::fp32: return "fp32";
-    case Precision::tf32: return "tf32";
-    case Precision::fp16: return "fp16";
-    case Precision::bf16: return "bf16";
-    case Precision::mixed: return "mixed";
+    case Precision::fp32:
+      return "fp32";
+    case Precision::tf32:
+      return "tf32";
+    case Precision::fp16:
+      return "fp16";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::mixed:
+      return "mixed";
   }
   return "";
 }
@@ -60,7 +65,8 @@ double efficiency_at(const std::vector<EfficiencyPoint>& curve, double flop) {
 
 double kernel_s(const DeviceCost& device, double flop, double bytes) {
   double seconds = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
-  if (flop > 0) seconds = std::max(seconds, flop / (device.peak_flops * efficiency_at(device.compute_efficiency, flop)));
+  if (flop > 0)
+    seconds = std::max(seconds, flop / (device.peak_flops * efficiency_at(device.compute_efficiency, flop)));
   return device.launch_s + seconds;
 }
 
@@ -75,25 +81,35 @@ struct Passes {
 
 Passes passes_of(LayerKind kind) {
   switch (kind) {
-    case LayerKind::batch_norm: return {2, 1, 3, 2};
+    case LayerKind::batch_norm:
+      return {2, 1, 3, 2};
     case LayerKind::relu:
-    case LayerKind::dropout: return {1, 1, 1, 2};
-    case LayerKind::lrn: return {1, 2, 2, 3};
+    case LayerKind::dropout:
+      return {1, 1, 1, 2};
+    case LayerKind::lrn:
+      return {1, 2, 2, 3};
     case LayerKind::max_pool:
     case LayerKind::avg_pool:
-    case LayerKind::global_avg_pool: return {1, 1, 2, 2};
-    case LayerKind::add: return {1, 1, 1, 1};
+    case LayerKind::global_avg_pool:
+      return {1, 1, 2, 2};
+    case LayerKind::add:
+      return {1, 1, 1, 1};
     case LayerKind::concat:
-    case LayerKind::subsample: return {1, 1, 1, 1};
-    case LayerKind::softmax: return {2, 1, 1, 1};
+    case LayerKind::subsample:
+      return {1, 1, 1, 1};
+    case LayerKind::softmax:
+      return {2, 1, 1, 1};
     case LayerKind::conv:
     case LayerKind::fc:
-    case LayerKind::input: break;
+    case LayerKind::input:
+      break;
   }
   return {0, 0, 0, 0};
 }
 
-bool has_macs(const Layer& layer) { return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc; }
+bool has_macs(const Layer& layer) {
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc;
+}
 
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double flop = 2.0 * static_cast<double>(layer.macs) * batch;
@@ -102,7 +118,7 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double w = static_cast<double>(layer.parameter_count()) * device.activation_bytes;
   LayerCost cost;
   cost.forward_s = kernel_s(device, flop, x + y + w);
-  cost.backward_s = kernel_s(device, flop, x + y + w);                              // dw from x, dy
+  cost.backward_s = kernel_s(device, flop, x + y + w);                             // dw from x, dy
   if (input_needs_gradient) cost.backward_s += kernel_s(device, flop, x + y + w);  // dx from dy, w
   return cost;
 }
@@ -121,9 +137,12 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
 // LARS first reads weight and gradient once more for their norms.
 double update_bytes_per_parameter(Optimizer optimizer) {
   switch (optimizer) {
-    case Optimizer::sgd: return 3 * 4;
-    case Optimizer::momentum: return 5 * 4;
-    case Optimizer::lars: return 7 * 4;
+    case Optimizer::sgd:
+      return 3 * 4;
+    case Optimizer::momentum:
+      return 5 * 4;
+    case Optimizer::lars:
+      return 7 * 4;
   }
   return 0;
 }
@@ -141,13 +160,13 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     for (int input : layer.inputs) input_needs = input_needs || needs_gradient[static_cast<std::size_t>(input)];
     needs_gradient[i] = input_needs || !layer.parameters.empty();
     if (layer.kind == LayerKind::input) continue;
-    cost.layers[i] = has_macs(layer) ? mac_layer_cost(layer, device, batch, input_needs)
-                                     : memory_layer_cost(layer, device, batch);
+    cost.layers[i] =
+        has_macs(layer) ? mac_layer_cost(layer, device, batch, input_needs) : memory_layer_cost(layer, device, batch);
   }
   const double parameter_bytes = static_cast<double>(graph.parameter_count()) * update_bytes_per_parameter(optimizer);
   const double kernels = graph.parameter_tensors() * (optimizer == Optimizer::lars ? 2 : 1);
-  cost.update_s = kernels * device.launch_s +
-                  parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  cost.update_s =
+      kernels * device.launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return cost;
 }
 
@@ -161,7 +180,8 @@ double anchor_factor(const Graph& graph, const DeviceCost& device, Optimizer opt
   if (batch <= anchors.front().batch) return factor_at(anchors.front());
   for (std::size_t i = 1; i < anchors.size(); ++i) {
     if (batch > anchors[i].batch) continue;
-    const double w = std::log(double(batch) / anchors[i - 1].batch) / std::log(double(anchors[i].batch) / anchors[i - 1].batch);
+    const double w =
+        std::log(double(batch) / anchors[i - 1].batch) / std::log(double(anchors[i].batch) / anchors[i - 1].batch);
     return (1 - w) * factor_at(anchors[i - 1]) + w * factor_at(anchors[i]);
   }
   return factor_at(anchors.back());

@@ -6,14 +6,16 @@
 namespace lockstep::sim {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 // Bytes that cross each link in one round of a phase.
 class RoundLoad {
  public:
   explicit RoundLoad(Cluster& cluster) : cluster_(cluster), bytes_(at(cluster.link_count()), 0) {}
   /// Longest transfer of a round in which all flows start together and share every link evenly until the last has left.
-  double round_s(const Phase& phase, double reduce_s_per_byte, const Perturbation& perturbation) {
+  double round_s(const Phase& phase, double reduction_rate, const Perturbation& perturbation) {
     for (const Transfer& t : phase.transfers)
       for (int link : cluster_.route(t.src, t.dst).links) bytes_[at(link)] += static_cast<double>(t.bytes);
     double longest = 0;
@@ -21,7 +23,7 @@ class RoundLoad {
       double flow_s = 0;
       for (int link : cluster_.route(t.src, t.dst).links)
         flow_s = std::max(flow_s, bytes_[at(link)] / cluster_.link_bandwidth(link));
-      if (t.reduces) flow_s += static_cast<double>(t.bytes) * reduce_s_per_byte;
+      if (t.reduces && reduction_rate > 0) flow_s = std::max(flow_s, static_cast<double>(t.bytes) / reduction_rate);
       const double latency_s = cluster_.message_latency_s(t.src, t.dst);
       longest = std::max(longest, latency_s * perturbation.latency + flow_s / perturbation.bandwidth);
     }
@@ -37,17 +39,18 @@ class RoundLoad {
 
 }  // namespace
 
-double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduce_s_per_byte, const Perturbation& perturbation) {
+double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate, const Perturbation& perturbation) {
   RoundLoad load(cluster);
   double total = 0;
-  for (const Phase& phase : plan.phases) total += phase.rounds * load.round_s(phase, reduce_s_per_byte, perturbation);
+  for (const Phase& phase : plan.phases) total += phase.rounds * load.round_s(phase, reduction_rate, perturbation);
   return total;
 }
 
 Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
   std::vector<double> plan_s;
-  for (const Plan& plan : program.plans) plan_s.push_back(analytic_plan_s(plan, cluster, program.reduce_s_per_byte, perturbation));
+  for (const Plan& plan : program.plans)
+    plan_s.push_back(analytic_plan_s(plan, cluster, program.reduction_rate_bytes_per_s, perturbation));
 
   Replay replay;
   replay.method = "closed form";
@@ -72,7 +75,8 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
     }
     end_s[w] = std::max(start, input) + seconds;
     free_s[at(work.stream)] = end_s[w];
-    if (program.iteration_ends[at(work.iteration)] == static_cast<int>(w)) replay.iteration_end_s[at(work.iteration)] = end_s[w];
+    if (program.iteration_ends[at(work.iteration)] == static_cast<int>(w))
+      replay.iteration_end_s[at(work.iteration)] = end_s[w];
   }
   replay.events = static_cast<std::int64_t>(program.work.size());
   return replay;

@@ -5,9 +5,12 @@ namespace lockstep::sim {
 
 std::string to_string(Fidelity fidelity) {
   switch (fidelity) {
-    case Fidelity::message: return "message";
-    case Fidelity::fast: return "fast";
-    case Fidelity::analytic: return "analytic";
+    case Fidelity::message:
+      return "message";
+    case Fidelity::fast:
+      return "fast";
+    case Fidelity::analytic:
+      return "analytic";
   }
   return "";
 }

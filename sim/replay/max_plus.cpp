@@ -6,7 +6,9 @@
 namespace lockstep::sim {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 // Index of the last work that waits for each work; a work's times can be dropped after it.
 std::vector<int> last_uses(const Program& program) {
@@ -24,7 +26,7 @@ class MaxPlusReplay {
   MaxPlusReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                 Replay& replay)
       : program_(program), jitter_(jitter), options_(options), replay_(replay), links_(cluster) {
-    for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduce_s_per_byte);
+    for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
     links_.find_contested_links();
   }
 
@@ -51,7 +53,8 @@ class MaxPlusReplay {
     replay_.input_wait_s.assign(at(program_.iterations), 0);
     if (options_.keep_ends) replay_.ends_s.resize(at(program_.iterations));
     for (int gpu : options_.timeline_gpus)
-      replay_.timelines.push_back({gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size())});
+      replay_.timelines.push_back(
+          {gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size())});
     ends_.resize(program_.work.size());
     free_s_.assign(program_.streams.size(), std::vector<double>(at(program_.gpus), 0));
   }
@@ -61,7 +64,8 @@ class MaxPlusReplay {
     std::vector<double>& times = free_s_[at(work.stream)];
     note_input_wait(work, times);
     for (int waited : work.after)
-      for (int gpu = 0; gpu < program_.gpus; ++gpu) times[at(gpu)] = std::max(times[at(gpu)], ends_[at(waited)][at(gpu)]);
+      for (int gpu = 0; gpu < program_.gpus; ++gpu)
+        times[at(gpu)] = std::max(times[at(gpu)], ends_[at(waited)][at(gpu)]);
     for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[at(w)] = times[at(timeline.gpu)];
 
     if (!advance(work, times)) return false;
@@ -143,9 +147,9 @@ bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jit
   return MaxPlusReplay(program, cluster, jitter, options, replay).run();
 }
 
-bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduce_s_per_byte) {
+bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
   LinkUse links(cluster);
-  const MaxPlusPlan compiled(plan, links, reduce_s_per_byte);
+  const MaxPlusPlan compiled(plan, links, reduction_rate);
   links.find_contested_links();
   std::int64_t events = 0;
   return compiled.fits(links) && compiled.run(times_s, links, events);

@@ -5,16 +5,19 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr double kTolerance = 1e-9;      // of a capacity
-constexpr double kTouch_s = 1e-12;       // intervals that touch do not overlap
-constexpr double kSteady_s = 1e-12;      // spread of the ranks' delays below which a ring is in its steady state
+constexpr double kTolerance = 1e-9;  // of a capacity
+constexpr double kTouch_s = 1e-12;   // intervals that touch do not overlap
+constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which a ring is in its steady state
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 }  // namespace
 
 int LinkUse::flow(int src, int dst) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(src)) << 32) | static_cast<std::uint32_t>(dst);
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(src)) << 32) | static_cast<std::uint32_t>(dst);
   const auto [entry, is_new] = index_.try_emplace(key, static_cast<int>(flows_.size()));
   if (is_new) {
     const Route& route = cluster_.route(src, dst);
@@ -59,8 +62,8 @@ bool LinkUse::occupy(int flow, double start_s, double end_s) {
   return true;
 }
 
-MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduce_s_per_byte) {
-  std::vector<int> member_of(at(plan.ranks), -1);
+MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate) {
+  std::vector<bool> is_member(at(plan.ranks), false);
   for (const Phase& phase : plan.phases) {
     Step step;
     step.rounds = phase.rounds;
@@ -72,18 +75,18 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduce_s_per_b
       step.src.push_back(transfer.src);
       step.dst.push_back(transfer.dst);
       step.flow.push_back(flow);
-      step.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / links.bandwidth(flow));
+      const bool is_limited = transfer.reduces && reduction_rate > 0;
+      const double rate = is_limited ? std::min(links.bandwidth(flow), reduction_rate) : links.bandwidth(flow);
+      step.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / rate);
       step.is_ring = step.is_ring && transfer.dst == phase.transfers[(i + 1) % n].src;
       for (int rank : {transfer.src, transfer.dst})
-        if (member_of[at(rank)] < 0) {
-          member_of[at(rank)] = static_cast<int>(step.members.size());
+        if (!is_member[at(rank)]) {
+          is_member[at(rank)] = true;
           step.members.push_back(rank);
-          step.add_s.push_back(0);
         }
-      if (transfer.reduces) step.add_s[at(member_of[at(transfer.dst)])] += static_cast<double>(transfer.bytes) * reduce_s_per_byte;
     }
     step.is_ring = step.is_ring && step.members.size() == n;  // members then stand in the order of the senders
-    for (int rank : step.members) member_of[at(rank)] = -1;
+    for (int rank : step.members) is_member[at(rank)] = false;
     steps_.push_back(std::move(step));
   }
 }
@@ -124,19 +127,18 @@ bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkU
   return true;
 }
 
-// y[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1]) + add[i], `rounds` times. Each rank bounds its own next time
+// y[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1]), `rounds` times. Each rank bounds its own next time
 // from below by x + d, so the recurrence has cyclicity one: it ends in a state where every round adds the same to all.
 int MaxPlusPlan::run_ring(const Step& step, std::vector<double>& x) {
   const std::size_t n = x.size();
   const double* d = step.duration_s.data();
-  const double* add = step.add_s.data();
   std::vector<double> sent(n), next(n);
   int check = 1;
   for (int round = 1; round <= step.rounds; ++round) {
     for (std::size_t i = 0; i + 1 < n; ++i) sent[i] = (x[i] > x[i + 1] ? x[i] : x[i + 1]) + d[i];
     sent[n - 1] = std::max(x[n - 1], x[0]) + d[n - 1];
-    next[0] = std::max(sent[0], sent[n - 1]) + add[0];
-    for (std::size_t i = 1; i < n; ++i) next[i] = (sent[i] > sent[i - 1] ? sent[i] : sent[i - 1]) + add[i];
+    next[0] = std::max(sent[0], sent[n - 1]);
+    for (std::size_t i = 1; i < n; ++i) next[i] = sent[i] > sent[i - 1] ? sent[i] : sent[i - 1];
     if (round == check) {
       double least = next[0] - x[0], most = least;
       for (std::size_t i = 1; i < n; ++i) {
@@ -166,7 +168,6 @@ int MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
       next[at(s)] = std::max(next[at(s)], end);
       next[at(r)] = std::max(next[at(r)], end);
     }
-    for (std::size_t m = 0; m < step.members.size(); ++m) next[at(step.members[m])] += step.add_s[m];
     double least = next[at(step.members[0])] - times_s[at(step.members[0])], most = least;
     for (int rank : step.members) {
       least = std::min(least, next[at(rank)] - times_s[at(rank)]);

@@ -40,14 +40,15 @@ class LinkUse {
   Cluster& cluster_;
   std::unordered_map<std::uint64_t, int> index_;
   std::vector<Flow> flows_;
-  std::vector<Occupied> occupied_;     // by link
-  std::vector<double> load_;           // by link, scratch of round_fits
+  std::vector<Occupied> occupied_;  // by link
+  std::vector<double> load_;        // by link, scratch of round_fits
 };
 
-/// A plan with its transfers' times on a cluster; adding up a received byte takes `reduce_s_per_byte`.
+/// A plan with its transfers' times on a cluster; reducing transfers run at `reduction_rate` (bytes/s, 0: no limit) at
+/// most.
 class MaxPlusPlan {
  public:
-  MaxPlusPlan(const Plan& plan, LinkUse& links, double reduce_s_per_byte);
+  MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate);
   /// Call once, after LinkUse::find_contested_links: false when the flows of a round share a link.
   bool fits(LinkUse& links) const;
   /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
@@ -57,8 +58,7 @@ class MaxPlusPlan {
   struct Step {
     std::vector<int> src, dst, flow;
     std::vector<double> duration_s;
-    std::vector<int> members;   // ranks that take part
-    std::vector<double> add_s;  // by member: adding up what it received
+    std::vector<int> members;  // ranks that take part
     bool is_ring = false;      // transfer i goes from members[i] to members[i + 1]
     int rounds = 1;
   };

@@ -2,6 +2,7 @@
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 
+#include "sim/cluster/simgrid_compat.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -9,31 +10,48 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
-// What one rank does in a plan: its transfers, phase by phase, in the order of the phases.
-struct RankStep {
-  int phase;
-  std::vector<std::pair<int, std::uint64_t>> sends;     // (peer, bytes)
-  std::vector<std::pair<int, std::uint64_t>> receives;  // (peer, bytes)
-  double bytes_to_add = 0;
+// One end of a transfer, as its rank sees it.
+struct Op {
+  std::int32_t phase;
+  std::int32_t peer;
+  std::int64_t bytes;
+  bool is_send;
+  bool reduces;
 };
 
-std::vector<std::vector<RankStep>> steps_by_rank(const Plan& plan) {
-  std::vector<std::vector<RankStep>> steps(at(plan.ranks));
-  const auto step_of = [&](int rank, int phase) -> RankStep& {
-    auto& mine = steps[at(rank)];
-    if (mine.empty() || mine.back().phase != phase) mine.push_back({phase, {}, {}, 0});
-    return mine.back();
-  };
-  for (int p = 0; p < static_cast<int>(plan.phases.size()); ++p)
-    for (const Transfer& t : plan.phases[at(p)].transfers) {
-      step_of(t.src, p).sends.emplace_back(t.dst, static_cast<std::uint64_t>(t.bytes));
-      step_of(t.dst, p).receives.emplace_back(t.src, static_cast<std::uint64_t>(t.bytes));
-      if (t.reduces) step_of(t.dst, p).bytes_to_add += static_cast<double>(t.bytes);
+// What every rank does in a plan, phase by phase; one array for all ranks, since millions of messages are read from it.
+class RankOps {
+ public:
+  explicit RankOps(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
+    for (const Phase& phase : plan.phases) {
+      rounds_.push_back(phase.rounds);
+      for (const Transfer& t : phase.transfers) {
+        ++first_[at(t.src) + 1];
+        ++first_[at(t.dst) + 1];
+      }
     }
-  return steps;
-}
+    for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
+    ops_.resize(first_.back());
+    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+    for (std::int32_t p = 0; p < static_cast<std::int32_t>(plan.phases.size()); ++p)
+      for (const Transfer& t : plan.phases[at(p)].transfers) {
+        ops_[next[at(t.src)]++] = {p, t.dst, t.bytes, true, t.reduces};
+        ops_[next[at(t.dst)]++] = {p, t.src, t.bytes, false, t.reduces};
+      }
+  }
+  const Op* begin(int rank) const { return ops_.data() + first_[at(rank)]; }
+  const Op* end(int rank) const { return ops_.data() + first_[at(rank) + 1]; }
+  int rounds(int phase) const { return rounds_[at(phase)]; }
+
+ private:
+  std::vector<std::size_t> first_;  // by rank
+  std::vector<Op> ops_;
+  std::vector<int> rounds_;  // by phase
+};
 
 // A stream waits for another stream of its GPU by counting: the n-th work of stream A that B ever waits for is over
 // when B has taken n tokens. Which works give a token, and to whom, is the same for all GPUs.
@@ -82,17 +100,17 @@ class MessageReplay {
  public:
   MessageReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
       : program_(program), cluster_(cluster), jitter_(jitter), options_(options), streams_(works_by_stream(program)) {
-    for (const Plan& plan : program.plans) steps_.push_back(steps_by_rank(plan));
+    for (const Plan& plan : program.plans) ops_.emplace_back(plan);
     replay_.method = "messages";
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.input_wait_s.assign(at(program.iterations), 0);
-    if (options.keep_ends)
-      replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
+    if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
     timeline_of_.assign(at(program.gpus), -1);
     for (int gpu : options.timeline_gpus) {
       timeline_of_[at(gpu)] = static_cast<int>(replay_.timelines.size());
-      replay_.timelines.push_back({gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size())});
+      replay_.timelines.push_back(
+          {gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size())});
     }
   }
 
@@ -120,8 +138,8 @@ class MessageReplay {
   }
 
   void start_stream(int gpu, int stream) {
-    sg4::Actor::create("gpu" + std::to_string(gpu) + "." + program_.streams[at(stream)], cluster_.gpu_host(gpu),
-                       [this, gpu, stream] { run_stream(gpu, stream); });
+    compat::add_actor("gpu" + std::to_string(gpu) + "." + program_.streams[at(stream)], cluster_.gpu_host(gpu),
+                      [this, gpu, stream] { run_stream(gpu, stream); });
   }
 
   void run_stream(int gpu, int stream) {
@@ -167,30 +185,45 @@ class MessageReplay {
       }
       case Work::Kind::collective:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
-        for (const RankStep& step : steps_[at(work.plan)][at(gpu)])
-          run_rounds(gpu, work, step, outgoing, incoming);
+        run_collective(gpu, work, outgoing, incoming);
         return;
     }
   }
 
-  void run_rounds(int gpu, const Work& work, const RankStep& step, Peers& outgoing, Peers& incoming) {
-    const int rounds = program_.plans[at(work.plan)].phases[at(step.phase)].rounds;
-    std::vector<sg4::CommPtr> pending(step.sends.size() + step.receives.size());
-    std::vector<void*> received(step.receives.size(), nullptr);
-    const double add_s = step.bytes_to_add * program_.reduce_s_per_byte;
-    static char payload;
-    for (int round = 0; round < rounds; ++round) {
-      std::size_t next = 0;
-      for (std::size_t i = 0; i < step.receives.size(); ++i) {
-        sg4::Mailbox* box = mailbox(incoming, step.receives[i].first, gpu, work.stream, step.receives[i].first);
-        pending[next++] = box->get_async<void>(&received[i]);
-      }
-      for (const auto& [peer, bytes] : step.sends)
-        pending[next++] = mailbox(outgoing, gpu, peer, work.stream, peer)->put_async(&payload, bytes);
-      for (const sg4::CommPtr& comm : pending) comm->wait();
-      if (add_s > 0) sg4::this_actor::sleep_for(add_s);
-      replay_.events += static_cast<std::int64_t>(step.sends.size());
+  void run_collective(int gpu, const Work& work, Peers& outgoing, Peers& incoming) {
+    const RankOps& ops = ops_[at(work.plan)];
+    const Op* const end = ops.end(gpu);
+    for (const Op* first = ops.begin(gpu); first != end;) {
+      const Op* last = first + 1;
+      while (last != end && last->phase == first->phase) ++last;
+      for (int round = 0; round < ops.rounds(first->phase); ++round)
+        exchange(gpu, work.stream, first, last, outgoing, incoming);
+      first = last;
     }
+  }
+
+  // All transfers of a rank in a round, at once. The last one is posted and waited for in one call.
+  void exchange(int gpu, int stream, const Op* first, const Op* last, Peers& outgoing, Peers& incoming) {
+    std::vector<sg4::CommPtr> pending;
+    for (const Op* op = first; op != last; ++op) {
+      pending.push_back(op->is_send ? send(*op, mailbox(outgoing, gpu, op->peer, stream, op->peer))
+                                    : receive(mailbox(incoming, op->peer, gpu, stream, op->peer)));
+      if (op + 1 != last) pending.back()->start();
+      replay_.events += op->is_send;
+    }
+    for (auto comm = pending.rbegin(); comm != pending.rend(); ++comm) (*comm)->wait();
+  }
+
+  sg4::CommPtr send(const Op& op, sg4::Mailbox* box) const {
+    static char payload;
+    sg4::CommPtr comm = box->put_init(&payload, static_cast<std::uint64_t>(op.bytes));
+    if (op.reduces && program_.reduction_rate_bytes_per_s > 0) comm->set_rate(program_.reduction_rate_bytes_per_s);
+    return comm;
+  }
+
+  static sg4::CommPtr receive(sg4::Mailbox* box) {
+    static void* ignored;
+    return box->get_init()->set_dst_data(&ignored, sizeof(void*));
   }
 
   // Messages of one pair on one stream are sent and received in the same order, so a mailbox per (stream, sender,
@@ -198,7 +231,8 @@ class MessageReplay {
   static sg4::Mailbox* mailbox(Peers& peers, int src, int dst, int stream, int peer) {
     for (const auto& [known, box] : peers)
       if (known == peer) return box;
-    peers.emplace_back(peer, sg4::Mailbox::by_name(std::to_string(stream) + ":" + std::to_string(src) + ">" + std::to_string(dst)));
+    peers.emplace_back(
+        peer, sg4::Mailbox::by_name(std::to_string(stream) + ":" + std::to_string(src) + ">" + std::to_string(dst)));
     return peers.back().second;
   }
 
@@ -218,8 +252,8 @@ class MessageReplay {
   const Jitter& jitter_;
   const ReplayOptions& options_;
   std::vector<std::vector<StreamWork>> streams_;
-  std::vector<std::vector<std::vector<RankStep>>> steps_;  // by plan, rank
-  std::vector<sg4::SemaphorePtr> tokens_;                  // by gpu, from, to
+  std::vector<RankOps> ops_;               // by plan
+  std::vector<sg4::SemaphorePtr> tokens_;  // by gpu, from, to
   std::vector<int> timeline_of_;
   Replay replay_;
 };
@@ -231,7 +265,7 @@ Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& j
 }
 
 std::vector<double> plan_by_messages(const Plan& plan, Cluster& cluster, const std::vector<double>& arrivals_s,
-                                     double reduce_s_per_byte) {
+                                     double reduction_rate) {
   Enqueue gpu(plan.ranks, {"compute", "collective"});
   gpu.begin_iteration();
   const int arrived = gpu.compute(0, "arrive", 1, {});
@@ -240,7 +274,7 @@ std::vector<double> plan_by_messages(const Plan& plan, Cluster& cluster, const s
   options.keep_ends = true;
   const Jitter arrival = [&](int rank, int) { return arrivals_s[static_cast<std::size_t>(rank)]; };
   Program program = gpu.finish();
-  program.reduce_s_per_byte = reduce_s_per_byte;
+  program.reduction_rate_bytes_per_s = reduction_rate;
   return replay_messages(program, cluster, arrival, options).ends_s[0];
 }
 

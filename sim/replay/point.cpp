@@ -43,12 +43,16 @@ AllReduce all_reduce_of(const Scenario& scenario) {
   if (spec.all_reduce == "ring") return ring_all_reduce;
   if (spec.all_reduce == "halving-doubling") return halving_doubling_all_reduce;
   if (spec.all_reduce == "hierarchical")
-    return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) { return hierarchical_all_reduce(gpus, k, bytes, m); };
+    return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) {
+      return hierarchical_all_reduce(gpus, k, bytes, m);
+    };
   if (spec.all_reduce == "double-binary-tree")
-    return [m = spec.tree_slices](int gpus, std::int64_t bytes) { return double_binary_tree_all_reduce(gpus, m, bytes); };
+    return
+        [m = spec.tree_slices](int gpus, std::int64_t bytes) { return double_binary_tree_all_reduce(gpus, m, bytes); };
   if (spec.all_reduce == "torus")
     return [columns](int gpus, std::int64_t bytes) { return torus_all_reduce(gpus, std::min(columns, gpus), bytes); };
-  return [k = spec.group_size, m = spec.chain_slices, threshold = spec.hybrid_threshold_bytes](int gpus, std::int64_t bytes) {
+  return [k = spec.group_size, m = spec.chain_slices, threshold = spec.hybrid_threshold_bytes](int gpus,
+                                                                                               std::int64_t bytes) {
     return bytes >= threshold ? ring_all_reduce(gpus, bytes) : hierarchical_all_reduce(gpus, k, bytes, m);
   };
 }
@@ -60,8 +64,10 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   options.iterations = iterations;
   const InputSpec& input = scenario.input;
   const int gpus_of_node = std::min(gpus, scenario.cluster.gpus_per_node);
-  if (input.samples_per_s_per_node > 0) options.load_s = double(batch_per_gpu) * gpus_of_node / input.samples_per_s_per_node;
-  options.to_device_s = batch_per_gpu * input.bytes_per_sample / scenario.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
+  if (input.samples_per_s_per_node > 0)
+    options.load_s = double(batch_per_gpu) * gpus_of_node / input.samples_per_s_per_node;
+  options.to_device_s =
+      batch_per_gpu * input.bytes_per_sample / scenario.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
   options.prefetch = input.prefetch;
   options.overlap = scenario.communication.overlap;
   options.launch_s = scenario.communication.launch_overhead_s;
@@ -69,17 +75,17 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
 }
 
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
-void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest, PointResult& point) {
+void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest,
+                PointResult& point) {
   const auto iteration_s = [&](const Perturbation& perturbation) {
     const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation).iteration_end_s;
     return ends.back() - ends[ends.size() - 2];
   };
   const double base = iteration_s({});
   const UncertaintySpec& u = scenario.uncertainty;
-  const std::vector<std::pair<Perturbation, Perturbation>> moves{
-      {{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
-      {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
-      {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};
+  const std::vector<std::pair<Perturbation, Perturbation>> moves{{{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
+                                                                 {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
+                                                                 {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};
   double gain = 0, loss = 0;
   for (const auto& [better, worse] : moves) {
     gain += std::pow(std::max(0.0, 1 - iteration_s(better) / base), 2);
@@ -93,7 +99,8 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
   ReplayOptions options;
   options.timeline_gpus = request.trace_gpus;
   const Jitter jitter = jitter_of(scenario, request.seed);
-  if (request.fidelity == Fidelity::analytic) return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus));
+  if (request.fidelity == Fidelity::analytic)
+    return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus));
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
   return replay_messages(program, cluster, jitter, options);
@@ -101,7 +108,9 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
 
 }  // namespace
 
-double PointResult::mean_iteration_s() const { return mean(iteration_s); }
+double PointResult::mean_iteration_s() const {
+  return mean(iteration_s);
+}
 
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   const DeviceCost device = device_cost(scenario);
@@ -119,23 +128,27 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
 Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   const ModelCost cost = model_cost(scenario, batch_per_gpu);
   const int wire_bytes = scenario.communication.wire == "fp16" ? 2 : 4;
-  const std::vector<Bucket> buckets = fuse_gradients(scenario.model, wire_bytes, scenario.communication.fusion_threshold_bytes);
-  Program program = s_sgd(scenario.model, cost, buckets, s_sgd_options(scenario, gpus, batch_per_gpu, iterations), all_reduce_of(scenario));
-  const double rate = scenario.communication.reduction_rate_bytes_per_s;
-  program.reduce_s_per_byte = rate > 0 ? 1 / rate : 0;
+  const std::vector<Bucket> buckets =
+      fuse_gradients(scenario.model, wire_bytes, scenario.communication.fusion_threshold_bytes);
+  Program program = s_sgd(scenario.model, cost, buckets, s_sgd_options(scenario, gpus, batch_per_gpu, iterations),
+                          all_reduce_of(scenario));
+  program.reduction_rate_bytes_per_s = scenario.communication.reduction_rate_bytes_per_s;
   return program;
 }
 
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
   const double variation = scenario.compute.jitter_variation;
   switch (scenario.compute.jitter) {
-    case JitterKind::none: break;
+    case JitterKind::none:
+      break;
     case JitterKind::normal:
       return [=](int gpu, int iteration) { return std::max(0.0, 1 + variation * random_normal(seed, gpu, iteration)); };
     case JitterKind::lognormal: {
       // Mean 1 and the given standard deviation: sigma^2 = ln(1 + cv^2), mu = -sigma^2 / 2.
       const double sigma = std::sqrt(std::log1p(variation * variation));
-      return [=](int gpu, int iteration) { return std::exp(sigma * random_normal(seed, gpu, iteration) - sigma * sigma / 2); };
+      return [=](int gpu, int iteration) {
+        return std::exp(sigma * random_normal(seed, gpu, iteration) - sigma * sigma / 2);
+      };
     }
   }
   return [](int, int) { return 1.0; };

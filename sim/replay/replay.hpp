@@ -5,9 +5,9 @@
 //   fast      the same times without the messages: a max-plus recurrence over the ranks' arrival times. With x[r] the
 //             time at which rank r enters a round, a transfer r -> s of b bytes ends at max(x[r], x[s]) + latency +
 //             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
-//             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it fails
-//             the program is replayed by messages instead (Replay::exact tells). Rounds of one pattern are folded: once
-//             a round delays all its ranks by the same time, so do all later ones.
+//             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it
+//             fails the program is replayed by messages instead (Replay::exact tells). Rounds of one pattern are
+//             folded: once a round delays all its ranks by the same time, so do all later ones.
 //   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
 //             evenly, and compute jitter as the expected maximum over the GPUs.
 #include <cstdint>
@@ -35,13 +35,13 @@ struct GpuTimeline {
 };
 
 struct Replay {
-  std::vector<double> iteration_end_s;        ///< per iteration, the last GPU's end
-  std::vector<double> compute_s;              ///< per iteration, busy compute time, mean over GPUs
-  std::vector<double> input_wait_s;           ///< per iteration, compute waiting for input, mean over GPUs
-  std::vector<std::vector<double>> ends_s;    ///< per iteration, every GPU's end; kept when asked for
-  std::vector<GpuTimeline> timelines;         ///< of the GPUs asked for
-  std::int64_t events = 0;                    ///< messages and compute steps replayed one by one
-  std::string method;                         ///< "messages", "max-plus", "closed form"
+  std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
+  std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
+  std::vector<double> input_wait_s;         ///< per iteration, compute waiting for input, mean over GPUs
+  std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
+  std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
+  std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
+  std::string method;                       ///< "messages", "max-plus", "closed form"
 };
 
 struct ReplayOptions {
@@ -50,7 +50,8 @@ struct ReplayOptions {
 };
 
 /// Message by message on SimGrid. Runs the process's one simulation: call once per process.
-Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options = {});
+Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& jitter,
+                       const ReplayOptions& options = {});
 
 /// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
 bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
@@ -59,7 +60,7 @@ bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jit
 /// Multipliers on what a prediction rests on, for bounds.
 struct Perturbation {
   double compute = 1;    ///< on compute times
-  double bandwidth = 1;  ///< on bandwidths and on the rate of adding up
+  double bandwidth = 1;  ///< on bandwidths and the reduction rate
   double latency = 1;    ///< on latencies, per-message overheads, launches
 };
 
@@ -68,12 +69,12 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
                        const Perturbation& perturbation = {});
 
 /// Seconds of one plan with all ranks starting together, by the closed form.
-double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduce_s_per_byte = 0,
+double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate = 0,
                        const Perturbation& perturbation = {});
 
 /// A plan alone: when each rank leaves, given when each arrives. The max-plus form returns false as above.
 std::vector<double> plan_by_messages(const Plan& plan, Cluster& cluster, const std::vector<double>& arrivals_s,
-                                     double reduce_s_per_byte = 0);
-bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduce_s_per_byte = 0);
+                                     double reduction_rate = 0);
+bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduction_rate = 0);
 
 }  // namespace lockstep::sim

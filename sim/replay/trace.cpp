@@ -22,14 +22,24 @@ void name_rows(TraceText& trace, const Program& program, int gpu, int gpus_per_n
   trace.add({{"name", "process_name"}, {"ph", "M"}, {"pid", gpu}, {"tid", 0}, {"args", {{"name", process}}}});
   trace.add({{"name", "process_sort_index"}, {"ph", "M"}, {"pid", gpu}, {"tid", 0}, {"args", {{"sort_index", gpu}}}});
   for (std::size_t stream = 0; stream < program.streams.size(); ++stream)
-    trace.add({{"name", "thread_name"}, {"ph", "M"}, {"pid", gpu}, {"tid", stream}, {"args", {{"name", program.streams[stream]}}}});
+    trace.add({{"name", "thread_name"},
+               {"ph", "M"},
+               {"pid", gpu},
+               {"tid", stream},
+               {"args", {{"name", program.streams[stream]}}}});
 }
 
 Json span(const Work& work, int gpu, const std::string& name, double start_s, double end_s) {
-  return {{"name", name}, {"cat", work.kind == Work::Kind::compute ? "compute" : work.kind == Work::Kind::copy ? "copy" : "collective"},
-          {"ph", "X"},    {"ts", start_s * 1e6},
-          {"dur", (end_s - start_s) * 1e6}, {"pid", gpu},
-          {"tid", work.stream}, {"args", {{"iteration", work.iteration}}}};
+  return {{"name", name},
+          {"cat", work.kind == Work::Kind::compute ? "compute"
+                  : work.kind == Work::Kind::copy  ? "copy"
+                                                   : "collective"},
+          {"ph", "X"},
+          {"ts", start_s * 1e6},
+          {"dur", (end_s - start_s) * 1e6},
+          {"pid", gpu},
+          {"tid", work.stream},
+          {"args", {{"iteration", work.iteration}}}};
 }
 
 // Compute work is shown layer by layer: its parts in proportion to their share of its nominal time.

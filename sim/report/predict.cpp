@@ -39,7 +39,9 @@ Requests requests_of(const Scenario& scenario) {
   return requests;
 }
 
-double samples_per_s_and_gpu(const PointResult& point) { return point.samples_per_s() / point.gpus; }
+double samples_per_s_and_gpu(const PointResult& point) {
+  return point.samples_per_s() / point.gpus;
+}
 
 ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
   ReportPoint row;
@@ -92,7 +94,8 @@ Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& t
   for (std::size_t v = 0; v < loaded.variants.size(); ++v) {
     const Scenario& scenario = loaded.variants[v];
     for (std::size_t i = 0; i < scenario.gpus.size(); ++i) {
-      report.points.push_back(report_point(scenario, results[first + i], results[first + by_variant[v].baseline_of[i]]));
+      report.points.push_back(
+          report_point(scenario, results[first + i], results[first + by_variant[v].baseline_of[i]]));
       compare(scenario, report.points.back(), report.comparisons);
     }
     first += by_variant[v].all.size();

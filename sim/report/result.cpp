@@ -11,21 +11,22 @@ Json point_json(const ReportPoint& row) {
   const double rate = p.samples_per_s();
   Json json = Json::object();
   if (!row.variant.empty()) json["variant"] = row.variant;
-  json.update(Json{{"gpus", p.gpus},
-            {"nodes", p.nodes},
-            {"batch_per_gpu", p.batch_per_gpu},
-            {"global_batch", row.global_batch},
-            {"iteration_s",
-             {{"mean", p.mean_iteration_s()}, {"p50", quantile(p.iteration_s, 0.5)}, {"p99", quantile(p.iteration_s, 0.99)}}},
-            {"samples_per_s", rate},
-            {"samples_per_s_low", rate / p.relative_high},
-            {"samples_per_s_high", rate / p.relative_low},
-            {"scaling_efficiency", row.scaling_efficiency},
-            {"compute_s", p.compute_s},
-            {"exposed_communication_s", p.exposed_communication_s},
-            {"input_wait_s", p.input_wait_s},
-            {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
-            {"messages", p.messages}});
+  json.update(Json{
+      {"gpus", p.gpus},
+      {"nodes", p.nodes},
+      {"batch_per_gpu", p.batch_per_gpu},
+      {"global_batch", row.global_batch},
+      {"iteration_s",
+       {{"mean", p.mean_iteration_s()}, {"p50", quantile(p.iteration_s, 0.5)}, {"p99", quantile(p.iteration_s, 0.99)}}},
+      {"samples_per_s", rate},
+      {"samples_per_s_low", rate / p.relative_high},
+      {"samples_per_s_high", rate / p.relative_low},
+      {"scaling_efficiency", row.scaling_efficiency},
+      {"compute_s", p.compute_s},
+      {"exposed_communication_s", p.exposed_communication_s},
+      {"input_wait_s", p.input_wait_s},
+      {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
+      {"messages", p.messages}});
   if (row.has_accuracy) {
     json["epochs"] = row.accuracy.epochs;
     json["iterations"] = row.accuracy.iterations;

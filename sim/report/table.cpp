@@ -36,7 +36,8 @@ class Table {
       for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
     std::string text;
     for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) text += std::string(widths[i] - row[i].size() + (i ? 2 : 0), ' ') + row[i];
+      for (std::size_t i = 0; i < row.size(); ++i)
+        text += std::string(widths[i] - row[i].size() + (i ? 2 : 0), ' ') + row[i];
       text += "\n";
     }
     return text;
@@ -51,7 +52,8 @@ std::string communication_text(const CommunicationSpec& c) {
   if (c.all_reduce == "hierarchical" || c.all_reduce == "hybrid") text += ", groups of " + std::to_string(c.group_size);
   if (c.all_reduce == "hybrid") text += ", ring from " + format_bytes(static_cast<double>(c.hybrid_threshold_bytes));
   text += ", " + c.wire + " wire";
-  text += c.fusion_threshold_bytes > 0 ? ", fused to " + format_bytes(static_cast<double>(c.fusion_threshold_bytes)) : ", unfused";
+  text += c.fusion_threshold_bytes > 0 ? ", fused to " + format_bytes(static_cast<double>(c.fusion_threshold_bytes))
+                                       : ", unfused";
   return text + (c.overlap ? ", overlapped" : ", after back-propagation");
 }
 
@@ -65,8 +67,10 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
 }
 
 std::string header(const Scenario& s) {
-  std::string text = (s.variant.empty() ? s.name : s.name + ", " + s.variant) + ": " + s.model.title + " on " + s.cluster.name + "\n";
-  text += "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", S-SGD, " + communication_text(s.communication) + "\n";
+  std::string text =
+      (s.variant.empty() ? s.name : s.name + ", " + s.variant) + ": " + s.model.title + " on " + s.cluster.name + "\n";
+  text +=
+      "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", S-SGD, " + communication_text(s.communication) + "\n";
   if (s.convergence)
     text += "  to " + s.convergence->target + " in " + format("%g", s.convergence->epochs) + " epochs of " +
             with_thousands(s.convergence->train_samples) + " images\n";
@@ -84,13 +88,15 @@ std::vector<std::string> row_cells(const ReportPoint& row) {
                                  with_thousands(p.samples_per_s()),
                                  format("%.1f %%", 100 * row.scaling_efficiency)};
   if (row.has_accuracy)
-    cells.insert(cells.end(), {duration(row.accuracy.seconds), duration(row.accuracy.low_s), duration(row.accuracy.high_s)});
+    cells.insert(cells.end(),
+                 {duration(row.accuracy.seconds), duration(row.accuracy.low_s), duration(row.accuracy.high_s)});
   return cells;
 }
 
 std::string points_text(const Report& report, const Scenario& scenario) {
   Table table;
-  std::vector<std::string> names{"GPUs", "batch/GPU", "global batch", "iteration", "compute", "exposed", "images/s", "efficiency"};
+  std::vector<std::string> names{"GPUs",    "batch/GPU", "global batch", "iteration",
+                                 "compute", "exposed",   "images/s",     "efficiency"};
   if (scenario.convergence) names.insert(names.end(), {"time to accuracy", "low", "high"});
   table.add(names);
   for (const ReportPoint& row : report.points)
@@ -106,7 +112,8 @@ std::string value_text(const std::string& metric, double value) {
 
 // Efficiencies differ by points, the rest by per cent.
 std::string error_text(const Comparison& c) {
-  if (c.published.metric == "scaling_efficiency") return format("%+.1f points", 100 * (c.predicted - c.published.value));
+  if (c.published.metric == "scaling_efficiency")
+    return format("%+.1f points", 100 * (c.predicted - c.published.value));
   return format("%+.1f %%", 100 * c.error());
 }
 
@@ -117,7 +124,8 @@ std::string comparisons_text(const Report& report) {
   for (const Comparison& c : report.comparisons) {
     const std::string metric = (c.variant.empty() ? "" : c.variant + ": ") + c.published.metric;
     table.add({std::to_string(c.published.gpus), metric, value_text(c.published.metric, c.predicted),
-               value_text(c.published.metric, c.published.value), error_text(c), c.published.is_fitted ? "fitted" : ""});
+               value_text(c.published.metric, c.published.value), error_text(c),
+               c.published.is_fitted ? "fitted" : ""});
   }
   return "Predicted against published:\n" + table.text() + "\n";
 }
@@ -131,9 +139,9 @@ std::string table_text(const Report& report) {
   double wall_s = 0;
   for (const ReportPoint& row : report.points) wall_s += row.point.wall_s;
   const Scenario& first = report.loaded.variants.front();
-  text += "Fidelity " + first.fidelity + ", " + std::to_string(first.iterations) + " iterations a point, simulated in " +
-          format("%.2f s", wall_s) + ". Inputs: " + kinds_text(report.loaded.assumptions) +
-          " (--json lists them with their sources).\n";
+  text += "Fidelity " + first.fidelity + ", " + std::to_string(first.iterations) +
+          " iterations a point, simulated in " + format("%.2f s", wall_s) +
+          ". Inputs: " + kinds_text(report.loaded.assumptions) + " (--json lists them with their sources).\n";
   return text;
 }
 

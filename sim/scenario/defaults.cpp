@@ -3,7 +3,9 @@
 namespace lockstep::sim {
 namespace {
 
-Json assumed(const Json& value, const char* why) { return {{"value", value}, {"kind", "assumed"}, {"source", why}}; }
+Json assumed(const Json& value, const char* why) {
+  return {{"value", value}, {"kind", "assumed"}, {"source", why}};
+}
 
 // Adds the members that an object lacks. What is no object is left for the reader to refuse.
 void complete(JsonDocument& document, const std::string& pointer, const Json& defaults) {
@@ -26,7 +28,9 @@ int gpus_per_node(const Json& scenario) {
 
 void fill_defaults(JsonDocument& scenario) {
   if (!scenario.json().is_object()) return;
-  complete(scenario, "", {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}, {"published", Json::array()}});
+  complete(
+      scenario, "",
+      {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}, {"published", Json::array()}});
   complete(scenario, "/baseline", {{"gpus", gpus_per_node(scenario.json())}});
   complete(scenario, "/compute",
            {{"rates", Json::array()},

@@ -9,9 +9,10 @@
 namespace lockstep::sim {
 namespace {
 
-const std::vector<std::string> kKeys{"schema",      "name",       "description", "cluster",    "model", "gpus",
-                                     "baseline",    "batch_per_gpu", "compute",  "input",      "algorithm",
-                                     "communication", "convergence", "uncertainty", "iterations", "seed", "fidelity", "published", "variants"};
+const std::vector<std::string> kKeys{"schema",    "name",          "description",   "cluster",     "model",
+                                     "gpus",      "baseline",      "batch_per_gpu", "compute",     "input",
+                                     "algorithm", "communication", "convergence",   "uncertainty", "iterations",
+                                     "seed",      "fidelity",      "published",     "variants"};
 constexpr int kMostGpus = 65536;
 constexpr int kLargestBatch = 1 << 20;
 const Range kFraction{1e-6, 1};
@@ -28,7 +29,8 @@ std::vector<BatchRule> read_batch(const JsonNode& node) {
     const BatchRule rule{static_cast<int>(item.at("up_to_gpus").integer(1, kMostGpus)),
                          static_cast<int>(item.at("batch").integer(1, kLargestBatch))};
     if (!rules.empty() && rule.up_to_gpus <= rules.back().up_to_gpus)
-      item.at("up_to_gpus").fail("not in ascending order", "allowed: more than " + std::to_string(rules.back().up_to_gpus));
+      item.at("up_to_gpus")
+          .fail("not in ascending order", "allowed: more than " + std::to_string(rules.back().up_to_gpus));
     rules.push_back(rule);
   }
   if (rules.empty()) node.fail("empty list", "allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]");
@@ -93,7 +95,8 @@ InputSpec read_input(const JsonNode& node) {
   InputSpec input;
   if (const auto rate = node.find("samples_per_s_per_node"))
     input.samples_per_s_per_node = rate->sourced_quantity(Dimension::rate, kRate);
-  if (const auto bytes = node.find("bytes_per_sample")) input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
+  if (const auto bytes = node.find("bytes_per_sample"))
+    input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
   input.prefetch = static_cast<int>(node.at("prefetch").integer(1, 64));
   return input;
 }
@@ -103,10 +106,11 @@ std::int64_t read_bytes(const JsonNode& node, Range range) {
 }
 
 CommunicationSpec read_communication(const JsonNode& node) {
-  node.keys({"all_reduce", "group_size", "chain_slices", "hybrid_threshold", "torus_columns", "tree_slices", "wire", "fusion_threshold",
-             "overlap", "message_overhead", "launch_overhead", "reduction_rate"});
+  node.keys({"all_reduce", "group_size", "chain_slices", "hybrid_threshold", "torus_columns", "tree_slices", "wire",
+             "fusion_threshold", "overlap", "message_overhead", "launch_overhead", "reduction_rate"});
   CommunicationSpec spec;
-  spec.all_reduce = node.at("all_reduce").choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
+  spec.all_reduce = node.at("all_reduce")
+                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
   spec.chain_slices = static_cast<int>(node.at("chain_slices").integer(0, 65536));
   if (spec.all_reduce == "hybrid") spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
@@ -119,7 +123,8 @@ CommunicationSpec read_communication(const JsonNode& node) {
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
   const JsonNode rates = node.at("reduction_rate");
   rates.keys({"fp32", "fp16"});
-  if (const auto rate = rates.find(spec.wire)) spec.reduction_rate_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
+  if (const auto rate = rates.find(spec.wire))
+    spec.reduction_rate_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
   return spec;
 }
 
@@ -173,7 +178,8 @@ std::vector<Variant> read_variants(const JsonNode& root) {
   for (const JsonNode& item : node->items()) {
     item.keys({"name", "set"});
     Variant variant{item.at("name").text(), root.document().name() + ": " + item.pointer() + "/set", {}};
-    for (const auto& [pointer, value] : item.at("set").members()) variant.settings.emplace_back(pointer, value.json().dump());
+    for (const auto& [pointer, value] : item.at("set").members())
+      variant.settings.emplace_back(pointer, value.json().dump());
     variants.push_back(variant);
   }
   if (variants.empty()) node->fail("empty list", "allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]");
@@ -190,9 +196,11 @@ std::vector<int> read_gpus(const JsonNode& node) {
 // Whole nodes, or a part of one.
 void check_gpus(const JsonNode& node, int gpus, const ClusterSpec& cluster) {
   const int most = cluster.nodes * cluster.gpus_per_node;
-  if (gpus > most) node.fail(std::to_string(gpus) + " GPUs are more than the cluster has", "allowed: at most " + std::to_string(most));
+  if (gpus > most)
+    node.fail(std::to_string(gpus) + " GPUs are more than the cluster has", "allowed: at most " + std::to_string(most));
   if (gpus > cluster.gpus_per_node && gpus % cluster.gpus_per_node != 0)
-    node.fail(std::to_string(gpus) + " GPUs do not fill whole nodes", "allowed: multiples of " + std::to_string(cluster.gpus_per_node));
+    node.fail(std::to_string(gpus) + " GPUs do not fill whole nodes",
+              "allowed: multiples of " + std::to_string(cluster.gpus_per_node));
 }
 
 void check_consistency(const JsonNode& root, const Scenario& s) {
@@ -205,7 +213,8 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
                      "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
     const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
     if (s.communication.all_reduce == "torus" && s.gpus[i] > columns && s.gpus[i] % columns != 0)
-      counts[i].fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(s.gpus[i]) + " GPUs");
+      counts[i].fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(s.gpus[i]) +
+                     " GPUs");
   }
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
     root.at("compute").at("precision").fail("the cluster's GPU has no peak rate for \"" + s.compute.precision + "\"");

@@ -52,16 +52,16 @@ struct InputSpec {
 
 struct CommunicationSpec {
   std::string all_reduce = "ring";
-  int group_size = 16;                   ///< hierarchical, hybrid
-  int chain_slices = 0;                  ///< of reduce and broadcast in a group; 0: as many as the group has members
+  int group_size = 16;                      ///< hierarchical, hybrid
+  int chain_slices = 0;                     ///< of reduce and broadcast in a group; 0: as many as the group has members
   std::int64_t hybrid_threshold_bytes = 0;  ///< hybrid: buckets of at least this size by ring
-  int torus_columns = 0;                 ///< torus; 0: GPUs per node
-  int tree_slices = 16;                  ///< double-binary-tree
-  std::string wire = "fp32";             ///< fp32, fp16
+  int torus_columns = 0;                    ///< torus; 0: GPUs per node
+  int tree_slices = 16;                     ///< double-binary-tree
+  std::string wire = "fp32";                ///< fp32, fp16
   std::int64_t fusion_threshold_bytes = 0;  ///< 0: every tensor alone
   bool overlap = true;
-  double message_overhead_s = 0;  ///< software cost of every message, added to the route's latency
-  double launch_overhead_s = 0;   ///< of every all-reduce
+  double message_overhead_s = 0;          ///< software cost of every message, added to the route's latency
+  double launch_overhead_s = 0;           ///< of every all-reduce
   double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
 };
 
@@ -113,7 +113,7 @@ struct Scenario {
 /// A scenario and what the result must tell about its inputs.
 struct LoadedScenario {
   std::vector<Scenario> variants;  ///< one without a name where the file lists none
-  Json resolved;  ///< as read, references replaced by their content, defaults filled in
+  Json resolved;                   ///< as read, references replaced by their content, defaults filled in
   std::vector<Assumption> assumptions;
   std::map<std::string, std::string> inputs;  ///< file -> SHA-256
 };

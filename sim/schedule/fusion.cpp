@@ -2,7 +2,8 @@
 
 namespace lockstep::sim {
 
-std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes) {
+std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element,
+                                   std::int64_t threshold_bytes) {
   std::vector<Bucket> buckets;
   Bucket open;
   std::string first, last;

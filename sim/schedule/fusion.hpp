@@ -10,15 +10,15 @@ namespace lockstep::sim {
 
 /// Gradients that one all-reduce sums.
 struct Bucket {
-  std::string name;          ///< of its first and last tensor
-  std::int64_t bytes = 0;    ///< on the wire
+  std::string name;        ///< of its first and last tensor
+  std::int64_t bytes = 0;  ///< on the wire
   int tensors = 0;
-  int last_layer = 0;        ///< index of the layer whose backward pass completes it
+  int last_layer = 0;  ///< index of the layer whose backward pass completes it
 };
 
-/// Fuses gradients in the order in which back-propagation produces them: tensors collect in a buffer, and as soon as the
-/// buffer holds at least `threshold_bytes` it is sent (Jia et al. 2018, section 4.3); what is left at the end is sent
-/// then. A threshold of 0 sends every tensor alone.
+/// Fuses gradients in the order in which back-propagation produces them: tensors collect in a buffer, and as soon as
+/// the buffer holds at least `threshold_bytes` it is sent (Jia et al. 2018, section 4.3); what is left at the end is
+/// sent then. A threshold of 0 sends every tensor alone.
 std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes);
 
 }  // namespace lockstep::sim

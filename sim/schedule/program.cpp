@@ -7,14 +7,16 @@ namespace lockstep::sim {
 double Program::bytes_sent_per_gpu_and_iteration() const {
   double bytes = 0;
   for (const Work& w : work)
-    if (w.kind == Work::Kind::collective) bytes += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].bytes_sent());
+    if (w.kind == Work::Kind::collective)
+      bytes += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].bytes_sent());
   return iterations > 0 ? bytes / gpus / iterations : 0;
 }
 
 double Program::messages_per_iteration() const {
   double messages = 0;
   for (const Work& w : work)
-    if (w.kind == Work::Kind::collective) messages += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].messages());
+    if (w.kind == Work::Kind::collective)
+      messages += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].messages());
   return iterations > 0 ? messages / iterations : 0;
 }
 
@@ -23,7 +25,9 @@ Enqueue::Enqueue(int gpus, std::vector<std::string> streams) {
   program_.streams = std::move(streams);
 }
 
-void Enqueue::begin_iteration() { ++program_.iterations; }
+void Enqueue::begin_iteration() {
+  ++program_.iterations;
+}
 
 int Enqueue::append(Work work) {
   work.iteration = program_.iterations - 1;
@@ -63,13 +67,17 @@ int Enqueue::collective(int stream, std::string name, int plan, double launch_s,
   return append(std::move(work));
 }
 
-void Enqueue::end_iteration(int last_work) { program_.iteration_ends.push_back(last_work); }
+void Enqueue::end_iteration(int last_work) {
+  program_.iteration_ends.push_back(last_work);
+}
 
 int Enqueue::add_plan(Plan plan) {
   program_.plans.push_back(std::move(plan));
   return static_cast<int>(program_.plans.size()) - 1;
 }
 
-Program Enqueue::finish() { return std::move(program_); }
+Program Enqueue::finish() {
+  return std::move(program_);
+}
 
 }  // namespace lockstep::sim

@@ -34,7 +34,7 @@ struct Work {
 struct Program {
   int gpus = 0;
   int iterations = 0;
-  double reduce_s_per_byte = 0;  ///< of adding up received data in a reduction, after it has arrived
+  double reduction_rate_bytes_per_s = 0;  ///< at most, of a transfer whose data the receiver adds; 0: no limit
   std::vector<std::string> streams;
   std::vector<Plan> plans;
   std::vector<Work> work;           ///< in the order of enqueueing

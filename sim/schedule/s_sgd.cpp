@@ -61,7 +61,8 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     gpu.begin_iteration();
     std::vector<int> buffer_free;
-    if (iteration >= options.prefetch) buffer_free.push_back(used[static_cast<std::size_t>(iteration - options.prefetch)]);
+    if (iteration >= options.prefetch)
+      buffer_free.push_back(used[static_cast<std::size_t>(iteration - options.prefetch)]);
     const int loaded = gpu.copy(kInput, "load", options.load_s, buffer_free);
     const int copied = gpu.copy(kCopy, "to device", options.to_device_s, {loaded});
 

@@ -14,11 +14,11 @@ namespace lockstep::sim {
 struct SSgd {
   int gpus = 1;
   int iterations = 1;
-  double load_s = 0;      ///< input pipeline: one batch of one GPU read, decoded and augmented
+  double load_s = 0;       ///< input pipeline: one batch of one GPU read, decoded and augmented
   double to_device_s = 0;  ///< copy of one batch to the GPU
-  int prefetch = 2;       ///< batches in flight ahead of the computation (2 = double buffering)
-  bool overlap = true;    ///< all-reduce while back-propagation goes on; otherwise only after it
-  double launch_s = 0;    ///< of each all-reduce: coordination and kernel launch before the first message
+  int prefetch = 2;        ///< batches in flight ahead of the computation (2 = double buffering)
+  bool overlap = true;     ///< all-reduce while back-propagation goes on; otherwise only after it
+  double launch_s = 0;     ///< of each all-reduce: coordination and kernel launch before the first message
 };
 
 /// The plan that sums one bucket over the GPUs.

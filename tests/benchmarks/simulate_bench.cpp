@@ -75,8 +75,20 @@ void flat_ring(benchmark::State& state, bool by_messages) {
       throw std::runtime_error("max-plus declined");
   });
 }
-BENCHMARK_CAPTURE(flat_ring, fast, false)->Arg(64)->Arg(256)->Arg(1024)->Arg(2048)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(flat_ring, message, true)->Arg(64)->Arg(256)->Arg(1024)->Arg(2048)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(flat_ring, fast, false)
+    ->Arg(64)
+    ->Arg(256)
+    ->Arg(1024)
+    ->Arg(2048)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(flat_ring, message, true)
+    ->Arg(64)
+    ->Arg(256)
+    ->Arg(1024)
+    ->Arg(2048)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 // One iteration of ResNet-50 on 1024 GPUs with a flat ring for each of its 161 tensors, 0.2 % jitter.
 void unfused_ring_1024_fast(benchmark::State& state) {

@@ -89,7 +89,8 @@ TEST_CASE("each malformed input gives its one line, exit code 2 and no output") 
     const TemporaryFolder folder;
     write_inputs(folder, c);
     folder.write("out.json", "precious");
-    const Outcome outcome = run_program(folder.path(""), "simulate", "scenario.json --json out.json --csv out.csv --quiet");
+    const Outcome outcome =
+        run_program(folder.path(""), "simulate", "scenario.json --json out.json --csv out.csv --quiet");
     INFO(c.file << " " << c.pointer << " = " << c.value);
     CHECK(outcome.err == expected(c.error));
     CHECK(outcome.out == "");
@@ -111,7 +112,8 @@ TEST_CASE("bad usage is one line and exit code 2") {
       {"", "simulate: no scenario; allowed: a scenario file, --list-models, --show-model NAME (see --help)"},
       {"none.json", "none.json: cannot read: No such file or directory"},
       {"scenario.json --set /iterations", "--set /iterations: not a setting; allowed: /json/pointer=value"},
-      {"scenario.json --set /iterations=none", "--set: /iterations: expected a whole number, got a string; allowed: 1 to 100000"},
+      {"scenario.json --set /iterations=none",
+       "--set: /iterations: expected a whole number, got a string; allowed: 1 to 100000"},
       {"scenario.json --set /nowhere/deep=1", "--set: /nowhere/deep: no such place; \"/nowhere\" does not exist"},
       {"scenario.json --gpus 3", "--gpus: /gpus/0: 3 GPUs do not fill whole nodes; allowed: multiples of 2"},
       {"scenario.json --json nowhere/out.json", "nowhere/out.json: cannot be written: No such file or directory"},
@@ -123,7 +125,8 @@ TEST_CASE("bad usage is one line and exit code 2") {
     CHECK(outcome.err == std::string(usage.error) + "\n");
     CHECK(outcome.code == 2);
   }
-  for (const char* arguments : {"scenario.json --fidelity exact", "scenario.json --gpus 0", "scenario.json --nonsense", "scenario.json --jobs 0"}) {
+  for (const char* arguments : {"scenario.json --fidelity exact", "scenario.json --gpus 0", "scenario.json --nonsense",
+                                "scenario.json --jobs 0"}) {
     INFO(arguments);
     CHECK(run_program(folder.path(""), "simulate", arguments).code == 2);
   }
@@ -143,16 +146,21 @@ std::vector<Case> cases() {
       {s, "", "{\"name\": NaN}", "scenario.json: line 1, column 10: invalid literal"},
       {s, "", "{} trailing", "scenario.json: line 1, column 6: invalid literal"},
       // Keys and identity
-      {s, "/schema", "\"lockstep/scenario/9\"", "scenario.json: /schema: \"lockstep/scenario/9\" is unknown; allowed: lockstep/scenario/1"},
+      {s, "/schema", "\"lockstep/scenario/9\"",
+       "scenario.json: /schema: \"lockstep/scenario/9\" is unknown; allowed: lockstep/scenario/1"},
       {s, "/schema", "remove", "scenario.json: /: missing key \"schema\""},
-      {s, "/gpu", "[8]", "scenario.json: /: unknown key \"gpu\"; known: schema, name, description, cluster, model, gpus, baseline, batch_per_gpu, compute, input, algorithm, communication, convergence, uncertainty, iterations, seed, fidelity, published, variants"},
+      {s, "/gpu", "[8]",
+       "scenario.json: /: unknown key \"gpu\"; known: schema, name, description, cluster, model, gpus, baseline, "
+       "batch_per_gpu, compute, input, algorithm, communication, convergence, uncertainty, iterations, seed, fidelity, "
+       "published, variants"},
       {s, "/name", "\"\"", "scenario.json: /name: expected a string that is not empty"},
       {s, "/name", "7", "scenario.json: /name: expected a string, got a number"},
       {s, "/algorithm", "\"sgd\"", "scenario.json: /algorithm: \"sgd\" is unknown; allowed: s-sgd"},
       {s, "/cluster", "remove", "scenario.json: /: missing key \"cluster\""},
       {s, "/cluster", "\"none.json\"", "scenario.json: /cluster: cannot read \"none.json\": No such file or directory"},
       {s, "/cluster", "5", "scenario.json: /cluster: expected an object, got a number"},
-      {s, "/model", "\"resnet5\"", "scenario.json: /model: unknown model \"resnet5\"; allowed: a name of --list-models, or a .json file"},
+      {s, "/model", "\"resnet5\"",
+       "scenario.json: /model: unknown model \"resnet5\"; allowed: a name of --list-models, or a .json file"},
       {s, "/model", "remove", "scenario.json: /: missing key \"model\""},
       // Counts
       {s, "/gpus", "[]", "scenario.json: /gpus: empty list; allowed: one or more GPU counts"},
@@ -161,52 +169,93 @@ std::vector<Case> cases() {
       {s, "/gpus", "[0]", "scenario.json: /gpus/0: value 0 is out of range; allowed: 1 to 65536"},
       {s, "/gpus", "[2.5]", "scenario.json: /gpus/0: expected a whole number, got 2.5; allowed: 1 to 65536"},
       {s, "/gpus", "4", "scenario.json: /gpus: expected an array, got a number"},
-      {s, "/baseline", "{\"gpus\": 100}", "scenario.json: /baseline/gpus: 100 GPUs are more than the cluster has; allowed: at most 8"},
+      {s, "/baseline", "{\"gpus\": 100}",
+       "scenario.json: /baseline/gpus: 100 GPUs are more than the cluster has; allowed: at most 8"},
       {s, "/batch_per_gpu", "0", "scenario.json: /batch_per_gpu: value 0 is out of range; allowed: 1 to 1048576"},
-      {s, "/batch_per_gpu", "[]", "scenario.json: /batch_per_gpu: empty list; allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]"},
-      {s, "/batch_per_gpu", "[{\"up_to_gpus\": 2, \"batch\": 8}]", "scenario.json: /gpus/1: no batch size for 4 GPUs; allowed: at most 2 by /batch_per_gpu"},
-      {s, "/batch_per_gpu", "[{\"up_to_gpus\": 4, \"batch\": 8}, {\"up_to_gpus\": 2, \"batch\": 8}]", "scenario.json: /batch_per_gpu/1/up_to_gpus: not in ascending order; allowed: more than 4"},
+      {s, "/batch_per_gpu", "[]",
+       "scenario.json: /batch_per_gpu: empty list; allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]"},
+      {s, "/batch_per_gpu", "[{\"up_to_gpus\": 2, \"batch\": 8}]",
+       "scenario.json: /gpus/1: no batch size for 4 GPUs; allowed: at most 2 by /batch_per_gpu"},
+      {s, "/batch_per_gpu", "[{\"up_to_gpus\": 4, \"batch\": 8}, {\"up_to_gpus\": 2, \"batch\": 8}]",
+       "scenario.json: /batch_per_gpu/1/up_to_gpus: not in ascending order; allowed: more than 4"},
       {s, "/iterations", "0", "scenario.json: /iterations: value 0 is out of range; allowed: 1 to 100000"},
       {s, "/seed", "-1", "scenario.json: /seed: value -1 is out of range; allowed: 0 to 9223372036854775807"},
       {s, "/fidelity", "\"exact\"", "scenario.json: /fidelity: \"exact\" is unknown; allowed: message, fast, analytic"},
       // Compute
       {s, "/compute", "{}", "scenario.json: /compute: missing key \"precision\""},
-      {s, "/compute/precision", "\"fp64\"", "scenario.json: /compute/precision: \"fp64\" is unknown; allowed: fp32, tf32, fp16, bf16, mixed"},
-      {s, "/compute/precision", "\"tf32\"", "scenario.json: /compute/precision: the cluster's GPU has no peak rate for \"tf32\""},
-      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": \"200\"}]", "scenario.json: /compute/rates/0/rate: missing unit; allowed: 1/s, images/s, samples/s"},
-      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": 200}]", "scenario.json: /compute/rates/0/rate: missing unit; allowed: 1/s, images/s, samples/s"},
-      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": \"200 images/s\"}, {\"batch\": 32, \"rate\": \"200 images/s\"}]", "scenario.json: /compute/rates/1/batch: not in ascending order; allowed: more than 64"},
-      {s, "/compute/launch_overhead", "\"5 parsec\"", "scenario.json: /compute/launch_overhead: unit \"parsec\" is unknown; allowed: {TIME}"},
-      {s, "/compute/efficiency", "{\"compute\": 1.5}", "scenario.json: /compute/efficiency/compute: value 1.5 is out of range; allowed: 1e-06 to 1"},
-      {s, "/compute/jitter", "{\"distribution\": \"lognormal\"}", "scenario.json: /compute/jitter: missing key \"coefficient_of_variation\""},
-      {s, "/compute/jitter", "{\"distribution\": \"lognormal\", \"coefficient_of_variation\": -0.1}", "scenario.json: /compute/jitter/coefficient_of_variation: value -0.1 is out of range; allowed: 0 to 1"},
+      {s, "/compute/precision", "\"fp64\"",
+       "scenario.json: /compute/precision: \"fp64\" is unknown; allowed: fp32, tf32, fp16, bf16, mixed"},
+      {s, "/compute/precision", "\"tf32\"",
+       "scenario.json: /compute/precision: the cluster's GPU has no peak rate for \"tf32\""},
+      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": \"200\"}]",
+       "scenario.json: /compute/rates/0/rate: missing unit; allowed: 1/s, images/s, samples/s"},
+      {s, "/compute/rates", "[{\"batch\": 64, \"rate\": 200}]",
+       "scenario.json: /compute/rates/0/rate: missing unit; allowed: 1/s, images/s, samples/s"},
+      {s, "/compute/rates",
+       "[{\"batch\": 64, \"rate\": \"200 images/s\"}, {\"batch\": 32, \"rate\": \"200 images/s\"}]",
+       "scenario.json: /compute/rates/1/batch: not in ascending order; allowed: more than 64"},
+      {s, "/compute/launch_overhead", "\"5 parsec\"",
+       "scenario.json: /compute/launch_overhead: unit \"parsec\" is unknown; allowed: {TIME}"},
+      {s, "/compute/efficiency", "{\"compute\": 1.5}",
+       "scenario.json: /compute/efficiency/compute: value 1.5 is out of range; allowed: 1e-06 to 1"},
+      {s, "/compute/jitter", "{\"distribution\": \"lognormal\"}",
+       "scenario.json: /compute/jitter: missing key \"coefficient_of_variation\""},
+      {s, "/compute/jitter", "{\"distribution\": \"lognormal\", \"coefficient_of_variation\": -0.1}",
+       "scenario.json: /compute/jitter/coefficient_of_variation: value -0.1 is out of range; allowed: 0 to 1"},
       // Communication
-      {s, "/communication/all_reduce", "\"star\"", "scenario.json: /communication/all_reduce: \"star\" is unknown; allowed: ring, hierarchical, hybrid, halving-doubling, double-binary-tree, torus"},
-      {s, "/communication/wire", "\"int8\"", "scenario.json: /communication/wire: \"int8\" is unknown; allowed: fp32, fp16"},
-      {s, "/communication/group_size", "0", "scenario.json: /communication/group_size: value 0 is out of range; allowed: 1 to 65536"},
-      {s, "/communication/fusion_threshold", "\"-4 MB\"", "scenario.json: /communication/fusion_threshold: value -4e+06 B is out of range; allowed: 0 to 1e+12 B"},
-      {s, "/communication/message_overhead", "\"nan us\"", "scenario.json: /communication/message_overhead: \"nan us\" does not start with a number; allowed: a number and a unit, such as \"1 s\""},
-      {s, "/communication/message_overhead", "{\"value\": \"5 us\", \"kind\": \"guessed\", \"source\": \"me\"}", "scenario.json: /communication/message_overhead/kind: \"guessed\" is unknown; allowed: measured, published, fitted, assumed"},
-      {s, "/communication/message_overhead", "{\"value\": \"5 us\", \"kind\": \"assumed\"}", "scenario.json: /communication/message_overhead: missing key \"source\""},
-      {s, "/communication/overlap", "\"yes\"", "scenario.json: /communication/overlap: expected a boolean, got a string; allowed: true, false"},
-      {s, "/communication/latncy", "\"1 us\"", "scenario.json: /communication: unknown key \"latncy\"; known: all_reduce, group_size, chain_slices, hybrid_threshold, torus_columns, tree_slices, wire, fusion_threshold, overlap, message_overhead, launch_overhead, reduction_rate"},
-      {s, "/convergence", "{\"target\": \"99 %\", \"train_samples\": 60000}", "scenario.json: /convergence: missing key \"epochs\""},
-      {s, "/uncertainty", "{\"compute\": 2}", "scenario.json: /uncertainty/compute: value 2 is out of range; allowed: 0 to 0.9"},
-      {s, "/variants", "[]", "scenario.json: /variants: empty list; allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]"},
-      {s, "/variants", "[{\"name\": \"a\", \"set\": {\"/nowhere/x\": 1}}]", "scenario.json: /variants/0/set: /nowhere/x: no such place; \"/nowhere\" does not exist"},
-      {s, "/published", "[{\"gpus\": 4, \"metric\": \"speed\", \"value\": 1, \"source\": \"s\"}]", "scenario.json: /published/0/metric: \"speed\" is unknown; allowed: scaling_efficiency, time_to_accuracy, samples_per_s, iteration"},
+      {s, "/communication/all_reduce", "\"star\"",
+       "scenario.json: /communication/all_reduce: \"star\" is unknown; allowed: ring, hierarchical, hybrid, "
+       "halving-doubling, double-binary-tree, torus"},
+      {s, "/communication/wire", "\"int8\"",
+       "scenario.json: /communication/wire: \"int8\" is unknown; allowed: fp32, fp16"},
+      {s, "/communication/group_size", "0",
+       "scenario.json: /communication/group_size: value 0 is out of range; allowed: 1 to 65536"},
+      {s, "/communication/fusion_threshold", "\"-4 MB\"",
+       "scenario.json: /communication/fusion_threshold: value -4e+06 B is out of range; allowed: 0 to 1e+12 B"},
+      {s, "/communication/message_overhead", "\"nan us\"",
+       "scenario.json: /communication/message_overhead: \"nan us\" does not start with a number; allowed: a number and "
+       "a unit, such as \"1 s\""},
+      {s, "/communication/message_overhead", "{\"value\": \"5 us\", \"kind\": \"guessed\", \"source\": \"me\"}",
+       "scenario.json: /communication/message_overhead/kind: \"guessed\" is unknown; allowed: measured, published, "
+       "fitted, assumed"},
+      {s, "/communication/message_overhead", "{\"value\": \"5 us\", \"kind\": \"assumed\"}",
+       "scenario.json: /communication/message_overhead: missing key \"source\""},
+      {s, "/communication/overlap", "\"yes\"",
+       "scenario.json: /communication/overlap: expected a boolean, got a string; allowed: true, false"},
+      {s, "/communication/latncy", "\"1 us\"",
+       "scenario.json: /communication: unknown key \"latncy\"; known: all_reduce, group_size, chain_slices, "
+       "hybrid_threshold, torus_columns, tree_slices, wire, fusion_threshold, overlap, message_overhead, "
+       "launch_overhead, reduction_rate"},
+      {s, "/convergence", "{\"target\": \"99 %\", \"train_samples\": 60000}",
+       "scenario.json: /convergence: missing key \"epochs\""},
+      {s, "/uncertainty", "{\"compute\": 2}",
+       "scenario.json: /uncertainty/compute: value 2 is out of range; allowed: 0 to 0.9"},
+      {s, "/variants", "[]",
+       "scenario.json: /variants: empty list; allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]"},
+      {s, "/variants", "[{\"name\": \"a\", \"set\": {\"/nowhere/x\": 1}}]",
+       "scenario.json: /variants/0/set: /nowhere/x: no such place; \"/nowhere\" does not exist"},
+      {s, "/published", "[{\"gpus\": 4, \"metric\": \"speed\", \"value\": 1, \"source\": \"s\"}]",
+       "scenario.json: /published/0/metric: \"speed\" is unknown; allowed: scaling_efficiency, time_to_accuracy, "
+       "samples_per_s, iteration"},
       // The cluster's file
       {k, "", "{", "cluster.json: line 1, column 2: unexpected end of input; expected string literal"},
-      {k, "/nic/bandwidth", "\"100 Gbits\"", "cluster.json: /nic/bandwidth: unit \"Gbits\" is unknown; allowed: {BANDWIDTH}"},
+      {k, "/nic/bandwidth", "\"100 Gbits\"",
+       "cluster.json: /nic/bandwidth: unit \"Gbits\" is unknown; allowed: {BANDWIDTH}"},
       {k, "/nic/bandwidth", "12.5", "cluster.json: /nic/bandwidth: missing unit; allowed: {BANDWIDTH}"},
-      {k, "/nic/bandwidth", "\"0 GB/s\"", "cluster.json: /nic/bandwidth: value 0 B/s is out of range; allowed: 1000 to 1e+14 B/s"},
+      {k, "/nic/bandwidth", "\"0 GB/s\"",
+       "cluster.json: /nic/bandwidth: value 0 B/s is out of range; allowed: 1000 to 1e+14 B/s"},
       {k, "/nic/latency", "\"2 hours\"", "cluster.json: /nic/latency: unit \"hours\" is unknown; allowed: {TIME}"},
       {k, "/nic/attach", "[3]", "cluster.json: /nic/attach/0: value 3 is out of range; allowed: 0 to 0"},
       {k, "/gpus_per_node", "100000", "cluster.json: /gpus_per_node: value 100000 is out of range; allowed: 1 to 128"},
-      {k, "/intra_node/kind", "\"token-ring\"", "cluster.json: /intra_node/kind: \"token-ring\" is unknown; allowed: pcie-tree, nvlink-mesh, nvswitch"},
-      {k, "/intra_node/switches", "[{\"socket\": 0, \"gpus\": [0]}]", "cluster.json: /intra_node/switches: GPU 1 is at no switch; allowed: every GPU from 0 to 1 at one switch"},
-      {k, "/fabric/kind", "\"hypercube\"", "cluster.json: /fabric/kind: \"hypercube\" is unknown; allowed: star, fat-tree, torus, dragonfly"},
-      {k, "/gpu/peak/fp32", "\"10 TB/s\"", "cluster.json: /gpu/peak/fp32: unit \"TB/s\" is unknown; allowed: FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"},
+      {k, "/intra_node/kind", "\"token-ring\"",
+       "cluster.json: /intra_node/kind: \"token-ring\" is unknown; allowed: pcie-tree, nvlink-mesh, nvswitch"},
+      {k, "/intra_node/switches", "[{\"socket\": 0, \"gpus\": [0]}]",
+       "cluster.json: /intra_node/switches: GPU 1 is at no switch; allowed: every GPU from 0 to 1 at one switch"},
+      {k, "/fabric/kind", "\"hypercube\"",
+       "cluster.json: /fabric/kind: \"hypercube\" is unknown; allowed: star, fat-tree, torus, dragonfly"},
+      {k, "/gpu/peak/fp32", "\"10 TB/s\"",
+       "cluster.json: /gpu/peak/fp32: unit \"TB/s\" is unknown; allowed: FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, "
+       "PFLOP/s"},
   };
 }
 

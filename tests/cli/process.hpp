@@ -27,10 +27,11 @@ inline std::string slurp(const std::filesystem::path& path) {
 }
 
 /// `arguments` is a shell text; the program runs in `folder`.
-inline Outcome run_program(const std::filesystem::path& folder, const std::string& program, const std::string& arguments) {
+inline Outcome run_program(const std::filesystem::path& folder, const std::string& program,
+                           const std::string& arguments) {
   const std::string out = (folder / "stdout.txt").string(), err = (folder / "stderr.txt").string();
-  const std::string command = "cd '" + folder.string() + "' && '" LOCKSTEP_BUILD_DIR "/" + program + "' " + arguments + " >'" +
-                              out + "' 2>'" + err + "' </dev/null";
+  const std::string command = "cd '" + folder.string() + "' && '" LOCKSTEP_BUILD_DIR "/" + program + "' " + arguments +
+                              " >'" + out + "' 2>'" + err + "' </dev/null";
   const int status = std::system(command.c_str());
   if (status == -1 || !WIFEXITED(status)) throw std::runtime_error("cannot run " + command);
   Outcome outcome{WEXITSTATUS(status), slurp(out), slurp(err)};

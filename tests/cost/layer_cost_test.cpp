@@ -33,7 +33,8 @@ TEST_CASE("no model beats the roofline: FLOP at peak, parameters at memory bandw
       const double forward_s = 2.0 * static_cast<double>(graph.macs()) * batch / ideal.peak_flops;
       CHECK(cost.forward_s() >= forward_s * (1 - 1e-12));
       CHECK(cost.backward_s() >= forward_s * (1 - 1e-12));
-      CHECK(cost.update_s >= 20.0 * static_cast<double>(graph.parameter_count()) / ideal.memory_bandwidth_bytes_per_s * (1 - 1e-12));
+      CHECK(cost.update_s >=
+            20.0 * static_cast<double>(graph.parameter_count()) / ideal.memory_bandwidth_bytes_per_s * (1 - 1e-12));
       CHECK(cost.layers.size() == graph.layers.size());
     }
   }
@@ -89,7 +90,9 @@ TEST_CASE("efficiency follows its curve in log FLOP, flat outside") {
   d.launch_s = 0;
   d.memory_bandwidth_bytes_per_s = 1e18;
   d.compute_efficiency = {{2e6, 0.1}, {2e8, 0.5}};  // one image is 2e6 FLOP
-  const auto efficiency = [&](int batch) { return 2e6 * batch / d.peak_flops / roofline_cost(graph, d, Optimizer::sgd, batch).layers[1].forward_s; };
+  const auto efficiency = [&](int batch) {
+    return 2e6 * batch / d.peak_flops / roofline_cost(graph, d, Optimizer::sgd, batch).layers[1].forward_s;
+  };
   CHECK(efficiency(1) == Approx(0.1));
   CHECK(efficiency(10) == Approx(0.3));
   CHECK(efficiency(100) == Approx(0.5));
@@ -100,5 +103,6 @@ TEST_CASE("half-size activations never take longer") {
   const model::Graph graph = model::zoo_graph("alexnet_bn_jizhi");
   DeviceCost half = device();
   half.activation_bytes = 2;
-  CHECK(roofline_cost(graph, half, Optimizer::lars, 64).iteration_s() < roofline_cost(graph, device(), Optimizer::lars, 64).iteration_s());
+  CHECK(roofline_cost(graph, half, Optimizer::lars, 64).iteration_s() <
+        roofline_cost(graph, device(), Optimizer::lars, 64).iteration_s());
 }

@@ -33,7 +33,8 @@ inline sim::ClusterSpec pcie_cluster(int nodes, int gpus_per_node) {
   spec.intra_node.kind = sim::IntraNodeKind::pcie_tree;
   sim::PcieTreeSpec& pcie = spec.intra_node.pcie;
   pcie.switches.resize(2);
-  for (int gpu = 0; gpu < gpus_per_node; ++gpu) pcie.switches[static_cast<std::size_t>(2 * gpu / gpus_per_node)].gpus.push_back(gpu);
+  for (int gpu = 0; gpu < gpus_per_node; ++gpu)
+    pcie.switches[static_cast<std::size_t>(2 * gpu / gpus_per_node)].gpus.push_back(gpu);
   pcie.switches[1].socket = 1;
   pcie.gpu_link = {11e9, 0.6e-6};
   pcie.switch_uplink = {11e9, 0.4e-6};

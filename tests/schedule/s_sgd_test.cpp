@@ -19,7 +19,8 @@ std::int64_t total_bytes(const std::vector<Bucket>& buckets) {
 TEST_CASE("fusion loses no gradient at any threshold") {
   for (const std::string& name : model::zoo_names()) {
     const model::Graph graph = model::zoo_graph(name);
-    for (std::int64_t threshold : {std::int64_t{0}, std::int64_t{1} << 16, std::int64_t{4'000'000}, std::int64_t{1} << 40})
+    for (std::int64_t threshold :
+         {std::int64_t{0}, std::int64_t{1} << 16, std::int64_t{4'000'000}, std::int64_t{1} << 40})
       for (int wire : {2, 4}) {
         const std::vector<Bucket> buckets = fuse_gradients(graph, wire, threshold);
         int tensors = 0;
