@@ -127,6 +127,9 @@ Json parse_json(const std::string& text, const std::string& name) {
   }
   const std::size_t nul = text.find('\0');  // nlohmann takes it for the end and would ignore what follows
   if (nul != std::string::npos) throw InputError(one_line(name) + ": " + position(text, nul + 1) + ": NUL byte");
+  if (text.empty()) {  // versions of nlohmann's library differ in what they say of it
+    throw InputError(one_line(name) + ": line 1, column 1: unexpected end of input; expected '[', '{', or a literal");
+  }
   StrictBuilder builder(text, name);
   Json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();

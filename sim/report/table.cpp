@@ -38,6 +38,7 @@ class Table {
     for (const auto& row : rows_) {
       for (std::size_t i = 0; i < row.size(); ++i)
         text += std::string(widths[i] - row[i].size() + (i ? 2 : 0), ' ') + row[i];
+      text.erase(text.find_last_not_of(' ') + 1);
       text += "\n";
     }
     return text;
