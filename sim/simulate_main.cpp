@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
@@ -18,7 +19,7 @@ struct Options {
   std::string scenario;
   std::vector<int> gpus;
   std::string fidelity;
-  std::optional<std::uint64_t> seed;
+  std::optional<std::int64_t> seed;
   std::vector<std::string> settings;
   std::string json, csv, trace;
   std::vector<int> trace_gpus;
@@ -31,16 +32,20 @@ struct Options {
 void declare(CLI::App& app, Options& o) {
   app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
   app.add_option("scenario", o.scenario, "Scenario file (JSON)");
-  app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::PositiveNumber);
   app.add_option("--fidelity", o.fidelity, "message, fast or analytic")
       ->check(CLI::IsMember({"message", "fast", "analytic"}));
-  app.add_option("--seed", o.seed, "Seed of the compute jitter");
-  app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)");
+  app.add_option("--seed", o.seed, "Seed of the compute jitter")->check(CLI::NonNegativeNumber);
+  app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)")->allow_extra_args(false);
   app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
   app.add_option("--trace", o.trace, "Writes the largest point's timeline as Chrome trace events (for Perfetto)");
   app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::NonNegativeNumber);
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
@@ -65,12 +70,17 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
 // The first 16 GPUs and the last, or those asked for, of the largest point.
 std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) {
   if (o.trace.empty()) return {};
+  if (scenario.fidelity == "analytic")
+    throw InputError("--trace " + o.trace + ": fidelity analytic has no timeline; allowed: message, fast");
   const int largest = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   for (int gpu : o.trace_gpus)
     if (gpu >= largest)
       throw InputError("--trace-gpus " + std::to_string(gpu) + ": no such GPU; allowed: 0 to " +
                        std::to_string(largest - 1));
-  if (!o.trace_gpus.empty()) return o.trace_gpus;
+  if (!o.trace_gpus.empty()) {
+    const std::set<int> each(o.trace_gpus.begin(), o.trace_gpus.end());
+    return {each.begin(), each.end()};
+  }
   std::vector<int> gpus;
   for (int gpu = 0; gpu < std::min(largest, 16); ++gpu) gpus.push_back(gpu);
   if (largest > 16) gpus.push_back(largest - 1);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "engine/base/index.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/platform.hpp"
 
@@ -13,10 +14,6 @@ namespace lockstep::sim {
 namespace {
 
 namespace sg4 = simgrid::s4u;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Where a host is; SimGrid carries it with the host, so that the latency callback needs no search.
 struct Place {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/index.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -13,10 +15,6 @@ struct Duplex {
   int up;    // away from the GPU, out of the node
   int down;  // towards the GPU, into the node
 };
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 void append(Path& path, const Path& tail) {
   path.insert(path.end(), tail.begin(), tail.end());

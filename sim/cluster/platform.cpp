@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "engine/base/index.hpp"
 #include "sim/cluster/engine.hpp"
 
 namespace lockstep::sim {
@@ -10,9 +11,6 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 std::vector<unsigned> counts(const std::vector<int>& numbers) {
   return {numbers.begin(), numbers.end()};
 }

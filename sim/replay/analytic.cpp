@@ -1,14 +1,10 @@
 #include <algorithm>
-#include <unordered_map>
 
+#include "engine/base/index.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Bytes that cross each link in one round of a phase.
 class RoundLoad {

@@ -1,14 +1,11 @@
 #include <algorithm>
 
+#include "engine/base/index.hpp"
 #include "sim/replay/max_plus_plan.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Index of the last work that waits for each work; a work's times can be dropped after it.
 std::vector<int> last_uses(const Program& program) {

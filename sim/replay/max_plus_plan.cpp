@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "engine/base/index.hpp"
+
 namespace lockstep::sim {
 namespace {
 
 constexpr double kTolerance = 1e-9;  // of a capacity
 constexpr double kTouch_s = 1e-12;   // intervals that touch do not overlap
 constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which a ring is in its steady state
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 

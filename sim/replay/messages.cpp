@@ -2,6 +2,7 @@
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 
+#include "engine/base/index.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -9,10 +10,6 @@ namespace lockstep::sim {
 namespace {
 
 namespace sg4 = simgrid::s4u;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 // One end of a transfer, as its rank sees it.
 struct Op {

@@ -36,6 +36,8 @@ void write_all(int fd, const std::string& text) {
     write_all(fd, "+" + work(index));
   } catch (const std::exception& error) {
     write_all(fd, std::string("-") + error.what());
+  } catch (...) {
+    write_all(fd, "-a simulation process ended by an unknown exception");
   }
   // No destructors and no atexit handlers: the parent's buffers and SimGrid's engine are not this child's to tear down.
   _exit(0);
@@ -94,8 +96,13 @@ std::vector<std::string> in_processes(std::size_t count, int jobs, const std::fu
   std::string first_error;
   std::size_t next = 0, done = 0;
   while (next < count || !running.empty()) {
-    while (first_error.empty() && next < count && running.size() < static_cast<std::size_t>(std::max(1, jobs)))
-      running.push_back(start_child(next++, work));
+    while (first_error.empty() && next < count && running.size() < static_cast<std::size_t>(std::max(1, jobs))) {
+      try {
+        running.push_back(start_child(next++, work));
+      } catch (const std::exception& error) {
+        first_error = error.what();
+      }
+    }
     if (running.empty()) break;
     std::vector<pollfd> waiting;
     for (const Child& child : running) waiting.push_back({child.fd, POLLIN, 0});

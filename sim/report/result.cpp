@@ -1,5 +1,7 @@
 #include "sim/report/result.hpp"
 
+#include <algorithm>
+
 #include "engine/base/provenance.hpp"
 #include "engine/base/statistics.hpp"
 
@@ -52,6 +54,21 @@ Json comparison_json(const Comparison& c) {
   return json;
 }
 
+// RFC 4180: a field with a comma, a quote or a line break is quoted, its quotes doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += csv_field(field) + ",";
+  line.back() = '\n';
+  return line;
+}
+
 }  // namespace
 
 Json result_json(const Report& report, const std::vector<std::string>& argv) {
@@ -68,20 +85,24 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   return json;
 }
 
+// A column per value that any row has; variants may differ in what they predict.
 std::string csv_text(const Report& report) {
-  std::string text;
+  std::vector<Json> rows;
+  std::vector<std::string> pointers, names;
   for (const ReportPoint& row : report.points) {
-    const Json flat = point_json(row).flatten();
-    if (text.empty()) {
-      for (const auto& [key, value] : flat.items()) text += (text.empty() ? "" : ",") + key.substr(1);
-      text += "\n";
+    rows.push_back(point_json(row).flatten());
+    for (const auto& [pointer, value] : rows.back().items())
+      if (std::find(pointers.begin(), pointers.end(), pointer) == pointers.end()) pointers.push_back(pointer);
+  }
+  for (const std::string& pointer : pointers) names.push_back(pointer.substr(1));
+  std::string text = csv_line(names);
+  for (const Json& row : rows) {
+    std::vector<std::string> fields;
+    for (const std::string& pointer : pointers) {
+      const Json value = row.value(pointer, Json(""));
+      fields.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     }
-    bool is_first = true;
-    for (const auto& [key, value] : flat.items()) {
-      text += (is_first ? "" : ",") + (value.is_string() ? value.get<std::string>() : value.dump());
-      is_first = false;
-    }
-    text += "\n";
+    text += csv_line(fields);
   }
   return text;
 }

@@ -123,9 +123,10 @@ FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic) {
   }
   check_places(node, fabric, nodes);
   fabric.link.latency_s = node.at("latency").sourced_quantity(Dimension::time, kLatency);
-  const auto bandwidth = node.find("bandwidth");
-  fabric.link.bandwidth_bytes_per_s = bandwidth ? bandwidth->sourced_quantity(Dimension::bandwidth, kBandwidth)
-                                                : nic.per_node * nic.link.bandwidth_bytes_per_s;
+  const double nics_bytes_per_s = nic.per_node * nic.link.bandwidth_bytes_per_s;
+  fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC
+                                          ? node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth)
+                                          : nics_bytes_per_s;
   return fabric;
 }
 

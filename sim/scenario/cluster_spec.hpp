@@ -58,9 +58,10 @@ struct GpuSpec {
 };
 
 struct HostSpec {
-  double memory_bandwidth_bytes_per_s = 0;  ///< of copies staged through host memory, per socket and direction
-  double memory_latency_s = 0;              ///< added by every such staging
-  int cores = 0;                            ///< 0: not stated
+  double memory_bandwidth_bytes_per_s =
+      0;                        ///< of copies staged through host memory, per socket, both directions together
+  double memory_latency_s = 0;  ///< added by every such staging
+  int cores = 0;                ///< 0: not stated
 };
 
 struct SwitchSpec {

@@ -10,16 +10,21 @@ Json assumed(const Json& value, const char* why) {
 // Adds the members that an object lacks. What is no object is left for the reader to refuse.
 void complete(JsonDocument& document, const std::string& pointer, const Json& defaults) {
   const Json::json_pointer where(pointer);
+  if (!document.json().contains(where.parent_pointer())) return;
+  if (!document.json().at(where.parent_pointer()).is_object() && !pointer.empty()) return;
   if (!document.json().contains(where)) document.set(pointer, Json::object().dump(), "default");
   if (!document.json().at(where).is_object()) return;
   for (const auto& [key, value] : defaults.items())
     if (!document.json().at(where).contains(key)) document.set(pointer + "/" + key, value.dump(), "default");
 }
 
+// 1 where there is no such number; the cluster's reader refuses it later.
 int gpus_per_node(const Json& scenario) {
   for (const char* pointer : {"/cluster/gpus_per_node", "/cluster/gpus_per_node/value"}) {
     const Json::json_pointer where(pointer);
-    if (scenario.contains(where) && scenario.at(where).is_number_integer()) return scenario.at(where).get<int>();
+    if (!scenario.contains(where) || !scenario.at(where).is_number()) continue;
+    const double value = scenario.at(where).get<double>();
+    if (value >= 1 && value <= 1024) return static_cast<int>(value);
   }
   return 1;
 }
@@ -31,16 +36,7 @@ void fill_defaults(JsonDocument& scenario) {
   complete(
       scenario, "",
       {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}, {"published", Json::array()}});
-  complete(scenario, "/baseline", {{"gpus", gpus_per_node(scenario.json())}});
-  complete(scenario, "/compute",
-           {{"rates", Json::array()},
-            {"launch_overhead", assumed("5 us", "default: a kernel launch on a busy stream")},
-            {"efficiency", Json::object()},
-            {"optimizer", "momentum"},
-            {"jitter", {{"distribution", "none"}}}});
-  complete(scenario, "/compute/efficiency",
-           {{"compute", assumed(0.6, "default: share of peak that large convolutions and GEMMs reach")},
-            {"memory", assumed(0.8, "default: share of peak bandwidth that streaming kernels reach")}});
+  complete(scenario, "/baseline", Json::object());
   complete(scenario, "/input", {{"prefetch", 2}});
   complete(scenario, "/communication",
            {{"all_reduce", "ring"},
@@ -59,6 +55,20 @@ void fill_defaults(JsonDocument& scenario) {
             {"bandwidth", assumed(0.1, "default")},
             {"latency", assumed(0.25, "default")},
             {"epochs", assumed(0.05, "default")}});
+  if (!scenario.json().contains("compute")) return;  // required: the reader says so
+  complete(scenario, "/compute",
+           {{"rates", Json::array()},
+            {"launch_overhead", assumed("5 us", "default: a kernel launch on a busy stream")},
+            {"efficiency", Json::object()},
+            {"optimizer", "momentum"},
+            {"jitter", {{"distribution", "none"}}}});
+  complete(scenario, "/compute/efficiency",
+           {{"compute", assumed(0.6, "default: share of peak that large convolutions and GEMMs reach")},
+            {"memory", assumed(0.8, "default: share of peak bandwidth that streaming kernels reach")}});
+}
+
+void fill_baseline(JsonDocument& scenario) {
+  complete(scenario, "/baseline", {{"gpus", gpus_per_node(scenario.json())}});
 }
 
 }  // namespace lockstep::sim

@@ -7,4 +7,7 @@ namespace lockstep::sim {
 
 void fill_defaults(JsonDocument& scenario);
 
+/// The baseline, where the scenario names none: one node of the cluster that settings and variants have left in place.
+void fill_baseline(JsonDocument& scenario);
+
 }  // namespace lockstep::sim

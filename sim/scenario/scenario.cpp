@@ -113,7 +113,8 @@ CommunicationSpec read_communication(const JsonNode& node) {
                         .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
   spec.chain_slices = static_cast<int>(node.at("chain_slices").integer(0, 65536));
-  if (spec.all_reduce == "hybrid") spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
+  if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
+    spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
   spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
   spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
   spec.wire = node.at("wire").choice({"fp32", "fp16"});
@@ -123,8 +124,11 @@ CommunicationSpec read_communication(const JsonNode& node) {
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
   const JsonNode rates = node.at("reduction_rate");
   rates.keys({"fp32", "fp16"});
-  if (const auto rate = rates.find(spec.wire))
-    spec.reduction_rate_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
+  for (const char* wire : {"fp32", "fp16"})
+    if (const auto rate = rates.find(wire)) {
+      const double bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
+      if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
+    }
   return spec;
 }
 
@@ -143,13 +147,40 @@ UncertaintySpec read_uncertainty(const JsonNode& node) {
           node.at("latency").sourced_number({0, 0.9}), node.at("epochs").sourced_number({0, 0.9})};
 }
 
+struct Variant {
+  std::string name;
+  std::string origin;  // "FILE: /variants/0/set", for errors
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+bool is_named(const std::vector<Variant>& variants, const std::string& name) {
+  return std::any_of(variants.begin(), variants.end(), [&](const Variant& v) { return v.name == name; });
+}
+
+std::vector<Variant> read_variants(const JsonNode& root) {
+  const auto node = root.find("variants");
+  if (!node) return {{"", "", {}}};
+  std::vector<Variant> variants;
+  for (const JsonNode& item : node->items()) {
+    item.keys({"name", "set"});
+    if (is_named(variants, item.at("name").text())) item.at("name").fail("another variant has this name");
+    Variant variant{item.at("name").text(), root.document().name() + ": " + item.pointer() + "/set", {}};
+    for (const auto& [pointer, value] : item.at("set").members())
+      variant.settings.emplace_back(pointer, value.json().dump());
+    variants.push_back(variant);
+  }
+  if (variants.empty()) node->fail("empty list", "allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]");
+  return variants;
+}
+
 double read_published_value(const JsonNode& node, const std::string& metric) {
   if (metric == "scaling_efficiency") return node.number({1e-6, 10});
   return node.quantity(metric == "samples_per_s" ? Dimension::rate : Dimension::time, {1e-9, 1e12});
 }
 
 // Results of this variant, and those that name none.
-std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant) {
+std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant,
+                                          const std::vector<Variant>& variants) {
   std::vector<PublishedSpec> results;
   for (const JsonNode& item : node.items()) {
     item.keys({"gpus", "metric", "value", "source", "used_for_fit", "variant"});
@@ -160,30 +191,11 @@ std::vector<PublishedSpec> read_published(const JsonNode& node, const std::strin
     result.source = item.at("source").text();
     if (const auto fitted = item.find("used_for_fit")) result.is_fitted = fitted->boolean();
     const auto only_for = item.find("variant");
+    if (only_for && !is_named(variants, only_for->text()))
+      only_for->fail("no such variant", "allowed: a name of /variants");
     if (!only_for || only_for->text() == variant) results.push_back(result);
   }
   return results;
-}
-
-struct Variant {
-  std::string name;
-  std::string origin;  // "FILE: /variants/0/set", for errors
-  std::vector<std::pair<std::string, std::string>> settings;
-};
-
-std::vector<Variant> read_variants(const JsonNode& root) {
-  const auto node = root.find("variants");
-  if (!node) return {{"", "", {}}};
-  std::vector<Variant> variants;
-  for (const JsonNode& item : node->items()) {
-    item.keys({"name", "set"});
-    Variant variant{item.at("name").text(), root.document().name() + ": " + item.pointer() + "/set", {}};
-    for (const auto& [pointer, value] : item.at("set").members())
-      variant.settings.emplace_back(pointer, value.json().dump());
-    variants.push_back(variant);
-  }
-  if (variants.empty()) node->fail("empty list", "allowed: [{\"name\", \"set\": {\"/json/pointer\": value}}, ...]");
-  return variants;
 }
 
 std::vector<int> read_gpus(const JsonNode& node) {
@@ -203,6 +215,12 @@ void check_gpus(const JsonNode& node, int gpus, const ClusterSpec& cluster) {
               "allowed: multiples of " + std::to_string(cluster.gpus_per_node));
 }
 
+void check_torus(const JsonNode& node, int gpus, const Scenario& s) {
+  const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
+  if (s.communication.all_reduce == "torus" && gpus > columns && gpus % columns != 0)
+    node.fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(gpus) + " GPUs");
+}
+
 void check_consistency(const JsonNode& root, const Scenario& s) {
   check_gpus(root.at("baseline").at("gpus"), s.baseline_gpus, s.cluster);
   const std::vector<JsonNode> counts = root.at("gpus").items();
@@ -211,11 +229,10 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
     if (s.gpus[i] > s.batch.back().up_to_gpus)
       counts[i].fail("no batch size for " + std::to_string(s.gpus[i]) + " GPUs",
                      "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
-    const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
-    if (s.communication.all_reduce == "torus" && s.gpus[i] > columns && s.gpus[i] % columns != 0)
-      counts[i].fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(s.gpus[i]) +
-                     " GPUs");
+    check_torus(counts[i], s.gpus[i], s);
   }
+  check_torus(root.at("baseline").at("gpus"), s.baseline_gpus, s);
+  if (s.model.parameter_count() == 0) root.at("model").fail("the model has no parameters to train");
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
     root.at("compute").at("precision").fail("the cluster's GPU has no peak rate for \"" + s.compute.precision + "\"");
 }
@@ -253,7 +270,7 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   s.input = read_input(root.at("input"));
   s.communication = read_communication(root.at("communication"));
   if (const auto convergence = root.find("convergence")) s.convergence = read_convergence(*convergence);
-  s.published = read_published(root.at("published"), variant);
+  s.published = read_published(root.at("published"), variant, read_variants(root));
   s.uncertainty = read_uncertainty(root.at("uncertainty"));
   s.iterations = static_cast<int>(root.at("iterations").integer(1, 100000));
   s.seed = static_cast<std::uint64_t>(root.at("seed").integer(0, std::numeric_limits<std::int64_t>::max()));
@@ -266,6 +283,18 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
 void include_files(JsonDocument& document) {
   document.include("/cluster");
   document.include("/model");
+}
+
+// The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.
+void apply(JsonDocument& document, const std::vector<std::pair<std::string, std::string>>& settings,
+           const std::vector<int>& gpus) {
+  for (const auto& [pointer, text] : settings) {
+    document.set(pointer, text);
+    include_files(document);
+  }
+  if (!gpus.empty()) document.set("/gpus", Json(gpus).dump(), "--gpus");
+  fill_defaults(document);
+  fill_baseline(document);
 }
 
 // What several variants rest on alike is listed once.
@@ -292,17 +321,19 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   document.root().keys(kKeys);
   include_files(document);
   fill_defaults(document);
-  for (const auto& [pointer, text] : settings) document.set(pointer, text);
-  if (!gpus.empty()) document.set("/gpus", Json(gpus).dump(), "--gpus");
-  include_files(document);
+  const JsonDocument as_written = document;
+  apply(document, settings, gpus);
 
-  const std::string folder = std::filesystem::path(path).parent_path().string();
   LoadedScenario loaded;
   loaded.resolved = document.json();
+  const std::string folder = std::filesystem::path(path).parent_path().string();
   for (const Variant& variant : read_variants(document.root())) {
-    JsonDocument varied = document;
-    for (const auto& [pointer, text] : variant.settings) varied.set(pointer, text, variant.origin, folder);
-    include_files(varied);
+    JsonDocument varied = as_written;
+    for (const auto& [pointer, text] : variant.settings) {
+      varied.set(pointer, text, variant.origin, folder);
+      include_files(varied);
+    }
+    apply(varied, settings, gpus);
     loaded.variants.push_back(read_scenario(varied.root(), variant.name));
     add_assumptions(loaded.assumptions, varied.assumptions());
     loaded.inputs.insert(varied.inputs().begin(), varied.inputs().end());

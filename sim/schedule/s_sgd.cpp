@@ -76,14 +76,15 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
       const Segment backward = backward_segment(graph, cost, layer, bucket.last_layer);
       layer = bucket.last_layer - 1;
       ready.push_back(gpu.compute(kCompute, "backward", backward.seconds, {}, backward.parts));
-      if (options.overlap)
+      if (options.overlap && options.gpus > 1)
         updated = gpu.collective(kAllReduce, bucket.name, plans[ready.size() - 1], options.launch_s, {ready.back()});
     }
     const Segment rest = backward_segment(graph, cost, layer, 0);
     const int done = rest.seconds > 0 ? gpu.compute(kCompute, "backward", rest.seconds, {}, rest.parts) : ready.back();
-    for (std::size_t b = 0; b < buckets.size() && !options.overlap; ++b)
+    for (std::size_t b = 0; b < buckets.size() && !options.overlap && options.gpus > 1; ++b)
       updated = gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {done});
 
+    if (options.gpus == 1) updated = done;
     // One stream reduces the buckets in order, so the last one's end is the end of all.
     updated = gpu.compute(kCompute, "update", cost.update_s, {updated});
     gpu.end_iteration(updated);

@@ -66,6 +66,15 @@ TEST_CASE("max-plus equals messages on rings and hierarchies, 8 to 256 GPUs, arr
   }
 }
 
+TEST_CASE("max-plus equals messages on halving-doubling and torus, 8 to 256 GPUs, where every GPU has its own NIC") {
+  for (int gpus : {8, 16, 32, 64, 128, 256}) {
+    const ClusterSpec spec = tests::nvswitch_cluster(256, 1);
+    const std::vector<double> arrivals = random_arrivals(gpus, static_cast<std::uint64_t>(gpus), 1e-3);
+    CHECK(fast_agrees(spec, halving_doubling_all_reduce(gpus, 3'000'000), arrivals));
+    CHECK(fast_agrees(spec, torus_all_reduce(gpus, 4, 3'000'000), arrivals, 5e9));
+  }
+}
+
 TEST_CASE("where flows share a link max-plus declines instead of guessing") {
   // Halving-doubling between nodes: all GPUs of a node use its one NIC at once.
   const std::vector<double> together(32, 0.0);

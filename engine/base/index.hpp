@@ -1,0 +1,11 @@
+#pragma once
+// Ranks, links and layers are ints; containers are indexed by std::size_t.
+#include <cstddef>
+
+namespace lockstep {
+
+inline std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace lockstep
