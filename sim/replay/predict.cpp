@@ -1,3 +1,5 @@
+#include <stdexcept>
+
 #include "sim/replay/point.hpp"
 #include "sim/replay/processes.hpp"
 
@@ -51,7 +53,15 @@ PointResult from_text(const std::string& text) {
 
 std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
                                         const std::function<void(std::size_t done)>& progress) {
-  const auto work = [&](std::size_t i) { return to_text(predict_point(*points[i].scenario, points[i].request)); };
+  const auto work = [&](std::size_t i) {
+    try {
+      return to_text(predict_point(*points[i].scenario, points[i].request));
+    } catch (const std::exception& error) {
+      const std::string& variant = points[i].scenario->variant;
+      throw std::runtime_error((variant.empty() ? "" : variant + ", ") + std::to_string(points[i].request.gpus) +
+                               " GPUs: " + error.what());
+    }
+  };
   std::vector<PointResult> results;
   for (const std::string& text : in_processes(points.size(), jobs, work, progress)) results.push_back(from_text(text));
   return results;

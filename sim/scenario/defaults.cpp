@@ -41,7 +41,7 @@ void fill_defaults(JsonDocument& scenario) {
   complete(scenario, "/communication",
            {{"all_reduce", "ring"},
             {"group_size", 16},
-            {"chain_slices", 0},
+            {"chain_slices", assumed(0, "default: as many as a group has members")},
             {"torus_columns", 0},
             {"tree_slices", 16},
             {"wire", "fp32"},

@@ -112,7 +112,7 @@ CommunicationSpec read_communication(const JsonNode& node) {
   spec.all_reduce = node.at("all_reduce")
                         .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
-  spec.chain_slices = static_cast<int>(node.at("chain_slices").integer(0, 65536));
+  spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
   if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
     spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
   spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
