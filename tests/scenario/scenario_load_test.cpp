@@ -76,9 +76,9 @@ TEST_CASE("defaults that a prediction rests on are listed as assumed, and the sc
   }
   CHECK(defaults == std::set<std::string>{"/compute/launch_overhead", "/compute/efficiency/compute",
                                           "/compute/efficiency/memory", "/communication/fusion_threshold",
-                                          "/communication/message_overhead", "/communication/launch_overhead",
-                                          "/uncertainty/compute", "/uncertainty/bandwidth", "/uncertainty/latency",
-                                          "/uncertainty/epochs"});
+                                          "/communication/chain_slices", "/communication/message_overhead",
+                                          "/communication/launch_overhead", "/uncertainty/compute",
+                                          "/uncertainty/bandwidth", "/uncertainty/latency", "/uncertainty/epochs"});
   CHECK(assumption_at(loaded, "/compute/efficiency/compute").value == 0.6);
   CHECK(loaded.resolved["baseline"]["gpus"] == 2);
   CHECK(loaded.resolved["communication"]["group_size"] == 16);
