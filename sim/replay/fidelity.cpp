@@ -21,4 +21,15 @@ Fidelity fidelity_from(const std::string& name) {
   throw InputError("unknown fidelity \"" + name + "\"; allowed: message, fast, analytic");
 }
 
+void GpuTimeline::add(const Exchange& exchange) {
+  for (auto known = exchanges.rbegin(); known != exchanges.rend() && known->work == exchange.work; ++known) {
+    if (known->peer != exchange.peer || known->is_send != exchange.is_send) continue;
+    known->bytes += exchange.bytes;
+    known->messages += exchange.messages;
+    known->end_s = exchange.end_s;
+    return;
+  }
+  exchanges.push_back(exchange);
+}
+
 }  // namespace lockstep::sim

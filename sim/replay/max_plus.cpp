@@ -51,7 +51,7 @@ class MaxPlusReplay {
     if (options_.keep_ends) replay_.ends_s.resize(at(program_.iterations));
     for (int gpu : options_.timeline_gpus)
       replay_.timelines.push_back(
-          {gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size())});
+          {gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size()), {}});
     ends_.resize(program_.work.size());
     free_s_.assign(program_.streams.size(), std::vector<double>(at(program_.gpus), 0));
   }
@@ -65,7 +65,7 @@ class MaxPlusReplay {
         times[at(gpu)] = std::max(times[at(gpu)], ends_[at(waited)][at(gpu)]);
     for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[at(w)] = times[at(timeline.gpu)];
 
-    if (!advance(work, times)) return false;
+    if (!advance(w, times)) return false;
     ends_[at(w)] = times;
     for (GpuTimeline& timeline : replay_.timelines) timeline.end_s[at(w)] = times[at(timeline.gpu)];
     if (program_.iteration_ends[at(work.iteration)] == w) {
@@ -75,7 +75,8 @@ class MaxPlusReplay {
     return true;
   }
 
-  bool advance(const Work& work, std::vector<double>& times) {
+  bool advance(int w, std::vector<double>& times) {
+    const Work& work = program_.work[at(w)];
     switch (work.kind) {
       case Work::Kind::copy:
         for (double& time : times) time += work.seconds;
@@ -93,7 +94,8 @@ class MaxPlusReplay {
       }
       case Work::Kind::collective:
         for (double& time : times) time += work.seconds;
-        return plans_[at(work.plan)].run(times, links_, replay_.events);
+        if (replay_.timelines.empty()) return plans_[at(work.plan)].run(times, links_, replay_.events);
+        return plans_[at(work.plan)].run_noting(times, links_, replay_.events, w, replay_.timelines);
     }
     return true;
   }

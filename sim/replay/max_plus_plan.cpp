@@ -73,6 +73,7 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
       step.src.push_back(transfer.src);
       step.dst.push_back(transfer.dst);
       step.flow.push_back(flow);
+      step.bytes.push_back(transfer.bytes);
       const bool is_limited = transfer.reduces && reduction_rate > 0;
       const double rate = is_limited ? std::min(links.bandwidth(flow), reduction_rate) : links.bandwidth(flow);
       step.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / rate);
@@ -96,6 +97,25 @@ bool MaxPlusPlan::fits(LinkUse& links) const {
 bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
   for (const Step& step : steps_)
     if (!run_step(step, times_s, links, events)) return false;
+  return true;
+}
+
+bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::int64_t& events, int work,
+                             std::vector<GpuTimeline>& timelines) const {
+  for (const Step& step : steps_) {
+    std::vector<double> entered_s;
+    for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[at(timeline.gpu)]);
+    if (!run_step(step, times_s, links, events)) return false;
+    for (std::size_t t = 0; t < timelines.size(); ++t) {
+      const int gpu = timelines[t].gpu;
+      for (std::size_t i = 0; i < step.src.size(); ++i) {
+        if (step.src[i] != gpu && step.dst[i] != gpu) continue;
+        const bool is_send = step.src[i] == gpu;
+        timelines[t].add({work, is_send ? step.dst[i] : step.src[i], is_send, step.bytes[i] * step.rounds, step.rounds,
+                          entered_s[t], times_s[at(gpu)]});
+      }
+    }
+  }
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
+#include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
 
@@ -53,10 +54,14 @@ class MaxPlusPlan {
   bool fits(LinkUse& links) const;
   /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
+  /// The same, noting what the timelines' GPUs exchange in this piece of work.
+  bool run_noting(std::vector<double>& times_s, LinkUse& links, std::int64_t& events, int work,
+                  std::vector<GpuTimeline>& timelines) const;
 
  private:
   struct Step {
     std::vector<int> src, dst, flow;
+    std::vector<std::int64_t> bytes;
     std::vector<double> duration_s;
     std::vector<int> members;  // ranks that take part
     bool is_ring = false;      // transfer i goes from members[i] to members[i + 1]

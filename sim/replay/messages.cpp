@@ -107,7 +107,7 @@ class MessageReplay {
     for (int gpu : options.timeline_gpus) {
       timeline_of_[at(gpu)] = static_cast<int>(replay_.timelines.size());
       replay_.timelines.push_back(
-          {gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size())});
+          {gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size()), {}});
     }
   }
 
@@ -146,7 +146,7 @@ class MessageReplay {
       const Work& work = program_.work[at(mine.work)];
       wait_for_others(gpu, stream, work, mine, taken);
       note(gpu, mine.work, &GpuTimeline::start_s);
-      perform(gpu, work, outgoing, incoming);
+      perform(gpu, mine.work, outgoing, incoming);
       note(gpu, mine.work, &GpuTimeline::end_s);
       if (program_.iteration_ends[at(work.iteration)] == mine.work) end_iteration(gpu, work.iteration);
       for (int to : mine.signals) tokens(gpu, stream, to)->release();
@@ -167,7 +167,8 @@ class MessageReplay {
     }
   }
 
-  void perform(int gpu, const Work& work, Peers& outgoing, Peers& incoming) {
+  void perform(int gpu, int w, Peers& outgoing, Peers& incoming) {
+    const Work& work = program_.work[at(w)];
     switch (work.kind) {
       case Work::Kind::copy:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
@@ -182,19 +183,25 @@ class MessageReplay {
       }
       case Work::Kind::collective:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
-        run_collective(gpu, work, outgoing, incoming);
+        run_collective(gpu, w, outgoing, incoming);
         return;
     }
   }
 
-  void run_collective(int gpu, const Work& work, Peers& outgoing, Peers& incoming) {
+  void run_collective(int gpu, int w, Peers& outgoing, Peers& incoming) {
+    const Work& work = program_.work[at(w)];
     const RankOps& ops = ops_[at(work.plan)];
     const Op* const end = ops.end(gpu);
     for (const Op* first = ops.begin(gpu); first != end;) {
       const Op* last = first + 1;
       while (last != end && last->phase == first->phase) ++last;
-      for (int round = 0; round < ops.rounds(first->phase); ++round)
-        exchange(gpu, work.stream, first, last, outgoing, incoming);
+      const double entered_s = sg4::Engine::get_clock();
+      const int rounds = ops.rounds(first->phase);
+      for (int round = 0; round < rounds; ++round) exchange(gpu, work.stream, first, last, outgoing, incoming);
+      if (timeline_of_[at(gpu)] >= 0)
+        for (const Op* op = first; op != last; ++op)
+          replay_.timelines[at(timeline_of_[at(gpu)])].add(
+              {w, op->peer, op->is_send, op->bytes * rounds, rounds, entered_s, sg4::Engine::get_clock()});
       first = last;
     }
   }

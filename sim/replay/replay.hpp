@@ -27,11 +27,27 @@ Fidelity fidelity_from(const std::string& name);
 /// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
 using Jitter = std::function<double(int gpu, int iteration)>;
 
-/// When one GPU began and ended every piece of the program's work.
+/// Messages of a collective between one GPU and a peer, from when the GPU enters the first of their rounds to when it
+/// leaves the last.
+struct Exchange {
+  int work;  ///< index in Program::work
+  int peer;
+  bool is_send;
+  std::int64_t bytes;  ///< of all messages
+  int messages;
+  double start_s;
+  double end_s;
+};
+
+/// When one GPU began and ended every piece of the program's work, and what it sent and received.
 struct GpuTimeline {
   int gpu;
   std::vector<double> start_s;  ///< by index of Program::work
   std::vector<double> end_s;
+  std::vector<Exchange> exchanges;
+
+  /// Notes an exchange; one of the same work, peer and direction goes on.
+  void add(const Exchange& exchange);
 };
 
 struct Replay {

@@ -1,5 +1,7 @@
 #include "sim/replay/trace.hpp"
 
+#include <map>
+
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
@@ -42,6 +44,32 @@ Json span(const Work& work, int gpu, const std::string& name, double start_s, do
           {"args", {{"iteration", work.iteration}}}};
 }
 
+// A thread per link to and from a peer, below the streams' threads.
+void add_exchanges(TraceText& trace, const Program& program, const GpuTimeline& timeline) {
+  std::map<std::pair<bool, int>, std::size_t> threads;
+  for (const Exchange& exchange : timeline.exchanges) {
+    const auto [thread, is_new] =
+        threads.try_emplace({exchange.is_send, exchange.peer}, program.streams.size() + threads.size());
+    const std::string link = (exchange.is_send ? "to GPU " : "from GPU ") + std::to_string(exchange.peer);
+    if (is_new)
+      trace.add({{"name", "thread_name"},
+                 {"ph", "M"},
+                 {"pid", timeline.gpu},
+                 {"tid", thread->second},
+                 {"args", {{"name", link}}}});
+    if (exchange.end_s <= exchange.start_s) continue;
+    const Work& work = program.work[static_cast<std::size_t>(exchange.work)];
+    trace.add({{"name", work.name},
+               {"cat", "link"},
+               {"ph", "X"},
+               {"ts", exchange.start_s * 1e6},
+               {"dur", (exchange.end_s - exchange.start_s) * 1e6},
+               {"pid", timeline.gpu},
+               {"tid", thread->second},
+               {"args", {{"iteration", work.iteration}, {"bytes", exchange.bytes}, {"messages", exchange.messages}}}});
+  }
+}
+
 // Compute work is shown layer by layer: its parts in proportion to their share of its nominal time.
 void add_parts(TraceText& trace, const Work& work, int gpu, double start_s, double end_s) {
   const double stretch = (end_s - start_s) / work.seconds;
@@ -66,6 +94,7 @@ std::string trace_events(const Program& program, const Replay& replay, int gpus_
       trace.add(span(work, timeline.gpu, work.name, start_s, end_s));
       if (!work.parts.empty() && work.seconds > 0) add_parts(trace, work, timeline.gpu, start_s, end_s);
     }
+    add_exchanges(trace, program, timeline);
   }
   return trace.take();
 }

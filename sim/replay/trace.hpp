@@ -1,6 +1,6 @@
 #pragma once
 // Timelines as Chrome trace events (the format that Perfetto and chrome://tracing load): a process per GPU, a thread
-// per stream and per layer row. Times in microseconds, as the format wants.
+// per stream and per link to or from a peer. Times in microseconds, as the format wants.
 #include <string>
 
 #include "sim/replay/replay.hpp"

@@ -116,7 +116,31 @@ TEST_CASE("a trace has a named row per GPU and stream, by every method") {
       REQUIRE(trace.threads.count(row) == 1);
       used.insert(trace.threads.at(row));
     }
-    CHECK(used == std::set<std::string>{"all-reduce", "compute", "copy", "input"});
+    // A ring over 4 GPUs: each sends to the next and receives from the one before; GPUs 0, 1 and 3 are shown.
+    CHECK(used == std::set<std::string>{"all-reduce", "compute", "copy", "input", "to GPU 1", "to GPU 2", "to GPU 0",
+                                        "from GPU 3", "from GPU 0", "from GPU 2"});
+  }
+}
+
+TEST_CASE("what goes out on a link of the trace comes in at its other end, bytes and messages, inside the collective") {
+  for (const char* fidelity : {"fast", "message"}) {
+    const SmallFiles files = traced_files();
+    const Json file = Json::parse(trace_text(predict(files.load({{"/fidelity", fidelity}}), 2, {0, 1, 2, 3})));
+    std::map<Row, std::string> names;
+    std::map<std::pair<int, int>, std::pair<std::int64_t, int>> sent, received;  // (from, to) -> bytes, messages
+    for (const Json& event : file["traceEvents"])
+      if (event["name"] == "thread_name") names[{event["pid"], event["tid"]}] = event["args"]["name"];
+    for (const Json& event : file["traceEvents"]) {
+      if (event["ph"] != "X" || event["cat"] != "link") continue;
+      const std::string& name = names.at({event["pid"], event["tid"]});
+      const int gpu = event["pid"], peer = std::stoi(name.substr(name.rfind(' ')));
+      const bool is_send = name.rfind("to ", 0) == 0;
+      auto& [bytes, messages] = is_send ? sent[{gpu, peer}] : received[{peer, gpu}];
+      bytes += event["args"]["bytes"].get<std::int64_t>();
+      messages += event["args"]["messages"].get<int>();
+    }
+    CHECK(sent.size() == 4);
+    CHECK(sent == received);
   }
 }
 
