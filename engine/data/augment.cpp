@@ -1,0 +1,98 @@
+#include "engine/data/augment.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/json.hpp"
+#include "engine/base/random.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr std::uint64_t kAugmentStream = 0x4175676D656E7473;
+
+/// A coordinate between two pixels of an axis: value = (1 - weight) * in[low] + weight * in[high].
+struct Between {
+  int low;
+  int high;
+  float weight;
+};
+
+Between between(double coordinate, int size) {
+  const double inside = std::clamp(coordinate, 0.0, static_cast<double>(size - 1));
+  const int low = static_cast<int>(inside);
+  return {low, std::min(low + 1, size - 1), static_cast<float>(inside - low)};
+}
+
+float interpolate(const float* plane, int width, const Between& y, const Between& x) {
+  const float* top = plane + std::ptrdiff_t{y.low} * width;
+  const float* bottom = plane + std::ptrdiff_t{y.high} * width;
+  const float above = top[x.low] + x.weight * (top[x.high] - top[x.low]);
+  const float below = bottom[x.low] + x.weight * (bottom[x.high] - bottom[x.low]);
+  return above + y.weight * (below - above);
+}
+
+}  // namespace
+
+Transform draw_transform(const AugmentationRange& range, std::uint64_t seed, std::int64_t epoch, std::int64_t index) {
+  const std::uint64_t key = random_bits(seed, kAugmentStream, static_cast<std::uint64_t>(epoch));
+  const double turn = random_uniform(key, 0, static_cast<std::uint64_t>(index));
+  const double zoom = random_uniform(key, 1, static_cast<std::uint64_t>(index));
+  return {(2 * turn - 1) * range.rotation_rad, range.zoom_low + zoom * (range.zoom_high - range.zoom_low)};
+}
+
+void apply_transform(const ImageShape& shape, const Transform& transform, const float* in, float* out) {
+  if (!(transform.zoom > 0))
+    throw InputError("augmentation: zoom " + std::to_string(transform.zoom) + " is not positive");
+  const double cosine = std::cos(transform.angle_rad) / transform.zoom;
+  const double sine = std::sin(transform.angle_rad) / transform.zoom;
+  const double centre_x = (shape.width - 1) / 2.0;
+  const double centre_y = (shape.height - 1) / 2.0;
+  const std::ptrdiff_t pixels = std::ptrdiff_t{shape.height} * shape.width;
+  for (int y = 0; y < shape.height; ++y) {
+    for (int x = 0; x < shape.width; ++x, ++out) {
+      const double dx = x - centre_x;
+      const double dy = y - centre_y;
+      const Between column = between(centre_x + cosine * dx - sine * dy, shape.width);
+      const Between row = between(centre_y + sine * dx + cosine * dy, shape.height);
+      for (int c = 0; c < shape.channels; ++c) {
+        out[c * pixels] = interpolate(in + c * pixels, shape.width, row, column);
+      }
+    }
+  }
+}
+
+std::vector<float> augment(const ImageShape& shape, const std::vector<float>& image, std::uint64_t seed,
+                           std::int64_t epoch, std::int64_t index) {
+  if (static_cast<std::int64_t>(image.size()) != shape.elements()) {
+    throw InputError("augmentation: an image of " + std::to_string(image.size()) + " values; expected " +
+                     std::to_string(shape.elements()));
+  }
+  std::vector<float> result(image.size());
+  apply_transform(shape, draw_transform(AugmentationRange{}, seed, epoch, index), image.data(), result.data());
+  return result;
+}
+
+void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
+                std::uint64_t seed, Batch& batch) {
+  const std::size_t elements = static_cast<std::size_t>(source.shape().elements());
+  batch.images.resize(samples.size() * elements);
+  batch.labels.resize(samples.size());
+  std::vector<float> original(range ? elements : 0);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    if (sample.index < 0 || sample.index >= source.count()) {
+      throw InputError(source.name() + ": image " + std::to_string(sample.index) + " of " +
+                       std::to_string(source.count()));
+    }
+    float* out = batch.images.data() + i * elements;
+    batch.labels[i] = source.label(sample.index);
+    source.image(sample.index, range ? original.data() : out);
+    if (range) {
+      const Transform transform = draw_transform(*range, seed, sample.epoch, sample.index);
+      apply_transform(source.shape(), transform, original.data(), out);
+    }
+  }
+}
+
+}  // namespace lockstep::data

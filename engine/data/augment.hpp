@@ -1,0 +1,49 @@
+#pragma once
+// Small rotations and zooms, the augmentation of the MNIST experiment in "Revisiting Distributed Synchronous SGD"
+// (Chen et al., 2016, appendix A.1). The paper gives no ranges; ours are assumed: up to 10 degrees either way, zooms
+// from 0.9 to 1.1, both uniform.
+//
+// Turned by angle a about the image's centre and enlarged by z, the pixel at offset (dx, dy) from the centre shows what
+// was at ((cos a dx - sin a dy) / z, (sin a dx + cos a dy) / z), interpolated bilinearly; y runs downwards, a positive
+// angle turns counter-clockwise. Beyond the border the nearest border pixel counts, which is right for any
+// normalisation (black is not 0 in a normalised image).
+#include <cstdint>
+#include <vector>
+
+#include "engine/data/batch_order.hpp"
+#include "engine/data/dataset.hpp"
+
+namespace lockstep::data {
+
+struct AugmentationRange {
+  double rotation_rad = 0.17453292519943295;  ///< 10 degrees: angles in [-rotation, rotation]
+  double zoom_low = 0.9;
+  double zoom_high = 1.1;
+};
+
+struct Transform {
+  double angle_rad = 0;
+  double zoom = 1;
+};
+
+/// What happens to image `index` in `epoch`: the same whoever asks, different in every epoch.
+Transform draw_transform(const AugmentationRange& range, std::uint64_t seed, std::int64_t epoch, std::int64_t index);
+
+/// `in` and `out` are images of `shape` and must not overlap.
+void apply_transform(const ImageShape& shape, const Transform& transform, const float* in, float* out);
+
+/// Both in one: `image` turned and zoomed as drawn for (seed, epoch, index) in the default range.
+std::vector<float> augment(const ImageShape& shape, const std::vector<float>& image, std::uint64_t seed,
+                           std::int64_t epoch, std::int64_t index);
+
+/// Images one after another (NCHW) and their labels.
+struct Batch {
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+};
+
+/// Fills `batch`, whose memory is used again. Augments in `range` with `seed` where `range` is given.
+void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
+                std::uint64_t seed, Batch& batch);
+
+}  // namespace lockstep::data

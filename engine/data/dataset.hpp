@@ -1,0 +1,74 @@
+#pragma once
+// Images with labels, and how a training batch is made of them.
+//
+// A source hands out images as normalised floats: (byte / 255 - mean[c]) / deviation[c] for channel c, laid out
+// channels x height x width; a batch puts them one after another (NCHW).
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::data {
+
+struct ImageShape {
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+  std::int64_t elements() const { return std::int64_t{channels} * height * width; }
+  bool operator==(const ImageShape& o) const {
+    return channels == o.channels && height == o.height && width == o.width;
+  }
+};
+
+/// Where images come from. Const calls may run in several threads at once.
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  virtual const std::string& name() const = 0;
+  virtual const ImageShape& shape() const = 0;
+  virtual int classes() const = 0;
+  virtual std::int64_t count() const = 0;
+  /// In [0, classes()).
+  virtual std::int32_t label(std::int64_t index) const = 0;
+  /// Writes shape().elements() normalised floats.
+  virtual void image(std::int64_t index, float* out) const = 0;
+};
+
+/// Per channel, on pixels scaled to [0, 1].
+struct Normalisation {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+
+/// A data set held in memory as bytes.
+class Dataset : public ImageSource {
+ public:
+  /// Throws InputError, naming the data set: no images, bytes or labels of another number, a label outside the
+  /// classes, a normalisation of another number of channels or with a deviation that is not positive.
+  Dataset(std::string name, ImageShape shape, int classes, std::vector<std::uint8_t> images,
+          std::vector<std::uint8_t> labels, Normalisation normalisation);
+
+  const std::string& name() const override { return name_; }
+  const ImageShape& shape() const override { return shape_; }
+  int classes() const override { return classes_; }
+  std::int64_t count() const override { return static_cast<std::int64_t>(labels_.size()); }
+  std::int32_t label(std::int64_t index) const override { return labels_.at(static_cast<std::size_t>(index)); }
+  void image(std::int64_t index, float* out) const override;
+
+  /// The image's bytes as read.
+  const std::uint8_t* bytes(std::int64_t index) const { return images_.data() + index * shape_.elements(); }
+  const Normalisation& normalisation() const { return normalisation_; }
+
+ private:
+  std::string name_;
+  ImageShape shape_;
+  int classes_;
+  std::vector<std::uint8_t> images_;
+  std::vector<std::uint8_t> labels_;
+  Normalisation normalisation_;
+  std::vector<float> floats_;  ///< normalised value of (channel, byte): 256 per channel
+};
+
+/// Mean and (population) standard deviation of every channel of the data set's bytes / 255.
+Normalisation measure_normalisation(const Dataset& dataset);
+
+}  // namespace lockstep::data

@@ -1,0 +1,25 @@
+#pragma once
+// MNIST and Fashion-MNIST as `./bootstrap data` leaves them: 28x28 grey images in 10 classes, 60,000 to train on and
+// 10,000 to test on. README.md tells where they come from and how the Fashion-MNIST split differs from the original.
+#include <string>
+
+#include "engine/data/dataset.hpp"
+
+namespace lockstep::data {
+
+struct TrainAndTest {
+  Dataset train;
+  Dataset test;
+};
+
+/// Reads the four IDX files of `folder`, usually build/data/mnist. Normalised with mean 0.1307 and deviation 0.3081,
+/// those of the training pixels, for both parts. Throws InputError; for a missing file it says how to fetch it.
+TrainAndTest load_mnist(const std::string& folder);
+/// The same for build/data/fashion-mnist, with mean 0.2861 and deviation 0.3528.
+TrainAndTest load_fashion_mnist(const std::string& folder);
+
+/// Grey images (N x height x width) and their N labels from two IDX files. Throws InputError.
+Dataset load_idx_pair(const std::string& name, const std::string& images_path, const std::string& labels_path,
+                      int classes, const Normalisation& normalisation);
+
+}  // namespace lockstep::data

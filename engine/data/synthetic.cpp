@@ -1,0 +1,108 @@
+#include "engine/data/synthetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/json.hpp"
+#include "engine/base/random.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr int kWaves = 3;
+constexpr int kHighestFrequency = 4;
+// Streams of the seed; a class or an image then has a seed of its own.
+constexpr std::uint64_t kPatternStream = 0x5061747465726E73;
+constexpr std::uint64_t kNoiseStream = 0x4E6F6973654E6F69;
+
+int draw_frequency(std::uint64_t key, std::uint64_t index) {
+  constexpr int kChoices = 2 * kHighestFrequency + 1;
+  return static_cast<int>(random_uniform(key, 0, index) * kChoices) - kHighestFrequency;
+}
+
+/// cos and sin of 2 pi frequency i / size + phase.
+struct Table {
+  std::vector<float> cosine;
+  std::vector<float> sine;
+  Table(int frequency, int size, double phase) {
+    for (int i = 0; i < size; ++i) {
+      const double angle = 2 * kPi * frequency * i / size + phase;
+      cosine.push_back(static_cast<float>(std::cos(angle)));
+      sine.push_back(static_cast<float>(std::sin(angle)));
+    }
+  }
+};
+
+/// cos(a + b) = cos a cos b - sin a sin b: the trigonometry is of the rows and columns only, not of each pixel.
+void add_wave(const Table& columns, const Table& rows, float* out) {
+  const float scale = static_cast<float>(1 / std::sqrt(kWaves / 2.0));
+  for (std::size_t y = 0; y < rows.cosine.size(); ++y) {
+    const float cosine = scale * rows.cosine[y];
+    const float sine = scale * rows.sine[y];
+    for (std::size_t x = 0; x < columns.cosine.size(); ++x) {
+      *out++ += columns.cosine[x] * cosine - columns.sine[x] * sine;
+    }
+  }
+}
+
+std::string shape_text(const ImageShape& shape) {
+  return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" + std::to_string(shape.width);
+}
+
+}  // namespace
+
+SyntheticImages::SyntheticImages(ImageShape shape, int classes, std::int64_t count, std::uint64_t seed,
+                                 std::int64_t first, double noise)
+    : name_("synthetic " + shape_text(shape)),
+      shape_(shape),
+      classes_(classes),
+      count_(count),
+      seed_(seed),
+      first_(first),
+      noise_(noise) {
+  if (shape.channels < 1 || shape.height < 1 || shape.width < 1) throw InputError(name_ + ": an image has no pixels");
+  if (classes < 1) throw InputError(name_ + ": " + std::to_string(classes) + " classes; expected at least 1");
+  if (count < 1) throw InputError(name_ + ": " + std::to_string(count) + " images; expected at least 1");
+  if (first < 0) throw InputError(name_ + ": first image " + std::to_string(first) + "; expected at least 0");
+}
+
+void SyntheticImages::pattern(std::int32_t label, float* out) const {
+  std::fill(out, out + shape_.elements(), 0.0F);
+  const std::uint64_t key = random_bits(seed_, kPatternStream, static_cast<std::uint64_t>(label));
+  const std::int64_t pixels = std::int64_t{shape_.height} * shape_.width;
+  for (std::uint64_t k = 0; k < kWaves; ++k) {
+    const int u = draw_frequency(key, 2 * k);
+    const int v = draw_frequency(key, 2 * k + 1);
+    const Table rows(v, shape_.height, 0);
+    for (int c = 0; c < shape_.channels; ++c) {
+      const double phase = 2 * kPi * random_uniform(key, 1 + k, static_cast<std::uint64_t>(c));
+      add_wave(Table(u, shape_.width, phase), rows, out + c * pixels);
+    }
+  }
+}
+
+void SyntheticImages::add_noise(std::int64_t index, float* out) const {
+  const std::uint64_t key = random_bits(seed_, kNoiseStream, static_cast<std::uint64_t>(first_ + index));
+  // A draw of 64 bits serves four pixels; 16 bits of noise are plenty, and generating must not slow training down.
+  const float scale = static_cast<float>(noise_ * std::sqrt(12.0) / 65536);
+  const std::int64_t elements = shape_.elements();
+  for (std::int64_t i = 0; i < elements; i += 4) {
+    std::uint64_t bits = random_bits(key, 0, static_cast<std::uint64_t>(i / 4));
+    const std::int64_t end = std::min(i + 4, elements);
+    for (std::int64_t j = i; j < end; ++j, bits >>= 16) {
+      out[j] += (static_cast<float>(bits & 0xFFFF) - 32767.5F) * scale;
+    }
+  }
+}
+
+void SyntheticImages::image(std::int64_t index, float* out) const {
+  pattern(label(index), out);
+  add_noise(index, out);
+}
+
+SyntheticImages synthetic_images(ImageShape shape, int classes, std::int64_t count, std::uint64_t seed) {
+  return SyntheticImages(shape, classes, count, seed);
+}
+
+}  // namespace lockstep::data

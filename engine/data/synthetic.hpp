@@ -1,0 +1,55 @@
+#pragma once
+// Images that can be learnt and need no files: every class has a pattern of its own, every image is its class's pattern
+// plus noise. Nothing is stored: image i follows from (seed, i), so that 1.28 million ImageNet-shaped images take no
+// memory, and two processes see the same ones.
+//
+//   pixel(i, c, y, x) = sum_{k=1..3} cos(2 pi (u_k x / width + v_k y / height) + phase_{k,c}) / sqrt(1.5) + n
+//
+// u_k and v_k are whole numbers in [-4, 4], drawn with the phases for (seed, class); the pattern's variance is 1 where
+// the three waves differ. n is uniform with mean 0 and deviation `noise`, drawn for (seed, i, pixel).
+#include <cstdint>
+#include <string>
+
+#include "engine/data/dataset.hpp"
+
+namespace lockstep::data {
+
+constexpr ImageShape kImageNetShape{3, 224, 224};
+constexpr ImageShape kCifarShape{3, 32, 32};
+constexpr ImageShape kMnistShape{1, 28, 28};
+
+class SyntheticImages : public ImageSource {
+ public:
+  /// `first` shifts the images' numbers, not the patterns: a test set is one with the same seed and a `first` of the
+  /// training set's count. Throws InputError: an empty shape, fewer than 1 class or image, a negative first.
+  SyntheticImages(ImageShape shape, int classes, std::int64_t count, std::uint64_t seed, std::int64_t first = 0,
+                  double noise = 1.0);
+
+  const std::string& name() const override { return name_; }
+  const ImageShape& shape() const override { return shape_; }
+  int classes() const override { return classes_; }
+  std::int64_t count() const override { return count_; }
+  /// Classes take turns, so that they are equally many.
+  std::int32_t label(std::int64_t index) const override {
+    return static_cast<std::int32_t>((first_ + index) % classes_);
+  }
+  void image(std::int64_t index, float* out) const override;
+
+  /// The class's pattern without noise.
+  void pattern(std::int32_t label, float* out) const;
+
+ private:
+  void add_noise(std::int64_t index, float* out) const;
+
+  std::string name_;
+  ImageShape shape_;
+  int classes_;
+  std::int64_t count_;
+  std::uint64_t seed_;
+  std::int64_t first_;
+  double noise_;
+};
+
+SyntheticImages synthetic_images(ImageShape shape, int classes, std::int64_t count, std::uint64_t seed);
+
+}  // namespace lockstep::data

@@ -1,0 +1,254 @@
+// Convolution by im2col: the windows of a few images become the columns of a matrix, and
+//   output  = weight * columns             (K x CRS) (CRS x PQ) = K x PQ
+//   d weight = d output * columns^T        summed over images
+//   d columns = weight^T * d output        scattered back onto the pixels they were copied from (col2im)
+// per group of channels. Images with few output pixels share one product: small matrices are slow. The sum over images
+// runs in at most kSlots parts, each over fixed images, added in order: any number of threads gives the same bits.
+#include <algorithm>
+
+#include "engine/host/gemm.hpp"
+#include "engine/host/operation.hpp"
+
+namespace lockstep::host {
+namespace {
+
+constexpr int kSlots = 8;
+constexpr std::int64_t kPixelsPerProduct = 256;
+constexpr std::int64_t kReductionBlock = 8192;
+
+/// Output positions [first, last) of an axis whose window element `offset` lies inside the image.
+struct Range {
+  int first;
+  int last;
+};
+Range inside(int offset, int pad, int stride, int size, int positions) {
+  const auto rounded_up = [&](int value) { return value <= 0 ? 0 : (value + stride - 1) / stride; };
+  const int last = std::min(positions, rounded_up(size + pad - offset));
+  return {std::min(rounded_up(pad - offset), last), last};
+}
+
+template <typename Scalar>
+class Convolution final : public Operation<Scalar> {
+  using Base = Operation<Scalar>;
+  using Base::in;
+  using Base::in_gradient;
+  using Base::layer;
+  using Base::out;
+  using Base::out_gradient;
+  using Base::w_;
+
+ public:
+  explicit Convolution(const Wiring<Scalar>& wiring) : Base(wiring) {
+    const model::Window& window = layer().window;
+    pixels_ = std::int64_t{layer().out.height} * layer().out.width;
+    taps_ = std::int64_t{layer().in.channels} / window.groups * window.kernel_h * window.kernel_w;
+    weights_ = layer().parameters[0].elements;
+    biases_ = layer().parameters.size() > 1 ? layer().out.channels : 0;
+    slots_ = std::min(w_.batch, kSlots);
+    const std::int64_t images_of_slot = (w_.batch + slots_ - 1) / slots_;
+    together_ = static_cast<int>(std::clamp(kPixelsPerProduct / pixels_, std::int64_t{1}, images_of_slot));
+    model::Window unit;
+    unit.groups = window.groups;
+    columns_are_input_ = window == unit && together_ == 1;
+    columns_size_ = columns_are_input_ ? 0 : taps_ * window.groups * pixels_ * together_;
+    const std::int64_t staged = together_ > 1 ? layer().out.elements() * together_ : 0;
+    w_.workspace->need_per_worker(columns_size_ + staged);
+    if (slots_ > 1) w_.workspace->need_shared((weights_ + biases_) * slots_);
+  }
+
+  void forward(const Step&) override {
+    const int products = (w_.batch + together_ - 1) / together_;
+    w_.pool->parallel_for(products, [&](int product, int worker) {
+      const int first = product * together_;
+      forward_images(first, std::min(together_, w_.batch - first), worker);
+    });
+  }
+
+  void backward(const Step&) override {
+    w_.pool->parallel_for(slots_, [&](int slot, int worker) {
+      const int begin = w_.batch * slot / slots_;
+      const int end = w_.batch * (slot + 1) / slots_;
+      for (int first = begin; first < end; first += together_) {
+        backward_images(first, std::min(together_, end - first), slot, worker, first != begin);
+      }
+    });
+    if (slots_ > 1) add_slots();
+  }
+
+ private:
+  int groups() const { return layer().window.groups; }
+  Scalar* staged(int worker) const { return w_.workspace->of_worker(worker) + columns_size_; }
+
+  const Scalar* columns_of(int first, int images, int worker) const {
+    if (columns_are_input_) return in(first);
+    Scalar* columns = w_.workspace->of_worker(worker);
+    for (int i = 0; i < images; ++i) image_to_columns(in(first + i), columns + i * pixels_, images * pixels_);
+    return columns;
+  }
+
+  void forward_images(int first, int images, int worker) const {
+    const std::int64_t width = images * pixels_;
+    const Scalar* columns = columns_of(first, images, worker);
+    Scalar* result = images > 1 ? staged(worker) : out(first);
+    const std::int64_t rows = layer().out.channels / groups();
+    for (int g = 0; g < groups(); ++g) {
+      gemm<Scalar>({rows, width, taps_}, {w_.parameters[0] + g * rows * taps_, taps_},
+                   {columns + g * taps_ * width, width}, result + g * rows * width, width, false);
+    }
+    if (images == 1 && biases_ == 0) return;
+    for (int i = 0; i < images; ++i) {
+      for (int k = 0; k < layer().out.channels; ++k) {
+        const Scalar bias = biases_ > 0 ? w_.parameters[1][k] : Scalar{0};
+        const Scalar* from = result + k * width + i * pixels_;
+        Scalar* to = out(first + i) + k * pixels_;
+        for (std::int64_t p = 0; p < pixels_; ++p) to[p] = from[p] + bias;
+      }
+    }
+  }
+
+  /// d loss / d output of several images as one matrix of K rows.
+  const Scalar* gradient_rows(int first, int images, int worker) const {
+    if (images == 1) return out_gradient(first);
+    Scalar* rows = staged(worker);
+    for (int k = 0; k < layer().out.channels; ++k) {
+      for (int i = 0; i < images; ++i) {
+        std::copy_n(out_gradient(first + i) + k * pixels_, pixels_, rows + (std::int64_t{k} * images + i) * pixels_);
+      }
+    }
+    return rows;
+  }
+
+  void backward_images(int first, int images, int slot, int worker, bool accumulate) const {
+    const std::int64_t width = images * pixels_;
+    const std::int64_t rows = layer().out.channels / groups();
+    const Scalar* columns = columns_of(first, images, worker);
+    const Scalar* gradient = gradient_rows(first, images, worker);
+    for (int g = 0; g < groups(); ++g) {
+      gemm<Scalar>({rows, taps_, width}, {gradient + g * rows * width, width},
+                   {columns + g * taps_ * width, width, true}, slot_weights(slot) + g * rows * taps_, taps_,
+                   accumulate);
+    }
+    for (int k = 0; biases_ > 0 && k < layer().out.channels; ++k) {
+      const Scalar sum = Eigen::Map<const Vector<Scalar>>(gradient + k * width, width).sum();
+      slot_biases(slot)[k] = accumulate ? slot_biases(slot)[k] + sum : sum;
+    }
+    if (w_.inputs[0].gradient != nullptr) input_gradient(first, images, worker, gradient);
+  }
+
+  void input_gradient(int first, int images, int worker, const Scalar* gradient) const {
+    const std::int64_t width = images * pixels_;
+    const std::int64_t rows = layer().out.channels / groups();
+    Scalar* columns = columns_are_input_ ? in_gradient(first) : w_.workspace->of_worker(worker);
+    const bool add = columns_are_input_ && w_.inputs[0].accumulate;
+    for (int g = 0; g < groups(); ++g) {
+      gemm<Scalar>({taps_, width, rows}, {w_.parameters[0] + g * rows * taps_, taps_, true},
+                   {gradient + g * rows * width, width}, columns + g * taps_ * width, width, add);
+    }
+    if (columns_are_input_) return;
+    for (int i = 0; i < images; ++i) {
+      Scalar* image = in_gradient(first + i);
+      if (!w_.inputs[0].accumulate) std::fill_n(image, layer().in.elements(), Scalar{0});
+      columns_to_image(columns + i * pixels_, width, image);
+    }
+  }
+
+  Scalar* slot_weights(int slot) const {
+    return slots_ > 1 ? w_.workspace->shared() + slot * (weights_ + biases_) : w_.parameter_gradients[0];
+  }
+  Scalar* slot_biases(int slot) const { return slots_ > 1 ? slot_weights(slot) + weights_ : w_.parameter_gradients[1]; }
+
+  void add_slots() const {
+    const std::int64_t all = weights_ + biases_;
+    const int blocks = static_cast<int>((all + kReductionBlock - 1) / kReductionBlock);
+    w_.pool->parallel_for(blocks, [&](int block, int) {
+      const std::int64_t begin = block * kReductionBlock;
+      const std::int64_t end = std::min(all, begin + kReductionBlock);
+      Scalar* sum = w_.workspace->shared();
+      for (int slot = 1; slot < slots_; ++slot) {
+        const Scalar* part = w_.workspace->shared() + slot * all;
+        for (std::int64_t i = begin; i < end; ++i) sum[i] += part[i];
+      }
+      const std::int64_t split = std::clamp(weights_, begin, end);
+      std::copy(sum + begin, sum + split, w_.parameter_gradients[0] + begin);
+      if (split < end) std::copy(sum + split, sum + end, w_.parameter_gradients[1] + (split - weights_));
+    });
+  }
+
+  void image_to_columns(const Scalar* image, Scalar* columns, std::int64_t stride) const {
+    const model::Shape& shape = layer().in;
+    const model::Window& w = layer().window;
+    for (int c = 0; c < shape.channels; ++c, image += std::int64_t{shape.height} * shape.width) {
+      for (int r = 0; r < w.kernel_h; ++r) {
+        for (int s = 0; s < w.kernel_w; ++s, columns += stride) one_tap(image, r, s, columns);
+      }
+    }
+  }
+
+  /// One row of the columns: tap (r, s) of a channel at every output pixel.
+  void one_tap(const Scalar* image, int r, int s, Scalar* row) const {
+    const model::Shape& shape = layer().in;
+    const model::Window& w = layer().window;
+    const int width = layer().out.width;
+    const Range q = inside(s, w.pad_left, w.stride_w, shape.width, width);
+    for (int p = 0; p < layer().out.height; ++p, row += width) {
+      const int h = p * w.stride_h - w.pad_top + r;
+      if (h < 0 || h >= shape.height) {
+        std::fill_n(row, width, Scalar{0});
+        continue;
+      }
+      const Scalar* from = image + (std::int64_t{h} * shape.width + s - w.pad_left);
+      for (int i = 0; i < q.first; ++i) row[i] = 0;
+      if (w.stride_w == 1)
+        for (int i = q.first; i < q.last; ++i) row[i] = from[i];
+      else
+        for (int i = q.first; i < q.last; ++i) row[i] = from[i * w.stride_w];
+      for (int i = q.last; i < width; ++i) row[i] = 0;
+    }
+  }
+
+  void columns_to_image(const Scalar* columns, std::int64_t stride, Scalar* image) const {
+    const model::Shape& shape = layer().in;
+    const model::Window& w = layer().window;
+    for (int c = 0; c < shape.channels; ++c, image += std::int64_t{shape.height} * shape.width) {
+      for (int r = 0; r < w.kernel_h; ++r) {
+        for (int s = 0; s < w.kernel_w; ++s, columns += stride) add_tap(columns, r, s, image);
+      }
+    }
+  }
+
+  void add_tap(const Scalar* row, int r, int s, Scalar* image) const {
+    const model::Shape& shape = layer().in;
+    const model::Window& w = layer().window;
+    const int width = layer().out.width;
+    const Range q = inside(s, w.pad_left, w.stride_w, shape.width, width);
+    const Range p = inside(r, w.pad_top, w.stride_h, shape.height, layer().out.height);
+    for (int j = p.first; j < p.last; ++j) {
+      const Scalar* from = row + j * width;
+      Scalar* to = image + (std::int64_t{j} * w.stride_h - w.pad_top + r) * shape.width + s - w.pad_left;
+      if (w.stride_w == 1)
+        for (int i = q.first; i < q.last; ++i) to[i] += from[i];
+      else
+        for (int i = q.first; i < q.last; ++i) to[i * w.stride_w] += from[i];
+    }
+  }
+
+  std::int64_t pixels_;  ///< P Q
+  std::int64_t taps_;    ///< (C/g) R S
+  std::int64_t weights_;
+  std::int64_t biases_;
+  int slots_;
+  int together_;            ///< images per product
+  bool columns_are_input_;  ///< 1x1, stride 1, no padding
+  std::int64_t columns_size_;
+};
+
+}  // namespace
+
+template <typename Scalar>
+OperationPtr<Scalar> make_convolution(const Wiring<Scalar>& wiring) {
+  return std::make_unique<Convolution<Scalar>>(wiring);
+}
+template OperationPtr<float> make_convolution(const Wiring<float>&);
+template OperationPtr<double> make_convolution(const Wiring<double>&);
+
+}  // namespace lockstep::host

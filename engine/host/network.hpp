@@ -1,0 +1,93 @@
+#pragma once
+// Runs a layer graph on the CPU: forward pass, loss, and the gradients of all parameters by back-propagation.
+//
+// Loss: mean over the batch of the softmax cross-entropy. The last softmax layer counts in full, every other one (an
+// auxiliary classifier) with weight 0.3, as in GoogLeNet (Szegedy et al. 2015).
+// Layouts: images batch x C x H x W; convolution weights K x C/groups x R x S; fully-connected weights O x I.
+// Results do not depend on the number of threads, to the last bit. Passes allocate no memory.
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/host/operation.hpp"
+#include "engine/host/thread_pool.hpp"
+#include "engine/model/graph.hpp"
+
+namespace lockstep::host {
+
+constexpr double kAuxiliaryWeight = 0.3;
+
+template <typename Scalar>  // float to train, double to check gradients
+class Network {
+ public:
+  /// Every pass takes exactly `batch` images. Throws InputError for a graph it cannot run: a softmax layer that another
+  /// layer reads, or softmax layers with something else last.
+  Network(const model::Graph& graph, int batch, int threads = 1);
+
+  const model::Graph& graph() const { return graph_; }
+  int batch() const { return batch_; }
+
+  /// All parameters and d loss / d parameters, in the order of graph.layers and Layer::parameters.
+  Eigen::Ref<Vector<Scalar>> parameters() { return parameters_; }
+  Eigen::Ref<Vector<Scalar>> gradients() { return gradients_; }
+  /// Position of a parameter tensor in both.
+  std::int64_t offset(int layer, int parameter) const { return offsets_[layer] + inner_offset(layer, parameter); }
+  /// Batch norm's running statistics, per layer all means and then all variances. They are state: an algorithm that
+  /// averages or copies models has to treat them as well.
+  Eigen::Ref<Vector<Scalar>> running_statistics() { return running_; }
+
+  /// Weights normal with mean 0 and variance 2 / fan-in where a ReLU follows (He et al. 2015; batch norm, pooling, LRN,
+  /// dropout, sums and concatenations may lie between), else 1 / fan-in. Biases and beta 0, gamma 1; running means 0,
+  /// variances 1. The seed also draws dropout, starting at step 0.
+  void initialise(std::uint64_t seed);
+  /// Number of the next training pass: with the seed it decides what dropout drops. Each training pass advances it.
+  std::uint64_t step() const { return step_; }
+  void set_step(std::uint64_t step) { step_ = step; }
+
+  /// Training: batch statistics and dropout, and running statistics move; else running statistics and no dropout.
+  void forward(const Scalar* images, bool training);
+  /// Of the last forward pass, batch x classes: what the last softmax layer reads, or the last layer's output.
+  Eigen::Map<const Vector<Scalar>> output() const;
+  /// Loss of the last forward pass; labels in [0, classes).
+  Scalar loss(const int* labels) const;
+  /// A training pass and its gradients.
+  Scalar loss_and_gradients(const Scalar* images, const int* labels);
+  /// Images classified correctly in evaluation mode.
+  int correct(const Scalar* images, const int* labels);
+
+ private:
+  std::int64_t inner_offset(int layer, int parameter) const;
+  void check_heads() const;
+  void check_labels(const int* labels) const;
+  void lay_out_parameters();
+  void find_needed_gradients();
+  void allocate_activations();
+  void connect();
+  Wiring<Scalar> wiring_of(int layer, std::vector<bool>& gradient_written);
+  bool feeds_relu(int layer) const;
+  void initialise_tensor(int layer, int parameter, std::uint64_t seed);
+
+  model::Graph graph_;
+  int batch_;
+  int output_layer_;
+  std::vector<std::int64_t> offsets_;          ///< of each layer in the parameters
+  std::vector<std::int64_t> running_offsets_;  ///< of each batch norm in the running statistics
+  std::vector<bool> needs_gradient_;           ///< a parameter lies at or before the layer
+  Vector<Scalar> parameters_;
+  Vector<Scalar> gradients_;
+  Vector<Scalar> running_;
+  std::vector<Vector<Scalar>> values_;           ///< output of each layer
+  std::vector<Vector<Scalar>> value_gradients_;  ///< empty where not needed
+  ThreadPool pool_;
+  Workspace<Scalar> workspace_;
+  std::vector<OperationPtr<Scalar>> operations_;  ///< null for the input
+  std::vector<Softmax<Scalar>*> heads_;           ///< last one: the main head
+  std::uint64_t seed_ = 0;
+  std::uint64_t step_ = 0;
+};
+
+extern template class Network<float>;
+extern template class Network<double>;
+
+}  // namespace lockstep::host

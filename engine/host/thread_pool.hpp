@@ -1,0 +1,50 @@
+#pragma once
+// A few persistent threads that share out numbered tasks. Which thread runs a task is left open, so callers make every
+// task write its own part of the result: then results do not depend on the number of threads.
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace lockstep::host {
+
+class ThreadPool {
+ public:
+  /// The calling thread counts as one of `threads`.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(helpers_.size()) + 1; }
+
+  /// Calls task(index, worker) for every index in [0, count) with worker in [0, threads()); returns when all are done.
+  /// Tasks must not throw. Allocates nothing.
+  template <typename Task>
+  void parallel_for(int count, const Task& task) {
+    run(
+        count, [](const void* what, int index, int worker) { (*static_cast<const Task*>(what))(index, worker); },
+        &task);
+  }
+
+ private:
+  using Call = void (*)(const void* task, int index, int worker);
+  void run(int count, Call call, const void* task);
+  void help(int worker);
+  void work(int worker);
+
+  std::vector<std::thread> helpers_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  Call call_ = nullptr;
+  const void* task_ = nullptr;
+  int count_ = 0;
+  std::atomic<int> next_{0};
+  int busy_ = 0;      ///< helpers that have not finished the current job
+  unsigned job_ = 0;  ///< number of the current job
+  bool stop_ = false;
+};
+
+}  // namespace lockstep::host

@@ -1,0 +1,80 @@
+#pragma once
+// Backup workers (Chen et al. 2016, "Revisiting distributed synchronous SGD", section 3, Algs. 3 and 4).
+//
+// N + b workers compute gradients of the same parameters; the update takes the first N that arrive and drops the b
+// others, so that no gradient is stale and the slowest machines do not set the pace:
+//
+//   g = (1/N) sum over the N first;  v <- mu v - gamma (g + lambda w);  w <- w + v
+//
+// Time is simulated: worker j needs a drawn delay for its gradient of step t. A worker that is late for step t first
+// finishes, has its gradient dropped, and then reads the newest parameters (Alg. 3), or, with `interrupted`, starts
+// afresh with everyone else.
+#include <cstdint>
+#include <vector>
+
+#include "engine/sync/lars.hpp"
+#include "engine/sync/vector_ops.hpp"
+
+namespace lockstep::sync {
+
+/// Time of one gradient: shift_s + scale_s * X.
+struct DelayDistribution {
+  enum class Kind {
+    kLognormal,  ///< X = exp(shape * normal): median 1
+    kGamma,      ///< X of density x^(shape-1) exp(-x) / Gamma(shape): mean `shape`; shape 1 is the exponential
+    kPareto      ///< P(X > x) = x^-shape for x >= 1: the heavy tail of stragglers
+  };
+  Kind kind = Kind::kLognormal;
+  double scale_s = 1;
+  double shape = 0.1;
+  double shift_s = 0;
+};
+
+/// Delay of `worker` in step `step`, in seconds: the same whoever asks, in whatever order.
+double draw_delay(const DelayDistribution& delay, std::uint64_t seed, int worker, std::int64_t step);
+
+struct BackupOptions {
+  int workers = 1;  ///< N
+  int backups = 0;  ///< b
+  DelayDistribution delay;
+  std::uint64_t seed = 1;
+  bool interrupted = false;  ///< late workers abandon their gradient as soon as there are new parameters
+};
+
+/// What happened in a step.
+struct BackupStep {
+  double duration_s;         ///< from the parameters being published to the N-th gradient
+  std::vector<int> used;     ///< N workers, in the order of arrival
+  std::vector<int> dropped;  ///< the other b, in the order in which they would arrive
+};
+
+class BackupWorkers {
+ public:
+  /// Throws std::invalid_argument: N < 1, b < 0, scale or shape <= 0, negative shift, update options out of range, a
+  /// wrong number of elements.
+  BackupWorkers(VectorOps& ops, Layout layout, const std::vector<float>& initial, const BackupOptions& backup,
+                UpdateOptions options = {});
+
+  /// One step. Only the workers whose gradients count are asked; the batches of the others are lost, as in the paper.
+  BackupStep step(double learning_rate, const GradientFunction& gradient);
+
+  std::int64_t iteration() const { return iteration_; }
+  double time_s() const { return time_s_; }  ///< simulated, since the first step began
+  const DeviceVector& parameters() const { return parameters_; }
+
+ private:
+  BackupStep race();
+
+  VectorOps& ops_;
+  Layout layout_;
+  BackupOptions backup_;
+  UpdateOptions options_;
+  DeviceVector parameters_;
+  DeviceVector velocity_;
+  DeviceVector average_;
+  std::vector<double> busy_until_s_;  ///< of each worker
+  double time_s_ = 0;
+  std::int64_t iteration_ = 0;
+};
+
+}  // namespace lockstep::sync

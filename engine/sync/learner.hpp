@@ -1,0 +1,38 @@
+#pragma once
+// What every algorithm of this room knows of a learner: how its parameters are laid out, and that it gives gradients.
+//
+// A learner trains one model replica: n parameters in one contiguous device buffer. The algorithms never see the
+// network or its data; they ask for gradients through GradientFunction, so a quadratic tests them as well as LeNet.
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace lockstep::sync {
+
+/// One parameter tensor inside the flat buffer: elements [begin, begin + count).
+struct Segment {
+  std::int64_t begin;
+  std::int64_t count;
+  bool is_weight;  ///< false for biases and batch-norm parameters: no weight decay, no LARS adaptation
+};
+
+/// The segments of a model in the order of its buffer; together they cover [0, count) without gap or overlap.
+struct Layout {
+  std::vector<Segment> segments;
+  std::int64_t count;
+};
+
+/// Throws std::invalid_argument: no segment, an empty one, a gap or an overlap.
+Layout make_layout(std::vector<Segment> segments);
+/// One segment of `count` weights.
+Layout plain_layout(std::int64_t count);
+
+/// Gradient of the mean loss over learner `learner`'s batch of iteration `step`, at `parameters` (n elements on the
+/// learner's device, only read). Returns a buffer of n elements that stays valid until the learner is asked again.
+/// The batch may depend on (learner, step) only, so that a run can be repeated.
+using GradientFunction = std::function<const float*(int learner, const float* parameters, std::int64_t step)>;
+
+/// Throws std::invalid_argument with `message` unless `condition` holds: wrong options are a caller's mistake.
+void require(bool condition, const char* message);
+
+}  // namespace lockstep::sync

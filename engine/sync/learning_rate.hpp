@@ -1,0 +1,41 @@
+#pragma once
+// Learning-rate schedules: gamma of every iteration t = 0, 1, ...
+//
+//   constant     gamma(t) = base
+//   steps        gamma(t) = base * factor^(number of boundaries <= t)          Crossbow's ResNet-50: epochs 30 and 60
+//   polynomial   gamma(t) = end + (base - end) (1 - u)^power, u = (t - begin) / (finish - begin) kept in [0, 1]
+//                power 1 anneals linearly from `begin` on: the MNIST runs of Chen et al. 2016, appendix A.1
+//
+// A linear warm-up (Goyal et al. 2017) may come first: in iterations t < warmup the rate is
+//   warmup_start + (base - warmup_start) (t + 1) / warmup
+// so that the last one of them has the base rate; the schedule proper keeps counting from t = 0.
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::sync {
+
+struct LearningRate {
+  enum class Kind { kConstant, kSteps, kPolynomial };
+  Kind kind = Kind::kConstant;
+  double base = 0.1;
+
+  std::vector<std::int64_t> boundaries;  ///< steps: rising iterations
+  double factor = 0.1;                   ///< steps
+
+  std::int64_t begin = 0;   ///< polynomial: the base rate before
+  std::int64_t finish = 1;  ///< polynomial: the end rate from here on
+  double end = 0;           ///< polynomial
+  double power = 1;         ///< polynomial
+
+  std::int64_t warmup = 0;  ///< iterations; 0: none
+  double warmup_start = 0;
+};
+
+/// Throws std::invalid_argument: base <= 0, boundaries that do not rise, factor or power <= 0, finish <= begin, a
+/// negative end, warm-up or warm-up start.
+void check(const LearningRate& schedule);
+
+/// gamma(t) of a schedule that passed check(), t >= 0.
+double learning_rate(const LearningRate& schedule, std::int64_t t);
+
+}  // namespace lockstep::sync

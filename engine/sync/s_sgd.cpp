@@ -1,0 +1,29 @@
+#include "engine/sync/s_sgd.hpp"
+
+#include <utility>
+
+namespace lockstep::sync {
+
+SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options)
+    : ops_(ops), layout_(std::move(layout)), options_(options), average_(ops, layout_.count) {
+  require(replicas >= 1, "S-SGD: at least one replica");
+  require(static_cast<std::int64_t>(initial.size()) == layout_.count, "S-SGD: initial model of the wrong size");
+  check(options_);
+  for (int j = 0; j < replicas; ++j) {
+    parameters_.emplace_back(ops_, layout_.count, j);
+    velocities_.emplace_back(ops_, layout_.count, j);
+    ops_.upload(layout_.count, initial.data(), parameters_.back().data());
+  }
+}
+
+void SSgd::step(double learning_rate, const GradientFunction& gradient) {
+  std::vector<const float*> gradients;
+  for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
+  ops_.average(layout_.count, gradients, average_.data());
+  for (std::size_t j = 0; j < parameters_.size(); ++j) {
+    update(ops_, layout_, options_, learning_rate, average_.data(), velocities_[j].data(), parameters_[j].data());
+  }
+  ++iteration_;
+}
+
+}  // namespace lockstep::sync

@@ -1,0 +1,41 @@
+#pragma once
+// S-SGD, synchronous stochastic gradient descent with data parallelism (Koliousis et al. 2019, "Crossbow", section 2.3;
+// Chen et al. 2016, "Revisiting distributed synchronous SGD", section 3).
+//
+// k replicas hold the same parameters; each computes a gradient on its own batch, and all apply the average:
+//
+//   g  = (1/k) sum_j g_j(w)
+//   v <- mu v - gamma (g + lambda w);  w <- w + v        (or with LARS; see lars.hpp)
+//
+// which is one replica with k times the batch, to rounding. Replicas stay identical bit by bit.
+#include <vector>
+
+#include "engine/sync/lars.hpp"
+#include "engine/sync/vector_ops.hpp"
+
+namespace lockstep::sync {
+
+class SSgd {
+ public:
+  /// k = `replicas` copies of `initial` (layout.count elements on the host); replica j lies on device j.
+  /// Throws std::invalid_argument: replicas < 1, a wrong number of elements, options out of range.
+  SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {});
+
+  /// One iteration: asks every replica for its gradient, averages, updates.
+  void step(double learning_rate, const GradientFunction& gradient);
+
+  int replicas() const { return static_cast<int>(parameters_.size()); }
+  std::int64_t iteration() const { return iteration_; }
+  const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
+
+ private:
+  VectorOps& ops_;
+  Layout layout_;
+  UpdateOptions options_;
+  std::vector<DeviceVector> parameters_;  ///< w, one per replica
+  std::vector<DeviceVector> velocities_;  ///< v, one per replica
+  DeviceVector average_;                  ///< g
+  std::int64_t iteration_ = 0;
+};
+
+}  // namespace lockstep::sync

@@ -1,0 +1,135 @@
+#include "engine/sync/sma.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::sync {
+namespace {
+
+void check(const SmaOptions& options) {
+  require(options.gpus >= 1, "SMA: at least one GPU");
+  require(options.learners_per_gpu >= 1, "SMA: at least one learner per GPU");
+  require(!options.alpha || (*options.alpha >= 0 && *options.alpha <= 1), "SMA: alpha must be in [0, 1]");
+  require(options.momentum >= 0 && options.momentum < 1, "SMA: momentum must be in [0, 1)");
+  require(options.weight_decay >= 0, "SMA: weight decay must not be negative");
+  require(options.tau >= 0, "SMA: tau must be at least 1, or kNever");
+  require(options.restart_drop > 0 && options.restart_drop <= 1, "SMA: restart_drop must be in (0, 1]");
+}
+
+}  // namespace
+
+Sma::Sma(VectorOps& ops, Layout layout, const std::vector<float>& initial, const SmaOptions& options)
+    : ops_(ops), layout_(std::move(layout)), options_(options) {
+  check(options_);
+  const std::int64_t n = layout_.count;
+  require(static_cast<std::int64_t>(initial.size()) == n, "SMA: initial model of the wrong size");
+  for (int p = 0; p < options_.gpus; ++p) {
+    gpus_.push_back({{ops_, n, p}, {ops_, n, p}, {ops_, n, p}});
+    ops_.upload(n, initial.data(), gpus_.back().average.data());
+    ops_.upload(n, initial.data(), gpus_.back().previous.data());
+    for (int j = 0; j < options_.learners_per_gpu; ++j) add_learner(p);
+  }
+}
+
+void Sma::step(double learning_rate, const GradientFunction& gradient) {
+  if (last_learning_rate_ && learning_rate < (1 - options_.restart_drop) * *last_learning_rate_) restart();
+  last_learning_rate_ = learning_rate;
+
+  std::vector<const float*> gradients;
+  for (int j = 0; j < learners(); ++j) gradients.push_back(gradient(j, replica(j).data(), iteration_));
+
+  if (!synchronises()) {
+    update_independently(learning_rate, gradients);
+  } else {
+    synchronise_learners(learning_rate, gradients);
+    if (options_.averaging == Averaging::kOneAverage) {
+      synchronise_one_average();
+    } else {
+      synchronise_references();
+    }
+  }
+  ++iteration_;
+}
+
+bool Sma::synchronises() const {
+  return options_.tau != kNever && (iteration_ + 1) % options_.tau == 0;
+}
+
+void Sma::update_independently(double learning_rate, const std::vector<const float*>& gradients) {
+  for (std::size_t j = 0; j < learners_.size(); ++j) {
+    ops_.sgd_update(layout_, learning_rate, options_.weight_decay, gradients[j], learners_[j].replica.data());
+  }
+}
+
+/// Local synchronisation: gradient and correction in one pass, the corrections summed per GPU.
+void Sma::synchronise_learners(double learning_rate, const std::vector<const float*>& gradients) {
+  for (Gpu& gpu : gpus_) ops_.zero(layout_.count, gpu.corrections.data());
+  for (std::size_t j = 0; j < learners_.size(); ++j) {
+    Learner& learner = learners_[j];
+    Gpu& gpu = gpus_[static_cast<std::size_t>(learner.gpu)];
+    ops_.corrected_update(layout_, learning_rate, options_.weight_decay, alpha(), gradients[j], gpu.average.data(),
+                          learner.replica.data(), gpu.corrections.data());
+  }
+}
+
+/// Global synchronisation: all-reduce of the corrections; every GPU updates its own copy of z alike.
+void Sma::synchronise_one_average() {
+  std::vector<float*> corrections;
+  for (Gpu& gpu : gpus_) corrections.push_back(gpu.corrections.data());
+  ops_.sum_all(layout_.count, corrections);
+  for (Gpu& gpu : gpus_) {
+    ops_.average_model_update(layout_.count, options_.momentum, gpu.corrections.data(), gpu.average.data(),
+                              gpu.previous.data());
+  }
+}
+
+/// Global synchronisation: the references of GPUs 1, 2, ... are replicas of GPU 0's, which is z. The pull on r_p comes
+/// before its learners' corrections are added, since both are differences of the models at the iteration's beginning.
+void Sma::synchronise_references() {
+  Gpu& central = gpus_.front();
+  for (std::size_t p = 1; p < gpus_.size(); ++p) {
+    Gpu& gpu = gpus_[p];
+    ops_.elastic_pull(layout_.count, alpha(), central.average.data(), gpu.average.data(), central.corrections.data());
+    ops_.axpy(layout_.count, 1, gpu.corrections.data(), gpu.average.data());
+  }
+  ops_.average_model_update(layout_.count, options_.momentum, central.corrections.data(), central.average.data(),
+                            central.previous.data());
+}
+
+void Sma::restart() {
+  const float* z = average().data();
+  for (std::size_t p = 0; p < gpus_.size(); ++p) {
+    if (p > 0) ops_.copy(layout_.count, z, gpus_[p].average.data());
+    ops_.copy(layout_.count, z, gpus_[p].previous.data());
+  }
+  for (Learner& learner : learners_) ops_.copy(layout_.count, z, learner.replica.data());
+  ++restarts_;
+}
+
+void Sma::add_learner(int gpu) {
+  const DeviceVector& start = reference(gpu);
+  learners_.push_back({gpu, {ops_, layout_.count, gpu}});
+  ops_.copy(layout_.count, start.data(), learners_.back().replica.data());
+}
+
+void Sma::remove_learner(int gpu) {
+  require(learners_on(gpu) > 1, "SMA: the last learner of a GPU cannot be removed");
+  const auto on_gpu = [gpu](const Learner& learner) { return learner.gpu == gpu; };
+  const auto youngest = std::find_if(learners_.rbegin(), learners_.rend(), on_gpu);
+  learners_.erase(std::next(youngest).base());
+}
+
+int Sma::learners_on(int gpu) const {
+  const auto on_gpu = [gpu](const Learner& learner) { return learner.gpu == gpu; };
+  return static_cast<int>(std::count_if(learners_.begin(), learners_.end(), on_gpu));
+}
+
+double Sma::alpha() const {
+  if (options_.alpha) return *options_.alpha;
+  if (options_.averaging == Averaging::kOneAverage) return 1.0 / learners();
+  int most = 0;
+  for (int p = 0; p < options_.gpus; ++p) most = std::max(most, learners_on(p));
+  return 1.0 / (most + options_.gpus - 1);
+}
+
+}  // namespace lockstep::sync
