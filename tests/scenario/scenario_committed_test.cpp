@@ -50,7 +50,7 @@ TEST_CASE("every committed cluster loads, and its numbers have kind and source")
     INFO(file);
     SmallFiles scenario;
     scenario.scenario["cluster"] = file;
-    scenario.scenario["gpus"] = {1};
+    scenario.scenario["gpus"] = std::vector<int>{1};
     const sim::LoadedScenario loaded = scenario.load();
     CHECK(loaded.variants[0].baseline_gpus == loaded.variants[0].cluster.gpus_per_node);
     check_sources(loaded, "/cluster/");
