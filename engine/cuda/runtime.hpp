@@ -1,0 +1,118 @@
+#pragma once
+// Owned CUDA resources and error checks. An error becomes std::runtime_error with the call and CUDA's own words.
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace lockstep::cuda {
+
+[[noreturn]] void fail(const char* call, const std::string& why);
+
+inline void check(cudaError_t error, const char* call) {
+  if (error != cudaSuccess) fail(call, cudaGetErrorString(error));
+}
+
+#define LOCKSTEP_CUDA_CHECK(call) ::lockstep::cuda::check((call), #call)
+
+/// Makes a device current for a scope.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    LOCKSTEP_CUDA_CHECK(cudaGetDevice(&before_));
+    LOCKSTEP_CUDA_CHECK(cudaSetDevice(device));
+  }
+  ~OnDevice() { cudaSetDevice(before_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+/// A stream of the current device that does not wait for the default stream.
+class Stream {
+ public:
+  Stream() { LOCKSTEP_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+  void synchronise() const { LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+ public:
+  explicit Event(bool timed = false) {
+    LOCKSTEP_CUDA_CHECK(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
+  }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  operator cudaEvent_t() const { return event_; }
+  void record(cudaStream_t stream) { LOCKSTEP_CUDA_CHECK(cudaEventRecord(event_, stream)); }
+  /// `stream` goes on when what was recorded is done.
+  void hold(cudaStream_t stream) const { LOCKSTEP_CUDA_CHECK(cudaStreamWaitEvent(stream, event_, 0)); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Memory of the current device, or pinned memory of the host; contents undefined at first.
+template <typename T, bool is_pinned>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::int64_t count) : count_(count) {
+    if (count == 0) return;
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    void* memory = nullptr;
+    if (is_pinned)
+      LOCKSTEP_CUDA_CHECK(cudaMallocHost(&memory, bytes));
+    else
+      LOCKSTEP_CUDA_CHECK(cudaMalloc(&memory, bytes));
+    data_ = static_cast<T*>(memory);
+  }
+  Buffer(Buffer&& other) noexcept : data_(other.data_), count_(other.count_) {
+    other.data_ = nullptr;
+    other.count_ = 0;
+  }
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~Buffer() {
+    if (!data_) return;
+    if (is_pinned)
+      cudaFreeHost(data_);
+    else
+      cudaFree(data_);
+  }
+  T* data() const { return data_; }
+  std::int64_t size() const { return count_; }
+  std::int64_t bytes() const { return count_ * static_cast<std::int64_t>(sizeof(T)); }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+template <typename T>
+using DeviceBuffer = Buffer<T, false>;
+template <typename T>
+using PinnedBuffer = Buffer<T, true>;
+
+/// What a device's vector operations run on. A replica runs on a stream of its own: it begins after what has been
+/// enqueued here so far, and what is enqueued here later waits for it (both by events).
+struct DeviceStreams {
+  int device;
+  cudaStream_t updates;
+};
+
+}  // namespace lockstep::cuda

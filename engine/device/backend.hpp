@@ -1,0 +1,86 @@
+#pragma once
+// The one interface that training is written against; engine/host and engine/cuda implement it.
+//
+// A backend owns devices 0 .. devices() - 1 and the vector operations on their memory (sync::VectorOps). A replica is
+// one learner's network on one device: it turns (parameters, batch) into a gradient. Parameters live outside it, in
+// the buffers of the synchronisation algorithm, so that every algorithm is written once.
+//
+// Layouts at this boundary are the same for all backends: images batch x C x H x W on the host, parameters and
+// gradients float, flat, in the order of graph.layers and Layer::parameters (convolution K x C/groups x R x S,
+// fully-connected O x I). What a backend stores inside (NHWC, half precision) is its own business.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/model/graph.hpp"
+#include "engine/sync/vector_ops.hpp"
+
+namespace lockstep::device {
+
+/// Arithmetic and storage of activations. Master parameters and the gradients handed out are always float.
+enum class Precision { fp32, tf32, fp16, bf16 };
+std::string to_string(Precision precision);
+/// Throws std::invalid_argument for an unknown name.
+Precision precision_from(const std::string& name);
+
+struct ReplicaOptions {
+  int batch = 1;  ///< images of every gradient() and of every correct() call
+  int device = 0;
+  Precision precision = Precision::fp32;
+  std::uint64_t seed = 1;  ///< of dropout
+};
+
+/// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
+struct HostBatch {
+  const float* images;
+  const std::int32_t* labels;
+};
+
+class Replica {
+ public:
+  virtual ~Replica() = default;
+
+  /// Gradient of the mean loss over the batch at `parameters` (a buffer of the replica's device, only read). The
+  /// buffer returned lies on that device and stays valid until the next call. May return before the device is done:
+  /// operations of the backend's VectorOps on it wait for it. `step` numbers the training pass: with the seed it
+  /// decides what dropout drops.
+  virtual const float* gradient(const float* parameters, const HostBatch& batch, std::uint64_t step) = 0;
+  /// Loss of the last gradient() (waits for it).
+  virtual double loss() = 0;
+  /// Number of the first `count` images of the batch that are classified correctly in evaluation mode (running
+  /// statistics, no dropout). Waits.
+  virtual int correct(const float* parameters, const HostBatch& batch, int count) = 0;
+
+  /// Batch norm's running statistics, per layer all means and then all variances; empty for a model without.
+  /// Starts at means 0, variances 1. Each gradient() moves them.
+  virtual std::vector<float> running_statistics() = 0;
+  virtual void set_running_statistics(const std::vector<float>& statistics) = 0;
+
+  /// Device memory of the replica: activations, gradients, workspaces; parameters excluded.
+  virtual std::int64_t memory_bytes() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;         ///< "host", "cuda"
+  virtual std::string description() const = 0;  ///< one line: processor or GPUs, library versions
+  virtual int devices() const = 0;
+  virtual sync::VectorOps& ops() = 0;
+  /// Throws InputError for a graph that the backend cannot run, std::invalid_argument for wrong options,
+  /// std::runtime_error where the device fails (out of memory).
+  virtual std::unique_ptr<Replica> make_replica(const model::Graph& graph, const ReplicaOptions& options) = 0;
+  /// Waits until all devices are idle.
+  virtual void synchronise() = 0;
+};
+
+/// Parameter tensors of a graph as segments of the flat buffer.
+sync::Layout layout_of(const model::Graph& graph);
+/// Initial parameters: those of host::Network::initialise(seed), the same for every backend.
+std::vector<float> initial_parameters(const model::Graph& graph, std::uint64_t seed);
+
+/// `devices` threads-as-devices sharing this machine's cores; `threads` in all, 0: as many as there are cores.
+std::unique_ptr<Backend> make_host_backend(int devices, int threads);
+
+}  // namespace lockstep::device
