@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
-#include "sim/cost/layer_cost.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -23,8 +22,9 @@ struct PointResult {
   int gpus = 0;
   int nodes = 0;
   int batch_per_gpu = 0;
-  std::vector<double> iteration_s;  ///< of every measured iteration
-  double compute_s = 0;             ///< busy compute time of a GPU in an iteration, mean
+  double samples_per_iteration = 0;  ///< what one iteration trains on: the global batch
+  std::vector<double> iteration_s;   ///< of every measured iteration
+  double compute_s = 0;              ///< busy compute time of a GPU in an iteration, mean
   double exposed_communication_s = 0;
   double input_wait_s = 0;
   double relative_low = 1;   ///< iteration time at the favourable end of the inputs' uncertainty, over the predicted
@@ -35,10 +35,12 @@ struct PointResult {
   std::string method;    ///< how it was replayed: "messages", "max-plus", "closed form"
   double wall_s = 0;
   std::int64_t events = 0;
-  std::string trace_events;  ///< comma-separated JSON objects of the trace, when asked for
+  Json details = Json::object();   ///< what only this algorithm has to tell; goes into the result's point as "details"
+  std::vector<std::string> notes;  ///< lines for the reader below the table
+  std::string trace_events;        ///< comma-separated JSON objects of the trace, when asked for
 
   double mean_iteration_s() const;
-  double samples_per_s() const { return gpus * double(batch_per_gpu) / mean_iteration_s(); }
+  double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }
 };
 
 /// Predicts in this process, which must not have run a simulation before (SimGrid's engine lives once per process).
@@ -54,11 +56,7 @@ struct PointJob {
 std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
                                         const std::function<void(std::size_t done)>& progress = {});
 
-/// The parts, for tests and benchmarks.
-ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
-Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
-Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
-double expected_slowest(const Scenario& scenario, int gpus);
+/// Software overheads of messages, as the scenario has them.
 void apply_overheads(const Scenario& scenario, Cluster& cluster);
 
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@ std::string to_text(const PointResult& p) {
   return Json{{"gpus", p.gpus},
               {"nodes", p.nodes},
               {"batch_per_gpu", p.batch_per_gpu},
+              {"samples_per_iteration", p.samples_per_iteration},
               {"iteration_s", p.iteration_s},
               {"compute_s", p.compute_s},
               {"exposed_communication_s", p.exposed_communication_s},
@@ -23,6 +24,8 @@ std::string to_text(const PointResult& p) {
               {"method", p.method},
               {"wall_s", p.wall_s},
               {"events", p.events},
+              {"details", p.details},
+              {"notes", p.notes},
               {"trace_events", p.trace_events}}
       .dump();
 }
@@ -33,6 +36,7 @@ PointResult from_text(const std::string& text) {
   p.gpus = json["gpus"];
   p.nodes = json["nodes"];
   p.batch_per_gpu = json["batch_per_gpu"];
+  p.samples_per_iteration = json["samples_per_iteration"];
   p.iteration_s = json["iteration_s"].get<std::vector<double>>();
   p.compute_s = json["compute_s"];
   p.exposed_communication_s = json["exposed_communication_s"];
@@ -45,6 +49,8 @@ PointResult from_text(const std::string& text) {
   p.method = json["method"];
   p.wall_s = json["wall_s"];
   p.events = json["events"];
+  p.details = json["details"];
+  p.notes = json["notes"].get<std::vector<std::string>>();
   p.trace_events = json["trace_events"];
   return p;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sim/report/result.hpp"
@@ -47,7 +48,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   ReportPoint row;
   row.variant = scenario.variant;
   row.point = point;
-  row.global_batch = std::int64_t{point.gpus} * point.batch_per_gpu;
+  row.global_batch = std::llround(point.samples_per_iteration);
   row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
   if (scenario.convergence) {
     row.has_accuracy = true;

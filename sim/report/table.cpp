@@ -102,7 +102,11 @@ std::string points_text(const Report& report, const Scenario& scenario) {
   table.add(names);
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant) table.add(row_cells(row));
-  return table.text() + "\n";
+  std::string text = table.text() + "\n";
+  for (const ReportPoint& row : report.points)
+    if (row.variant == scenario.variant)
+      for (const std::string& note : row.point.notes) text += note + "\n";
+  return text;
 }
 
 std::string value_text(const std::string& metric, double value) {

@@ -6,6 +6,8 @@
 
 #include "sim/collective/collectives.hpp"
 #include "sim/replay/processes.hpp"
+#include "sim/replay/programs.hpp"
+#include "sim/replay/scenario_cost.hpp"
 #include "sim/report/result.hpp"
 
 namespace {

@@ -28,6 +28,7 @@ std::string table_of(double iteration_s, double to_accuracy_s) {
   sim::ReportPoint row;
   row.point.gpus = 1024;
   row.point.batch_per_gpu = 64;
+  row.point.samples_per_iteration = row.point.gpus * 64.0;
   row.point.iteration_s = {iteration_s};
   row.global_batch = 65536;
   row.scaling_efficiency = 0.98765;

@@ -1,0 +1,31 @@
+#pragma once
+// Runs actors on a cluster, message by message, and returns what they logged.
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/schedule/actor.hpp"
+
+namespace lockstep::sim {
+
+struct ActorEvent {
+  double time_s;
+  int actor;
+  std::string what;
+  std::int64_t value;
+};
+
+struct ActorReplay {
+  std::vector<ActorEvent> log;           ///< by time, then actor
+  std::vector<double> busy_s;            ///< per actor, time in compute()
+  std::vector<std::int64_t> bytes_sent;  ///< per actor
+  std::int64_t messages = 0;
+  double end_s = 0;
+};
+
+/// Messages take the route between the actors' places: latency (with the cluster's message overhead) and bytes, links
+/// shared with all others. Two actors of one place exchange messages in no time. Runs the process's one simulation.
+/// Throws std::runtime_error when all actors wait for each other.
+ActorReplay replay_actors(const std::vector<Actor>& actors, Cluster& cluster);
+
+}  // namespace lockstep::sim

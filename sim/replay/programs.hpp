@@ -1,0 +1,16 @@
+#pragma once
+// From a scenario to the program that every GPU runs: picks the schedule of its algorithm and fills in its options.
+#include "sim/scenario/scenario.hpp"
+#include "sim/schedule/s_sgd.hpp"
+
+namespace lockstep::sim {
+
+/// The all-reduce that the scenario names.
+AllReduce all_reduce_of(const Scenario& scenario);
+/// Input pipeline and overlap as the scenario has them.
+SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
+/// The program of the scenario's algorithm. Algorithms that are no program, because their ranks do not all do the same,
+/// are not asked for here.
+Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
+
+}  // namespace lockstep::sim

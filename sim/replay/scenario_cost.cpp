@@ -1,0 +1,75 @@
+#include "sim/replay/scenario_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "engine/base/statistics.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+Optimizer optimizer_from(const std::string& name) {
+  if (name == "sgd") return Optimizer::sgd;
+  return name == "lars" ? Optimizer::lars : Optimizer::momentum;
+}
+
+// Mixed precision stores activations in two bytes.
+DeviceCost device_cost(const Scenario& scenario) {
+  const ComputeSpec& compute = scenario.compute;
+  const GpuSpec& gpu = scenario.cluster.gpu;
+  DeviceCost device;
+  device.peak_flops = gpu.peak_flops(compute.precision);
+  device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
+  device.launch_s = compute.launch_s;
+  device.compute_efficiency.clear();
+  for (const EfficiencySpec& point : compute.compute_efficiency)
+    device.compute_efficiency.push_back({point.flop, point.efficiency});
+  device.memory_efficiency = compute.memory_efficiency;
+  device.activation_bytes = compute.precision == "fp32" || compute.precision == "tf32" ? 4 : 2;
+  return device;
+}
+
+}  // namespace
+
+ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
+  const DeviceCost device = device_cost(scenario);
+  const Optimizer optimizer = optimizer_from(scenario.compute.optimizer);
+  ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
+  std::vector<RateAnchor> anchors;
+  for (const RateSpec& rate : scenario.compute.rates) anchors.push_back({rate.batch, rate.samples_per_s});
+  if (anchors.empty()) return cost;
+  const std::string& other = scenario.compute.rates.front().model;
+  const model::Graph anchored = other.empty() ? scenario.model : model::zoo_graph(other);
+  cost.scale(anchor_factor(anchored, device, optimizer, anchors, batch_per_gpu));
+  return cost;
+}
+
+Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
+  const double variation = scenario.compute.jitter_variation;
+  switch (scenario.compute.jitter) {
+    case JitterKind::none:
+      break;
+    case JitterKind::normal:
+      return [=](int gpu, int iteration) { return std::max(0.0, 1 + variation * random_normal(seed, gpu, iteration)); };
+    case JitterKind::lognormal: {
+      // Mean 1 and the given standard deviation: sigma^2 = ln(1 + cv^2), mu = -sigma^2 / 2.
+      const double sigma = std::sqrt(std::log1p(variation * variation));
+      return [=](int gpu, int iteration) {
+        return std::exp(sigma * random_normal(seed, gpu, iteration) - sigma * sigma / 2);
+      };
+    }
+  }
+  return [](int, int) { return 1.0; };
+}
+
+double expected_slowest(const Scenario& scenario, int gpus) {
+  const double variation = scenario.compute.jitter_variation;
+  const double most = expected_normal_maximum(gpus);
+  if (scenario.compute.jitter == JitterKind::none) return 1;
+  if (scenario.compute.jitter == JitterKind::normal) return 1 + variation * most;
+  const double sigma = std::sqrt(std::log1p(variation * variation));
+  return std::exp(sigma * most - sigma * sigma / 2);
+}
+
+}  // namespace lockstep::sim

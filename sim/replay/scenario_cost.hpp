@@ -1,0 +1,16 @@
+#pragma once
+// What compute work costs in a scenario: seconds of its layers, and how they vary.
+#include "sim/cost/layer_cost.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+/// The layers of the scenario's model at a batch, by the roofline scaled to the scenario's rates.
+ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
+/// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
+Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
+/// Expected largest of the factors of `gpus` GPUs.
+double expected_slowest(const Scenario& scenario, int gpus);
+
+}  // namespace lockstep::sim

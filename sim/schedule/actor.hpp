@@ -1,0 +1,69 @@
+#pragma once
+// The second language of schedules, for algorithms whose ranks do not all do the same: parameter servers without a
+// barrier, backup workers, asynchronous SGD, learners that take tasks as they become free. (Where all GPUs do the same,
+// program.hpp is shorter and much faster to replay.)
+//
+// An actor is a sequential program on a GPU or on a node's CPU, written as its paper writes it: compute, send, receive,
+// wait. Actors share links and GPUs as the cluster says. replay/actors.hpp runs them.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::sim {
+
+/// Where an actor lives: on a GPU, or beside the GPUs of a node (servers, loaders).
+struct Place {
+  enum class Kind { gpu, node };
+  Kind kind = Kind::gpu;
+  int index = 0;
+};
+
+/// What one actor tells another. The bytes take time on the links; tag and value are for the algorithm.
+struct Message {
+  int from = -1;  ///< index of the sender, filled in on receipt
+  int tag = 0;
+  std::int64_t bytes = 0;
+  std::int64_t value = 0;
+};
+
+/// A message on its way.
+class Sending {
+ public:
+  virtual ~Sending() = default;
+  /// Until the message has arrived.
+  virtual void wait() = 0;
+};
+
+/// What an actor can do. Only valid inside its body.
+class ActorContext {
+ public:
+  virtual ~ActorContext() = default;
+  virtual int self() const = 0;
+  virtual double now_s() const = 0;
+  /// Work of `seconds` alone on this actor's GPU, of which it can fill the fraction `fill` in (0, 1]: work that fills
+  /// more than the GPU together slows down. On a CPU, time passes. 0 seconds: returns at once.
+  virtual void compute(const std::string& name, double seconds, double fill = 1) = 0;
+  virtual void sleep(double seconds) = 0;
+  /// Returns when the message has arrived. It need not be awaited there: arrivals queue in their order.
+  virtual void send(int to, const Message& message) = 0;
+  /// Returns at once.
+  virtual std::unique_ptr<Sending> start_send(int to, const Message& message) = 0;
+  /// The oldest message that has arrived and has one of the tags (any where `tags` is empty); waits for one.
+  virtual Message receive(const std::vector<int>& tags = {}) = 0;
+  /// The same, but gives up after `timeout_s`.
+  virtual std::optional<Message> receive_within(double timeout_s, const std::vector<int>& tags = {}) = 0;
+  /// Marks a moment, for the event log that replay returns.
+  virtual void log(const std::string& what, std::int64_t value) = 0;
+};
+
+struct Actor {
+  std::string name;
+  Place place;
+  std::function<void(ActorContext&)> body;
+  bool is_daemon = false;  ///< the simulation ends when all other actors have ended
+};
+
+}  // namespace lockstep::sim
