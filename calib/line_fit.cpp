@@ -1,0 +1,205 @@
+#include "calib/line_fit.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "engine/base/statistics.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+using Points = std::vector<Measured>;
+
+// Least squares of the relative error with only one of the two coefficients free.
+double only_latency(const Points& points) {
+  double above = 0, below = 0;
+  for (const Measured& p : points) {
+    above += 1 / p.seconds;
+    below += 1 / (p.seconds * p.seconds);
+  }
+  return above / below;
+}
+
+double only_slope(const Points& points) {
+  double above = 0, below = 0;
+  for (const Measured& p : points) {
+    above += p.x / p.seconds;
+    below += p.x * p.x / (p.seconds * p.seconds);
+  }
+  return below > 0 ? above / below : 0;
+}
+
+double squared_error(const Line& line, const Points& points) {
+  double sum = 0;
+  for (const Measured& p : points) sum += std::pow(line.at(p.x) / p.seconds - 1, 2);
+  return sum;
+}
+
+bool has_two_sizes(const Points& points) {
+  return std::any_of(points.begin(), points.end(), [&](const Measured& p) { return p.x != points.front().x; });
+}
+
+struct Candidate {
+  std::vector<std::size_t> begins;  // index of each piece's first point
+  double squared = std::numeric_limits<double>::infinity();
+};
+
+std::vector<Piece> pieces_of(const Points& points, const std::vector<std::size_t>& begins) {
+  std::vector<Piece> pieces;
+  for (std::size_t b = 0; b < begins.size(); ++b) {
+    const std::size_t end = b + 1 < begins.size() ? begins[b + 1] : points.size();
+    const Points part(points.begin() + static_cast<std::ptrdiff_t>(begins[b]),
+                      points.begin() + static_cast<std::ptrdiff_t>(end));
+    pieces.push_back({points[begins[b]].x, fit_line(part)});
+  }
+  return pieces;
+}
+
+// Best split of points sorted by x into k pieces of at least two sizes each, by dynamic programming over the sizes.
+// cost[i][j]: squared error of one line over the points i .. j - 1.
+class Splitter {
+ public:
+  explicit Splitter(const Points& points) : points_(points) {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (i == 0 || points[i].x != points[i - 1].x) first_of_size_.push_back(i);
+    first_of_size_.push_back(points.size());
+    const std::size_t n = sizes();
+    cost_.assign(n + 1, std::vector<double>(n + 1, std::numeric_limits<double>::infinity()));
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 2; j <= n; ++j) cost_[i][j] = cost_of(i, j);
+    if (n == 1) cost_[0][1] = cost_of(0, 1);
+  }
+
+  std::size_t sizes() const { return first_of_size_.size() - 1; }
+
+  Candidate best(int pieces) const {
+    const std::size_t n = sizes();
+    std::vector<std::vector<double>> least(static_cast<std::size_t>(pieces) + 1,
+                                           std::vector<double>(n + 1, std::numeric_limits<double>::infinity()));
+    std::vector<std::vector<std::size_t>> from(least.size(), std::vector<std::size_t>(n + 1, 0));
+    least[0][0] = 0;
+    for (std::size_t k = 1; k < least.size(); ++k)
+      for (std::size_t j = 1; j <= n; ++j)
+        for (std::size_t i = 0; i < j; ++i) {
+          const double sum = least[k - 1][i] + cost_[i][j];
+          if (sum >= least[k][j]) continue;
+          least[k][j] = sum;
+          from[k][j] = i;
+        }
+    Candidate candidate;
+    candidate.squared = least.back()[n];
+    if (!std::isfinite(candidate.squared)) return candidate;
+    std::size_t end = n;
+    for (std::size_t k = least.size() - 1; k > 0; --k) {
+      end = from[k][end];
+      candidate.begins.insert(candidate.begins.begin(), first_of_size_[end]);
+    }
+    return candidate;
+  }
+
+ private:
+  double cost_of(std::size_t i, std::size_t j) const {
+    const Points part(points_.begin() + static_cast<std::ptrdiff_t>(first_of_size_[i]),
+                      points_.begin() + static_cast<std::ptrdiff_t>(first_of_size_[j]));
+    return squared_error(fit_line(part), part);
+  }
+
+  const Points& points_;
+  std::vector<std::size_t> first_of_size_;
+  std::vector<std::vector<double>> cost_;
+};
+
+double line_at(const std::vector<Piece>& pieces, double x) {
+  const Piece* piece = &pieces.front();
+  for (const Piece& next : pieces)
+    if (x >= next.from_x) piece = &next;
+  return piece->line.at(x);
+}
+
+double worst_error(const std::vector<Piece>& pieces, const Points& points) {
+  double worst = 0;
+  for (const Measured& p : points) worst = std::max(worst, std::abs(line_at(pieces, p.x) / p.seconds - 1));
+  return worst;
+}
+
+std::vector<Piece> choose_pieces(const Points& points, const LineFitOptions& options) {
+  const Splitter splitter(points);
+  const double n = static_cast<double>(points.size());
+  std::vector<Piece> chosen;
+  double least = std::numeric_limits<double>::infinity();
+  for (int k = 1; k <= std::max(1, options.most_pieces); ++k) {
+    const Candidate candidate = splitter.best(k);
+    if (candidate.begins.empty()) break;
+    const std::vector<Piece> pieces = pieces_of(points, candidate.begins);
+    if (worst_error(pieces, points) <= options.tolerance) return pieces;
+    const double criterion = n * std::log(std::max(candidate.squared, 1e-300) / n) + (3 * k - 1) * std::log(n);
+    if (criterion >= least) continue;
+    least = criterion;
+    chosen = pieces;
+  }
+  return chosen;
+}
+
+double leave_one_out_error(const Points& points, const LineFitOptions& options) {
+  if (points.size() < 4) return 0;
+  std::vector<double> errors;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    Points others = points;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    errors.push_back(std::abs(line_at(choose_pieces(others, options), points[i].x) / points[i].seconds - 1));
+  }
+  return median(errors);
+}
+
+void check(const Points& points) {
+  if (points.empty()) throw std::invalid_argument("no point to fit");
+  for (const Measured& p : points)
+    if (!(p.seconds > 0) || !(p.x >= 0) || !std::isfinite(p.seconds) || !std::isfinite(p.x))
+      throw std::invalid_argument("a point to fit needs a positive time and a size of at least 0");
+}
+
+}  // namespace
+
+Line fit_line(const std::vector<Measured>& points) {
+  check(points);
+  if (!has_two_sizes(points)) return {only_latency(points), 0};
+  // Scaled by the largest x, so that both columns are of similar size.
+  double largest = 0;
+  for (const Measured& p : points) largest = std::max(largest, p.x);
+  Eigen::MatrixX2d a(static_cast<Eigen::Index>(points.size()), 2);
+  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+    const Measured& p = points[static_cast<std::size_t>(i)];
+    a(i, 0) = 1 / p.seconds;
+    a(i, 1) = p.x / largest / p.seconds;
+  }
+  const Eigen::Vector2d free = a.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(a.rows()));
+  const Line line{free[0], free[1] / largest};
+  if (line.latency_s >= 0 && line.seconds_per_unit >= 0) return line;
+  const Line flat{only_latency(points), 0}, steep{0, only_slope(points)};
+  return squared_error(flat, points) < squared_error(steep, points) ? flat : steep;
+}
+
+double LineFit::at(double x) const {
+  return line_at(pieces, x);
+}
+
+LineFit fit_pieces(std::vector<Measured> points, const LineFitOptions& options) {
+  check(points);
+  std::sort(points.begin(), points.end(), [](const Measured& a, const Measured& b) { return a.x < b.x; });
+  LineFit fit;
+  fit.pieces = choose_pieces(points, options);
+  fit.from_x = points.front().x;
+  fit.to_x = points.back().x;
+  fit.points = static_cast<int>(points.size());
+  std::vector<double> residuals;
+  for (const Measured& p : points) residuals.push_back(std::abs(fit.at(p.x) / p.seconds - 1));
+  fit.median_residual = median(residuals);
+  fit.worst_residual = *std::max_element(residuals.begin(), residuals.end());
+  fit.leave_one_out = leave_one_out_error(points, options);
+  return fit;
+}
+
+}  // namespace lockstep::calib

@@ -1,0 +1,72 @@
+#pragma once
+// A profile: what was measured or imported, the fits over it, and where all of it comes from. Schema
+// "lockstep/profile/1"; every key is described in calib/README.md.
+//
+// Samples of one probe that differ in one number only (bytes, batch, ...) form a curve, and each curve gets a fit:
+//
+//   probe        key                                                      curve over
+//   iteration    model, precision, learners, devices, batch               batch
+//   layer        model, layer, pass, precision, batch                     batch
+//   copy         from, to, both_ways, bytes                               bytes
+//   collective   operation, library, ranks, nodes, bytes                  bytes
+//   launch       how, kernels                                             kernels
+//   update       kernel, elements                                         elements
+//
+// `iteration` is one learner's gradient and update without communication, while `learners` of them share a device.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calib/line_fit.hpp"
+#include "calib/sample_log.hpp"
+
+namespace lockstep::calib {
+
+struct DeviceFacts {
+  std::string name;  ///< "NVIDIA H200", or the processor
+  std::string kind;  ///< cuda, host, imported
+  int count = 0;     ///< devices measured together
+  Json facts = Json::object();
+};
+
+/// A curve's fit.
+struct Fit {
+  std::string probe;
+  Json key;              ///< without the variable
+  std::string variable;  ///< "bytes", "batch", ...
+  LineFit line;
+  std::string kind;  ///< that of its samples; "imported" where they differ
+  std::string id() const;
+};
+
+struct Profile {
+  std::string name;
+  DeviceFacts device;
+  std::vector<Sample> samples;
+  std::vector<Fit> fits;
+  Json provenance = Json::object();
+
+  /// Null where there is none.
+  const Fit* find(const std::string& probe, const Json& key) const;
+  /// Samples of the curve, by its variable.
+  std::vector<Measured> curve(const std::string& probe, const Json& key) const;
+};
+
+/// The variable of a probe's curves. Throws std::invalid_argument for an unknown probe.
+std::string variable_of(const std::string& probe);
+const std::vector<std::string>& probes();
+
+/// Fits every curve of the samples, in the order of their first sample.
+std::vector<Fit> fit_curves(const std::vector<Sample>& samples, const LineFitOptions& options = {});
+
+Json to_json(const Profile& profile);
+/// Throws InputError: anything malformed, a fit that does not follow from its samples' keys.
+Profile profile_from_json(const JsonNode& node);
+Profile load_profile(const std::string& path);
+/// All samples of both (of the same thing, b's replace a's), fitted anew. Throws InputError where the devices differ in
+/// name, unless one of them is "imported" (logs measured on the same kind of machine).
+Profile merge(const Profile& a, const Profile& b, const std::string& name);
+/// A readable report: device, samples by probe, every fit with residual, range and leave-one-out error.
+std::string report_text(const Profile& profile);
+
+}  // namespace lockstep::calib

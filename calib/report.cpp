@@ -1,0 +1,75 @@
+#include <cstdio>
+#include <map>
+
+#include "calib/profile.hpp"
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+std::string percent(double fraction) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * fraction);
+  return text;
+}
+
+std::string key_text(const Json& key) {
+  std::string text;
+  for (const auto& [name, value] : key.items())
+    text += (text.empty() ? "" : " ") + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  return text;
+}
+
+std::string amount(const std::string& variable, double x) {
+  return variable == "bytes" ? format_bytes(x) : short_number(x);
+}
+
+// "12.3 us + x / 45.6 GB/s", or "+ 7.8 us each" for what is counted.
+std::string line_text(const std::string& variable, const Line& line) {
+  const std::string latency = format_seconds(line.latency_s);
+  if (line.seconds_per_unit <= 0) return latency;
+  if (variable == "bytes") return latency + " + bytes / " + format_bandwidth(1 / line.seconds_per_unit);
+  return latency + " + " + format_seconds(line.seconds_per_unit) + " each";
+}
+
+std::string fit_text(const Fit& fit) {
+  std::string text = "  " + key_text(fit.key) + " (" + fit.kind + ", " + std::to_string(fit.line.points) + " points, " +
+                     fit.variable + " " + amount(fit.variable, fit.line.from_x) + " to " +
+                     amount(fit.variable, fit.line.to_x) + ")\n";
+  for (const Piece& piece : fit.line.pieces)
+    text += "    from " + amount(fit.variable, piece.from_x) + ": " + line_text(fit.variable, piece.line) + "\n";
+  text += "    residual median " + percent(fit.line.median_residual) + ", worst " + percent(fit.line.worst_residual);
+  if (fit.line.leave_one_out > 0) text += "; left out: median " + percent(fit.line.leave_one_out);
+  return text + "\n";
+}
+
+std::string flags_text(const Profile& profile) {
+  std::map<std::string, int> counts;
+  for (const Sample& sample : profile.samples)
+    for (const std::string& flag : sample.flags) ++counts[flag];
+  if (counts.empty()) return "";
+  std::vector<std::string> words;
+  for (const auto& [flag, count] : counts) words.push_back(flag + " " + std::to_string(count));
+  return "Flagged samples: " + joined(words) + "\n";
+}
+
+}  // namespace
+
+std::string report_text(const Profile& profile) {
+  std::string text = profile.name + ": " + std::to_string(profile.device.count) + " x " + profile.device.name + " (" +
+                     profile.device.kind + ")\n";
+  for (const auto& [name, value] : profile.device.facts.items())
+    text += "  " + name + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+  text += std::to_string(profile.samples.size()) + " samples, " + std::to_string(profile.fits.size()) + " fits\n";
+  text += flags_text(profile);
+  for (const std::string& probe : probes()) {
+    std::string part;
+    for (const Fit& fit : profile.fits)
+      if (fit.probe == probe) part += fit_text(fit);
+    if (!part.empty()) text += "\n" + probe + "\n" + part;
+  }
+  return text;
+}
+
+}  // namespace lockstep::calib

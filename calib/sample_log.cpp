@@ -1,0 +1,108 @@
+#include "calib/sample_log.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/statistics.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+// Members in alphabetical order, at every level.
+nlohmann::json sorted(const Json& json) {
+  return nlohmann::json::parse(json.dump());
+}
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+double Sample::median_s() const {
+  return median(seconds);
+}
+
+std::string Sample::id() const {
+  return probe + " " + sorted(key).dump();
+}
+
+Json to_json(const Sample& sample) {
+  Json json{{"probe", sample.probe}, {"key", sample.key}, {"seconds", sample.seconds}, {"kind", sample.kind}};
+  if (!sample.source.empty()) json["source"] = sample.source;
+  if (!sample.flags.empty()) json["flags"] = sample.flags;
+  return json;
+}
+
+Sample sample_from_json(const JsonNode& node) {
+  node.keys({"probe", "key", "seconds", "kind", "source", "flags"});
+  Sample sample;
+  sample.probe = node.at("probe").text();
+  const JsonNode key = node.at("key");
+  if (!key.is_object()) key.fail("is not an object", "allowed: what was measured, as {\"name\": value, ...}");
+  sample.key = key.json();
+  for (const JsonNode& item : node.at("seconds").items()) sample.seconds.push_back(item.number({0, 1e9}));
+  if (sample.seconds.empty()) node.at("seconds").fail("empty list", "allowed: one or more times in seconds");
+  sample.kind = node.at("kind").choice({"measured", "imported", "modelled"});
+  if (const auto source = node.find("source")) sample.source = source->text();
+  if (const auto flags = node.find("flags"))
+    for (const JsonNode& item : flags->items()) sample.flags.push_back(item.text());
+  return sample;
+}
+
+SampleLog::SampleLog(std::string path) : path_(std::move(path)) {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) fail(path_, "cannot be opened");
+  const std::string text = read_file(path_);
+  std::size_t line_begin = 0;
+  for (int line = 1; line_begin < text.size(); ++line) {
+    const std::size_t line_end = text.find('\n', line_begin);
+    const bool is_last = line_end == std::string::npos || line_end + 1 == text.size();
+    const std::string content = text.substr(line_begin, line_end - line_begin);
+    if (line_end == std::string::npos || (is_last && !Json::accept(content))) break;
+    const JsonDocument document = JsonDocument::parse(content, path_ + " line " + std::to_string(line));
+    take(sample_from_json(document.root()));
+    line_begin = line_end + 1;
+  }
+  discarded_ = text.size() - line_begin;
+  if (discarded_ > 0 && ::ftruncate(file_, static_cast<off_t>(line_begin)) != 0) fail(path_, "cannot be cut");
+}
+
+SampleLog::~SampleLog() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void SampleLog::append(const Sample& sample) {
+  const std::string line = to_json(sample).dump() + "\n";
+  const off_t before = ::lseek(file_, 0, SEEK_END);
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t n = ::write(file_, line.data() + written, line.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int reason = errno;
+      if (::ftruncate(file_, before) != 0) errno = reason;  // a torn line is cut off by the next reader anyway
+      errno = reason;
+      fail(path_, "cannot be written");
+    }
+    written += static_cast<std::size_t>(n);
+  }
+  if (::fdatasync(file_) != 0) fail(path_, "cannot be written to disk");
+  take(sample);
+}
+
+void SampleLog::take(const Sample& sample) {
+  const auto [entry, is_new] = by_id_.try_emplace(sample.id(), samples_.size());
+  if (is_new)
+    samples_.push_back(sample);
+  else
+    samples_[entry->second] = sample;
+}
+
+}  // namespace lockstep::calib

@@ -1,0 +1,57 @@
+#pragma once
+// Every measurement, on disk as soon as it is taken: one JSON object per line, appended and synced, so that a killed
+// run loses at most the series in flight.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::calib {
+
+/// A series of timings of one thing.
+struct Sample {
+  std::string probe;  ///< what kind of thing: "iteration", "layer", "copy", "collective", ...
+  Json key;           ///< which one: {"model": "lenet", "batch": 16, ...}; order of members has no meaning
+  std::vector<double> seconds;
+  std::string kind = "measured";  ///< measured, imported, modelled
+  std::string source;             ///< device, or file and line
+  std::vector<std::string> flags;
+  double median_s() const;
+  /// Probe and key in one canonical text.
+  std::string id() const;
+};
+
+Json to_json(const Sample& sample);
+/// Throws InputError.
+Sample sample_from_json(const JsonNode& node);
+
+class SampleLog {
+ public:
+  /// Opens `path` for appending, after reading what is there. A last line without its end, or one that is no JSON, is
+  /// what a killed run left: it is cut off. Any other malformed line throws InputError with its number; an unwritable
+  /// file throws std::runtime_error.
+  explicit SampleLog(std::string path);
+  ~SampleLog();
+  SampleLog(const SampleLog&) = delete;
+  SampleLog& operator=(const SampleLog&) = delete;
+
+  /// Writes one line and syncs it. Throws std::runtime_error naming the reason (a full disk): what was there stays.
+  void append(const Sample& sample);
+  bool has(const std::string& id) const { return by_id_.count(id) > 0; }
+  /// In the order of their first appearance; a later sample of the same id replaces the earlier.
+  const std::vector<Sample>& samples() const { return samples_; }
+  /// Bytes of a torn last line that were cut off when the file was opened.
+  std::size_t discarded_bytes() const { return discarded_; }
+
+ private:
+  void take(const Sample& sample);
+
+  std::string path_;
+  int file_ = -1;
+  std::vector<Sample> samples_;
+  std::map<std::string, std::size_t> by_id_;
+  std::size_t discarded_ = 0;
+};
+
+}  // namespace lockstep::calib

@@ -1,0 +1,91 @@
+#include "calib/sampler.hpp"
+
+#include <chrono>
+
+namespace lockstep::calib {
+namespace {
+
+constexpr int kCheckEvery = 5;  // samples between looks at the interval, which costs O(n log n)
+
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class Sampling {
+ public:
+  Sampling(const Timed& timed, const SamplingOptions& options)
+      : timed_(timed),
+        options_(options),
+        now_s_(timed.now_s ? timed.now_s : steady_now_s),
+        deadline_s_(now_s_() + options.time_limit_s) {}
+
+  Series run() {
+    warm_up();
+    Series series = take();
+    while (series.summary.drifts() && series.repeats < options_.most_repeats && now_s_() < deadline_s_) {
+      Series again = take();
+      again.repeats = series.repeats + 1;
+      again.throttled += series.throttled;
+      series = again;
+    }
+    return series;
+  }
+
+ private:
+  void warm_up() {
+    const double until_s = now_s_() + options_.warm_up_s;
+    for (int i = 0; i < options_.warm_up_runs || (now_s_() < until_s && now_s_() < deadline_s_); ++i) timed_.run();
+  }
+
+  bool is_throttled() const { return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio; }
+
+  // Where the clock stays low for the whole time limit there would be no sample at all: then the slow ones are kept.
+  Series take() {
+    Series series;
+    std::vector<double> slow;
+    while (static_cast<int>(series.seconds.size()) < options_.most) {
+      const double seconds = timed_.run();
+      if (is_throttled()) {
+        ++series.throttled;
+        slow.push_back(seconds);
+      } else {
+        series.seconds.push_back(seconds);
+      }
+      const int kept = static_cast<int>(series.seconds.size());
+      const bool is_late = now_s_() >= deadline_s_;
+      if (kept >= options_.least && (is_late || kept % kCheckEvery == 1)) {
+        series.summary = summarise(series.seconds);
+        series.is_precise = series.summary.relative_half_width <= options_.tolerance;
+        if (series.is_precise) break;
+      }
+      if (is_late) break;
+    }
+    if (series.seconds.empty()) series.seconds = slow;
+    series.summary = summarise(series.seconds);
+    series.is_precise =
+        series.summary.count >= options_.least && series.summary.relative_half_width <= options_.tolerance;
+    return series;
+  }
+
+  const Timed& timed_;
+  const SamplingOptions& options_;
+  std::function<double()> now_s_;
+  double deadline_s_;
+};
+
+}  // namespace
+
+std::vector<std::string> Series::flags() const {
+  std::vector<std::string> flags;
+  if (summary.drifts()) flags.push_back("drift");
+  if (throttled > 0) flags.push_back("throttled");
+  if (summary.outliers * 20 > summary.count) flags.push_back("outliers");
+  if (!is_precise) flags.push_back("imprecise");
+  return flags;
+}
+
+Series sample(const Timed& timed, const SamplingOptions& options) {
+  return Sampling(timed, options).run();
+}
+
+}  // namespace lockstep::calib
