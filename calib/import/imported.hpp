@@ -1,0 +1,54 @@
+#pragma once
+// Logs of other tools as samples. One importer per tool; each takes a file's text and its name and gives samples of
+// kind "imported" whose source is "FILE line N" (or the place in a JSON file). Rows that cannot be trusted are refused
+// with their line and the reason, and the rest is kept; a file without a usable row, or of another format, throws
+// InputError in one line.
+#include <string>
+#include <vector>
+
+#include "calib/profile.hpp"
+
+namespace lockstep::calib {
+
+struct Imported {
+  std::vector<Sample> samples;
+  DeviceFacts device;
+  std::vector<std::string> refused;  ///< "FILE line 12: why"
+};
+
+/// What a log may not tell; 0 or empty: take it from the log, and fail where it is not there.
+struct NcclTestsOptions {
+  std::string operation;  ///< "all-reduce", "all-gather", ...
+  int ranks = 0;
+  int nodes = 0;
+};
+
+/// nccl-tests, text or JSON (-J). Times are those of the log; bandwidths are computed anew from size and time, since
+/// two decimals are printed, and a row whose printed algbw disagrees by more than rounding is refused, as are rows with
+/// wrong results. Out-of-place and in-place become separate curves ("in_place" in the key). Logs of CPU time (-C) and
+/// of aggregated calls (-m, "agg iters" above 1) are refused whole: they do not time one call.
+Imported import_nccl_tests(const std::string& text, const std::string& name, const NcclTestsOptions& options = {});
+
+/// busbw / algbw: all-reduce 2 (n - 1) / n; all-gather, reduce-scatter, all-to-all (n - 1) / n; broadcast and reduce 1.
+double bus_factor(const std::string& operation, int ranks);
+
+/// nvbandwidth, text or JSON (-j): matrices of copy bandwidth become samples of "copy" at the tool's buffer size (512
+/// MiB unless the file says otherwise), one per pair; entries of 0 or N/A are no measurements.
+Imported import_nvbandwidth(const std::string& text, const std::string& name);
+
+/// nvidia-smi topo -m: how GPUs reach each other and the NICs, as facts of the device: {"topology": {"gpus": [...],
+/// "links": {"GPU0-GPU1": "NV18", ...}}}. No samples.
+Imported import_topology(const std::string& text, const std::string& name);
+
+/// A PyTorch profiler trace (Chrome trace events): GPU kernel time per module of the model and pass, summed over the
+/// kernels that a module's operators launched, averaged over the profiled steps. Modules are known by the profiler's
+/// "nn.Module: NAME" annotations or record_function ranges "layer: NAME"; backward kernels belong to the forward
+/// operator of the same sequence number. `model`, `batch` and `precision` become part of the key.
+struct TorchTraceOptions {
+  std::string model;
+  int batch = 0;
+  std::string precision;
+};
+Imported import_torch_trace(const std::string& text, const std::string& name, const TorchTraceOptions& options);
+
+}  // namespace lockstep::calib

@@ -1,0 +1,252 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "calib/import/imported.hpp"
+#include "engine/base/text.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+constexpr double kRounding = 0.0051;    // two decimals are printed of a bandwidth in GB/s
+constexpr double kTimeRounding = 0.01;  // and at least three digits of a time
+
+const std::vector<std::pair<std::string, std::string>> kPrograms{
+    {"all_reduce", "all-reduce"}, {"all_gather", "all-gather"}, {"reduce_scatter", "reduce-scatter"},
+    {"alltoall", "all-to-all"},   {"broadcast", "broadcast"},   {"reduce_perf", "reduce"}};
+
+std::string operation_of_program(const std::string& program) {
+  for (const auto& [part, operation] : kPrograms)
+    if (program.find(part) != std::string::npos) return operation;
+  return "";
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// mpirun --tag-output writes "[1,0]<stdout>:", srun -l "0: " before every line.
+std::string without_label(const std::string& line) {
+  static const std::regex label(R"(^\s*(\[\d+,\d+\]<std(out|err)>:?|\d+:(?=\s|#)))");
+  return std::regex_replace(line, label, "");
+}
+
+bool to_number(const std::string& word, double& value) {
+  char* end = nullptr;
+  value = std::strtod(word.c_str(), &end);
+  return !word.empty() && *end == 0 && std::isfinite(value);
+}
+
+// Columns of rows whose header is missing, by their number.
+std::vector<std::string> usual_columns(std::size_t words) {
+  std::vector<std::string> columns{"size", "count", "type"};
+  if (words >= 12) columns.push_back("redop");
+  if (words >= 13) columns.push_back("root");
+  for (int group = 0; group < 2; ++group) columns.insert(columns.end(), {"time", "algbw", "busbw", "#wrong"});
+  return columns.size() == words ? columns : std::vector<std::string>{};
+}
+
+struct Row {
+  double bytes;
+  bool in_place;
+  double time_us;
+  double algbw_gb_per_s;
+  std::string wrong;
+  std::string where;
+};
+
+class NcclTestsLog {
+ public:
+  NcclTestsLog(std::string name, const NcclTestsOptions& options) : name_(std::move(name)), options_(options) {
+    operation_ = options.operation;
+  }
+
+  void read_text(const std::string& text) {
+    std::istringstream stream(text);
+    int number = 0;
+    for (std::string line; std::getline(stream, line);) {
+      ++number;
+      read_line(without_label(line), name_ + " line " + std::to_string(number));
+    }
+  }
+
+  void read_json(const JsonNode& root) {
+    if (const auto config = root.find("config")) read_config(*config);
+    if (const auto args = root.find("args"); args && args->is_array() && !args->items().empty())
+      set_program(args->items().front().text());
+    for (const JsonNode& result : root.at("results").items()) {
+      const double bytes = result.at("size").number({0, 1e15});
+      for (const char* group : {"out_of_place", "in_place"}) {
+        const auto node = result.find(group);
+        if (!node || node->is_null()) continue;
+        if (node->has("cpu_time")) node->fail("is CPU time (-C), not the time of the collective");
+        const std::string wrong = node->has("nwrong") && node->at("nwrong").is_number()
+                                      ? short_number(node->at("nwrong").number({0, 1e15}))
+                                      : "N/A";
+        rows_.push_back({bytes, std::string(group) == "in_place", node->at("time").number({0, 1e12}),
+                         node->at("alg_bw").number({0, 1e9}), wrong, name_ + ": " + node->pointer()});
+      }
+    }
+  }
+
+  Imported finish() {
+    check_operation();
+    const int ranks = options_.ranks > 0 ? options_.ranks : ranks_;
+    const int nodes = options_.nodes > 0 ? options_.nodes : std::max<int>(1, static_cast<int>(hosts_.size()));
+    if (ranks < 1) throw InputError(name_ + ": the log does not list its ranks; allowed: give their number (--ranks)");
+    for (const Row& row : rows_) take(row, ranks, nodes);
+    if (result_.samples.empty())
+      throw InputError(name_ + ": no usable row of nccl-tests" +
+                       (result_.refused.empty() ? "" : "; first refused: " + result_.refused.front()));
+    result_.device.name = device_.empty() ? "unknown GPU" : device_;
+    result_.device.kind = "imported";
+    result_.device.count = ranks;
+    return std::move(result_);
+  }
+
+ private:
+  void set_program(const std::string& program) {
+    if (operation_.empty()) operation_ = operation_of_program(program.substr(program.find_last_of('/') + 1));
+  }
+
+  void check_operation() const {
+    if (operation_.empty())
+      throw InputError(name_ + ": the log does not say which collective it timed; allowed: name it (--operation)");
+    if (std::none_of(kPrograms.begin(), kPrograms.end(), [&](const auto& p) { return p.second == operation_; }))
+      throw InputError(name_ + ": unknown operation \"" + operation_ +
+                       "\"; allowed: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce");
+  }
+
+  void read_config(const JsonNode& config) {
+    if (const auto iterations = config.find("aggregated_iterations"))
+      if (iterations->integer(0, 1000000) > 1) iterations->fail("aggregated calls do not time one call");
+    if (const auto devices = config.find("devices"))
+      for (const JsonNode& item : devices->items()) {
+        ++ranks_;
+        hosts_.insert(item.at("hostname").text());
+        device_ = item.at("device_info").text();
+      }
+  }
+
+  void read_line(const std::string& line, const std::string& where) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.empty()) return;
+    if (words[0][0] == '#') return read_comment(line, words, where);
+    double bytes = 0;
+    if (!to_number(words[0], bytes)) return;  // NCCL's own output, or a launcher's
+    read_row(words, where);
+  }
+
+  void read_comment(const std::string& line, const std::vector<std::string>& words, const std::string& where) {
+    static const std::regex rank(R"(^\s*#\s*Rank\s+(\d+)\s.*\son\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s+(.*\S)\s*$)");
+    static const std::regex aggregated(R"(agg iters: (\d+))");
+    std::smatch match;
+    if (std::regex_match(line, match, rank)) {
+      ranks_ = std::max(ranks_, std::atoi(match[1].str().c_str()) + 1);
+      hosts_.insert(match[2]);
+      device_ = match[3];
+    } else if (line.find("Collective test starting:") != std::string::npos) {
+      set_program(words.back());
+    } else if (std::regex_search(line, match, aggregated) && std::atoi(match[1].str().c_str()) > 1) {
+      throw InputError(where + ": aggregated calls (-m) do not time one call");
+    } else if (std::count(words.begin(), words.end(), "algbw") > 0) {
+      if (std::count(words.begin(), words.end(), "cputime") > 0)
+        throw InputError(where + ": the log is of CPU time (-C), not of the collective's time");
+      columns_.assign(words.begin() + 1, words.end());
+    }
+  }
+
+  void read_row(const std::vector<std::string>& words, const std::string& where) {
+    std::vector<std::string> columns = columns_;
+    if (!columns.empty() && columns.back() == "timestamp") columns.pop_back();  // a date and a time: two words more
+    if (columns.empty()) columns = usual_columns(words.size());
+    if (columns.empty() || words.size() < columns.size()) {
+      result_.refused.push_back(where + ": " + std::to_string(words.size()) + " columns, expected " +
+                                std::to_string(columns.empty() ? 13 : columns.size()));
+      return;
+    }
+    Row row{0, false, -1, -1, "", where};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string& column = columns[i];
+      if (column == "size") to_number(words[i], row.bytes);
+      if (column == "time" && !to_number(words[i], row.time_us)) row.time_us = -1;
+      if (column == "algbw" && !to_number(words[i], row.algbw_gb_per_s)) row.algbw_gb_per_s = -1;
+      if (column == "#wrong" || column == "error") {
+        row.wrong = words[i];
+        rows_.push_back(row);
+        row.in_place = true;
+      }
+    }
+  }
+
+  // `error` was the largest difference in old logs, a tiny number; #wrong counts elements.
+  static bool is_wrong(const std::string& text) {
+    double wrong = 0;
+    return to_number(text, wrong) && wrong >= 1;
+  }
+
+  void take(const Row& row, int ranks, int nodes) {
+    const double seconds = row.time_us * 1e-6;
+    std::string why;
+    if (!(row.bytes > 0)) return;  // size 0: a launch, not a collective of bytes
+    if (!(seconds > 0) || row.algbw_gb_per_s < 0)
+      why = "no time";
+    else if (is_wrong(row.wrong))
+      why = row.wrong + " wrong results";
+    else if (std::abs(row.bytes / seconds / 1e9 - row.algbw_gb_per_s) > kRounding + kTimeRounding * row.algbw_gb_per_s)
+      why = "algbw " + short_number(row.algbw_gb_per_s) +
+            " GB/s is not size / time = " + short_number(row.bytes / seconds / 1e9) + " GB/s";
+    if (!why.empty()) {
+      result_.refused.push_back(row.where + ": " + why);
+      return;
+    }
+    Sample sample;
+    sample.probe = "collective";
+    sample.key = {{"operation", operation_}, {"library", "nccl"}, {"ranks", ranks}, {"nodes", nodes}};
+    if (row.in_place) sample.key["in_place"] = true;
+    sample.key["bytes"] = row.bytes;
+    sample.seconds = {seconds};
+    sample.kind = "imported";
+    sample.source = row.where;
+    result_.samples.push_back(sample);
+  }
+
+  std::string name_;
+  NcclTestsOptions options_;
+  std::string operation_;
+  int ranks_ = 0;
+  std::set<std::string> hosts_;
+  std::string device_;
+  std::vector<std::string> columns_;
+  std::vector<Row> rows_;
+  Imported result_;
+};
+
+}  // namespace
+
+double bus_factor(const std::string& operation, int ranks) {
+  const double n = ranks;
+  if (operation == "all-reduce") return 2 * (n - 1) / n;
+  if (operation == "broadcast" || operation == "reduce") return 1;
+  return (n - 1) / n;
+}
+
+Imported import_nccl_tests(const std::string& text, const std::string& name, const NcclTestsOptions& options) {
+  NcclTestsLog log(name, options);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] == '{') {
+    const JsonDocument document = JsonDocument::parse(text, name);
+    log.read_json(document.root());
+  } else {
+    log.read_text(text);
+  }
+  return log.finish();
+}
+
+}  // namespace lockstep::calib

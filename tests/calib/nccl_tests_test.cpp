@@ -1,0 +1,178 @@
+#include <cmath>
+
+#include "calib/import/imported.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::calib;
+
+namespace {
+
+// Logs in the documented layout; the figures are ours: 20 us + bytes / 100 GB/s on 4 GPUs, so that what comes out is
+// known. 2 KiB: 20.02 us; 1 MiB: 30.49 us; 64 MiB: 691.09 us.
+const std::string kHead =
+    "# nThread 1 nGpus 4 minBytes 2048 maxBytes 67108864 step: 32(factor) warmup iters: 5 iters: 20 agg iters: 1\n"
+    "#\n"
+    "# Using devices\n"
+    "#  Rank  0 Group  0 Pid   1001 on     node-a device  0 [0x07] NVIDIA A100-SXM4-80GB\n"
+    "#  Rank  1 Group  0 Pid   1001 on     node-a device  1 [0x0f] NVIDIA A100-SXM4-80GB\n"
+    "#  Rank  2 Group  0 Pid   1002 on     node-b device  0 [0x07] NVIDIA A100-SXM4-80GB\n"
+    "#  Rank  3 Group  0 Pid   1002 on     node-b device  1 [0x0f] NVIDIA A100-SXM4-80GB\n"
+    "#\n"
+    "#                                                              out-of-place                       in-place\n"
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+    "#wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
+const std::string kRows =
+    "        2048           512     float     sum      -1    20.02    0.10    0.15      0    20.02    0.10    0.15    "
+    "  0\n"
+    "     1048576        262144     float     sum      -1    30.49   34.39   51.59      0    31.00   33.83   50.74    "
+    "N/A\n"
+    "    67108864      16777216     float     sum      -1   691.09   97.11  145.66      0   691.09   97.11  145.66    "
+    "  0\n";
+const std::string kTail = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 65.8\n#\n";
+NcclTestsOptions all_reduce() {
+  NcclTestsOptions options;
+  options.operation = "all-reduce";
+  return options;
+}
+
+std::string error_of(const std::string& text, const NcclTestsOptions& options = all_reduce()) {
+  try {
+    import_nccl_tests(text, "a.log", options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void check_figures(const Imported& log) {
+  REQUIRE(log.samples.size() == 6);
+  CHECK(log.refused.empty());
+  CHECK(log.samples[0].key["bytes"] == 2048.0);
+  CHECK(log.samples[2].seconds[0] == Approx(30.49e-6));
+  CHECK(log.samples[3].key["in_place"] == true);
+  CHECK(log.samples[3].seconds[0] == Approx(31e-6));
+  CHECK(log.samples[4].key["operation"] == "all-reduce");
+  CHECK(log.samples[4].key["ranks"] == 4);
+  CHECK(log.samples[4].key["nodes"] == 2);
+  CHECK(log.samples[4].kind == "imported");
+  CHECK(log.device.name == "NVIDIA A100-SXM4-80GB");
+  CHECK(log.device.count == 4);
+}
+
+}  // namespace
+
+TEST_CASE("bus bandwidth factors") {
+  CHECK(bus_factor("all-reduce", 8) == Approx(1.75));
+  CHECK(bus_factor("all-gather", 8) == Approx(0.875));
+  CHECK(bus_factor("reduce-scatter", 4) == Approx(0.75));
+  CHECK(bus_factor("broadcast", 4) == 1);
+}
+
+TEST_CASE("an nccl-tests log gives its ranks, nodes, device and times") {
+  const Imported log = import_nccl_tests(kHead + kRows + kTail, "a.log", all_reduce());
+  check_figures(log);
+  CHECK(log.samples[0].source == "a.log line 12");
+}
+
+TEST_CASE("the planted latency and bandwidth come out of the fit") {
+  const Imported log = import_nccl_tests(kHead + kRows, "a.log", all_reduce());
+  const std::vector<Fit> fits = fit_curves(log.samples);
+  REQUIRE(fits.size() == 2);  // out of place and in place
+  CHECK(fits[0].line.pieces[0].line.latency_s == Approx(20e-6).epsilon(0.01));
+  CHECK(1 / fits[0].line.pieces[0].line.seconds_per_unit == Approx(100e9).epsilon(0.01));
+}
+
+TEST_CASE("labels of mpirun and srun, and what else a launcher prints, do not matter") {
+  std::string mpirun = "Loading module nccl\n", srun;
+  std::istringstream lines(kHead + kRows + kTail);
+  for (std::string line; std::getline(lines, line);) {
+    mpirun += "[1,0]<stdout>:" + line + "\n";
+    srun += "0: " + line + "\n";
+  }
+  check_figures(import_nccl_tests(mpirun, "a.log", all_reduce()));
+  check_figures(import_nccl_tests(srun, "a.log", all_reduce()));
+}
+
+TEST_CASE("newer logs name their program, and have time stamps and statistics") {
+  std::string head = kHead;
+  head.insert(0, "# Collective test starting: all_gather_perf\n");
+  const std::string stamped =
+      "#   size   count   type   redop   root   time   algbw   busbw #wrong   time   algbw   "
+      "busbw #wrong           timestamp\n"
+      " 1048576  262144  float  none  -1  30.49  34.39  25.79  0  30.49  34.39  25.79  0  "
+      "2026-01-31 12:00:00\n";
+  const Imported log = import_nccl_tests(head + stamped, "a.log");
+  CHECK(log.samples.size() == 2);
+  CHECK(log.samples[0].key["operation"] == "all-gather");
+  const std::string statistics =
+      "#   size   count   type   redop   root   time   algbw   busbw #wrong   i_min i_max i_p99 i_cv%  time   algbw   "
+      "busbw #wrong i_min i_max i_p99 i_cv%\n"
+      " 1048576  262144  float  none  -1  30.49  34.39  25.79  0  30 31 31 1 31.00  33.83  25.37  0 30 32 32 1\n";
+  const Imported wide = import_nccl_tests(head + statistics, "a.log");
+  REQUIRE(wide.samples.size() == 2);
+  CHECK(wide.samples[1].seconds[0] == Approx(31e-6));
+}
+
+TEST_CASE("rows without a header are told by their number of columns") {
+  NcclTestsOptions options = all_reduce();
+  options.ranks = 4;
+  const std::string row13 = " 1048576 262144 float sum -1 30.49 34.39 51.59 0 30.49 34.39 51.59 0\n";
+  const std::string row12 = " 1048576 262144 float sum 30.49 34.39 51.59 2e-7 30.49 34.39 51.59 2e-7\n";
+  const std::string row11 = " 1048576 262144 float 30.49 34.39 51.59 0e+00 30.49 34.39 51.59 0e+00\n";
+  for (const std::string& row : {row13, row12, row11}) {
+    const Imported log = import_nccl_tests(row, "a.log", options);
+    REQUIRE(log.samples.size() == 2);
+    CHECK(log.samples[0].seconds[0] == Approx(30.49e-6));
+  }
+}
+
+TEST_CASE("rows that cannot be trusted are refused with their line") {
+  const std::string wrong = "  4194304 1048576 float sum -1 61.94 67.71 101.57 3 61.94 67.71 101.57 0\n";
+  const std::string odd = "  4194304 1048576 float sum -1 61.94 99.99 101.57 0 61.94 67.71 101.57 0\n";
+  const std::string cut = "  4194304 1048576 float sum -1 61.94 67.71\n";
+  const Imported log = import_nccl_tests(kHead + kRows + wrong + odd + cut, "a.log", all_reduce());
+  CHECK(log.samples.size() == 8);  // the other half of the two bad rows is fine
+  REQUIRE(log.refused.size() == 3);
+  CHECK(log.refused[0] == "a.log line 17: 7 columns, expected 13");
+  CHECK(log.refused[1] == "a.log line 15: 3 wrong results");
+  CHECK(log.refused[2] == "a.log line 16: algbw 99.99 GB/s is not size / time = 67.7156 GB/s");
+}
+
+TEST_CASE("logs that do not time one call are refused whole") {
+  std::string cpu = kHead + kRows;
+  cpu.replace(cpu.find("    time   algbw"), 16, " cputime   algbw");
+  CHECK(error_of(cpu) == "a.log line 10: the log is of CPU time (-C), not of the collective's time");
+  std::string many = kHead + kRows;
+  many.replace(many.find("agg iters: 1"), 12, "agg iters: 5");
+  CHECK(error_of(many) == "a.log line 1: aggregated calls (-m) do not time one call");
+}
+
+TEST_CASE("what a log does not tell is asked for") {
+  CHECK(error_of(kHead + kRows, {}) ==
+        "a.log: the log does not say which collective it timed; allowed: name it (--operation)");
+  CHECK(error_of(kRows) == "a.log: the log does not list its ranks; allowed: give their number (--ranks)");
+  CHECK(error_of("hello\n").find("a.log: ") == 0);
+  NcclTestsOptions options = all_reduce();
+  options.operation = "all-reduces";
+  CHECK(error_of(kHead + kRows, options).find("unknown operation \"all-reduces\"; allowed: all-reduce,") !=
+        std::string::npos);
+}
+
+TEST_CASE("the JSON form says the same") {
+  const std::string json = R"({"version": 1, "args": ["/opt/all_reduce_perf", "-J", "x"],
+    "config": {"nthreads": 1, "aggregated_iterations": 1, "devices": [
+      {"rank": 0, "hostname": "node-a", "device_info": "NVIDIA A100-SXM4-80GB"},
+      {"rank": 1, "hostname": "node-a", "device_info": "NVIDIA A100-SXM4-80GB"},
+      {"rank": 2, "hostname": "node-b", "device_info": "NVIDIA A100-SXM4-80GB"},
+      {"rank": 3, "hostname": "node-b", "device_info": "NVIDIA A100-SXM4-80GB"}]},
+    "results": [
+      {"size": 2048, "out_of_place": {"time": 20.02, "alg_bw": 0.1023, "bus_bw": 0.1534, "nwrong": 0},
+       "in_place": {"time": 20.02, "alg_bw": 0.1023, "bus_bw": 0.1534, "nwrong": null}},
+      {"size": 1048576, "out_of_place": {"time": 30.49, "alg_bw": 34.391, "bus_bw": 51.586, "nwrong": 0},
+       "in_place": {"time": 31.0, "alg_bw": 33.825, "bus_bw": 50.737, "nwrong": 0}},
+      {"size": 67108864, "out_of_place": {"time": 691.09, "alg_bw": 97.106, "bus_bw": 145.66, "nwrong": 0},
+       "in_place": {"time": 691.09, "alg_bw": 97.106, "bus_bw": 145.66, "nwrong": 0}}]})";
+  check_figures(import_nccl_tests(json, "a.json"));
+}
