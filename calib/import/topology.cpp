@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "calib/import/imported.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+  static const std::regex colours("\x1b\\[[0-9;]*m");
+  std::istringstream stream(std::regex_replace(line, colours, ""));
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+bool is_device(const std::string& word) {
+  static const std::regex form(R"((GPU|NIC)\d+|mlx\d+_\w+)");
+  return std::regex_match(word, form);
+}
+
+// X: the device itself; NV#: # NVLinks; PIX, PXB: PCIe bridges; PHB, NODE, SYS: host bridge, NUMA node, sockets.
+bool is_link(const std::string& word) {
+  static const std::regex form(R"(X|NV\d+|PIX|PXB|PHB|NODE|SYS|OK)");
+  return std::regex_match(word, form);
+}
+
+}  // namespace
+
+Imported import_topology(const std::string& text, const std::string& name) {
+  std::vector<std::string> devices;
+  std::map<std::string, std::map<std::string, std::string>> links;
+  Imported result;
+  std::istringstream stream(text);
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    const std::vector<std::string> words = words_of(line);
+    if (words.empty() || !is_device(words[0])) continue;
+    if (devices.empty()) {
+      for (const std::string& word : words)
+        if (is_device(word)) devices.push_back(word);
+      continue;
+    }
+    const std::string where = name + " line " + std::to_string(number);
+    if (words.size() < devices.size() + 1) {
+      result.refused.push_back(where + ": fewer links than the " + std::to_string(devices.size()) + " devices");
+      continue;
+    }
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (!is_link(words[i + 1])) throw InputError(where + ": unknown link \"" + words[i + 1] + "\"");
+      if (words[i + 1] != "X") links[words[0]][devices[i]] = words[i + 1];
+    }
+  }
+  if (links.empty()) throw InputError(name + ": no matrix of nvidia-smi topo -m");
+  Json gpus = Json::array(), nics = Json::array(), pairs = Json::object();
+  for (const std::string& device : devices) (device.compare(0, 3, "GPU") == 0 ? gpus : nics).push_back(device);
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    for (std::size_t j = i + 1; j < devices.size(); ++j) {
+      const std::string& a = devices[i];
+      const std::string& b = devices[j];
+      if (links.count(a) == 0 || links[a].count(b) == 0) continue;
+      if (links.count(b) > 0 && links[b].count(a) > 0 && links[b][a] != links[a][b])
+        throw InputError(name + ": " + a + " and " + b + " are linked by " + links[a][b] + " one way and " +
+                         links[b][a] + " the other");
+      pairs[a + "-" + b] = links[a][b];
+    }
+  result.device.name = "unknown GPU";
+  result.device.kind = "imported";
+  result.device.count = std::max(1, static_cast<int>(gpus.size()));
+  result.device.facts["topology"] = {{"gpus", gpus}, {"nics", nics}, {"links", pairs}};
+  return result;
+}
+
+}  // namespace lockstep::calib

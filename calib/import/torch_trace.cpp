@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "calib/import/imported.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+// A range on a CPU thread, times in microseconds as the trace has them.
+struct Interval {
+  double begin_us;
+  double end_us;
+  std::string name;
+  std::int64_t sequence = -1;  ///< of an operator: shared by a forward operator and its backward
+};
+
+using Thread = std::string;
+
+double number_or(const Json& object, const char* key, double otherwise) {
+  const auto value = object.find(key);
+  if (value == object.end()) return otherwise;
+  if (value->is_number()) return value->get<double>();
+  if (!value->is_string()) return otherwise;
+  try {
+    return std::stod(value->get<std::string>());
+  } catch (const std::exception&) {
+    return otherwise;
+  }
+}
+
+std::string text_or(const Json& object, const char* key, const std::string& otherwise) {
+  const auto value = object.find(key);
+  return value != object.end() && value->is_string() ? value->get<std::string>() : otherwise;
+}
+
+Thread thread_of(const Json& event) {
+  return event.value("pid", Json()).dump() + "/" + event.value("tid", Json()).dump();
+}
+
+// The innermost range that contains the moment; none where no range does.
+const Interval* innermost(const std::vector<Interval>& ranges, double at_us) {
+  const Interval* best = nullptr;
+  for (const Interval& range : ranges)
+    if (range.begin_us <= at_us && at_us <= range.end_us && (!best || range.begin_us >= best->begin_us)) best = &range;
+  return best;
+}
+
+// "nn.Module: Conv2d_3" or "layer: conv1": the part after the colon.
+std::optional<std::string> module_of(const std::string& name) {
+  for (const std::string prefix : {"nn.Module: ", "layer: "})
+    if (name.compare(0, prefix.size(), prefix) == 0) return name.substr(prefix.size());
+  return std::nullopt;
+}
+
+struct Launch {
+  Thread thread;
+  double at_us;
+};
+
+struct Kernel {
+  double duration_us;
+  std::int64_t correlation;
+};
+
+class TorchTrace {
+ public:
+  void read(const JsonNode& root) {
+    const JsonNode events = root.is_array() ? root : root.at("traceEvents");
+    for (const Json& event : events.json()) {
+      if (!event.is_object() || text_or(event, "ph", "") != "X") continue;
+      take(event);
+    }
+    for (auto& [thread, operators] : operators_)
+      for (const Interval& range : operators)
+        if (range.sequence >= 0 && range.name.find("Backward") == std::string::npos &&
+            range.name.find("autograd") == std::string::npos)
+          forward_of_.try_emplace(range.sequence, thread, range.begin_us);
+  }
+
+  // Seconds of (module, pass), over all steps.
+  std::map<std::pair<std::string, std::string>, double> totals(std::vector<std::string>& unplaced) const {
+    std::map<std::pair<std::string, std::string>, double> seconds;
+    double lost_us = 0, all_us = 0;
+    for (const Kernel& kernel : kernels_) {
+      all_us += kernel.duration_us;
+      const auto place = place_of(kernel);
+      if (place)
+        seconds[*place] += kernel.duration_us * 1e-6;
+      else
+        lost_us += kernel.duration_us;
+    }
+    if (lost_us > 0)
+      unplaced.push_back(std::to_string(static_cast<int>(100 * lost_us / all_us + 0.5)) +
+                         " % of the GPU time belongs to no module (updates, data, communication)");
+    return seconds;
+  }
+
+  int steps() const { return std::max<int>(1, static_cast<int>(steps_.size())); }
+  std::string device;
+
+ private:
+  void take(const Json& event) {
+    const std::string category = text_or(event, "cat", ""), name = text_or(event, "name", "");
+    const double begin = number_or(event, "ts", 0), duration = number_or(event, "dur", 0);
+    const Json args = event.value("args", Json::object());
+    if (category == "kernel") {
+      kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
+    } else if (category == "cuda_runtime" || category == "cuda_driver") {
+      const auto correlation = static_cast<std::int64_t>(number_or(args, "correlation", -1));
+      if (correlation >= 0) launches_.try_emplace(correlation, Launch{thread_of(event), begin});
+    } else if (category == "cpu_op") {
+      const auto sequence = static_cast<std::int64_t>(number_or(args, "Sequence number", -1));
+      operators_[thread_of(event)].push_back({begin, begin + duration, name, sequence});
+    }
+    if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0) steps_.insert(name);
+    if (category == "user_annotation" || category == "python_function")
+      if (const auto module = module_of(name)) modules_[thread_of(event)].push_back({begin, begin + duration, *module});
+  }
+
+  const Interval* module_at(const Thread& thread, double at_us) const {
+    const auto found = modules_.find(thread);
+    return found == modules_.end() ? nullptr : innermost(found->second, at_us);
+  }
+
+  std::optional<std::pair<std::string, std::string>> place_of(const Kernel& kernel) const {
+    const auto launch = launches_.find(kernel.correlation);
+    if (launch == launches_.end()) return std::nullopt;
+    const auto& [thread, at_us] = launch->second;
+    if (const Interval* module = module_at(thread, at_us)) return std::make_pair(module->name, std::string("forward"));
+    const auto operators = operators_.find(thread);
+    if (operators == operators_.end()) return std::nullopt;
+    // Backward: the innermost enclosing operator with a sequence number leads to its forward operator.
+    const Interval* best = nullptr;
+    for (const Interval& range : operators->second)
+      if (range.sequence >= 0 && range.begin_us <= at_us && at_us <= range.end_us &&
+          (!best || range.begin_us >= best->begin_us))
+        best = &range;
+    if (!best) return std::nullopt;
+    const auto forward = forward_of_.find(best->sequence);
+    if (forward == forward_of_.end()) return std::nullopt;
+    const Interval* module = module_at(forward->second.first, forward->second.second);
+    if (!module) return std::nullopt;
+    return std::make_pair(module->name, std::string("backward"));
+  }
+
+  std::vector<Kernel> kernels_;
+  std::map<std::int64_t, Launch> launches_;
+  std::map<Thread, std::vector<Interval>> operators_;
+  std::map<Thread, std::vector<Interval>> modules_;
+  std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
+  std::set<std::string> steps_;
+};
+
+}  // namespace
+
+Imported import_torch_trace(const std::string& text, const std::string& name, const TorchTraceOptions& options) {
+  if (options.model.empty() || options.batch < 1 || options.precision.empty())
+    throw InputError(name +
+                     ": a trace does not tell model, batch and precision; allowed: give them (--model, --batch, "
+                     "--precision)");
+  const JsonDocument document = JsonDocument::parse(text, name);
+  TorchTrace trace;
+  trace.read(document.root());
+  Imported result;
+  std::vector<std::string> unplaced;
+  for (const auto& [place, seconds] : trace.totals(unplaced)) {
+    Sample sample;
+    sample.probe = "layer";
+    sample.key = {{"model", options.model},
+                  {"layer", place.first},
+                  {"pass", place.second},
+                  {"precision", options.precision},
+                  {"batch", options.batch}};
+    sample.seconds = {seconds / trace.steps()};
+    sample.kind = "imported";
+    sample.source = name + ", mean of " + std::to_string(trace.steps()) + " steps";
+    result.samples.push_back(sample);
+  }
+  for (const std::string& why : unplaced) result.refused.push_back(name + ": " + why);
+  if (result.samples.empty())
+    throw InputError(name +
+                     ": no GPU kernel of a module; allowed: a PyTorch profiler trace with modules (with_modules "
+                     "or record_function ranges \"layer: NAME\")");
+  const Json& root = document.json();
+  if (root.is_object() && root.contains("deviceProperties") && root["deviceProperties"].is_array() &&
+      !root["deviceProperties"].empty())
+    result.device.name = text_or(root["deviceProperties"][0], "name", "");
+  if (result.device.name.empty()) result.device.name = "unknown GPU";
+  result.device.kind = "imported";
+  result.device.count = 1;
+  return result;
+}
+
+}  // namespace lockstep::calib
