@@ -1,0 +1,97 @@
+// calibrate: measures what predictions rest on, and turns it, or logs of other tools, into a profile. See --help.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "calib/command/commands.hpp"
+#include "engine/base/version.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
+  app.add_option("--gpus", r.gpus, "Devices to measure together; on the host, as many logical ones (1)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--device", r.device, "cuda or host (cuda)")->check(CLI::IsMember({"cuda", "host"}));
+  app.add_option("--models", r.probes.models, "Networks of the zoo (lenet)")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--batches", r.probes.batches, "Images per learner (1,2,4,8,16,32,64)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--learners", r.probes.learners, "Learners that share a device (1)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 64));
+  app.add_option("--precision", r.precisions, "fp32, tf32, fp16, bf16; repeatable (fp32)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
+  app.add_option("--threads", r.threads, "Threads of the host (one per core)")->check(CLI::PositiveNumber);
+  app.add_option("--tolerance", r.sampling.tolerance, "Half width of the median's interval, relative (0.01)")
+      ->check(CLI::Range(1e-4, 1.0));
+  app.add_option("--seconds", r.sampling.time_limit_s, "Longest time of one series (5)")
+      ->check(CLI::Range(0.01, 3600.0));
+  app.add_option("--warm-up", r.sampling.warm_up_s, "Seconds before each series, and three runs at least (0.05)")
+      ->check(CLI::Range(0.0, 3600.0));
+  app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
+  app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
+  app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
+  app.set_version_flag("--version", version_line());
+  app.footer("Example:\n  calibrate --device host --gpus 2 --models lenet --batches 8,32,128 -o host.json");
+}
+
+CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
+  CLI::App* command = app.add_subcommand("import", "Logs of other tools as a profile");
+  command->add_option("format", r.format, "nccl-tests, nvbandwidth, torch-trace, topology")
+      ->required()
+      ->check(CLI::IsMember({"nccl-tests", "nvbandwidth", "torch-trace", "topology"}));
+  command->add_option("files", r.files, "Logs")->required();
+  command->add_option("-o,--output", r.output, "Profile to write")->required();
+  command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
+  command->add_option("--ranks", r.nccl.ranks, "nccl-tests: GPUs, where the log does not list them")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--nodes", r.nccl.nodes, "nccl-tests: nodes, likewise")->check(CLI::PositiveNumber);
+  command->add_option("--model", r.torch.model, "torch-trace: name of the model");
+  command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::PositiveNumber);
+  command->add_option("--precision", r.torch.precision, "torch-trace: fp32, tf32, fp16, bf16")
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
+  command->footer("Example:\n  calibrate import nccl-tests all_reduce.log --operation all-reduce -o nccl.json");
+  return command;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  calib::MeasureRequest measure;
+  calib::ImportRequest import;
+  std::string shown, output;
+  std::vector<std::string> merged;
+  CLI::App app("Measures this machine's devices, or imports logs, into a profile for simulate.", "calibrate");
+  declare_measuring(app, measure);
+  const CLI::App* import_command = declare_import(app, import);
+  CLI::App* show = app.add_subcommand("show", "A profile as a readable report");
+  show->add_option("profile", shown, "Profile (JSON)")->required();
+  CLI::App* merge = app.add_subcommand("merge", "Two profiles of one kind of machine as one");
+  merge->add_option("profiles", merged, "Profiles (JSON); the second one's samples win")->required()->expected(2);
+  merge->add_option("-o,--output", output, "Profile to write")->required();
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(argc, argv);
+    measure.argv = import.argv = std::vector<std::string>(argv, argv + argc);
+    measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
+    if (*import_command) return calib::import_logs(import);
+    if (*show) return calib::show_profile(shown);
+    if (*merge) return calib::merge_profiles(merged[0], merged[1], output);
+    return calib::measure_devices(measure);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "calibrate: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,146 @@
+#include "calib/command/commands.hpp"
+
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+
+#include "calib/probe/calibrate.hpp"
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
+#include "engine/base/units.hpp"
+#include "engine/train/backends.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBarWidth = 30;
+
+// "NVIDIA H200" -> "nvidia-h200": up to the first comma, letters and digits.
+std::string file_name_of(const std::string& device) {
+  std::string name;
+  for (char c : device.substr(0, device.find(','))) {
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name.empty() ? "device" : name;
+}
+
+std::string output_of(const MeasureRequest& request, const device::Backend& backend) {
+  if (!request.output.empty()) return request.output;
+  const fs::path folder = "results/profiles";
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  return (folder / (file_name_of(backend.description()) + ".json")).string();
+}
+
+void check_output(const std::string& path) {
+  std::string why;
+  if (!output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
+}
+
+std::string sample_file_of(const std::string& output) {
+  return fs::path(output).replace_extension(".samples.jsonl").string();
+}
+
+void show_bar(const Progress& p) {
+  const int filled = static_cast<int>(p.done * kBarWidth / std::max<std::size_t>(1, p.of));
+  std::fprintf(stderr, "\r\033[K[%.*s%*s] %zu/%zu, about %s left: %s", filled, "##############################",
+               kBarWidth - filled, "", p.done, p.of, format_seconds(p.expected_s).c_str(), p.now.substr(0, 50).c_str());
+  if (p.now.empty()) std::fputs("\r\033[K", stderr);
+}
+
+Imported import_file(const ImportRequest& request, const std::string& path) {
+  std::string text, why;
+  if (!try_read_file(path, std::size_t{1} << 30, text, why)) throw InputError(path + ": cannot be read: " + why);
+  if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
+  if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
+  if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);
+  return import_topology(text, path);
+}
+
+// Samples of all files; the device of the first that names one.
+void add(Profile& profile, const Imported& imported) {
+  for (const Sample& sample : imported.samples) profile.samples.push_back(sample);
+  if (profile.device.count == 0 || profile.device.name == "unknown GPU") {
+    const Json facts = profile.device.facts;
+    profile.device = imported.device;
+    profile.device.facts.update(facts);
+  } else {
+    profile.device.facts.update(imported.device.facts);
+  }
+}
+
+void write_profile(const std::string& path, const Profile& profile) {
+  write_file_atomically(path, to_json(profile).dump(1) + "\n");
+  std::printf("%s: %zu samples, %zu fits\n", path.c_str(), profile.samples.size(), profile.fits.size());
+}
+
+std::string name_of(const std::string& path) {
+  return fs::path(path).stem().string();
+}
+
+}  // namespace
+
+int measure_devices(const MeasureRequest& request) {
+  const std::unique_ptr<device::Backend> backend = train::make_backend(request.device, request.gpus, request.threads);
+  ProbeOptions options = request.probes;
+  if (!request.precisions.empty()) options.precisions = request.precisions;
+  const std::vector<Probe> probes = plan_probes(*backend, options);
+  const std::string output = output_of(request, *backend), samples = sample_file_of(output);
+  check_output(output);
+  if (!request.resume && fs::exists(samples))
+    throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
+  SampleLog log(samples);
+  if (log.discarded_bytes() > 0 && !request.quiet)
+    std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
+                 samples.c_str());
+
+  int failures = 0;
+  measure(
+      probes, backend->description(), request.sampling, log,
+      [&](const Progress& p) {
+        if (request.has_bar) show_bar(p);
+      },
+      [&](const std::string& probe, const std::string& why) {
+        ++failures;
+        std::fprintf(stderr, "calibrate: %s: %s\n", probe.c_str(), why.c_str());
+      });
+  write_profile(output, profile_of(log, name_of(output), *backend, provenance(request.argv, "none", {})));
+  return failures > 0 ? 1 : 0;
+}
+
+int import_logs(const ImportRequest& request) {
+  check_output(request.output);
+  Profile profile;
+  std::map<std::string, std::string> inputs;
+  for (const std::string& path : request.files) {
+    const Imported imported = import_file(request, path);
+    inputs[path] = sha256_file(path);
+    for (const std::string& why : imported.refused) std::fprintf(stderr, "calibrate: refused: %s\n", why.c_str());
+    add(profile, imported);
+  }
+  profile.name = name_of(request.output);
+  profile.fits = fit_curves(profile.samples);
+  profile.provenance = provenance(request.argv, "none", inputs);
+  write_profile(request.output, profile);
+  return 0;
+}
+
+int show_profile(const std::string& path) {
+  std::fputs(report_text(load_profile(path)).c_str(), stdout);
+  return 0;
+}
+
+int merge_profiles(const std::string& a, const std::string& b, const std::string& output) {
+  check_output(output);
+  write_profile(output, merge(load_profile(a), load_profile(b), name_of(output)));
+  return 0;
+}
+
+}  // namespace lockstep::calib

@@ -1,0 +1,43 @@
+#pragma once
+// What `calibrate` can be asked for. Each returns the exit code; bad input throws InputError, failed work
+// std::runtime_error.
+#include <string>
+#include <vector>
+
+#include "calib/import/imported.hpp"
+#include "calib/probe/probes.hpp"
+
+namespace lockstep::calib {
+
+struct MeasureRequest {
+  std::string device = "cuda";
+  int gpus = 1;
+  int threads = 0;
+  ProbeOptions probes;
+  std::vector<std::string> precisions;  ///< empty: fp32
+  SamplingOptions sampling;
+  bool resume = false;
+  std::string output;  ///< empty: results/profiles/ and the device's name
+  bool quiet = false;
+  bool has_bar = false;
+  std::vector<std::string> argv;
+};
+
+struct ImportRequest {
+  std::string format;
+  std::vector<std::string> files;
+  std::string output;
+  NcclTestsOptions nccl;
+  TorchTraceOptions torch;
+  std::vector<std::string> argv;
+};
+
+/// Samples go to OUTPUT with ".samples.jsonl" for ".json" as they are taken, the profile to OUTPUT at the end. Without
+/// `resume`, an existing sample file is refused rather than lost.
+int measure_devices(const MeasureRequest& request);
+/// All files into one profile. Refused rows go to standard error.
+int import_logs(const ImportRequest& request);
+int show_profile(const std::string& path);
+int merge_profiles(const std::string& a, const std::string& b, const std::string& output);
+
+}  // namespace lockstep::calib

@@ -1,0 +1,29 @@
+#pragma once
+// Runs the probes and keeps every sample: the measuring half of `calibrate`.
+#include <functional>
+#include <string>
+
+#include "calib/probe/probes.hpp"
+#include "calib/profile.hpp"
+
+namespace lockstep::calib {
+
+struct Progress {
+  std::size_t done = 0;
+  std::size_t of = 0;
+  std::size_t resumed = 0;  ///< of `done`, taken from an earlier run's log
+  std::string now;          ///< what is being measured; empty at the end
+  double expected_s = 0;    ///< that is left, from the time taken so far
+};
+
+/// Measures what `log` lacks and appends each series as it is taken. A probe that fails (out of memory at a large
+/// batch, say) is reported through `failed` and left out. Throws std::runtime_error when the log cannot be written.
+void measure(const std::vector<Probe>& probes, const std::string& source, const SamplingOptions& options,
+             SampleLog& log, const std::function<void(const Progress&)>& progress,
+             const std::function<void(const std::string& probe, const std::string& why)>& failed);
+
+/// A profile of all samples of the log.
+Profile profile_of(const SampleLog& log, const std::string& name, const device::Backend& backend,
+                   const Json& provenance);
+
+}  // namespace lockstep::calib

@@ -1,0 +1,172 @@
+#include "calib/probe/probes.hpp"
+#include "engine/sync/vector_ops.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+using sync::DeviceVector;
+
+std::int64_t floats_in(std::int64_t bytes) {
+  return std::max<std::int64_t>(1, bytes / 4);
+}
+
+// 64 B, then by four, and the largest itself.
+std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t bytes = 64; bytes < most_bytes; bytes *= 4) sizes.push_back(bytes);
+  sizes.push_back(most_bytes);
+  return sizes;
+}
+
+std::string device_name(int device) {
+  return "gpu" + std::to_string(device);
+}
+
+Probe copy_probe(device::Backend& backend, const std::string& from, const std::string& to, std::int64_t bytes,
+                 const std::function<std::function<void()>()>& make_work) {
+  return {"copy", {{"from", from}, {"to", to}, {"both_ways", false}, {"bytes", bytes}}, [&backend, make_work] {
+            return Timed{timed_work(backend, make_work()), {}, {}};
+          }};
+}
+
+std::function<void()> upload_work(device::Backend& backend, std::int64_t n, bool is_upload) {
+  auto host = std::make_shared<std::vector<float>>(static_cast<std::size_t>(n), 1.0f);
+  auto on_device = std::make_shared<DeviceVector>(backend.ops(), n, 0);
+  if (is_upload) return [&backend, host, on_device, n] { backend.ops().upload(n, host->data(), on_device->data()); };
+  return [&backend, host, on_device, n] { backend.ops().download(n, on_device->data(), host->data()); };
+}
+
+std::function<void()> device_copy_work(device::Backend& backend, std::int64_t n, int to) {
+  auto from = std::make_shared<DeviceVector>(backend.ops(), n, 0);
+  auto into = std::make_shared<DeviceVector>(backend.ops(), n, to);
+  return [&backend, from, into, n] { backend.ops().copy(n, from->data(), into->data()); };
+}
+
+// One update kernel on vectors of its own, 16 segments as a small network has.
+struct Vectors {
+  Vectors(sync::VectorOps& operations, std::int64_t count)
+      : ops(operations),
+        g(ops, count),
+        v(ops, count),
+        w(ops, count),
+        z(ops, count),
+        sum(ops, count),
+        previous(ops, count) {
+    std::vector<sync::Segment> segments;
+    for (int s = 0; s < 16; ++s)
+      segments.push_back({count * s / 16, count * (s + 1) / 16 - count * s / 16, s % 2 == 0});
+    layout = sync::make_layout(segments);
+    const std::vector<float> values(static_cast<std::size_t>(count), 0.01f);
+    for (DeviceVector* x : {&g, &w, &z}) ops.upload(count, values.data(), x->data());
+  }
+  sync::VectorOps& ops;
+  sync::Layout layout;
+  DeviceVector g, v, w, z, sum, previous;
+};
+
+using Update = void (*)(Vectors&);
+constexpr sync::StepSize kStep{1e-6, 0.9, 1e-6};
+
+const std::vector<std::pair<std::string, Update>>& updates() {
+  static const std::vector<std::pair<std::string, Update>> all{
+      {"momentum", [](Vectors& x) { x.ops.momentum_update(x.layout, kStep, x.g.data(), x.v.data(), x.w.data()); }},
+      {"lars", [](Vectors& x) { x.ops.lars_update(x.layout, kStep, {}, x.g.data(), x.v.data(), x.w.data()); }},
+      {"sma-correction",
+       [](Vectors& x) {
+         x.ops.corrected_update(x.layout, 1e-6, 0, 0.1, x.g.data(), x.z.data(), x.w.data(), x.sum.data());
+       }},
+      {"average-model", [](Vectors& x) {
+         x.ops.zero(x.layout.count, x.sum.data());  // or the average model would run away over many repeats
+         x.ops.average_model_update(x.layout.count, 0.9, x.sum.data(), x.z.data(), x.previous.data());
+       }}};
+  return all;
+}
+
+}  // namespace
+
+std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes) {
+  std::vector<Probe> probes;
+  for (std::int64_t bytes : sizes_up_to(most_bytes)) {
+    const std::int64_t n = floats_in(bytes);
+    probes.push_back(
+        copy_probe(backend, "host", device_name(0), bytes, [=, &backend] { return upload_work(backend, n, true); }));
+    probes.push_back(
+        copy_probe(backend, device_name(0), "host", bytes, [=, &backend] { return upload_work(backend, n, false); }));
+    for (int to = 0; to < std::min(2, backend.devices()); ++to)
+      probes.push_back(copy_probe(backend, device_name(0), device_name(to), bytes,
+                                  [=, &backend] { return device_copy_work(backend, n, to); }));
+  }
+  return probes;
+}
+
+std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes) {
+  std::vector<Probe> probes;
+  if (backend.devices() < 2) return probes;
+  const std::string library = backend.name() == "cuda" ? "nccl" : "host";
+  for (std::int64_t bytes : sizes_up_to(most_bytes)) {
+    const Json key{{"operation", "all-reduce"},
+                   {"library", library},
+                   {"ranks", backend.devices()},
+                   {"nodes", 1},
+                   {"bytes", bytes}};
+    probes.push_back({"collective", key, [=, &backend] {
+                        auto buffers = std::make_shared<std::vector<DeviceVector>>();
+                        for (int d = 0; d < backend.devices(); ++d)
+                          buffers->emplace_back(backend.ops(), floats_in(bytes), d);  // zeros stay zeros when summed
+                        return Timed{timed_work(backend,
+                                                [&backend, buffers, bytes] {
+                                                  std::vector<float*> pointers;
+                                                  for (DeviceVector& buffer : *buffers)
+                                                    pointers.push_back(buffer.data());
+                                                  backend.ops().sum_all(floats_in(bytes), pointers);
+                                                }),
+                                     {},
+                                     {}};
+                      }});
+  }
+  return probes;
+}
+
+std::vector<Probe> update_probes(device::Backend& backend) {
+  std::vector<Probe> probes;
+  for (const auto& [name, update] : updates())
+    for (std::int64_t elements : {1 << 12, 1 << 15, 1 << 18, 1 << 21, 1 << 24})
+      probes.push_back({"update", {{"kernel", name}, {"elements", elements}}, [&backend, update = update, elements] {
+                          auto vectors = std::make_shared<Vectors>(backend.ops(), elements);
+                          return Timed{timed_work(backend, [vectors, update] { update(*vectors); }), {}, {}};
+                        }});
+  return probes;
+}
+
+std::vector<Probe> launch_probes(device::Backend& backend) {
+  std::vector<Probe> probes;
+  for (int kernels : {1, 2, 4, 8, 16, 32, 64})
+    probes.push_back({"launch", {{"how", "stream"}, {"kernels", kernels}}, [&backend, kernels] {
+                        auto x = std::make_shared<DeviceVector>(backend.ops(), 1, 0);
+                        return Timed{timed_work(backend,
+                                                [&backend, x, kernels] {
+                                                  for (int i = 0; i < kernels; ++i) backend.ops().zero(1, x->data());
+                                                }),
+                                     {},
+                                     {}};
+                      }});
+  return probes;
+}
+
+std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options) {
+  std::vector<Probe> probes = launch_probes(backend);
+  const auto append = [&](std::vector<Probe> more) {
+    for (Probe& probe : more) probes.push_back(std::move(probe));
+  };
+  append(copy_probes(backend, options.most_bytes));
+  append(collective_probes(backend, options.most_bytes));
+  append(update_probes(backend));
+  for (const std::string& model : options.models)
+    for (const std::string& precision : options.precisions)
+      for (int learners : options.learners)
+        for (int batch : options.batches)
+          probes.push_back(iteration_probe(backend, model::zoo_graph(model).name, precision, learners, batch));
+  return probes;
+}
+
+}  // namespace lockstep::calib

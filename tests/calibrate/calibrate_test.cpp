@@ -1,0 +1,147 @@
+// The program `calibrate` itself, on the host backend, with series cut short: what is tested is that nothing is lost
+// and nothing is wrong, not how precise a busy machine's figures are.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "calib/profile.hpp"
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/random.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+
+using namespace lockstep;
+using namespace lockstep::calib;
+
+namespace {
+
+const std::string kProgram = std::string(LOCKSTEP_BUILD_DIR) + "/calibrate";
+const std::string kMeasure =
+    " --device host --gpus 2 --threads 2 --models lenet --batches 2,4 --seconds 0.01 --warm-up 0 --quiet";
+
+tests::Outcome run_in(const TemporaryFolder& folder, const std::string& arguments) {
+  return tests::run_program(folder.path(""), "calibrate", arguments);
+}
+
+// Starts the program in the background.
+pid_t start(const std::string& arguments) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", ("exec " + kProgram + arguments + " >/dev/null 2>&1").c_str(), nullptr);
+    _exit(127);
+  }
+  return child;
+}
+
+}  // namespace
+
+TEST_CASE("calibrate on the host measures every probe and writes a profile that reads back") {
+  TemporaryFolder folder;
+  const std::string profile_path = folder.path("host.json");
+  const auto run = run_in(folder, kMeasure + " -o " + profile_path);
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const Profile profile = load_profile(profile_path);
+  CHECK(profile.device.kind == "host");
+  CHECK(profile.device.count == 2);
+  for (const std::string probe : {"iteration", "copy", "collective", "launch", "update"})
+    CHECK(std::any_of(profile.samples.begin(), profile.samples.end(),
+                      [&](const Sample& sample) { return sample.probe == probe && sample.kind == "measured"; }));
+  const Fit* iteration =
+      profile.find("iteration", {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}});
+  REQUIRE(iteration != nullptr);
+  CHECK(iteration->line.at(4) > 0);
+  // Copying 64 MiB takes longer than copying 64 B.
+  const auto copies = profile.curve("copy", {{"from", "host"}, {"to", "gpu0"}, {"both_ways", false}});
+  REQUIRE(copies.size() > 5);
+  CHECK(copies.back().seconds > copies.front().seconds);
+  const auto shown = run_in(folder, " show " + profile_path);
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find("iteration\n  model=lenet_crossbow precision=fp32 learners=1 devices=2 (measured, 2 points") !=
+        std::string::npos);
+}
+
+TEST_CASE("killed at random moments, calibrate goes on and loses no sample but the one in flight") {
+  TemporaryFolder folder;
+  const std::string profile_path = folder.path("host.json"), samples_path = folder.path("host.samples.jsonl");
+  std::size_t before = 0;
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = start(kMeasure + " --resume -o " + profile_path);
+    usleep(static_cast<useconds_t>(20000 + 200000 * random_uniform(8, 0, static_cast<std::uint64_t>(round))));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    if (!std::filesystem::exists(samples_path)) continue;
+    const std::size_t now = SampleLog(samples_path).samples().size();
+    REQUIRE(now >= before);
+    before = now;
+    if (std::filesystem::exists(profile_path)) CHECK_NOTHROW(load_profile(profile_path));
+  }
+  const std::string kept = read_file(samples_path);
+  const auto run = run_in(folder, kMeasure + " --resume -o " + profile_path);
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(read_file(samples_path).compare(0, kept.size(), kept) == 0);  // what was there stays, byte by byte
+  const Profile profile = load_profile(profile_path);
+  const auto again = run_in(folder, kMeasure + " --resume -o " + folder.path("other.json"));
+  CHECK(again.code == 0);
+  CHECK(load_profile(folder.path("other.json")).samples.size() == profile.samples.size());
+}
+
+TEST_CASE("an earlier run's samples are not overwritten by accident") {
+  TemporaryFolder folder;
+  folder.write("host.samples.jsonl", "");
+  const auto run = run_in(folder, kMeasure + " -o " + folder.path("host.json"));
+  CHECK(run.code == 2);
+  CHECK(run.err == folder.path("host.samples.jsonl") +
+                       ": samples of an earlier run are there; allowed: --resume, or another -o\n");
+}
+
+TEST_CASE("logs are imported, shown and merged from the command line") {
+  TemporaryFolder folder;
+  std::string log;
+  for (double bytes = 1024; bytes < 1e9; bytes *= 4) {
+    const double us = 20 + bytes / 100e3;
+    char row[200];
+    std::snprintf(row, sizeof row, "%.0f %.0f float sum -1 %.2f %.2f %.2f 0 %.2f %.2f %.2f 0\n", bytes, bytes / 4, us,
+                  bytes / us / 1e3, 1.75 * bytes / us / 1e3, us, bytes / us / 1e3, 1.75 * bytes / us / 1e3);
+    log += row;
+  }
+  const std::string path = folder.write("all_reduce.log", log + "garbage that is no row\n2048 512 float sum\n");
+  const std::string a = folder.path("a.json"), b = folder.path("b.json");
+  const auto imported = run_in(folder, " import nccl-tests " + path + " --operation all-reduce --ranks 8 -o " + a);
+  INFO(imported.err);
+  REQUIRE(imported.code == 0);
+  CHECK(imported.err == "calibrate: refused: " + path + " line 12: 4 columns, expected 13\n");
+  const Profile profile = load_profile(a);
+  CHECK(profile.device.kind == "imported");
+  CHECK(profile.fits[0].line.at(1e6) == Approx(30e-6).epsilon(0.01));
+  CHECK(run_in(folder, " merge " + a + " " + a + " -o " + b).code == 0);
+  CHECK(load_profile(b).samples.size() == profile.samples.size());
+  CHECK(run_in(folder, " show " + b).out.find("imported") != std::string::npos);
+}
+
+TEST_CASE("bad usage of calibrate is one line and exit code 2, a missing GPU one line and 1") {
+  TemporaryFolder folder;
+  const std::string out = " -o " + folder.path("x.json");
+  const auto check = [&](const std::string& arguments, int status, const std::string& part) {
+    const auto run = run_in(folder, arguments);
+    INFO(arguments << "\n" << run.err);
+    CHECK(run.code == status);
+    CHECK(run.err.find(part) != std::string::npos);
+    CHECK(folder.files() == 0);
+  };
+  check(" --device host --models lenett" + out, 2, "lenett");
+  check(" --device host --precision tf32 --models lenet --batches 2 --seconds 0.01 --warm-up 0 -o /nonexistent/x.json",
+        2, "/nonexistent/x.json: cannot be written");
+  check(" show " + folder.path("none.json"), 2, "none.json");
+  check(" import nccl-tests " + folder.path("none.log") + out, 2, "none.log: cannot be read");
+  check(" --gpus 0" + out, 2, "--gpus");
+  check(" --device tpu" + out, 2, "--device");
+  const auto help = run_in(folder, " --help");
+  CHECK(help.code == 0);
+  CHECK(help.out.find("Example:") != std::string::npos);
+  CHECK(run_in(folder, " --version").out.find("lockstep") != std::string::npos);
+}
