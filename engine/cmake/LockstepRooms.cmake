@@ -11,8 +11,12 @@ function(lockstep_room name)
 endfunction()
 
 function(lockstep_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  set(cuda_warnings -Xcompiler=-Wall,-Wextra,-Wshadow)   # what nvcc writes between is not pedantic
   if(LOCKSTEP_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    list(APPEND warnings -Werror)
+    list(APPEND cuda_warnings -Werror=all-warnings)
   endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>"
+                                           "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_warnings}>")
 endfunction()

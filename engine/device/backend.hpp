@@ -29,6 +29,7 @@ struct ReplicaOptions {
   int device = 0;
   Precision precision = Precision::fp32;
   std::uint64_t seed = 1;  ///< of dropout
+  int learners = 1;        ///< of the whole run, this one included: how many may compute side by side
 };
 
 /// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
@@ -51,6 +52,11 @@ class Replica {
   /// Number of the first `count` images of the batch that are classified correctly in evaluation mode (running
   /// statistics, no dropout). Waits.
   virtual int correct(const float* parameters, const HostBatch& batch, int count) = 0;
+
+  /// Factor on the loss inside half precision, 1 at first, so that small gradients do not vanish (sync/loss_scale.hpp).
+  /// gradient() divides it out again: its result is the gradient of the loss, or holds infinities or NaN where a scaled
+  /// value did not fit. A backend that needs no such factor ignores it.
+  virtual void set_loss_scale(double /*scale*/) {}
 
   /// Batch norm's running statistics, per layer all means and then all variances; empty for a model without.
   /// Starts at means 0, variances 1. Each gradient() moves them.

@@ -6,6 +6,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/base/text.hpp"
+#include "engine/model/memory_plan.hpp"
 
 namespace lockstep::host {
 
@@ -67,12 +68,13 @@ void Network<Scalar>::find_needed_gradients() {
 
 template <typename Scalar>
 void Network<Scalar>::allocate_activations() {
-  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
-    const Layer& layer = graph_.layers[i];
-    const std::int64_t elements = layer.out.elements() * batch_;
-    values_.push_back(Vector<Scalar>::Zero(elements));
-    const bool gradient = needs_gradient_[i] && layer.kind != LayerKind::softmax;
-    value_gradients_.push_back(Vector<Scalar>::Zero(gradient ? elements : 0));
+  const model::MemoryPlan plan = model::offline_plan(graph_);
+  arena_.setZero(plan.arena_elements * batch_);
+  values_.assign(graph_.layers.size(), nullptr);
+  value_gradients_.assign(graph_.layers.size(), nullptr);
+  for (const model::Buffer& buffer : plan.buffers) {
+    std::vector<Scalar*>& kind = buffer.is_gradient ? value_gradients_ : values_;
+    kind[buffer.layer] = arena_.data() + buffer.offset * batch_;
   }
   const Layer& last = graph_.layers.back();
   output_layer_ = last.kind == LayerKind::softmax ? last.inputs[0] : static_cast<int>(graph_.layers.size()) - 1;
@@ -86,12 +88,11 @@ Wiring<Scalar> Network<Scalar>::wiring_of(int index, std::vector<bool>& gradient
   wiring.index = index;
   wiring.batch = batch_;
   for (int from : layer.inputs) {
-    Scalar* gradient = value_gradients_[from].size() > 0 ? value_gradients_[from].data() : nullptr;
-    wiring.inputs.push_back({values_[from].data(), gradient, gradient_written[from], graph_.layers[from].out});
+    wiring.inputs.push_back({values_[from], value_gradients_[from], gradient_written[from], graph_.layers[from].out});
     gradient_written[from] = true;
   }
-  wiring.values = values_[index].data();
-  wiring.gradient = value_gradients_[index].size() > 0 ? value_gradients_[index].data() : nullptr;
+  wiring.values = values_[index];
+  wiring.gradient = value_gradients_[index];
   for (int i = 0; i < static_cast<int>(layer.parameters.size()); ++i) {
     wiring.parameters[i] = parameters_.data() + offset(index, i);
     wiring.parameter_gradients[i] = gradients_.data() + offset(index, i);
@@ -159,11 +160,19 @@ void Network<Scalar>::initialise_tensor(int layer, int parameter, std::uint64_t 
 
 template <typename Scalar>
 void Network<Scalar>::initialise(std::uint64_t seed) {
+  start(seed);
+  for (int layer = 0; layer < static_cast<int>(graph_.layers.size()); ++layer) {
+    const int tensors = static_cast<int>(graph_.layers[layer].parameters.size());
+    for (int i = 0; i < tensors; ++i) initialise_tensor(layer, i, seed);
+  }
+}
+
+template <typename Scalar>
+void Network<Scalar>::start(std::uint64_t seed) {
   seed_ = seed;
   step_ = 0;
   for (int layer = 0; layer < static_cast<int>(graph_.layers.size()); ++layer) {
     const Layer& of = graph_.layers[layer];
-    for (int i = 0; i < static_cast<int>(of.parameters.size()); ++i) initialise_tensor(layer, i, seed);
     if (of.kind != LayerKind::batch_norm) continue;
     Scalar* running = running_.data() + running_offsets_[layer];
     std::fill_n(running, of.in.channels, Scalar{0});
@@ -173,7 +182,7 @@ void Network<Scalar>::initialise(std::uint64_t seed) {
 
 template <typename Scalar>
 void Network<Scalar>::forward(const Scalar* images, bool training) {
-  std::copy_n(images, values_[0].size(), values_[0].data());
+  std::copy_n(images, graph_.layers[0].out.elements() * batch_, values_[0]);
   const Step step{training, seed_, step_, nullptr};
   for (const OperationPtr<Scalar>& operation : operations_) {
     if (operation) operation->forward(step);
@@ -183,7 +192,7 @@ void Network<Scalar>::forward(const Scalar* images, bool training) {
 
 template <typename Scalar>
 Eigen::Map<const Vector<Scalar>> Network<Scalar>::output() const {
-  return {values_[output_layer_].data(), values_[output_layer_].size()};
+  return {values_[output_layer_], graph_.layers[output_layer_].out.elements() * batch_};
 }
 
 template <typename Scalar>
@@ -222,10 +231,15 @@ int Network<Scalar>::correct(const Scalar* images, const int* labels) {
   const std::int64_t classes = graph_.layers[output_layer_].out.elements();
   int count = 0;
   for (int image = 0; image < batch_; ++image) {
-    const Scalar* scores = values_[output_layer_].data() + image * classes;
+    const Scalar* scores = values_[output_layer_] + image * classes;
     if (std::max_element(scores, scores + classes) - scores == labels[image]) ++count;
   }
   return count;
+}
+
+template <typename Scalar>
+std::int64_t Network<Scalar>::memory_bytes() const {
+  return (arena_.size() + gradients_.size() + workspace_.elements()) * static_cast<std::int64_t>(sizeof(Scalar));
 }
 
 template class Network<float>;

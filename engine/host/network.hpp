@@ -41,6 +41,8 @@ class Network {
   /// dropout, sums and concatenations may lie between), else 1 / fan-in. Biases and beta 0, gamma 1; running means 0,
   /// variances 1. The seed also draws dropout, starting at step 0.
   void initialise(std::uint64_t seed);
+  /// The same without drawing parameters, for those who bring their own: dropout's seed, step and running statistics.
+  void start(std::uint64_t seed);
   /// Number of the next training pass: with the seed it decides what dropout drops. Each training pass advances it.
   std::uint64_t step() const { return step_; }
   void set_step(std::uint64_t step) { step_ = step; }
@@ -55,6 +57,10 @@ class Network {
   Scalar loss_and_gradients(const Scalar* images, const int* labels);
   /// Images classified correctly in evaluation mode.
   int correct(const Scalar* images, const int* labels);
+
+  /// Memory of activations, gradients and workspaces; parameters and what single layers note for themselves (maxima of
+  /// pooling, batch statistics) excluded.
+  std::int64_t memory_bytes() const;
 
  private:
   std::int64_t inner_offset(int layer, int parameter) const;
@@ -77,8 +83,9 @@ class Network {
   Vector<Scalar> parameters_;
   Vector<Scalar> gradients_;
   Vector<Scalar> running_;
-  std::vector<Vector<Scalar>> values_;           ///< output of each layer
-  std::vector<Vector<Scalar>> value_gradients_;  ///< empty where not needed
+  Vector<Scalar> arena_;                  ///< all outputs and their gradients, by model::offline_plan()
+  std::vector<Scalar*> values_;           ///< output of each layer, until the last step that needs it
+  std::vector<Scalar*> value_gradients_;  ///< null where not needed
   ThreadPool pool_;
   Workspace<Scalar> workspace_;
   std::vector<OperationPtr<Scalar>> operations_;  ///< null for the input

@@ -33,6 +33,7 @@ class Workspace {
   }
   Scalar* of_worker(int worker) { return worker_memory_.data() + worker * per_worker_; }
   Scalar* shared() { return shared_memory_.data(); }
+  std::int64_t elements() const { return worker_memory_.size() + shared_memory_.size(); }
 
  private:
   std::int64_t per_worker_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "engine/base/random.hpp"
@@ -104,6 +105,16 @@ BackupStep BackupWorkers::step(double learning_rate, const GradientFunction& gra
   update(ops_, layout_, options_, learning_rate, average_.data(), velocity_.data(), parameters_.data());
   ++iteration_;
   return step;
+}
+
+void BackupWorkers::visit_state(StateVisitor& state) {
+  state.integer("iteration", iteration_);
+  state.real("time_s", time_s_);
+  for (std::size_t j = 0; j < busy_until_s_.size(); ++j) {
+    state.real("busy_until_s/" + std::to_string(j), busy_until_s_[j]);
+  }
+  state.vector("parameters", parameters_);
+  state.vector("velocity", velocity_);
 }
 
 }  // namespace lockstep::sync

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/sync/lars.hpp"
+#include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -57,6 +58,8 @@ class BackupWorkers {
 
   /// One step. Only the workers whose gradients count are asked; the batches of the others are lost, as in the paper.
   BackupStep step(double learning_rate, const GradientFunction& gradient);
+
+  void visit_state(StateVisitor& state);
 
   std::int64_t iteration() const { return iteration_; }
   double time_s() const { return time_s_; }  ///< simulated, since the first step began

@@ -1,5 +1,6 @@
 #include "engine/sync/ea_sgd.hpp"
 
+#include <string>
 #include <utility>
 
 namespace lockstep::sync {
@@ -20,10 +21,12 @@ EaSgd::EaSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, c
   require(alpha_ >= 0 && alpha_ <= 1, "EA-SGD: alpha must be in [0, 1]");
   require(options_.weight_decay >= 0, "EA-SGD: weight decay must not be negative");
   require(options_.tau >= 1, "EA-SGD: tau must be at least 1");
+  require(options_.gpus >= 0, "EA-SGD: a negative number of GPUs");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "EA-SGD: initial model of the wrong size");
   ops_.upload(layout_.count, initial.data(), center_.data());
   for (int j = 0; j < options_.workers; ++j) {
-    workers_.push_back({{ops_, layout_.count, j}, 0});
+    const int device = options_.gpus > 0 ? j * options_.gpus / options_.workers : j;
+    workers_.push_back({{ops_, layout_.count, device}, 0});
     ops_.upload(layout_.count, initial.data(), workers_.back().parameters.data());
   }
 }
@@ -55,6 +58,14 @@ void EaSgd::async_step(int j, double learning_rate, const GradientFunction& grad
   if (exchanges(worker)) ops_.elastic_pull(layout_.count, alpha_, center_.data(), w, center_.data());
   ops_.sgd_update(layout_, learning_rate, options_.weight_decay, g, w);
   ++worker.iteration;
+}
+
+void EaSgd::visit_state(StateVisitor& state) {
+  state.vector("center", center_);
+  for (std::size_t j = 0; j < workers_.size(); ++j) {
+    state.vector("worker/" + std::to_string(j), workers_[j].parameters);
+    state.integer("worker/" + std::to_string(j) + "/iteration", workers_[j].iteration);
+  }
 }
 
 }  // namespace lockstep::sync

@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -27,7 +28,8 @@ struct EaSgdOptions {
   int workers = 1;
   std::optional<double> alpha;  ///< in [0, 1]; none: 0.9 / workers
   double weight_decay = 0;
-  int tau = 1;  ///< at least 1
+  int tau = 1;   ///< at least 1
+  int gpus = 0;  ///< worker j lies on device j * gpus / workers, the centre on device 0; 0: worker j on device j
 };
 
 class EaSgd {
@@ -40,6 +42,8 @@ class EaSgd {
   void step(double learning_rate, const GradientFunction& gradient);
   /// One iteration of one worker, on its own clock. The caller decides the order in which workers meet the centre.
   void async_step(int worker, double learning_rate, const GradientFunction& gradient);
+
+  void visit_state(StateVisitor& state);
 
   double alpha() const { return alpha_; }
   const DeviceVector& center() const { return center_; }

@@ -1,5 +1,6 @@
 #include "engine/sync/s_sgd.hpp"
 
+#include <string>
 #include <utility>
 
 namespace lockstep::sync {
@@ -24,6 +25,14 @@ void SSgd::step(double learning_rate, const GradientFunction& gradient) {
     update(ops_, layout_, options_, learning_rate, average_.data(), velocities_[j].data(), parameters_[j].data());
   }
   ++iteration_;
+}
+
+void SSgd::visit_state(StateVisitor& state) {
+  state.integer("iteration", iteration_);
+  for (std::size_t j = 0; j < parameters_.size(); ++j) {
+    state.vector("parameters/" + std::to_string(j), parameters_[j]);
+    state.vector("velocity/" + std::to_string(j), velocities_[j]);
+  }
 }
 
 }  // namespace lockstep::sync

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/sync/lars.hpp"
+#include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -23,6 +24,8 @@ class SSgd {
 
   /// One iteration: asks every replica for its gradient, averages, updates.
   void step(double learning_rate, const GradientFunction& gradient);
+
+  void visit_state(StateVisitor& state);
 
   int replicas() const { return static_cast<int>(parameters_.size()); }
   std::int64_t iteration() const { return iteration_; }

@@ -1,6 +1,7 @@
 #include "engine/sync/sma.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace lockstep::sync {
@@ -130,6 +131,29 @@ double Sma::alpha() const {
   int most = 0;
   for (int p = 0; p < options_.gpus; ++p) most = std::max(most, learners_on(p));
   return 1.0 / (most + options_.gpus - 1);
+}
+
+void Sma::visit_state(StateVisitor& state) {
+  state.integer("iteration", iteration_);
+  state.integer("restarts", restarts_);
+  double last = last_learning_rate_.value_or(0);  // rates are positive
+  state.real("last_learning_rate", last);
+  last_learning_rate_ = last > 0 ? std::optional<double>(last) : std::nullopt;
+  for (std::size_t p = 0; p < gpus_.size(); ++p) {
+    state.vector("average/" + std::to_string(p), gpus_[p].average);
+    state.vector("previous/" + std::to_string(p), gpus_[p].previous);
+  }
+  std::int64_t count = learners();
+  state.integer("learners", count);
+  while (learners() > count) learners_.pop_back();
+  while (learners() < count) add_learner(0);
+  for (std::size_t j = 0; j < learners_.size(); ++j) {
+    Learner& learner = learners_[j];
+    std::int64_t gpu = learner.gpu;
+    state.integer("gpu/" + std::to_string(j), gpu);
+    if (gpu != learner.gpu) learner = {static_cast<int>(gpu), {ops_, layout_.count, static_cast<int>(gpu)}};
+    state.vector("replica/" + std::to_string(j), learner.replica);
+  }
 }
 
 }  // namespace lockstep::sync

@@ -38,6 +38,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -73,8 +74,12 @@ class Sma {
   /// Removes the youngest learner of `gpu`; later ones move up by one. Throws std::invalid_argument for the last one.
   void remove_learner(int gpu);
 
+  /// Restoring takes over how many learners there are, and on which GPUs.
+  void visit_state(StateVisitor& state);
+
   int learners() const { return static_cast<int>(learners_.size()); }
   int learners_on(int gpu) const;
+  int gpu_of(int learner) const { return learners_.at(static_cast<std::size_t>(learner)).gpu; }
   std::int64_t iteration() const { return iteration_; }
   std::int64_t restarts() const { return restarts_; }
   double alpha() const;

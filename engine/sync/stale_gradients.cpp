@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "engine/base/random.hpp"
@@ -51,6 +52,12 @@ void StaleGradients::step(double learning_rate, const GradientFunction& gradient
   if (ring_.size() > 1) ops_.copy(layout_.count, newest, next.data());
   update(ops_, layout_, options_, learning_rate, g, velocity_.data(), next.data());
   ++iteration_;
+}
+
+void StaleGradients::visit_state(StateVisitor& state) {
+  state.integer("iteration", iteration_);
+  for (std::size_t i = 0; i < ring_.size(); ++i) state.vector("past/" + std::to_string(i), ring_[i]);
+  state.vector("velocity", velocity_);
 }
 
 }  // namespace lockstep::sync

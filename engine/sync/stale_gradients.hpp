@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/sync/lars.hpp"
+#include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -33,6 +34,8 @@ class StaleGradients {
 
   /// One iteration; the gradient is asked of learner 0.
   void step(double learning_rate, const GradientFunction& gradient);
+
+  void visit_state(StateVisitor& state);
 
   std::int64_t iteration() const { return iteration_; }
   /// w(t), the newest parameters.

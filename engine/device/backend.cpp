@@ -1,0 +1,52 @@
+#include "engine/device/backend.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include "engine/base/text.hpp"
+#include "engine/host/network.hpp"
+
+namespace lockstep::device {
+
+std::string to_string(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return "fp32";
+    case Precision::tf32:
+      return "tf32";
+    case Precision::fp16:
+      return "fp16";
+    case Precision::bf16:
+      return "bf16";
+  }
+  throw std::invalid_argument("no such precision");
+}
+
+Precision precision_from(const std::string& name) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
+    if (to_string(precision) == name) return precision;
+  }
+  throw std::invalid_argument("unknown precision " + in_quotes(name) + "; allowed: fp32, tf32, fp16, bf16");
+}
+
+sync::Layout layout_of(const model::Graph& graph) {
+  std::vector<sync::Segment> segments;
+  std::int64_t begin = 0;
+  for (const model::Layer& layer : graph.layers) {
+    for (const model::Parameter& parameter : layer.parameters) {
+      segments.push_back({begin, parameter.elements, parameter.role == model::ParameterRole::weight});
+      begin += parameter.elements;
+    }
+  }
+  return sync::make_layout(std::move(segments));
+}
+
+std::vector<float> initial_parameters(const model::Graph& graph, std::uint64_t seed) {
+  host::Network<float> network(graph, 1, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  network.initialise(seed);
+  const auto parameters = network.parameters();
+  return {parameters.data(), parameters.data() + parameters.size()};
+}
+
+}  // namespace lockstep::device

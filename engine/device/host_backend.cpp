@@ -1,0 +1,190 @@
+// The host backend: every logical device is memory of this machine, every learner a host::Network<float>.
+//
+// One learner computes with all threads. Several compute side by side, each with its share of the threads but at least
+// one: small batches fill a core better than several cores do. Results are the same to the last bit either way.
+//
+// Half precision is emulated: parameters are rounded to the type before a pass, the gradient of the scaled loss is
+// rounded to it after the pass (to infinity where it does not fit) and then unscaled. Activations stay float.
+#include <Eigen/Core>
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "engine/base/json.hpp"
+#include "engine/device/backend.hpp"
+#include "engine/device/waiting_ops.hpp"
+#include "engine/host/gemm.hpp"
+#include "engine/host/network.hpp"
+
+namespace lockstep::device {
+namespace {
+
+template <typename Half>
+void round_to(float* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(static_cast<Half>(values[i]));
+}
+
+void round_to(Precision precision, float* values, std::int64_t count) {
+  if (precision == Precision::fp16) round_to<Eigen::half>(values, count);
+  if (precision == Precision::bf16) round_to<Eigen::bfloat16>(values, count);
+}
+
+class HostReplica final : public Replica {
+ public:
+  HostReplica(const model::Graph& graph, const ReplicaOptions& options, int threads, Executor& executor)
+      : network_(graph, options.batch, threads),
+        precision_(options.precision),
+        alone_(options.learners == 1),
+        executor_(executor),
+        images_(static_cast<std::size_t>(graph.input.elements() * options.batch)),
+        labels_(static_cast<std::size_t>(options.batch)) {
+    network_.start(options.seed);
+  }
+  ~HostReplica() override { settle(); }
+
+  const float* gradient(const float* parameters, const HostBatch& batch, std::uint64_t step) override {
+    if (busy_) executor_.wait();
+    std::copy_n(batch.images, images_.size(), images_.data());
+    std::copy_n(batch.labels, labels_.size(), labels_.data());
+    if (alone_) {
+      pass(parameters, step);
+    } else {
+      busy_ = true;
+      executor_.submit([this, parameters, step] {
+        pass(parameters, step);
+        busy_ = false;
+      });
+    }
+    return network_.gradients().data();
+  }
+
+  double loss() override {
+    executor_.wait();
+    return loss_;
+  }
+
+  int correct(const float* parameters, const HostBatch& batch, int count) override {
+    executor_.wait();
+    load(parameters);
+    network_.forward(batch.images, false);
+    const auto scores = network_.output();
+    const std::int64_t classes = scores.size() / network_.batch();
+    int correct = 0;
+    for (int i = 0; i < count; ++i) {
+      Eigen::Index best = 0;
+      scores.segment(i * classes, classes).maxCoeff(&best);
+      if (best == batch.labels[i]) ++correct;
+    }
+    return correct;
+  }
+
+  void set_loss_scale(double scale) override {
+    executor_.wait();
+    loss_scale_ = static_cast<float>(scale);
+  }
+
+  std::vector<float> running_statistics() override {
+    executor_.wait();
+    const auto running = network_.running_statistics();
+    return {running.data(), running.data() + running.size()};
+  }
+
+  void set_running_statistics(const std::vector<float>& statistics) override {
+    executor_.wait();
+    auto running = network_.running_statistics();
+    if (static_cast<Eigen::Index>(statistics.size()) != running.size())
+      throw std::invalid_argument("running statistics of another model");
+    std::copy(statistics.begin(), statistics.end(), running.data());
+  }
+
+  std::int64_t memory_bytes() const override {
+    return network_.memory_bytes() + static_cast<std::int64_t>(images_.size() * sizeof(float));
+  }
+
+ private:
+  /// The pool's threads must not be left with work on a replica that is gone.
+  void settle() noexcept {
+    try {
+      if (busy_) executor_.wait();
+    } catch (...) {
+    }
+  }
+
+  void load(const float* parameters) {
+    auto own = network_.parameters();
+    std::copy_n(parameters, own.size(), own.data());
+    round_to(precision_, own.data(), own.size());
+  }
+
+  void pass(const float* parameters, std::uint64_t step) {
+    load(parameters);
+    network_.set_step(step);
+    loss_ = static_cast<double>(network_.loss_and_gradients(images_.data(), labels_.data()));
+    if (precision_ == Precision::fp32) return;
+    auto gradients = network_.gradients();
+    gradients *= loss_scale_;
+    round_to(precision_, gradients.data(), gradients.size());
+    gradients /= loss_scale_;
+  }
+
+  host::Network<float> network_;
+  Precision precision_;
+  bool alone_;  ///< nothing computes beside it: no hand-over to other threads
+  Executor& executor_;
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+  std::atomic<bool> busy_{false};
+  double loss_ = 0;
+  float loss_scale_ = 1;
+};
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+class HostBackend final : public Backend {
+ public:
+  HostBackend(int devices, int threads) : devices_(devices), threads_(threads), executor_(threads), ops_(executor_) {}
+
+  std::string name() const override { return "host"; }
+  std::string description() const override {
+    return processor_name() + ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") + ", Eigen " +
+           std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::gemm_build() + ")";
+  }
+  int devices() const override { return devices_; }
+  sync::VectorOps& ops() override { return ops_; }
+
+  std::unique_ptr<Replica> make_replica(const model::Graph& graph, const ReplicaOptions& options) override {
+    if (options.precision == Precision::tf32)
+      throw InputError("precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated)");
+    if (options.device < 0 || options.device >= devices_) throw std::invalid_argument("no such device");
+    const int share = std::max(1, threads_ / std::max(1, options.learners));
+    return std::make_unique<HostReplica>(graph, options, share, executor_);
+  }
+
+  void synchronise() override { executor_.wait(); }
+
+ private:
+  int devices_;
+  int threads_;
+  Executor executor_;
+  WaitingOps ops_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend(int devices, int threads) {
+  if (devices < 1 || threads < 0) throw std::invalid_argument("host backend: at least one device, no negative threads");
+  if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::make_unique<HostBackend>(devices, threads);
+}
+
+}  // namespace lockstep::device

@@ -1,0 +1,47 @@
+#pragma once
+// Dynamic loss scaling for half precision (Micikevicius et al. 2018, "Mixed precision training", section 3.2): the loss
+// is multiplied by S before back-propagation and the gradient divided by it, so that gradients below 2^-24, the least
+// that half precision holds, survive. S is found while training:
+//
+//   an overflow (a gradient that is not finite):  the batch is dropped, S <- max(1, S / 2)
+//   `growth_interval` good steps in a row:        S <- min(most, 2 S)
+//
+// S is a power of two, so that scaling itself rounds nothing.
+#include <cstdint>
+#include <stdexcept>
+
+#include "engine/sync/state.hpp"
+
+namespace lockstep::sync {
+
+struct LossScaleOptions {
+  double initial = 65536;               ///< a power of two
+  std::int64_t growth_interval = 2000;  ///< good steps before S doubles
+  double most = 16777216;               ///< a power of two, at least `initial`
+};
+
+/// Thrown by a GradientFunction to drop the batch: algorithms ask for all gradients of a step before they change their
+/// models, so that the step can be repeated with another batch.
+struct GradientOverflow : std::runtime_error {
+  GradientOverflow() : std::runtime_error("a gradient overflowed") {}
+};
+
+class LossScale {
+ public:
+  /// Throws std::invalid_argument: a scale that is no power of two or below 1, most < initial, interval < 1.
+  explicit LossScale(const LossScaleOptions& options = {});
+
+  double value() const { return scale_; }
+  std::int64_t overflows() const { return overflows_; }
+  void good_step();
+  void overflow();
+  void visit_state(StateVisitor& state);
+
+ private:
+  LossScaleOptions options_;
+  double scale_;
+  std::int64_t good_steps_ = 0;  ///< since S last changed
+  std::int64_t overflows_ = 0;
+};
+
+}  // namespace lockstep::sync

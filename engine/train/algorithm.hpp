@@ -1,0 +1,35 @@
+#pragma once
+// The five algorithms of engine/sync behind one face, for the trainer.
+#include <memory>
+#include <vector>
+
+#include "engine/train/options.hpp"
+
+namespace lockstep::train {
+
+class Trainable {
+ public:
+  virtual ~Trainable() = default;
+
+  virtual void step(double learning_rate, const sync::GradientFunction& gradient) = 0;
+  /// Learners that get a batch in every iteration, and the GPU that each lies on.
+  virtual int learners() const = 0;
+  virtual int gpu_of(int learner) const = 0;
+  /// Gradients of an iteration that count; fewer than learners() with backup workers.
+  virtual int counted() const { return learners(); }
+  /// What is evaluated: the average model, the centre, or the parameters. On device 0.
+  virtual const sync::DeviceVector& model() const = 0;
+  virtual void visit_state(sync::StateVisitor& state) = 0;
+  /// Of an epoch's record: what only this algorithm knows.
+  virtual void add_facts(Json& /*epoch*/) const {}
+
+  /// Learners one more or one less on `gpu`; throws std::logic_error for algorithms with a fixed number.
+  virtual void add_learner(int gpu);
+  virtual void remove_learner(int gpu);
+};
+
+/// `images`: of the training set, for what is given in epochs.
+std::unique_ptr<Trainable> make_trainable(const Settings& settings, sync::VectorOps& ops, const sync::Layout& layout,
+                                          const std::vector<float>& initial, std::int64_t images);
+
+}  // namespace lockstep::train

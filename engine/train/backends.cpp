@@ -1,0 +1,36 @@
+#include "engine/train/backends.hpp"
+
+#include <stdexcept>
+
+#ifdef LOCKSTEP_WITH_CUDA
+#include "engine/cuda/cuda_backend.hpp"
+#endif
+
+namespace lockstep::train {
+namespace {
+
+std::unique_ptr<device::Backend> make_cuda(int gpus) {
+#ifdef LOCKSTEP_WITH_CUDA
+  std::string why;
+  const int visible = cuda::visible_gpus(why);
+  if (visible == 0) throw std::runtime_error("--device cuda: no usable GPU: " + why);
+  if (visible < gpus)
+    throw std::runtime_error("--gpus " + std::to_string(gpus) + ": this process sees " + std::to_string(visible));
+  return cuda::make_cuda_backend(gpus);
+#else
+  static_cast<void>(gpus);
+  throw std::runtime_error("--device cuda: this build has no CUDA (CMake found no CUDA Toolkit, cuDNN or NCCL)");
+#endif
+}
+
+}  // namespace
+
+std::unique_ptr<device::Backend> make_backend(const std::string& device, int gpus, int threads) {
+  return device == "cuda" ? make_cuda(gpus) : device::make_host_backend(gpus, threads);
+}
+
+std::unique_ptr<device::Backend> make_backend(const Settings& settings) {
+  return make_backend(settings.request.device, settings.request.gpus, settings.request.threads);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,35 @@
+#include "engine/train/evaluator.hpp"
+
+#include <algorithm>
+
+namespace lockstep::train {
+namespace {
+
+constexpr std::int64_t kImages = 100;  // per pass
+
+}  // namespace
+
+Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, device::Precision precision,
+                     const data::ImageSource& test)
+    : test_(test), batch_(static_cast<int>(std::min(kImages, test.count()))) {
+  device::ReplicaOptions options;
+  options.batch = batch_;
+  options.precision = precision;
+  replica_ = backend.make_replica(graph, options);
+}
+
+double Evaluator::accuracy(const sync::DeviceVector& model, const std::vector<float>& running) {
+  replica_->set_running_statistics(running);
+  std::int64_t correct = 0;
+  std::vector<data::Sample> samples(static_cast<std::size_t>(batch_));
+  for (std::int64_t first = 0; first < test_.count(); first += batch_) {
+    const std::int64_t count = std::min<std::int64_t>(batch_, test_.count() - first);
+    // A last batch that is not full is filled up with its first image, which is not counted again.
+    for (std::int64_t i = 0; i < batch_; ++i) samples[static_cast<std::size_t>(i)] = {first + (i < count ? i : 0), 0};
+    data::read_batch(test_, samples, nullptr, 0, images_);
+    correct += replica_->correct(model.data(), {images_.images.data(), images_.labels.data()}, static_cast<int>(count));
+  }
+  return static_cast<double>(correct) / static_cast<double>(test_.count());
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,28 @@
+#pragma once
+// Test accuracy of a model, by a replica of its own on device 0.
+#include <memory>
+#include <vector>
+
+#include "engine/data/augment.hpp"
+#include "engine/device/backend.hpp"
+
+namespace lockstep::train {
+
+class Evaluator {
+ public:
+  /// `test` must outlive it.
+  Evaluator(device::Backend& backend, const model::Graph& graph, device::Precision precision,
+            const data::ImageSource& test);
+
+  /// Share of the test images that are classified correctly, with batch norm's `running` statistics.
+  double accuracy(const sync::DeviceVector& model, const std::vector<float>& running);
+  std::int64_t memory_bytes() const { return replica_->memory_bytes(); }
+
+ private:
+  const data::ImageSource& test_;
+  int batch_;
+  std::unique_ptr<device::Replica> replica_;
+  data::Batch images_;
+};
+
+}  // namespace lockstep::train

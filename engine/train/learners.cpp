@@ -1,0 +1,126 @@
+#include "engine/train/learners.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/index.hpp"
+#include "engine/base/random.hpp"
+
+namespace lockstep::train {
+namespace {
+
+constexpr std::uint64_t kDropoutStream = 0xD409;  // learner j draws dropout with the j-th seed of this stream
+constexpr int kTunedLearners = 16;                // most learners that the auto-tuner tries
+
+}  // namespace
+
+Learners::Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings,
+                   const Trainable& trainable)
+    : backend_(backend), graph_(graph), settings_(settings), parameters_(graph.parameter_count()) {
+  if (settings.precision == device::Precision::fp16) scale_.emplace();
+  follow(trainable);
+}
+
+std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
+  device::ReplicaOptions options;
+  options.batch = settings_.batch;
+  options.device = gpu;
+  options.precision = settings_.precision;
+  options.seed = random_bits(settings_.request.seed, kDropoutStream, static_cast<std::uint64_t>(number));
+  options.learners = settings_.request.auto_tune ? kTunedLearners : settings_.all_learners();
+  return backend_.make_replica(graph_, options);
+}
+
+void Learners::follow(const Trainable& trainable) {
+  // The youngest learner of a GPU goes first, so that the others keep their order and their replicas.
+  for (int j = 0; j < static_cast<int>(gpus_.size()); ++j) {
+    if (j < trainable.learners() && gpus_[at(j)] == trainable.gpu_of(j)) continue;
+    const bool removed = static_cast<int>(gpus_.size()) > trainable.learners();
+    if (!removed) break;
+    replicas_.erase(replicas_.begin() + j);
+    gpus_.erase(gpus_.begin() + j--);
+  }
+  for (int j = static_cast<int>(gpus_.size()); j < trainable.learners(); ++j) {
+    gpus_.push_back(trainable.gpu_of(j));
+    replicas_.push_back(make(gpus_.back(), j));
+    // A new replica's statistics are those of the learners that are there.
+    if (j > 0) replicas_.back()->set_running_statistics(replicas_.front()->running_statistics());
+  }
+  set_scale();
+}
+
+bool Learners::step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches) {
+  asked_.clear();
+  const auto gradient = [&](int learner, const float* parameters, std::int64_t iteration) {
+    const data::Batch& batch = batches[at(learner)];
+    const float* result = replicas_[at(learner)]->gradient(parameters, {batch.images.data(), batch.labels.data()},
+                                                           static_cast<std::uint64_t>(iteration));
+    asked_.push_back(learner);
+    if (scale_) check_finite(result);
+    return result;
+  };
+  if (!scale_) {
+    trainable.step(learning_rate, gradient);
+    return true;
+  }
+  const double before = scale_->value();
+  try {
+    trainable.step(learning_rate, gradient);
+    scale_->good_step();
+  } catch (const sync::GradientOverflow&) {
+    stuck_ = before == 1;
+    scale_->overflow();
+    set_scale();
+    return false;
+  }
+  if (scale_->value() != before) set_scale();
+  return true;
+}
+
+/// The sum of squares of floats cannot overflow in double: it is finite when all elements are.
+void Learners::check_finite(const float* gradient) {
+  if (!std::isfinite(backend_.ops().dot(parameters_, gradient, gradient))) throw sync::GradientOverflow();
+}
+
+void Learners::set_scale() {
+  if (!scale_) return;
+  for (const auto& replica : replicas_) replica->set_loss_scale(scale_->value());
+}
+
+double Learners::loss() {
+  double sum = 0;
+  for (const int learner : asked_) sum += replicas_[at(learner)]->loss();
+  return sum / static_cast<double>(asked_.size());
+}
+
+std::vector<float> Learners::mean_running_statistics() {
+  std::vector<double> sum;
+  for (const auto& replica : replicas_) {
+    const std::vector<float> statistics = replica->running_statistics();
+    sum.resize(statistics.size(), 0.0);
+    for (std::size_t i = 0; i < statistics.size(); ++i) sum[i] += static_cast<double>(statistics[i]);
+  }
+  std::vector<float> mean(sum.size());
+  const double count = static_cast<double>(replicas_.size());
+  std::transform(sum.begin(), sum.end(), mean.begin(), [&](double x) { return static_cast<float>(x / count); });
+  return mean;
+}
+
+std::int64_t Learners::memory_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& replica : replicas_) bytes += replica->memory_bytes();
+  return bytes;
+}
+
+void Learners::visit_state(RunVisitor& state) {
+  for (std::size_t j = 0; j < replicas_.size(); ++j) {
+    std::vector<float> statistics = replicas_[j]->running_statistics();
+    state.floats("running/" + std::to_string(j), statistics);
+    replicas_[j]->set_running_statistics(statistics);
+  }
+  if (!scale_) return;
+  scale_->visit_state(state);
+  set_scale();
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,54 @@
+#pragma once
+// The learners' replicas: gradients of an iteration, their loss, and batch norm's statistics.
+//
+// Half precision scales the loss (sync/loss_scale.hpp): an iteration with a gradient that overflowed changes nothing
+// but the scale, and its batches are lost.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/data/augment.hpp"
+#include "engine/sync/loss_scale.hpp"
+#include "engine/train/algorithm.hpp"
+#include "engine/train/checkpoint.hpp"
+
+namespace lockstep::train {
+
+class Learners {
+ public:
+  /// `graph` and `backend` must outlive it.
+  Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings, const Trainable& trainable);
+
+  /// One iteration on `batches`, one per learner. False where it was dropped.
+  bool step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches);
+  /// Mean loss of the gradients of the last step. Waits for them.
+  double loss();
+  /// True when not even an unscaled gradient fits: no later step will.
+  bool is_stuck() const { return stuck_; }
+  std::int64_t dropped() const { return scale_ ? scale_->overflows() : 0; }
+  double loss_scale() const { return scale_ ? scale_->value() : 1; }
+
+  /// Mean of the learners' running statistics.
+  std::vector<float> mean_running_statistics();
+  /// Makes or removes replicas after the number of learners has changed.
+  void follow(const Trainable& trainable);
+  std::int64_t memory_bytes() const;
+  void visit_state(RunVisitor& state);
+
+ private:
+  void check_finite(const float* gradient);
+  void set_scale();
+  std::unique_ptr<device::Replica> make(int gpu, int number) const;
+
+  device::Backend& backend_;
+  const model::Graph& graph_;
+  const Settings& settings_;
+  std::int64_t parameters_;
+  std::vector<std::unique_ptr<device::Replica>> replicas_;
+  std::vector<int> gpus_;   ///< of each replica
+  std::vector<int> asked_;  ///< learners whose gradients the last step took
+  std::optional<sync::LossScale> scale_;
+  bool stuck_ = false;
+};
+
+}  // namespace lockstep::train

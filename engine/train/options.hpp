@@ -1,0 +1,108 @@
+#pragma once
+// What the user asks of `train`, and what follows from it. A Request is the command line as given; resolve() fills in
+// the defaults of the algorithm and refuses what cannot be, in one line `--flag: what is wrong; what is allowed`.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "engine/device/backend.hpp"
+#include "engine/sync/backup_workers.hpp"
+#include "engine/sync/learning_rate.hpp"
+#include "engine/sync/sma.hpp"
+
+namespace lockstep::train {
+
+enum class Algorithm { ssgd, sma, easgd, backup, stale };
+std::string to_string(Algorithm algorithm);
+
+struct Request {
+  std::string model = "lenet";
+  std::string data = "mnist";
+  std::string data_dir;
+  std::string algorithm = "ssgd";
+  std::string device = "host";
+  std::string precision = "fp32";
+  int gpus = 1;
+  std::optional<int> learners;
+  std::optional<int> batch;
+  int threads = 0;
+  std::optional<std::int64_t> train_images, test_images;
+  bool augment = false;
+  std::uint64_t seed = 1;
+
+  std::optional<double> target;
+  std::string stop = "target";
+  int epochs = 30;
+  std::optional<double> max_minutes;
+
+  std::optional<double> learning_rate, momentum;
+  double weight_decay = 0;
+  std::string schedule = "constant";
+  std::vector<int> step_epochs;
+  std::optional<double> step_factor;
+  std::optional<double> linear_from;
+  double warmup_epochs = 0;
+  std::optional<double> lars;
+
+  std::optional<std::string> tau, averaging;
+  std::optional<double> alpha;
+  bool auto_tune = false;
+  std::optional<int> backups;
+  std::optional<std::string> delay;
+  std::optional<double> delay_scale_s, delay_shape, delay_shift_s;
+  bool interrupt = false;
+  std::optional<int> staleness;
+  bool staleness_drawn = false;
+  std::optional<double> staleness_ramp_epochs;
+
+  std::string checkpoint;
+  double checkpoint_minutes = 10;
+  bool resume = false;
+  std::string output;
+  bool quiet = false;
+  bool memory_plan = false;
+};
+
+/// When training ends before its last epoch.
+enum class Stop {
+  target,  ///< test accuracy reaches the target
+  median,  ///< the median of the last 5 test accuracies reaches it
+  never
+};
+
+struct Settings {
+  Request request;
+  Algorithm algorithm;
+  device::Precision precision;
+  Stop stop;
+  int learners;  ///< per GPU; of backup workers N, without the backups
+  int batch;     ///< of a learner
+  double learning_rate;
+  double momentum;
+  int tau;  ///< sync::kNever for never
+  sync::Averaging averaging;
+  int backups;
+  sync::DelayDistribution delay;
+  int staleness;
+  double staleness_ramp_epochs;
+
+  /// Learners of all GPUs that take a batch in every iteration.
+  int all_learners() const { return request.gpus * learners + backups; }
+  /// Images of an iteration whose gradients count.
+  std::int64_t global_batch() const { return std::int64_t{request.gpus} * learners * batch; }
+};
+
+/// Throws InputError.
+Settings resolve(const Request& request);
+/// Learning rate of every iteration, for `images` training images.
+sync::LearningRate schedule_of(const Settings& settings, std::int64_t images);
+/// Epochs as a number of iterations, rounded up.
+std::int64_t iterations_of(const Settings& settings, double epochs, std::int64_t images);
+
+/// As resolved, by flag. What may change from one part of a run to the next (`--epochs`, `--target`, files, threads)
+/// is left out when `only_lasting`: two runs with the same lasting settings see the same numbers.
+Json to_json(const Settings& settings, bool only_lasting);
+
+}  // namespace lockstep::train

@@ -1,0 +1,73 @@
+#include "engine/train/pipeline.hpp"
+
+namespace lockstep::train {
+
+InputPipeline::InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
+                             std::optional<data::AugmentationRange> augmentation, std::uint64_t seed)
+    : source_(source), order_(order), batch_(batch), augmentation_(augmentation), seed_(seed) {}
+
+InputPipeline::~InputPipeline() {
+  stop();
+}
+
+void InputPipeline::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void InputPipeline::start(std::int64_t position, int learners) {
+  stop();
+  start_ = position;
+  learners_ = static_cast<std::size_t>(learners);
+  for (auto& slot : slots_) slot.resize(learners_);
+  prepared_ = taken_ = 0;
+  failure_ = nullptr;
+  stop_ = false;
+  thread_ = std::thread([this] { prepare(); });
+}
+
+const std::vector<data::Batch>& InputPipeline::take() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const std::int64_t iteration = taken_++;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return prepared_ > iteration || failure_; });
+  if (prepared_ <= iteration) std::rethrow_exception(failure_);
+  return slots_[iteration % 2];
+}
+
+void InputPipeline::prepare() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    // The slot of iteration i is free once iteration i - 1 has been taken, and with it i - 2 given back.
+    changed_.wait(lock, [this] { return stop_ || prepared_ <= taken_; });
+    if (stop_) return;
+    const std::int64_t iteration = prepared_;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      fill(slots_[iteration % 2], start_ + iteration * static_cast<std::int64_t>(learners_) * batch_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    failure_ = failure;
+    if (!failure) ++prepared_;
+    changed_.notify_all();
+    if (failure) return;
+  }
+}
+
+void InputPipeline::fill(std::vector<data::Batch>& batches, std::int64_t position) const {
+  const data::AugmentationRange* range = augmentation_ ? &*augmentation_ : nullptr;
+  for (data::Batch& batch : batches) {
+    data::read_batch(source_, order_.samples(position, batch_), range, seed_, batch);
+    position += batch_;
+  }
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,40 @@
+#pragma once
+// The record of a run, schema lockstep/run/1:
+//
+//   schema, provenance, options (as resolved), backend {name, description, devices}, model {name, parameters},
+//   data {name, train_images, test_images},
+//   epochs: [{epoch, iterations, images, learning_rate, train_loss, test_accuracy, epoch_s, train_s, samples_per_s,
+//   ...}]
+//     iterations, images and train_s since the run began; seconds are of training alone, without evaluation,
+//     checkpoints and set-up, and go on across --resume; images are those whose gradients counted
+//   status: running, epochs done, target reached, time is up, diverged
+//   target, epochs_to_target, seconds_to_target: of the first epoch whose test accuracy reaches the target, else null
+//   median_of_5 {epochs_to_target, seconds_to_target}: the same for the median test accuracy of the last 5 epochs
+//     (Crossbow, section 5.1)
+//   best_test_accuracy, final_test_accuracy, train_s, resumed (how often), parameters_sha256 (of the trained model),
+//   memory {parameters_bytes, replica_bytes, evaluation_bytes, process_peak_bytes, plan (see memory_report.hpp)}
+#include <optional>
+#include <string>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::train {
+
+/// The epoch that reached a target.
+struct Reached {
+  std::int64_t epoch;
+  double seconds;  ///< of training, since the run began
+};
+
+/// The first epoch with a test accuracy of at least `target`. `epochs` is the array of the record.
+std::optional<Reached> first_reached(const Json& epochs, double target);
+/// The first epoch, the fifth at the earliest, at which the median of the last 5 test accuracies is at least `target`.
+std::optional<Reached> median_reached(const Json& epochs, double target);
+
+/// Adds what follows from the epochs: accuracies, epochs and seconds to the target.
+void add_outcome(Json& record, const Json& epochs, const std::optional<double>& target);
+
+/// Largest resident memory of this process so far, in bytes.
+std::int64_t process_peak_bytes();
+
+}  // namespace lockstep::train

@@ -1,0 +1,71 @@
+#include "engine/train/screen.hpp"
+
+#include <cstdio>
+
+#include "engine/base/units.hpp"
+
+namespace lockstep::train {
+namespace {
+
+constexpr int kBarWidth = 30;
+
+std::string reached_text(const Json& of) {
+  if (of.at("epochs_to_target").is_null()) return "not reached";
+  return std::to_string(of.at("epochs_to_target").get<std::int64_t>()) + " epochs, " +
+         format_seconds(of.at("seconds_to_target").get<double>());
+}
+
+}  // namespace
+
+void Screen::clear_bar() {
+  if (bar_shown_) std::fputs("\r\033[K", stderr);
+  bar_shown_ = false;
+}
+
+void Screen::resumed(std::int64_t epochs, std::int64_t iterations) {
+  if (!has_notes_) return;
+  std::fprintf(stderr, "train: resumed after %lld epochs, %lld iterations\n", static_cast<long long>(epochs),
+               static_cast<long long>(iterations));
+}
+
+void Screen::tuned(int gpu, int learners) {
+  clear_bar();
+  if (has_notes_) std::fprintf(stderr, "train: GPU %d goes on with %d learners\n", gpu, learners);
+}
+
+void Screen::iteration(std::int64_t epoch, double share, double loss) {
+  if (!has_bar_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (bar_shown_ && now - last_bar_ < std::chrono::milliseconds(100)) return;
+  last_bar_ = now;
+  bar_shown_ = true;
+  const int done = static_cast<int>(share * kBarWidth);
+  std::fprintf(stderr, "\repoch %lld [%.*s%*s] %3.0f %%, loss %.4f ", static_cast<long long>(epoch), done,
+               "##############################", kBarWidth - done, "", 100 * share, loss);
+}
+
+void Screen::epoch(const Json& epoch) {
+  clear_bar();
+  if (!has_header_)
+    std::printf("%6s %11s %10s %9s %10s %10s\n", "epoch", "iterations", "loss", "test", "images/s", "time");
+  has_header_ = true;
+  char loss[32] = "-";  // a short epoch on a GPU has none
+  if (!epoch.at("train_loss").is_null()) std::snprintf(loss, sizeof loss, "%.5f", epoch.at("train_loss").get<double>());
+  std::printf("%6lld %11lld %10s %7.2f %% %10.0f %10s\n", epoch.at("epoch").get<long long>(),
+              epoch.at("iterations").get<long long>(), loss, 100 * epoch.at("test_accuracy").get<double>(),
+              epoch.at("samples_per_s").get<double>(), format_seconds(epoch.at("train_s").get<double>()).c_str());
+  std::fflush(stdout);
+}
+
+std::string summary_text(const Json& record) {
+  std::string text = record.at("status").get<std::string>();
+  if (!record.at("target").is_null()) {
+    char target[32];
+    std::snprintf(target, sizeof target, "%.2f %%", 100 * record.at("target").get<double>());
+    text += std::string("; ") + target + " test accuracy: " + reached_text(record) +
+            "; as median of 5 epochs: " + reached_text(record.at("median_of_5"));
+  }
+  return text + "\n";
+}
+
+}  // namespace lockstep::train

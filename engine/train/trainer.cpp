@@ -1,0 +1,275 @@
+#include "engine/train/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
+#include "engine/train/backends.hpp"
+#include "engine/train/memory_report.hpp"
+#include "engine/train/record.hpp"
+
+namespace lockstep::train {
+namespace {
+
+// Asking a GPU for a loss waits for it; the host has finished anyway.
+constexpr int kLossEveryOnDevice = 20;
+constexpr std::int64_t kTuneIterations = 20;  // between two decisions of the auto-tuner, at least
+constexpr double kTuneSeconds = 2;
+
+double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+std::optional<data::AugmentationRange> augmentation_of(const Request& request) {
+  if (!request.augment) return std::nullopt;
+  return data::AugmentationRange{};
+}
+
+std::unique_ptr<Trainable> initial_trainable(const Settings& settings, device::Backend& backend,
+                                             const model::Graph& graph, std::int64_t images) {
+  const std::vector<float> initial = device::initial_parameters(graph, settings.request.seed);
+  return make_trainable(settings, backend.ops(), device::layout_of(graph), initial, images);
+}
+
+}  // namespace
+
+Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv)
+    : settings_(settings),
+      argv_(argv),
+      graph_(load_model(settings.request, inputs_)),
+      images_(load_images(settings.request, graph_)),
+      backend_(make_backend(settings)),
+      trainable_(initial_trainable(settings, *backend_, graph_, images_.train->count())),
+      learners_(*backend_, graph_, settings_, *trainable_),
+      evaluator_(*backend_, graph_, settings_.precision, *images_.test),
+      order_(images_.train->count(), settings.request.seed),
+      pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed),
+      schedule_(schedule_of(settings, images_.train->count())),
+      tuners_(static_cast<std::size_t>(settings.request.gpus)) {
+  inputs_.insert(images_.inputs.begin(), images_.inputs.end());
+}
+
+Json Trainer::run(Observer& observer) {
+  begin_ = last_save_ = Clock::now();
+  const Request& r = settings_.request;
+  if (r.resume && std::filesystem::exists(r.checkpoint)) restore(observer);
+  decide_status();
+  if (!r.checkpoint.empty()) save();
+  pipeline_.start(position_, trainable_->learners());
+  observe_from_here();
+  while (status_ == "running") {
+    train_epoch(observer);
+    if (counted_ >= epoch_end()) finish_epoch(observer);
+    if (!r.checkpoint.empty()) save();
+  }
+  const std::vector<float> model = parameters();
+  const std::string bytes(reinterpret_cast<const char*>(model.data()), model.size() * sizeof(float));
+  Json result = record(sha256_hex(bytes));
+  if (!r.output.empty()) write_file_atomically(r.output, result.dump(2) + "\n");
+  return result;
+}
+
+std::int64_t Trainer::epoch_end() const {
+  return (static_cast<std::int64_t>(epochs_.size()) + 1) * order_.count();
+}
+
+void Trainer::train_epoch(Observer& observer) {
+  const std::int64_t begin = epoch_end() - order_.count();
+  const double checkpoint_s = 60 * settings_.request.checkpoint_minutes;
+  while (counted_ < epoch_end() && status_ == "running") {
+    const Clock::time_point before = Clock::now();
+    one_iteration();
+    if (counted_ >= epoch_end()) backend_->synchronise();
+    const double step_s = seconds_between(before, Clock::now());
+    epoch_s_ += step_s;
+    train_s_ += step_s;
+    observer.iteration(static_cast<std::int64_t>(epochs_.size()) + 1,
+                       static_cast<double>(counted_ - begin) / static_cast<double>(order_.count()), last_loss_);
+    if (settings_.request.auto_tune) tune(observer);
+    if (!std::isfinite(last_loss_) || learners_.is_stuck()) status_ = "diverged";
+    const std::optional<double>& limit = settings_.request.max_minutes;
+    if (status_ == "running" && limit && counted_ < epoch_end() && elapsed_s() > 60 * *limit) status_ = "time is up";
+    const bool due = seconds_between(last_save_, Clock::now()) > checkpoint_s;
+    if (!settings_.request.checkpoint.empty() && due && status_ == "running") save();
+  }
+}
+
+void Trainer::one_iteration() {
+  const std::vector<data::Batch>& batches = pipeline_.take();
+  learning_rate_ = sync::learning_rate(schedule_, counted_ / settings_.global_batch());
+  const bool kept = learners_.step(*trainable_, learning_rate_, batches);
+  position_ += std::int64_t{trainable_->learners()} * settings_.batch;
+  if (!kept) return;
+  const std::int64_t images = std::int64_t{trainable_->counted()} * settings_.batch;
+  counted_ += images;
+  epoch_counted_ += images;
+  ++iterations_;
+  if (backend_->name() != "host" && iterations_ % kLossEveryOnDevice != 0) return;
+  last_loss_ = learners_.loss();
+  epoch_loss_ += last_loss_;
+  ++epoch_losses_;
+}
+
+void Trainer::finish_epoch(Observer& observer) {
+  Json epoch = Json::object();
+  epoch["epoch"] = epochs_.size() + 1;
+  epoch["iterations"] = iterations_;
+  epoch["images"] = counted_;
+  epoch["learning_rate"] = learning_rate_;
+  epoch["train_loss"] = epoch_losses_ > 0 ? Json(epoch_loss_ / static_cast<double>(epoch_losses_)) : Json(nullptr);
+  epoch["test_accuracy"] = evaluator_.accuracy(trainable_->model(), learners_.mean_running_statistics());
+  epoch["epoch_s"] = epoch_s_;
+  epoch["train_s"] = train_s_;
+  epoch["samples_per_s"] = static_cast<double>(epoch_counted_) / epoch_s_;
+  if (settings_.precision == device::Precision::fp16) {
+    epoch["loss_scale"] = learners_.loss_scale();
+    epoch["dropped_iterations"] = learners_.dropped();
+  }
+  trainable_->add_facts(epoch);
+  epochs_.push_back(epoch);
+  epoch_s_ = epoch_loss_ = 0;
+  epoch_losses_ = epoch_counted_ = 0;
+  observer.epoch(epoch);
+  decide_status();
+  if (!settings_.request.output.empty() && status_ == "running")
+    write_file_atomically(settings_.request.output, record("").dump(2) + "\n");
+  observe_from_here();
+}
+
+void Trainer::decide_status() {
+  const Request& r = settings_.request;
+  if (r.target && settings_.stop == Stop::target && first_reached(epochs_, *r.target)) status_ = "target reached";
+  if (r.target && settings_.stop == Stop::median && median_reached(epochs_, *r.target)) status_ = "target reached";
+  if (status_ == "running" && static_cast<int>(epochs_.size()) >= r.epochs) status_ = "epochs done";
+  if (status_ == "running" && r.max_minutes && elapsed_s() > 60 * *r.max_minutes) status_ = "time is up";
+}
+
+double Trainer::elapsed_s() const {
+  return seconds_between(begin_, Clock::now());
+}
+
+// ---- learners by Alg. 2 ----
+
+void Trainer::observe_from_here() {
+  observed_iterations_ = iterations_;
+  observed_s_ = train_s_;
+}
+
+void Trainer::tune(Observer& observer) {
+  const std::int64_t iterations = iterations_ - observed_iterations_;
+  const double seconds = train_s_ - observed_s_;
+  if (iterations < kTuneIterations || seconds < kTuneSeconds) return;
+  const double per_s = static_cast<double>(iterations) / seconds;
+  bool changed = false;
+  for (int gpu = 0; gpu < settings_.request.gpus; ++gpu) {
+    sync::TunerState& state = tuners_[static_cast<std::size_t>(gpu)];
+    state = sync::tune({}, state, per_s * state.learners);
+    if (state.change == 0) continue;
+    state.change > 0 ? trainable_->add_learner(gpu) : trainable_->remove_learner(gpu);
+    learners_.follow(*trainable_);
+    observer.tuned(gpu, state.learners);
+    changed = true;
+  }
+  if (changed) pipeline_.start(position_, trainable_->learners());
+  observe_from_here();
+}
+
+// ---- checkpoints ----
+
+void Trainer::visit_state(RunVisitor& state) {
+  state.integer("position", position_);
+  state.integer("counted", counted_);
+  state.integer("iterations", iterations_);
+  state.real("train_s", train_s_);
+  state.real("epoch_s", epoch_s_);
+  state.real("epoch_loss", epoch_loss_);
+  state.integer("epoch_losses", epoch_losses_);
+  state.integer("epoch_counted", epoch_counted_);
+  state.integer("resumed", resumed_);
+  for (std::size_t gpu = 0; gpu < tuners_.size(); ++gpu) {
+    const std::string name = "tuner/" + std::to_string(gpu);
+    std::int64_t numbers[] = {tuners_[gpu].learners, tuners_[gpu].too_many, tuners_[gpu].change};
+    state.integer(name + "/learners", numbers[0]);
+    state.integer(name + "/too_many", numbers[1]);
+    state.integer(name + "/change", numbers[2]);
+    state.real(name + "/throughput", tuners_[gpu].throughput);
+    tuners_[gpu].learners = static_cast<int>(numbers[0]);
+    tuners_[gpu].too_many = static_cast<int>(numbers[1]);
+    tuners_[gpu].change = static_cast<int>(numbers[2]);
+  }
+  trainable_->visit_state(state);
+  learners_.follow(*trainable_);
+  learners_.visit_state(state);
+}
+
+void Trainer::save() {
+  if (status_ == "diverged") return;  // the last good state is worth more
+  backend_->synchronise();
+  CheckpointWriter writer;
+  visit_state(writer);
+  writer.write(settings_.request.checkpoint,
+               {{"settings", to_json(settings_, true)}, {"inputs", inputs_}, {"epochs", epochs_}});
+  last_save_ = Clock::now();
+}
+
+void Trainer::restore(Observer& observer) {
+  CheckpointReader reader(settings_.request.checkpoint, backend_->ops());
+  check_same_run(reader.facts());
+  epochs_ = reader.facts().at("epochs");
+  visit_state(reader);
+  ++resumed_;
+  observer.resumed(static_cast<std::int64_t>(epochs_.size()), iterations_);
+}
+
+void Trainer::check_same_run(const Json& saved) const {
+  const std::string& path = settings_.request.checkpoint;
+  const Json own = to_json(settings_, true);
+  for (const auto& [key, value] : saved.at("settings").items()) {
+    if (!own.contains(key) || own.at(key) != value)
+      throw InputError(path + ": was written with " + key + " " + value.dump() + ", not " +
+                       (own.contains(key) ? own.at(key).dump() : "none") + "; allowed: the same settings");
+  }
+  std::vector<std::string> digests, own_digests;
+  for (const auto& entry : saved.at("inputs").items()) digests.push_back(entry.value());
+  for (const auto& entry : inputs_) own_digests.push_back(entry.second);
+  std::sort(digests.begin(), digests.end());
+  std::sort(own_digests.begin(), own_digests.end());
+  if (digests != own_digests) throw InputError(path + ": was written with other data; allowed: the same files");
+}
+
+// ---- the record ----
+
+Json Trainer::memory() const {
+  Json memory = Json::object();
+  memory["parameters_bytes"] = graph_.parameter_count() * static_cast<std::int64_t>(sizeof(float));
+  memory["replica_bytes"] = learners_.memory_bytes();
+  memory["evaluation_bytes"] = evaluator_.memory_bytes();
+  memory["process_peak_bytes"] = process_peak_bytes();
+  memory["plan"] = memory_plan_json(graph_, settings_);
+  return memory;
+}
+
+Json Trainer::record(const std::string& model_digest) {
+  Json record = Json::object();
+  record["schema"] = "lockstep/run/1";
+  record["provenance"] = provenance(argv_, "", inputs_);
+  record["options"] = to_json(settings_, false);
+  record["backend"] = {
+      {"name", backend_->name()}, {"description", backend_->description()}, {"devices", backend_->devices()}};
+  record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
+  record["data"] = {{"name", images_.train->name()},
+                    {"train_images", images_.train->count()},
+                    {"test_images", images_.test->count()}};
+  record["epochs"] = epochs_;
+  record["status"] = status_;
+  add_outcome(record, epochs_, settings_.request.target);
+  record["train_s"] = train_s_;
+  record["resumed"] = resumed_;
+  record["parameters_sha256"] = model_digest.empty() ? Json(nullptr) : Json(model_digest);
+  record["memory"] = memory();
+  return record;
+}
+
+}  // namespace lockstep::train

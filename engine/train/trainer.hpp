@@ -1,0 +1,98 @@
+#pragma once
+// A training run: data, learners, algorithm and learning rate, an evaluation after each epoch, checkpoints, the record.
+//
+// An epoch ends with the iteration after which as many images have counted as the training set holds (times the number
+// of the epoch). The learning rate of an iteration is that of its number in a run with the first iteration's batch.
+//
+// On the host the same settings and seed give the same models bit by bit, whatever the number of threads and however
+// often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/sync/auto_tuner.hpp"
+#include "engine/train/evaluator.hpp"
+#include "engine/train/images.hpp"
+#include "engine/train/learners.hpp"
+#include "engine/train/pipeline.hpp"
+
+namespace lockstep::train {
+
+/// Who watches a run. Called on the thread that calls run().
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void resumed(std::int64_t /*epochs*/, std::int64_t /*iterations*/) {}
+  /// After an iteration; `share` of the running epoch is done, in [0, 1].
+  virtual void iteration(std::int64_t /*epoch*/, double /*share*/, double /*loss*/) {}
+  /// After an epoch, with its entry in the record.
+  virtual void epoch(const Json& /*epoch*/) {}
+  virtual void tuned(int /*gpu*/, int /*learners*/) {}
+};
+
+class Trainer {
+ public:
+  /// Loads data and model, makes device and learners. Throws InputError, or std::runtime_error for the device.
+  Trainer(const Settings& settings, const std::vector<std::string>& argv);
+
+  /// Trains to the end and returns the record, which it also writes to --output after every epoch.
+  Json run(Observer& observer);
+
+  /// Of the model that is evaluated.
+  std::vector<float> parameters() const { return trainable_->model().to_host(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void restore(Observer& observer);
+  void check_same_run(const Json& saved) const;
+  void visit_state(RunVisitor& state);
+  void save();
+  void train_epoch(Observer& observer);
+  void one_iteration();
+  void finish_epoch(Observer& observer);
+  void decide_status();
+  void tune(Observer& observer);
+  void observe_from_here();
+  std::int64_t epoch_end() const;
+  Json record(const std::string& model_digest);
+  Json memory() const;
+  double elapsed_s() const;
+
+  Settings settings_;
+  std::vector<std::string> argv_;
+  std::map<std::string, std::string> inputs_;
+  model::Graph graph_;
+  Images images_;
+  std::unique_ptr<device::Backend> backend_;
+  std::unique_ptr<Trainable> trainable_;
+  Learners learners_;
+  Evaluator evaluator_;
+  data::BatchOrder order_;
+  InputPipeline pipeline_;
+  sync::LearningRate schedule_;
+
+  // State of the run, all of it in the checkpoint.
+  std::int64_t position_ = 0;    ///< in the sequence of images
+  std::int64_t counted_ = 0;     ///< images whose gradients counted
+  std::int64_t iterations_ = 0;  ///< that were not dropped
+  double train_s_ = 0;
+  double epoch_s_ = 0;     ///< of the running epoch, and so on
+  double epoch_loss_ = 0;  ///< sum
+  std::int64_t epoch_losses_ = 0;
+  std::int64_t epoch_counted_ = 0;
+  std::int64_t resumed_ = 0;
+  Json epochs_ = Json::array();
+
+  std::string status_ = "running";
+  double last_loss_ = 0;
+  double learning_rate_ = 0;
+  Clock::time_point begin_;
+  Clock::time_point last_save_;
+  std::vector<sync::TunerState> tuners_;  ///< of each GPU
+  std::int64_t observed_iterations_ = 0;
+  double observed_s_ = 0;
+};
+
+}  // namespace lockstep::train

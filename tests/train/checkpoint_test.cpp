@@ -1,0 +1,147 @@
+// A run that is killed and resumed, however often, ends with the same bits.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/random.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/small_runs.hpp"
+
+namespace lockstep::train {
+namespace {
+
+/// Starts build/train with `arguments`.
+pid_t start(const std::vector<std::string>& arguments) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    for (int stream = 0; stream < 3; ++stream) ::dup2(nowhere, stream);
+    std::string program = LOCKSTEP_BUILD_DIR "/train";
+    std::vector<char*> argv{program.data()};
+    std::vector<std::string> copies = arguments;
+    for (std::string& argument : copies) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    ::execv(program.c_str(), argv.data());
+    ::_exit(127);
+  }
+  return child;
+}
+
+/// Whether it ended by itself, in order.
+bool ended_well(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// Runs until there is a checkpoint and then as long as `milliseconds`; whether it ended before it was killed.
+bool run_and_kill(const std::vector<std::string>& arguments, const std::string& checkpoint, int milliseconds) {
+  const pid_t child = start(arguments);
+  while (!std::filesystem::exists(checkpoint)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  ::kill(child, SIGKILL);
+  return ended_well(child);
+}
+
+std::vector<std::string> arguments_of(const TemporaryFolder& folder, const std::string& algorithm) {
+  return {"--model",        folder.path("small.json"),
+          "--data",         "synthetic",
+          "--train-images", "6000",
+          "--test-images",  "200",
+          "--batch",        "8",
+          "--epochs",       "3",
+          "--threads",      "1",
+          "--quiet",        "--augment",
+          "--algorithm",    algorithm};
+}
+
+Json read_json(const std::string& path) {
+  return Json::parse(read_file(path));
+}
+
+TEST_CASE("Killed at random moments and resumed: the same bits") {
+  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale");
+  const std::uint64_t seed = GENERATE(1U, 2U);
+  INFO(algorithm << ", seed " << seed);
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  std::vector<std::string> arguments = arguments_of(folder, algorithm);
+  arguments.insert(arguments.end(), {"--seed", std::to_string(seed)});
+  if (algorithm == "sma") arguments.insert(arguments.end(), {"--learners", "2", "--gpus", "2", "--tau", "2"});
+  if (algorithm == "stale") arguments.insert(arguments.end(), {"--staleness", "3", "--staleness-drawn"});
+  if (algorithm == "ssgd") arguments.insert(arguments.end(), {"--precision", "fp16"});
+
+  std::vector<std::string> whole = arguments;
+  whole.insert(whole.end(), {"-o", folder.path("whole.json")});
+  REQUIRE(ended_well(start(whole)));
+
+  arguments.insert(arguments.end(), {"--checkpoint", folder.path("state"), "--checkpoint-minutes", "0.0003", "--resume",
+                                     "-o", folder.path("parts.json")});
+  int killed = 0;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const int milliseconds = 1 + static_cast<int>(60 * random_uniform(seed, 1, i));
+    if (!run_and_kill(arguments, folder.path("state"), milliseconds)) ++killed;
+  }
+  CHECK(killed > 0);
+  REQUIRE(ended_well(start(arguments)));
+  const Json parts = read_json(folder.path("parts.json"));
+  CHECK(parts.at("resumed").get<int>() > 0);
+  CHECK(numbers(parts) == numbers(read_json(folder.path("whole.json"))));
+}
+
+TEST_CASE("A run that has ended is not trained again") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "ssgd");
+  r.checkpoint = folder.path("state");
+  const Json first = run(r);
+  r.resume = true;
+  const Json again = run(r);
+  CHECK(numbers(again) == numbers(first));
+  CHECK(again.at("resumed") == 1);
+  r.epochs = 3;  // more epochs are more of the same run
+  const Json longer = run(r);
+  r.resume = false;
+  CHECK(numbers(longer) == numbers(run(r)));
+}
+
+std::string refusal(const Request& request) {
+  try {
+    run(request);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("A checkpoint of another run, or a damaged one, is refused") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "ssgd");
+  r.epochs = 1;
+  r.checkpoint = folder.path("state");
+  run(r);
+  r.resume = true;
+  Request other = r;
+  other.learning_rate = 0.5;
+  CHECK(refusal(other) == r.checkpoint + ": was written with learning_rate 0.005, not 0.5; allowed: the same settings");
+  other = r;
+  other.model = folder.write("other.json", small_model(""));
+  CHECK(refusal(other).find("was written with model") != std::string::npos);
+
+  std::string bytes = read_file(r.checkpoint);
+  bytes[bytes.size() - 3] = static_cast<char>(bytes[bytes.size() - 3] ^ 1);
+  write_file_atomically(r.checkpoint, bytes);
+  CHECK(refusal(r) == r.checkpoint + ": is damaged; allowed: a checkpoint of the same run");
+  write_file_atomically(r.checkpoint, bytes.substr(0, bytes.size() / 2));
+  CHECK(refusal(r) == r.checkpoint + ": is damaged; allowed: a checkpoint of the same run");
+  write_file_atomically(r.checkpoint, "something else\n");
+  CHECK(refusal(r) == r.checkpoint + ": is no checkpoint; allowed: a checkpoint of the same run");
+}
+
+}  // namespace
+}  // namespace lockstep::train

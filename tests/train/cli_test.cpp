@@ -1,0 +1,165 @@
+// train as a user meets it: bad usage, the record, the output.
+#include <algorithm>
+
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/train/small_runs.hpp"
+
+namespace lockstep::train {
+namespace {
+
+using tests::Outcome;
+using tests::run_program;
+using tests::slurp;
+
+struct BadUsage {
+  const char* arguments;
+  const char* error;
+};
+
+const BadUsage kBadUsage[] = {
+    {"--algorithm sgd", "--algorithm: \"sgd\" is unknown; allowed: ssgd, sma, easgd, backup, stale"},
+    {"--device gpu", "--device: \"gpu\" is unknown; allowed: host, cuda"},
+    {"--precision fp8", "--precision: \"fp8\" is unknown; allowed: fp32, tf32, fp16, bf16"},
+    {"--precision tf32",
+     "--precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated), or --device cuda"},
+    {"--model nothing.json", "nothing.json: cannot read: No such file or directory"},
+    {"--data cifar",
+     "--data: \"cifar\" is unknown; allowed: mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar"},
+    {"--data synthetic-cifar",
+     "--data synthetic-cifar: images are 3x32x32 in 10 classes; allowed: 1x28x28 in 10 classes, as model "
+     "lenet_crossbow takes"},
+    {"--data mnist --data-dir .", "./mnist/train-images-idx3-ubyte: no such file; run ./bootstrap data"},
+    {"--data synthetic --train-images 10001", "--train-images: 10001 is more than there are; allowed: 1 to 10000"},
+    {"--train-images 0", "--train-images: 0 is out of range; allowed: 1 to 4294967296"},
+    {"--gpus 0", "--gpus: 0 is out of range; allowed: 1 to 1024"},
+    {"--algorithm sma --learners 0", "--learners: 0 is out of range; allowed: 1 to 1024"},
+    {"--learners 2", "--learners: ssgd has one replica per GPU; allowed: 1 (a larger --batch has the same effect)"},
+    {"--algorithm backup --gpus 2",
+     "--gpus: backup workers share one set of parameters; allowed: 1 (--learners N --backups b)"},
+    {"--algorithm stale --gpus 2", "--gpus: staleness is simulated by one replica; allowed: 1"},
+    {"--batch 0", "--batch: 0 is out of range; allowed: 1 to 65536"},
+    {"--epochs 0", "--epochs: 0 is out of range; allowed: 1 to 1000000"},
+    {"--threads -1", "--threads: -1 is out of range; allowed: 0 (one per core) to 1024"},
+    {"--target 99", "--target: 99 is out of range; allowed: a test accuracy above 0, up to 1"},
+    {"--stop median", "--stop: without a target; allowed: with --target ACCURACY"},
+    {"--stop soon", "--stop: \"soon\" is unknown; allowed: target, median, never"},
+    {"--max-minutes 0", "--max-minutes: 0 is out of range; allowed: above 0"},
+    {"--learning-rate 0", "--learning-rate: 0 is out of range; allowed: above 0"},
+    {"--learning-rate nan", "--learning-rate: nan is out of range; allowed: above 0"},
+    {"--momentum 1", "--momentum: 1 is out of range; allowed: 0 to below 1"},
+    {"--weight-decay -1", "--weight-decay: -1 is out of range; allowed: 0 or more"},
+    {"--schedule cosine", "--schedule: \"cosine\" is unknown; allowed: constant, steps, linear"},
+    {"--schedule steps", "--schedule steps: without --step-epochs; allowed: --step-epochs 30,60"},
+    {"--schedule steps --step-epochs 60,30",
+     "--step-epochs: the epochs do not rise; allowed: rising numbers from 1 on"},
+    {"--step-epochs 3", "--step-epochs: has no meaning with --schedule constant; allowed: with --schedule steps"},
+    {"--step-factor 0.1", "--step-factor: has no meaning with --schedule constant; allowed: with --schedule steps"},
+    {"--linear-from 3", "--linear-from: has no meaning with --schedule constant; allowed: with --schedule linear"},
+    {"--schedule linear --linear-from 30", "--linear-from: 30 is out of range; allowed: 0 to below --epochs"},
+    {"--warmup-epochs -1", "--warmup-epochs: -1 is out of range; allowed: 0 or more"},
+    {"--tau 2", "--tau: has no meaning with --algorithm ssgd; allowed: with sma, easgd"},
+    {"--algorithm easgd --tau never", "--tau: \"never\" is no number of iterations; allowed: 1 to 1000000"},
+    {"--algorithm sma --tau 0", "--tau: \"0\" is no number of iterations; allowed: 1 to 1000000, or never"},
+    {"--alpha 0.5", "--alpha: has no meaning with --algorithm ssgd; allowed: with sma, easgd"},
+    {"--algorithm sma --alpha 2", "--alpha: 2 is out of range; allowed: 0 to 1"},
+    {"--algorithm sma --averaging two", "--averaging: \"two\" is unknown; allowed: one, reference"},
+    {"--algorithm sma --momentum 0",
+     "--momentum 0: one SMA learner diverges without momentum; allowed: a momentum, --alpha below 1, more learners"},
+    {"--algorithm easgd --momentum 0.9",
+     "--momentum: has no meaning with --algorithm easgd; allowed: with ssgd, sma, backup, stale"},
+    {"--algorithm sma --lars 0.001", "--lars: has no meaning with --algorithm sma; allowed: with ssgd, backup, stale"},
+    {"--auto-tune", "--auto-tune: has no meaning with --algorithm ssgd; allowed: with sma"},
+    {"--backups 1", "--backups: has no meaning with --algorithm ssgd; allowed: with backup"},
+    {"--algorithm backup --backups -1", "--backups: -1 is out of range; allowed: 0 to 1024"},
+    {"--algorithm backup --delay normal", "--delay: \"normal\" is unknown; allowed: lognormal, gamma, pareto"},
+    {"--algorithm backup --delay-scale 0", "--delay-scale: 0 is out of range; allowed: above 0"},
+    {"--staleness 1", "--staleness: has no meaning with --algorithm ssgd; allowed: with stale"},
+    {"--algorithm stale --staleness -1", "--staleness: -1 is out of range; allowed: 0 to 10000"},
+    {"--resume", "--resume: without a checkpoint; allowed: with --checkpoint FILE"},
+    {"-o nowhere/run.json", "nowhere/run.json: cannot be written: No such file or directory"},
+};
+
+TEST_CASE("Bad usage of train is one line, and nothing is written") {
+  const TemporaryFolder folder;
+  for (const BadUsage& bad : kBadUsage) {
+    const std::string arguments = bad.arguments;
+    const bool has_output = arguments.find("-o ") != std::string::npos;
+    const Outcome outcome = run_program(folder.path(""), "train", arguments + (has_output ? "" : " -o run.json"));
+    CHECK(outcome.err == std::string(bad.error) + "\n");
+    INFO(arguments);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(folder.files() == 0);
+  }
+}
+
+TEST_CASE("An unknown flag is bad usage") {
+  const TemporaryFolder folder;
+  CHECK(run_program(folder.path(""), "train", "--learner 2").code == 2);
+}
+
+TEST_CASE("train without a GPU says so in one line and exits 1") {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_program(
+      folder.path(""), "train", "--device cuda --data synthetic --train-images 64 --test-images 64 --epochs 1 --quiet");
+  if (outcome.code == 0) return;  // a machine with a GPU
+  CHECK(outcome.code == 1);
+  CHECK(outcome.err.rfind("train: --device cuda: ", 0) == 0);
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+}
+
+TEST_CASE("The record of a run has what the interface promises") {
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(""));
+  const Outcome outcome = run_program(folder.path(""), "train",
+                                      "--model small.json --data synthetic --train-images 512 --test-images 200 "
+                                      "--algorithm sma --learners 2 --epochs 6 --target 0.3 --stop median --threads 2 "
+                                      "-o run.json");
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());  // no bar where there is no terminal
+  const Json record = Json::parse(slurp(folder.path("run.json")));
+  CHECK(record.at("schema") == "lockstep/run/1");
+  CHECK(record.at("provenance").at("inputs").size() == 1);
+  CHECK(record.at("provenance").at("argv").at(1) == "--model");
+  CHECK(record.at("options").at("algorithm") == "sma");
+  CHECK(record.at("options").at("learners") == 2);
+  CHECK(record.at("options").at("learning_rate") == 0.01);
+  CHECK(record.at("backend").at("name") == "host");
+  CHECK(record.at("model").at("parameters") == 6 * 9 + 6 + 96 * 4 + 4);
+  CHECK(record.at("data").at("train_images") == 512);
+  CHECK(record.at("status") == "target reached");
+  const Json& epochs = record.at("epochs");
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    CHECK(epochs[i].at("epoch") == i + 1);
+    CHECK(epochs[i].at("iterations") == 16 * (i + 1));  // 512 / (2 x 16)
+    CHECK(epochs[i].at("samples_per_s").get<double>() ==
+          Approx(512 / epochs[i].at("epoch_s").get<double>()).epsilon(1e-9));
+    CHECK(epochs[i].at("learners") == 2);
+  }
+  // The median of 5 epochs needs 5 of them, and all of these are above the target.
+  CHECK(epochs.size() == 5);
+  CHECK(record.at("epochs_to_target") == 1);
+  CHECK(record.at("seconds_to_target") == epochs[0].at("train_s"));
+  CHECK(record.at("median_of_5").at("epochs_to_target") == 5);
+  CHECK(record.at("parameters_sha256").get<std::string>().size() == 64);
+  const Json& plan = record.at("memory").at("plan");
+  CHECK(plan.at("offline_bytes") <= plan.at("unplanned_bytes"));
+  CHECK(plan.at("pooled_bytes") <= plan.at("replicated_bytes"));
+  const std::string& table = outcome.out;
+  CHECK(std::count(table.begin(), table.end(), '\n') == 7);  // a heading, five epochs, a summary
+  CHECK(table.find("target reached; 30.00 % test accuracy: 1 epochs, ") != std::string::npos);
+}
+
+TEST_CASE("--memory-plan shows the plans and trains nothing") {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run_program(folder.path(""), "train", "--memory-plan --model lenet --algorithm sma --learners 4");
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("lenet_crossbow, batch 16: outputs and their gradients, 22 buffers\n") == 0);
+  CHECK(outcome.out.find("4 learners, shared pools, evenly apart") != std::string::npos);
+  CHECK(folder.files() == 0);
+}
+
+}  // namespace
+}  // namespace lockstep::train

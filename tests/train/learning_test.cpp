@@ -1,0 +1,156 @@
+// Training learns, with every algorithm; and what must not matter does not.
+#include <cmath>
+
+#include "tests/catch.hpp"
+#include "tests/train/small_runs.hpp"
+
+namespace lockstep::train {
+namespace {
+
+Request learning_request(const TemporaryFolder& folder, const std::string& algorithm) {
+  Request r = small_request(folder, algorithm);
+  r.epochs = 16;
+  r.target = 0.95;
+  if (algorithm == "sma") r.learners = 2;
+  if (algorithm == "stale") {
+    r.staleness = 4;
+    r.momentum = 0;  // momentum makes a gradient's age count ten times
+    r.learning_rate = 0.02;
+  }
+  return r;
+}
+
+TEST_CASE("Every algorithm learns the synthetic images") {
+  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale");
+  INFO(algorithm);
+  const TemporaryFolder folder;
+  const Json record = run(learning_request(folder, algorithm));
+  CHECK(record.at("status") == "target reached");
+  CHECK(record.at("best_test_accuracy").get<double>() >= 0.95);
+  const Json& epochs = record.at("epochs");
+  CHECK(epochs.back().at("train_loss").get<double>() < std::log(4.0));  // the loss of guessing
+}
+
+TEST_CASE("A single SMA learner learns with the defaults") {
+  const TemporaryFolder folder;
+  Request r = learning_request(folder, "sma");
+  r.learners = 1;
+  CHECK(run(r).at("best_test_accuracy").get<double>() >= 0.95);
+}
+
+TEST_CASE("Emulated half precision learns") {
+  const std::string precision = GENERATE("fp16", "bf16");
+  INFO(precision);
+  const TemporaryFolder folder;
+  Request r = learning_request(folder, "ssgd");
+  r.precision = precision;
+  const Json record = run(r);
+  CHECK(record.at("best_test_accuracy").get<double>() >= 0.95);
+  CHECK(record.at("epochs").back().contains("loss_scale") == (precision == "fp16"));
+}
+
+// Without dropout and batch norm, which see the batch: the mean gradient of two batches of 8 is that of one of 16.
+TEST_CASE("S-SGD on 2 GPUs with batch 8 is 1 GPU with batch 16") {
+  const TemporaryFolder folder;
+  Request two = small_request(folder, "ssgd", "");
+  two.gpus = 2;
+  Request one = two;
+  one.gpus = 1;
+  one.batch = 16;
+  const auto trained = [](const Request& request) {
+    Trainer trainer(resolve(request), {"train"});
+    Observer nobody;
+    trainer.run(nobody);
+    return trainer.parameters();
+  };
+  const std::vector<float> a = trained(two), b = trained(one);
+  REQUIRE(a.size() == b.size());
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+    size += std::pow(static_cast<double>(b[i]), 2);
+  }
+  CHECK(difference > 0);  // another order of summation
+  CHECK(std::sqrt(difference / size) < 1e-5);
+}
+
+TEST_CASE("The number of threads does not matter") {
+  const std::string algorithm = GENERATE("ssgd", "sma", "backup");
+  INFO(algorithm);
+  const TemporaryFolder folder;
+  Request r = small_request(folder, algorithm);
+  r.epochs = 1;
+  if (algorithm == "sma") r.learners = 3;
+  const std::vector<std::string> one = numbers(run(r));
+  for (const int threads : {2, 3, 5}) {
+    r.threads = threads;
+    CHECK(numbers(run(r)) == one);
+  }
+}
+
+TEST_CASE("A run can be repeated, and another seed is another run") {
+  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale");
+  INFO(algorithm);
+  const TemporaryFolder folder;
+  Request r = small_request(folder, algorithm);
+  r.epochs = 1;
+  r.augment = true;
+  if (algorithm == "backup") r.delay = "pareto";
+  if (algorithm == "stale") {
+    r.staleness = 5;
+    r.staleness_drawn = true;
+    r.staleness_ramp_epochs = 0.5;
+  }
+  const std::vector<std::string> first = numbers(run(r));
+  CHECK(numbers(run(r)) == first);
+  r.seed = 2;
+  CHECK(numbers(run(r)) != first);
+}
+
+// 3 of 4 workers count: an epoch of 512 images takes ceil(512 / 24) iterations.
+TEST_CASE("With backup workers an epoch is as many images that counted") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "backup");
+  r.learners = 3;
+  r.backups = 1;
+  r.epochs = 1;
+  const Json record = run(r);
+  const Json& epoch = record.at("epochs").at(0);
+  CHECK(epoch.at("iterations") == 22);
+  CHECK(epoch.at("images") == 528);
+  CHECK(epoch.at("simulated_s").get<double>() > 0);
+}
+
+TEST_CASE("Staleness makes the loss fall more slowly") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "stale", "");
+  r.learning_rate = 0.002;
+  const double fresh = run(r).at("epochs").at(1).at("train_loss").get<double>();
+  r.staleness = 30;
+  const double stale = run(r).at("epochs").at(1).at("train_loss").get<double>();
+  CHECK(stale > fresh);
+}
+
+TEST_CASE("The learning rate of an epoch is the schedule's") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "ssgd");
+  r.epochs = 3;
+  r.learning_rate = 0.01;
+  r.schedule = "steps";
+  r.step_epochs = {1, 2};
+  r.step_factor = 0.5;
+  const Json record = run(r);
+  CHECK(record.at("epochs").at(0).at("learning_rate").get<double>() == Approx(0.01));
+  CHECK(record.at("epochs").at(1).at("learning_rate").get<double>() == Approx(0.005));
+  CHECK(record.at("epochs").at(2).at("learning_rate").get<double>() == Approx(0.0025));
+}
+
+TEST_CASE("A loss that is not finite ends the run") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "ssgd", "");
+  r.learning_rate = 1e30;
+  CHECK(run(r).at("status") == "diverged");
+}
+
+}  // namespace
+}  // namespace lockstep::train
