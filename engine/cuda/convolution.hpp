@@ -1,0 +1,64 @@
+#pragma once
+// Convolutions of one replica. For every problem (shape, direction, precision) the engines that cuDNN proposes are
+// timed once per process and device, and the fastest is remembered; each replica builds its own plan from it.
+#include <array>
+#include <map>
+#include <memory>
+
+#include "engine/cuda/cudnn_plan.hpp"
+
+namespace lockstep::cuda {
+
+/// How a problem is solved.
+enum class Route {
+  engine,           ///< an engine of cuDNN's
+  engine_then_add,  ///< accumulate: the engine writes elsewhere, a kernel adds
+  direct,           ///< our own slow kernels: cuDNN offers nothing
+};
+
+struct Choice {
+  Route route = Route::direct;
+  std::size_t engine = 0;  ///< index into ConvolutionEngines; those of a problem are the same every time
+};
+
+/// A problem solved by one replica.
+struct Solver {
+  ConvolutionProblem problem;
+  Choice choice;
+  std::shared_ptr<const ConvolutionEngines> engines;  ///< null: direct
+  std::unique_ptr<ConvolutionEngines::Plan> plan;
+  std::int64_t workspace_bytes = 0;
+  std::int64_t scratch_bytes = 0;  ///< memory beside the workspace
+};
+
+/// Names a problem on a device: equal keys, equal problems.
+using ProblemKey = std::array<int, 22>;
+ProblemKey key_of(const ConvolutionProblem& problem, int device);
+
+class ConvolutionSolvers {
+ public:
+  ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device)
+      : handle_(handle), stream_(stream), device_(device) {}
+
+  /// Equal problems share one. `memory` is what the problem will run on: timing overwrites its output.
+  std::shared_ptr<const Solver> solver(const ConvolutionProblem& problem, const ConvolutionMemory& memory);
+  /// Enqueues it on the stream.
+  void run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
+
+ private:
+  std::shared_ptr<const ConvolutionEngines> engines_of(const ConvolutionProblem& problem, Route route) const;
+  /// null where the engine cannot run here.
+  std::unique_ptr<Solver> build(const ConvolutionProblem& problem, Choice choice,
+                                std::shared_ptr<const ConvolutionEngines> engines) const;
+  Choice fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const;
+  cudnnStatus_t try_run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
+  /// Milliseconds of one run; infinite where it does not run.
+  float time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
+
+  cudnnHandle_t handle_;
+  cudaStream_t stream_;
+  int device_;
+  std::map<ProblemKey, std::shared_ptr<const Solver>> solvers_;
+};
+
+}  // namespace lockstep::cuda

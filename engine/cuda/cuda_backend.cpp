@@ -1,0 +1,150 @@
+#include "engine/cuda/cuda_backend.hpp"
+
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "engine/cuda/cuda_network.hpp"
+#include "engine/cuda/device_facts.hpp"
+#include "engine/cuda/runtime.hpp"
+#include "engine/cuda/vector_ops.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+/// A replica behind a gate of its own; see ReplicaGate.
+class GatedReplica final : public device::Replica {
+ public:
+  GatedReplica(CudaVectorOps& ops, const model::Graph& graph, const device::ReplicaOptions& options)
+      : ops_(ops), gate_(options.device) {
+    ops_.open(gate_);
+    replica_ = make_cuda_replica(graph, options, {options.device, gate_.stream});
+    ops_.close(gate_);
+  }
+  ~GatedReplica() override {
+    replica_.reset();
+    ops_.forget(gate_);
+  }
+
+  const float* gradient(const float* parameters, const device::HostBatch& batch, std::uint64_t step) override {
+    const Passage passage(ops_, gate_);
+    return replica_->gradient(parameters, batch, step);
+  }
+  double loss() override { return replica_->loss(); }
+  int correct(const float* parameters, const device::HostBatch& batch, int count) override {
+    const Passage passage(ops_, gate_);
+    return replica_->correct(parameters, batch, count);
+  }
+  void set_loss_scale(double scale) override { replica_->set_loss_scale(scale); }
+  std::vector<float> running_statistics() override { return replica_->running_statistics(); }
+  void set_running_statistics(const std::vector<float>& statistics) override {
+    replica_->set_running_statistics(statistics);
+  }
+  std::int64_t memory_bytes() const override { return replica_->memory_bytes(); }
+
+ private:
+  /// What is enqueued meanwhile comes after the device's operations so far and before its later ones.
+  class Passage {
+   public:
+    Passage(CudaVectorOps& ops, ReplicaGate& gate) : on_device_(gate.device), ops_(ops), gate_(gate) {
+      ops_.open(gate_);
+    }
+    ~Passage() { ops_.close(gate_); }
+    Passage(const Passage&) = delete;
+    Passage& operator=(const Passage&) = delete;
+
+   private:
+    OnDevice on_device_;
+    CudaVectorOps& ops_;
+    ReplicaGate& gate_;
+  };
+
+  CudaVectorOps& ops_;
+  ReplicaGate gate_;
+  std::unique_ptr<device::Replica> replica_;
+};
+
+std::string gib(std::int64_t bytes) {
+  return std::to_string((bytes + (std::int64_t{1} << 29)) >> 30) + " GiB";
+}
+
+class CudaBackend final : public device::Backend {
+ public:
+  explicit CudaBackend(const std::vector<int>& gpus) : ops_(gpus) {}
+
+  std::string name() const override { return "cuda"; }
+  std::string description() const override {
+    const DeviceFacts facts = device_facts(0);
+    return std::to_string(devices()) + " x " + facts.name + " (" + std::to_string(facts.multiprocessors) + " SMs, " +
+           gib(facts.memory_bytes) + "), driver for CUDA " + driver_cuda_version() + ", CUDA " + runtime_version() +
+           ", cuDNN " + cudnn_version() + ", NCCL " + nccl_version();
+  }
+  int devices() const override { return ops_.devices(); }
+  sync::VectorOps& ops() override { return ops_; }
+
+  std::unique_ptr<device::Replica> make_replica(const model::Graph& graph,
+                                                const device::ReplicaOptions& options) override {
+    sync::require(options.batch >= 1, "replica: a batch of at least one image");
+    sync::require(options.device >= 0 && options.device < devices(), "replica: no such device");
+    const OnDevice on_device(options.device);
+    return std::make_unique<GatedReplica>(ops_, graph, options);
+  }
+
+  void synchronise() override {
+    for (int d = 0; d < devices(); ++d) {
+      const OnDevice on_device(d);
+      LOCKSTEP_CUDA_CHECK(cudaDeviceSynchronize());
+    }
+  }
+
+ private:
+  CudaVectorOps ops_;
+};
+
+std::string capability(const DeviceFacts& facts) {
+  return std::to_string(facts.major) + "." + std::to_string(facts.minor);
+}
+
+}  // namespace
+
+int visible_gpus(std::string& why) {
+  why.clear();
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    cudaGetLastError();
+    why = "no NVIDIA driver";
+    return 0;
+  }
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    why = cudaGetErrorString(error);
+    return 0;
+  }
+  if (count == 0) why = "no GPU";
+  for (int d = 0; d < count; ++d) {
+    const DeviceFacts facts = device_facts(d);
+    if (facts.major >= kLowestMajor) continue;
+    why = "GPU " + std::to_string(d) + " (" + facts.name + ") has compute capability " + capability(facts) +
+          ", lower than 8.0";
+    return d;
+  }
+  return count;
+}
+
+std::unique_ptr<device::Backend> make_cuda_backend(int devices) {
+  sync::require(devices >= 1, "CUDA: at least one GPU");
+  std::string why;
+  const int visible = visible_gpus(why);
+  if (visible == 0) throw std::runtime_error("CUDA: no usable GPU: " + why);
+  if (visible < devices) {
+    throw std::runtime_error("CUDA: " + std::to_string(devices) + " GPUs asked for, " + std::to_string(visible) +
+                             " usable" + (why.empty() ? "" : ": " + why));
+  }
+  std::vector<int> gpus(static_cast<std::size_t>(devices));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return std::make_unique<CudaBackend>(gpus);
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,321 @@
+#include "engine/cuda/cuda_network.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/base/text.hpp"
+#include "engine/cuda/cuda_replica.hpp"
+
+namespace lockstep::cuda {
+
+using model::Layer;
+using model::LayerKind;
+
+namespace {
+
+constexpr float kAuxiliaryWeight = 0.3F;  // of every softmax layer but the last: engine/host/network.hpp
+constexpr int kLargestAxis = 65535;       // of a launch's second and third dimension
+
+Program program_of(const model::Graph& graph, const device::ReplicaOptions& options) {
+  if (options.batch < 1 || options.batch > kLargestAxis) {
+    throw std::invalid_argument("a CUDA replica needs a batch of 1 to 65535");
+  }
+  for (const Layer& layer : graph.layers) {
+    if (layer.out.height <= kLargestAxis) continue;
+    throw InputError("model " + in_quotes(graph.name) + ", layer " + in_quotes(layer.name) +
+                     ": the CUDA backend runs images of at most 65535 rows");
+  }
+  return make_program(graph, options.batch, element_of(options.precision),
+                      options.precision != device::Precision::fp32);
+}
+
+template <typename T>
+void zero(const DeviceBuffer<T>& buffer, cudaStream_t stream) {
+  if (buffer.bytes() == 0) return;
+  LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(buffer.data(), 0, static_cast<std::size_t>(buffer.bytes()), stream));
+}
+
+template <typename T>
+void copy_to_device(const std::vector<T>& from, const DeviceBuffer<T>& to, cudaStream_t stream) {
+  if (from.empty()) return;
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
+
+}  // namespace
+
+CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions& options, const DeviceStreams& streams)
+    : graph_(graph),
+      options_(options),
+      streams_(streams),
+      element_(element_of(options.precision)),
+      program_(program_of(graph, options)),
+      packing_(make_packing(graph, program_.input_channels)),
+      staging_(options.batch, graph.input.elements()) {
+  cudnn_ = std::make_unique<CudnnHandle>(stream_);
+  cublas_ = std::make_unique<CublasHandle>();
+  convolutions_ = std::make_unique<ConvolutionSolvers>(*cudnn_, stream_, streams.device);
+  allocate();
+  const bool scaled = options.precision == device::Precision::fp16;
+  start_state(state_.data(), scaled ? kFirstLossScale : 1, scaled, stream_);
+  upload_segments();
+  connect();
+  allocate_working_memory();
+  stream_.synchronise();
+}
+
+CudaReplica::~CudaReplica() {
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaSetDevice(streams_.device);
+  cudaStreamSynchronize(stream_);
+  operations_.clear();
+  convolutions_.reset();
+  cublas_.reset();
+  cudnn_.reset();
+  cudaSetDevice(before);
+}
+
+void CudaReplica::allocate() {
+  std::int64_t value_bytes = 0;
+  std::int64_t running = 0;
+  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+    value_offsets_.push_back(value_bytes);
+    value_bytes += aligned(program_.value_bytes[i]);
+    running_offsets_.push_back(running);
+    if (graph_.layers[i].kind == LayerKind::batch_norm) running += 2 * std::int64_t{graph_.layers[i].in.channels};
+  }
+  values_ = DeviceBuffer<char>(value_bytes);
+  value_gradients_ = DeviceBuffer<char>(program_.gradient_arena_bytes);
+  elements_ = DeviceBuffer<char>(packing_.elements * element_bytes(element_));
+  element_gradients_ = DeviceBuffer<char>(packing_.elements * element_bytes(element_));
+  reals_ = DeviceBuffer<float>(packing_.reals);
+  real_gradients_ = DeviceBuffer<float>(packing_.reals);
+  gradient_ = DeviceBuffer<float>(graph_.parameter_count());
+  running_ = DeviceBuffer<float>(running);
+  losses_ = DeviceBuffer<float>(std::int64_t{program_.heads} * options_.batch);
+  labels_ = DeviceBuffer<std::int32_t>(options_.batch);
+  state_ = DeviceBuffer<PassState>(1);
+  for (const DeviceBuffer<char>* buffer : {&values_, &value_gradients_, &elements_, &element_gradients_}) {
+    zero(*buffer, stream_);  // also the padded channels of images and weights, which nothing ever writes
+  }
+  for (const DeviceBuffer<float>* buffer : {&reals_, &real_gradients_, &gradient_, &losses_}) zero(*buffer, stream_);
+  zero(labels_, stream_);
+
+  std::vector<float> statistics(static_cast<std::size_t>(running), 0.0F);
+  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+    if (graph_.layers[i].kind != LayerKind::batch_norm) continue;
+    const int channels = graph_.layers[i].in.channels;
+    std::fill_n(statistics.begin() + running_offsets_[i] + channels, channels, 1.0F);
+  }
+  copy_to_device(statistics, running_, stream_);
+}
+
+void CudaReplica::upload_segments() {
+  pack_segments_ = DeviceBuffer<Segment>(static_cast<std::int64_t>(packing_.pack.size()));
+  unpack_segments_ = DeviceBuffer<Segment>(static_cast<std::int64_t>(packing_.unpack.size()));
+  copy_to_device(packing_.pack, pack_segments_, stream_);
+  copy_to_device(packing_.unpack, unpack_segments_, stream_);
+}
+
+Tensor CudaReplica::values_of(int layer) const {
+  const model::Shape& shape = graph_.layers[static_cast<std::size_t>(layer)].out;
+  return {values_.data() + value_offsets_[static_cast<std::size_t>(layer)], options_.batch, shape.height, shape.width,
+          layer == 0 ? program_.input_channels : shape.channels};
+}
+
+void* CudaReplica::gradient_of(int layer) const {
+  const GradientSlot& slot = program_.gradients[static_cast<std::size_t>(layer)];
+  return slot.bytes == 0 ? nullptr : value_gradients_.data() + slot.offset_bytes;
+}
+
+Connections CudaReplica::connections_of(const Step& step, int head) {
+  const auto index = static_cast<std::size_t>(step.layer);
+  const Layer& layer = graph_.layers[index];
+  Connections c{};
+  c.machine = &machine_;
+  c.layer = &layer;
+  c.index = step.layer;
+  c.relu = step.relu;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    c.inputs.push_back({values_of(step.inputs[i]), gradient_of(step.inputs[i]), step.writes[i]});
+  }
+  if (step.kind == LayerKind::softmax) {
+    c.losses = losses_.data() + std::int64_t{head} * options_.batch;
+    c.head_weight = index + 1 == graph_.layers.size() ? 1 : kAuxiliaryWeight;
+    return c;
+  }
+  c.output = values_of(step.output);
+  c.gradient = gradient_of(step.output);
+  c.running = running_.data() + running_offsets_[index];
+  std::size_t vectors = 0;
+  for (std::size_t i = 0; i < layer.parameters.size(); ++i) {
+    const PackedParameter& place = packing_.parameters[index][i];
+    if (layer.parameters[i].role == model::ParameterRole::weight) {
+      c.weight = elements_.data() + place.element * element_bytes(element_);
+      c.weight_gradient = element_gradients_.data() + place.element * element_bytes(element_);
+      continue;
+    }
+    if (place.element >= 0) c.bias_elements = elements_.data() + place.element * element_bytes(element_);
+    c.vectors[vectors] = reals_.data() + place.real;
+    c.vector_gradients[vectors++] = real_gradients_.data() + place.real;
+  }
+  return c;
+}
+
+void CudaReplica::connect() {
+  machine_.precision = options_.precision;
+  machine_.element = element_;
+  machine_.batch = options_.batch;
+  machine_.seed = options_.seed;
+  machine_.stream = stream_;
+  machine_.cublas = *cublas_;
+  machine_.convolutions = convolutions_.get();
+  machine_.state = state_.data();
+  machine_.labels = labels_.data();
+  int head = 0;
+  for (const Step& step : program_.steps) {
+    operations_.push_back(make_layer_operation(connections_of(step, head)));
+    if (step.kind == LayerKind::softmax) ++head;
+  }
+}
+
+void CudaReplica::allocate_working_memory() {
+  workspace_ = DeviceBuffer<char>(machine_.workspace_bytes);
+  scratch_ = DeviceBuffer<char>(machine_.scratch_bytes);
+  partials_ = DeviceBuffer<float>(machine_.partial_count);
+  machine_.workspace = workspace_.data();
+  machine_.scratch = scratch_.data();
+  machine_.partials = partials_.data();
+}
+
+void CudaReplica::check_labels(const std::int32_t* labels, int count) const {
+  for (const Layer& layer : graph_.layers) {
+    if (layer.kind != LayerKind::softmax) continue;
+    const bool known =
+        std::all_of(labels, labels + count, [&](std::int32_t l) { return l >= 0 && l < layer.out.elements(); });
+    if (!known) throw std::invalid_argument("a label is none of the classes of " + layer.name);
+  }
+}
+
+void CudaReplica::bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step) {
+  const InputStaging::Arrived arrived = staging_.push(batch, count, stream_);
+  started_.record(streams_.updates);
+  started_.hold(stream_);
+  stage_input(element_, {arrived.images, arrived.labels, parameters, step}, values_of(0), graph_.input.channels,
+              labels_.data(), state_.data(), stream_);
+  staging_.done(stream_);
+}
+
+void CudaReplica::pack() {
+  pack_parameters(element_, {pack_segments_.data(), static_cast<int>(pack_segments_.size()), packing_.pack_blocks},
+                  state_.data(), elements_.data(), reals_.data(), stream_);
+}
+
+void CudaReplica::training_pass() {
+  pack();
+  for (const LayerOperationPtr& operation : operations_) operation->forward(true);
+  for (std::size_t i = operations_.size(); i-- > 0;) {
+    if (program_.steps[i].backward) operations_[i]->backward();
+  }
+  sum_losses(losses_.data(), static_cast<int>(losses_.size()), state_.data(), stream_);
+  unpack_gradients(element_,
+                   {unpack_segments_.data(), static_cast<int>(unpack_segments_.size()), packing_.unpack_blocks},
+                   element_gradients_.data(), real_gradients_.data(), gradient_.data(), state_.data(), stream_);
+  if (element_ == Element::f16) settle_loss_scale(gradient_.data(), gradient_.size(), state_.data(), stream_);
+}
+
+void CudaReplica::evaluation_pass() {
+  pack();
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    if (program_.steps[i].evaluated) operations_[i]->forward(false);
+  }
+}
+
+const float* CudaReplica::gradient(const float* parameters, const device::HostBatch& batch, std::uint64_t step) {
+  const OnDevice on_device(streams_.device);
+  check_labels(batch.labels, options_.batch);
+  bring_in(parameters, batch, options_.batch, step);
+  training_.run(stream_, [this] { training_pass(); });
+  finished_.record(stream_);
+  finished_.hold(streams_.updates);
+  return gradient_.data();
+}
+
+double CudaReplica::loss() {
+  const OnDevice on_device(streams_.device);
+  PassState state{};
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(&state, state_.data(), sizeof(state), cudaMemcpyDeviceToHost, stream_));
+  stream_.synchronise();
+  return state.loss;
+}
+
+int CudaReplica::correct(const float* parameters, const device::HostBatch& batch, int count) {
+  if (count < 0 || count > options_.batch) throw std::invalid_argument("correct: more images than a batch has");
+  if (count == 0) return 0;
+  const OnDevice on_device(streams_.device);
+  check_labels(batch.labels, count);
+  bring_in(parameters, batch, count, 0);
+  evaluation_.run(stream_, [this] { evaluation_pass(); });
+  const Tensor scores = values_of(program_.logits);
+  count_correct(element_, {scores.data, count, static_cast<int>(scores.pixels()), scores.channels}, labels_.data(),
+                state_.data(), stream_);
+  PassState state{};
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(&state, state_.data(), sizeof(state), cudaMemcpyDeviceToHost, stream_));
+  stream_.synchronise();
+  return state.correct;
+}
+
+void CudaReplica::set_loss_scale(double scale) {
+  if (options_.precision != device::Precision::fp16) return;
+  const OnDevice on_device(streams_.device);
+  cuda::set_loss_scale(state_.data(), static_cast<float>(scale), stream_);
+}
+
+std::vector<float> CudaReplica::running_statistics() {
+  const OnDevice on_device(streams_.device);
+  std::vector<float> statistics(static_cast<std::size_t>(running_.size()));
+  if (statistics.empty()) return statistics;
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(statistics.data(), running_.data(), static_cast<std::size_t>(running_.bytes()),
+                                      cudaMemcpyDeviceToHost, stream_));
+  stream_.synchronise();
+  return statistics;
+}
+
+void CudaReplica::set_running_statistics(const std::vector<float>& statistics) {
+  if (static_cast<std::int64_t>(statistics.size()) != running_.size()) {
+    throw std::invalid_argument("running statistics: " + std::to_string(running_.size()) + " numbers, not " +
+                                std::to_string(statistics.size()));
+  }
+  const OnDevice on_device(streams_.device);
+  copy_to_device(statistics, running_, stream_);
+}
+
+std::int64_t CudaReplica::memory_bytes() const {
+  std::int64_t sum = staging_.memory_bytes();
+  for (const DeviceBuffer<char>* buffer :
+       {&values_, &value_gradients_, &elements_, &element_gradients_, &workspace_, &scratch_}) {
+    sum += buffer->bytes();
+  }
+  for (const DeviceBuffer<float>* buffer : {&reals_, &real_gradients_, &gradient_, &running_, &losses_, &partials_}) {
+    sum += buffer->bytes();
+  }
+  sum += labels_.bytes() + state_.bytes() + pack_segments_.bytes() + unpack_segments_.bytes();
+  for (const LayerOperationPtr& operation : operations_) sum += operation->memory_bytes();
+  return sum;
+}
+
+void CudaReplica::disable_graphs() {
+  const OnDevice on_device(streams_.device);
+  stream_.synchronise();
+  training_.disable();
+  evaluation_.disable();
+}
+
+std::unique_ptr<device::Replica> make_cuda_replica(const model::Graph& graph, const device::ReplicaOptions& options,
+                                                   const DeviceStreams& streams) {
+  const OnDevice on_device(streams.device);
+  return std::make_unique<CudaReplica>(graph, options, streams);
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,87 @@
+#pragma once
+// The replica behind make_cuda_replica(): memory, the steps of a program, and the passes over them.
+//
+// A pass: copy the batch in; pack the parameters; run the steps forward and backward; unpack the gradients. All but the
+// first is one CUDA graph. Everything that changes between passes (parameters' address, step number, loss scale) is
+// read from device memory.
+#include <memory>
+#include <vector>
+
+#include "engine/cuda/input_staging.hpp"
+#include "engine/cuda/layer_operation.hpp"
+#include "engine/cuda/pass_graph.hpp"
+#include "engine/cuda/program.hpp"
+#include "engine/cuda/segments.hpp"
+
+namespace lockstep::cuda {
+
+class CudaReplica final : public device::Replica {
+ public:
+  CudaReplica(const model::Graph& graph, const device::ReplicaOptions& options, const DeviceStreams& streams);
+  ~CudaReplica() override;
+  CudaReplica(const CudaReplica&) = delete;
+  CudaReplica& operator=(const CudaReplica&) = delete;
+
+  const float* gradient(const float* parameters, const device::HostBatch& batch, std::uint64_t step) override;
+  double loss() override;
+  int correct(const float* parameters, const device::HostBatch& batch, int count) override;
+  /// fp16 begins with an automatic scale (see PassState); this ends it.
+  void set_loss_scale(double scale) override;
+  std::vector<float> running_statistics() override;
+  void set_running_statistics(const std::vector<float>& statistics) override;
+  std::int64_t memory_bytes() const override;
+
+  /// Passes are enqueued kernel by kernel from now on.
+  void disable_graphs();
+  /// Whether the last training pass was a replay.
+  bool replayed() const { return training_.replayed(); }
+
+ private:
+  void allocate();
+  void connect();
+  Connections connections_of(const Step& step, int head);
+  Tensor values_of(int layer) const;
+  void* gradient_of(int layer) const;
+  void allocate_working_memory();
+  void upload_segments();
+  void check_labels(const std::int32_t* labels, int count) const;
+  void bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step);
+  void pack();
+  void training_pass();
+  void evaluation_pass();
+
+  model::Graph graph_;
+  device::ReplicaOptions options_;
+  DeviceStreams streams_;
+  Element element_;
+  Program program_;
+  Packing packing_;
+
+  Stream stream_;
+  Event started_, finished_;
+  std::unique_ptr<CudnnHandle> cudnn_;
+  std::unique_ptr<CublasHandle> cublas_;
+  std::unique_ptr<ConvolutionSolvers> convolutions_;
+  InputStaging staging_;
+  Machine machine_{};
+
+  DeviceBuffer<char> values_;                        ///< outputs of all steps
+  std::vector<std::int64_t> value_offsets_;          ///< by layer
+  DeviceBuffer<char> value_gradients_;               ///< the program's arena
+  DeviceBuffer<char> elements_, element_gradients_;  ///< packed weights
+  DeviceBuffer<float> reals_, real_gradients_;       ///< packed vectors
+  DeviceBuffer<float> gradient_;                     ///< flat, as handed out
+  DeviceBuffer<float> running_;
+  std::vector<std::int64_t> running_offsets_;  ///< by layer
+  DeviceBuffer<float> losses_;                 ///< by head and image
+  DeviceBuffer<std::int32_t> labels_;
+  DeviceBuffer<PassState> state_;
+  DeviceBuffer<Segment> pack_segments_, unpack_segments_;
+  DeviceBuffer<char> workspace_, scratch_;
+  DeviceBuffer<float> partials_;
+
+  std::vector<LayerOperationPtr> operations_;  ///< by step
+  PassGraph training_, evaluation_;
+};
+
+}  // namespace lockstep::cuda

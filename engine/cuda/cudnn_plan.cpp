@@ -1,0 +1,236 @@
+#include "engine/cuda/cudnn_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lockstep::cuda {
+namespace {
+
+constexpr std::int64_t kX = 1;  // names of the tensors
+constexpr std::int64_t kY = 2;
+constexpr std::int64_t kWeight = 3;
+
+cudnnDataType_t data_type(device::Precision precision) {
+  if (precision == device::Precision::fp16) return CUDNN_DATA_HALF;
+  if (precision == device::Precision::bf16) return CUDNN_DATA_BFLOAT16;
+  return CUDNN_DATA_FLOAT;
+}
+
+/// Dimensions in cuDNN's order N, C, H, W with the channels last in memory.
+CudnnDescriptor tensor(std::int64_t name, device::Precision precision, std::int64_t n, std::int64_t c, std::int64_t h,
+                       std::int64_t w) {
+  CudnnDescriptor descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const cudnnDataType_t type = data_type(precision);
+  descriptor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  descriptor.set_integers(CUDNN_ATTR_TENSOR_DIMENSIONS, {n, c, h, w});
+  descriptor.set_integers(CUDNN_ATTR_TENSOR_STRIDES, {h * w * c, 1, w * c, c});
+  descriptor.set_integers(CUDNN_ATTR_TENSOR_UNIQUE_ID, {name});
+  descriptor.set_integers(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {16});
+  descriptor.finalise();
+  return descriptor;
+}
+
+/// Sums in float in every precision. The number of groups follows from the channels of images and weights.
+CudnnDescriptor convolution(const model::Window& w) {
+  CudnnDescriptor descriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  descriptor.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  descriptor.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+  descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {2});
+  descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_DILATIONS, {1, 1});
+  descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {w.stride_h, w.stride_w});
+  descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {w.pad_top, w.pad_left});
+  descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {w.pad_bottom, w.pad_right});
+  descriptor.finalise();
+  return descriptor;
+}
+
+/// The attributes of the three kinds of operation, which mean the same.
+struct OperationNames {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t alpha, beta, convolution, x, y, weight;
+};
+
+OperationNames names_of(Direction direction) {
+  switch (direction) {
+    case Direction::forward:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W};
+    case Direction::data_gradient:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W};
+    case Direction::filter_gradient:
+      break;
+  }
+  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW};
+}
+
+std::vector<cudnnBackendNumericalNote_t> unwanted_notes(device::Precision precision) {
+  std::vector<cudnnBackendNumericalNote_t> notes{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,
+                                                 CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+                                                 CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION};
+  if (precision == device::Precision::fp32) {
+    notes.insert(notes.end(),
+                 {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+                  CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13});
+  }
+  return notes;
+}
+
+/// By what cuDNN says of the engine's arithmetic; false where it does not say.
+bool is_wanted(const CudnnDescriptor& configuration, device::Precision precision) {
+  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t into = engine.get();
+  std::int64_t count = 0;
+  if (cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                               &count, &into) != CUDNN_STATUS_SUCCESS) {
+    return false;
+  }
+  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> notes{};
+  if (cudnnBackendGetAttribute(into, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.data()) != CUDNN_STATUS_SUCCESS) {
+    return false;
+  }
+  const auto end = notes.begin() + std::min<std::int64_t>(count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  const std::vector<cudnnBackendNumericalNote_t> unwanted = unwanted_notes(precision);
+  return std::find_first_of(notes.begin(), end, unwanted.begin(), unwanted.end()) == end;
+}
+
+}  // namespace
+
+CudnnHandle::CudnnHandle(cudaStream_t stream) {
+  LOCKSTEP_CUDNN_CHECK(cudnnCreate(&handle_));
+  LOCKSTEP_CUDNN_CHECK(cudnnSetStream(handle_, stream));
+}
+
+CudnnDescriptor::CudnnDescriptor(cudnnBackendDescriptorType_t type) {
+  LOCKSTEP_CUDNN_CHECK(cudnnBackendCreateDescriptor(type, &descriptor_));
+}
+
+CudnnDescriptor::~CudnnDescriptor() {
+  if (descriptor_ != nullptr) cudnnBackendDestroyDescriptor(descriptor_);
+}
+
+void CudnnDescriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+                          const void* values) {
+  LOCKSTEP_CUDNN_CHECK(cudnnBackendSetAttribute(descriptor_, name, type, count, values));
+}
+
+void CudnnDescriptor::set_integers(cudnnBackendAttributeName_t name, const std::vector<std::int64_t>& values) {
+  set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
+}
+
+void CudnnDescriptor::set_descriptor(cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
+  cudnnBackendDescriptor_t descriptor = value.get();
+  set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &descriptor);
+}
+
+void CudnnDescriptor::finalise() {
+  LOCKSTEP_CUDNN_CHECK(cudnnBackendFinalize(descriptor_));
+}
+
+bool CudnnDescriptor::try_finalise() {
+  return cudnnBackendFinalize(descriptor_) == CUDNN_STATUS_SUCCESS;
+}
+
+ConvolutionEngines::ConvolutionEngines(cudnnHandle_t handle, const ConvolutionProblem& problem) : handle_(handle) {
+  const ConvolutionShape& s = problem.shape;
+  const model::Window& w = s.window;
+  parts_.push_back(tensor(kX, problem.precision, s.images, s.in_channels, s.in_height, s.in_width));
+  parts_.push_back(tensor(kY, problem.precision, s.images, s.out_channels, s.out_height, s.out_width));
+  parts_.push_back(
+      tensor(kWeight, problem.precision, s.out_channels, s.in_channels / w.groups, w.kernel_h, w.kernel_w));
+  parts_.push_back(convolution(w));
+
+  const OperationNames names = names_of(problem.direction);
+  CudnnDescriptor operation(names.type);
+  const float alpha = 1;
+  const float beta = problem.accumulate ? 1 : 0;
+  operation.set_descriptor(names.x, parts_[0]);
+  operation.set_descriptor(names.y, parts_[1]);
+  operation.set_descriptor(names.weight, parts_[2]);
+  operation.set_descriptor(names.convolution, parts_[3]);
+  operation.set(names.alpha, CUDNN_TYPE_FLOAT, 1, &alpha);
+  operation.set(names.beta, CUDNN_TYPE_FLOAT, 1, &beta);
+  if (!operation.try_finalise()) return;  // nothing can run it
+  parts_.push_back(std::move(operation));
+
+  graph_ = std::make_unique<CudnnDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph_->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+  graph_->set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts_[4]);
+  if (!graph_->try_finalise()) return;
+  propose(CUDNN_HEUR_MODE_A, problem);
+  propose(CUDNN_HEUR_MODE_FALLBACK, problem);
+}
+
+void ConvolutionEngines::propose(cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem) {
+  CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.set_descriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph_);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+  if (!heuristics.try_finalise()) return;
+  std::int64_t count = 0;
+  if (cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0,
+                               &count, nullptr) != CUDNN_STATUS_SUCCESS) {
+    return;
+  }
+  std::vector<CudnnDescriptor> found;
+  std::vector<cudnnBackendDescriptor_t> into;
+  for (std::int64_t i = 0; i < count; ++i) {
+    found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    into.push_back(found.back().get());
+  }
+  std::int64_t filled = 0;
+  if (count == 0 ||
+      cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count,
+                               &filled, into.data()) != CUDNN_STATUS_SUCCESS) {
+    return;
+  }
+  for (std::int64_t i = 0; i < std::min(filled, count); ++i) {
+    CudnnDescriptor& configuration = found[static_cast<std::size_t>(i)];
+    if (is_wanted(configuration, problem.precision)) configurations_.push_back(std::move(configuration));
+  }
+}
+
+std::unique_ptr<ConvolutionEngines::Plan> ConvolutionEngines::plan(std::size_t index) const {
+  CudnnDescriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+  descriptor.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configurations_.at(index));
+  if (!descriptor.try_finalise()) return nullptr;
+  std::int64_t bytes = 0;
+  std::int64_t count = 0;
+  if (cudnnBackendGetAttribute(descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                               &bytes) != CUDNN_STATUS_SUCCESS) {
+    return nullptr;
+  }
+  return std::make_unique<Plan>(Plan{std::move(descriptor), bytes});
+}
+
+cudnnStatus_t execute(cudnnHandle_t handle, const ConvolutionEngines::Plan& plan, const ConvolutionMemory& memory,
+                      void* workspace) {
+  CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  const std::array<void*, 3> pointers{memory.x, memory.y, memory.weight};
+  pack.set_integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {kX, kY, kWeight});
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers.data());
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  pack.finalise();
+  return cudnnBackendExecute(handle, plan.descriptor.get(), pack.get());
+}
+
+}  // namespace lockstep::cuda

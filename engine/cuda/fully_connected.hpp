@@ -1,0 +1,60 @@
+#pragma once
+// Products of fully-connected layers with cuBLASLt: sums in float, the algorithm chosen by its heuristics when the
+// layer is made. Sums that are split are added in float in a fixed order, so that results repeat to the bit.
+#include <cublasLt.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/cuda/element.hpp"
+#include "engine/cuda/runtime.hpp"
+
+namespace lockstep::cuda {
+
+inline void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail(call, cublasLtGetStatusString(status));
+}
+#define LOCKSTEP_CUBLAS_CHECK(call) ::lockstep::cuda::check((call), #call)
+
+class CublasHandle {
+ public:
+  CublasHandle() { LOCKSTEP_CUBLAS_CHECK(cublasLtCreate(&handle_)); }
+  ~CublasHandle() { cublasLtDestroy(handle_); }
+  CublasHandle(const CublasHandle&) = delete;
+  CublasHandle& operator=(const CublasHandle&) = delete;
+  operator cublasLtHandle_t() const { return handle_; }
+
+ private:
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+constexpr std::int64_t kProductWorkspaceBytes = std::int64_t{32} << 20;
+
+/// D = op(A) op(B) [+ D] [+ bias] [ReLU], all matrices column by column; op(A) is rows x inner, op(B) inner x columns.
+struct ProductShape {
+  int rows, columns, inner;
+  bool transpose_a, transpose_b;
+  bool accumulate;
+  const void* bias;  ///< of each row of D, as elements; null: none
+  bool relu;
+};
+
+class Product {
+ public:
+  /// Throws std::runtime_error where cuBLASLt has no algorithm for it.
+  Product(cublasLtHandle_t handle, device::Precision precision, const ProductShape& shape);
+  ~Product();
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+  void run(const void* a, const void* b, void* d, void* workspace, cudaStream_t stream) const;
+
+ private:
+  struct Descriptors;
+
+  cublasLtHandle_t handle_;
+  std::unique_ptr<Descriptors> descriptors_;
+  cublasLtMatmulAlgo_t algorithm_{};
+  bool accumulate_;
+};
+
+}  // namespace lockstep::cuda

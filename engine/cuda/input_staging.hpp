@@ -1,0 +1,47 @@
+#pragma once
+// Batches on their way to the device: two slots in turn, each pinned memory on the host and memory on the device, and a
+// stream of its own for the copies. While one batch is computed on, the next one can be copied.
+#include <array>
+#include <cstdint>
+
+#include "engine/cuda/kernels.hpp"
+#include "engine/cuda/runtime.hpp"
+#include "engine/device/backend.hpp"
+
+namespace lockstep::cuda {
+
+class InputStaging {
+ public:
+  InputStaging(int batch, std::int64_t image_elements);
+
+  struct Arrived {
+    const float* images;
+    const std::int32_t* labels;
+  };
+  /// Copies the first `count` images and labels; when it returns the batch can be changed. What is enqueued on `reader`
+  /// from now on comes after the copy; done() says that it has been enqueued.
+  Arrived push(const device::HostBatch& batch, int count, cudaStream_t reader);
+  void done(cudaStream_t reader);
+
+  std::int64_t memory_bytes() const;
+
+ private:
+  struct Slot {
+    Slot(std::int64_t elements, std::int64_t batch)
+        : host_images(elements), host_labels(batch), images(elements), labels(batch) {}
+    PinnedBuffer<float> host_images;
+    PinnedBuffer<std::int32_t> host_labels;
+    DeviceBuffer<float> images;
+    DeviceBuffer<std::int32_t> labels;
+    Event copied;  ///< the host's memory is free again
+    Event read;    ///< the device's is
+    bool used = false;
+  };
+
+  std::int64_t image_elements_;
+  Stream copies_;
+  std::array<Slot, 2> slots_;
+  std::size_t current_ = 1;
+};
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,107 @@
+// Convolution and fully-connected layers, with bias and ReLU.
+#include <algorithm>
+#include <optional>
+
+#include "engine/cuda/layer_operation.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+class ConvolutionOperation final : public LayerOperation {
+ public:
+  explicit ConvolutionOperation(const Connections& connections) : LayerOperation(connections) {
+    forward_ = solver(Direction::forward, false, {input().values.data, c_.output.data, c_.weight});
+    filter_ = solver(Direction::filter_gradient, false, {input().values.data, c_.gradient, c_.weight_gradient});
+    if (input_gradient() != nullptr) {
+      data_ = solver(Direction::data_gradient, accumulates(), {input_gradient(), c_.gradient, c_.weight});
+    }
+    m_.partial_count = std::max(m_.partial_count, partial_floats(m_.element, c_.output.rows(), c_.output.channels));
+  }
+
+  void forward(bool) override {
+    run(*forward_, {input().values.data, c_.output.data, c_.weight});
+    if (c_.vectors[0] != nullptr)
+      add_bias(m_.element, c_.output.data, c_.output.rows(), c_.output.channels, c_.vectors[0], c_.relu, m_.stream);
+    else if (c_.relu)
+      relu_forward(m_.element, c_.output.data, c_.output.data, c_.output.elements(), m_.stream);
+  }
+
+  void backward() override {
+    if (c_.vectors[0] != nullptr)
+      bias_backward(m_.element, c_.relu ? c_.output.data : nullptr, c_.gradient, c_.output.rows(), c_.output.channels,
+                    c_.vector_gradients[0], m_.partials, m_.stream);
+    else if (c_.relu)
+      mask_gradient();
+    run(*filter_, {input().values.data, c_.gradient, c_.weight_gradient});
+    if (data_ != nullptr) run(*data_, {input_gradient(), c_.gradient, c_.weight});
+  }
+
+ private:
+  std::shared_ptr<const Solver> solver(Direction direction, bool accumulate, const ConvolutionMemory& memory) const {
+    const Tensor& x = input().values;
+    const Tensor& y = c_.output;
+    const ConvolutionShape shape{x.images, x.height, x.width,    x.channels,
+                                 y.height, y.width,  y.channels, c_.layer->window};
+    const auto solver = m_.convolutions->solver({direction, shape, m_.precision, accumulate}, memory);
+    m_.workspace_bytes = std::max(m_.workspace_bytes, solver->workspace_bytes);
+    m_.scratch_bytes = std::max(m_.scratch_bytes, solver->scratch_bytes);
+    return solver;
+  }
+
+  void run(const Solver& solver, const ConvolutionMemory& memory) const {
+    m_.convolutions->run(solver, memory, m_.workspace, m_.scratch);
+  }
+
+  std::shared_ptr<const Solver> forward_;
+  std::shared_ptr<const Solver> filter_;
+  std::shared_ptr<const Solver> data_;  ///< null: no gradient needed
+};
+
+/// Column by column, the activations of an image are a column, and the weights (row by row O x I) are I x O.
+class FullyConnectedOperation final : public LayerOperation {
+ public:
+  explicit FullyConnectedOperation(const Connections& connections)
+      : LayerOperation(connections),
+        inputs_(static_cast<int>(c_.layer->in.elements())),
+        outputs_(c_.layer->out.channels),
+        forward_(m_.cublas, m_.precision, {outputs_, m_.batch, inputs_, true, false, false, c_.bias_elements, c_.relu}),
+        weight_(m_.cublas, m_.precision, {inputs_, outputs_, m_.batch, false, true, false, nullptr, false}) {
+    if (input_gradient() != nullptr) {
+      data_.emplace(m_.cublas, m_.precision,
+                    ProductShape{inputs_, m_.batch, outputs_, false, false, accumulates(), nullptr, false});
+    }
+    m_.workspace_bytes = std::max(m_.workspace_bytes, kProductWorkspaceBytes);
+    m_.partial_count = std::max(m_.partial_count, partial_floats(m_.element, m_.batch, outputs_));
+  }
+
+  void forward(bool) override { forward_.run(c_.weight, input().values.data, c_.output.data, m_.workspace, m_.stream); }
+
+  void backward() override {
+    if (c_.vectors[0] != nullptr)
+      bias_backward(m_.element, c_.relu ? c_.output.data : nullptr, c_.gradient, m_.batch, outputs_,
+                    c_.vector_gradients[0], m_.partials, m_.stream);
+    else if (c_.relu)
+      mask_gradient();
+    weight_.run(input().values.data, c_.gradient, c_.weight_gradient, m_.workspace, m_.stream);
+    if (data_) data_->run(c_.weight, c_.gradient, input_gradient(), m_.workspace, m_.stream);
+  }
+
+ private:
+  int inputs_;
+  int outputs_;
+  Product forward_;
+  Product weight_;
+  std::optional<Product> data_;  ///< empty: no gradient needed
+};
+
+}  // namespace
+
+LayerOperationPtr make_convolution(const Connections& connections) {
+  return std::make_unique<ConvolutionOperation>(connections);
+}
+
+LayerOperationPtr make_fully_connected(const Connections& connections) {
+  return std::make_unique<FullyConnectedOperation>(connections);
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,222 @@
+#include "engine/cuda/program.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::cuda {
+
+using model::Graph;
+using model::Layer;
+using model::LayerKind;
+
+namespace {
+
+[[noreturn]] void refuse(const Graph& graph, const std::string& wrong) {
+  throw InputError("model " + in_quotes(graph.name) + ": " + wrong);
+}
+
+void check(const Graph& graph) {
+  for (const Layer& layer : graph.layers) {
+    for (int from : layer.inputs) {
+      if (graph.layers[from].kind != LayerKind::softmax) continue;
+      throw InputError("model " + in_quotes(graph.name) + ", layer " + in_quotes(layer.name) +
+                       ": reads the softmax layer " + in_quotes(graph.layers[from].name));
+    }
+    const model::Window& w = layer.window;
+    if (layer.kind == LayerKind::max_pool && std::int64_t{w.kernel_h} * w.kernel_w > 65535) {
+      throw InputError("model " + in_quotes(graph.name) + ", layer " + in_quotes(layer.name) +
+                       ": the CUDA backend pools at most 65535 pixels into one");
+    }
+  }
+  if (graph.layers.back().kind != LayerKind::softmax) refuse(graph, "its last layer is no softmax layer, so no loss");
+}
+
+/// Groups layers into steps.
+class Grouping {
+ public:
+  explicit Grouping(const Graph& graph) : graph_(graph), readers_(graph.layers.size()) {
+    for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
+      for (int from : graph.layers[i].inputs) readers_[from].push_back(i);
+    }
+  }
+
+  std::vector<Step> steps() {
+    std::vector<bool> grouped(graph_.layers.size(), false);
+    std::vector<Step> steps;
+    for (int i = 1; i < static_cast<int>(graph_.layers.size()); ++i) {
+      if (grouped[i]) continue;
+      Step step = starting_with(i);
+      for (int at = i; at != step.output; at = readers_[at].front()) grouped[readers_[at].front()] = true;
+      steps.push_back(std::move(step));
+    }
+    // A sum's other summand can come after the batch norm: run where the output was.
+    std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.output < b.output; });
+    return steps;
+  }
+
+ private:
+  const Layer& layer(int i) const { return graph_.layers[i]; }
+  /// The only reader of a layer, where that is of a kind, else -1.
+  int sole_reader(int i, LayerKind kind) const {
+    return readers_[i].size() == 1 && layer(readers_[i].front()).kind == kind ? readers_[i].front() : -1;
+  }
+
+  Step starting_with(int i) const {
+    Step step{layer(i).kind, i, i, false, layer(i).inputs, {}, false, false};
+    if (step.kind == LayerKind::batch_norm) join_sum(step);
+    const bool can_rectify = step.kind == LayerKind::conv || step.kind == LayerKind::fc ||
+                             step.kind == LayerKind::batch_norm || step.kind == LayerKind::add;
+    const int relu = can_rectify ? sole_reader(step.output, LayerKind::relu) : -1;
+    if (relu >= 0) {
+      step.relu = true;
+      step.output = relu;
+    }
+    return step;
+  }
+
+  /// Takes the sum that reads a batch norm into its step. Of two batch norms summed the later one does: the other is
+  /// then complete. A sum of a batch norm and its own input stays apart, because both would write one gradient.
+  void join_sum(Step& step) const {
+    const int sum = sole_reader(step.layer, LayerKind::add);
+    if (sum < 0 || layer(sum).inputs.size() != 2) return;
+    const std::vector<int>& summands = layer(sum).inputs;
+    const int other = summands[0] == step.layer ? summands[1] : summands[0];
+    const bool other_joins = layer(other).kind == LayerKind::batch_norm && sole_reader(other, LayerKind::add) == sum &&
+                             other > step.layer && layer(other).inputs.front() != step.layer;
+    if (other_joins || other == step.inputs.front()) return;
+    step.inputs.push_back(other);
+    step.output = sum;
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<int>> readers_;
+};
+
+std::vector<bool> layers_with_gradient(const Graph& graph) {
+  std::vector<bool> needs;
+  for (const Layer& layer : graph.layers) {
+    const bool before = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return needs[i]; });
+    needs.push_back(before || !layer.parameters.empty());
+  }
+  return needs;
+}
+
+bool is_element_wise(const Step& step) {
+  return step.kind == LayerKind::relu || step.kind == LayerKind::dropout || step.kind == LayerKind::add ||
+         (step.kind == LayerKind::batch_norm && step.inputs.size() == 2);
+}
+
+/// The input that takes the memory of the step's own gradient: the first whose gradient is not begun yet; of a batch
+/// norm only the other summand can. -1: none.
+int heir(const Step& step, const std::vector<bool>& needs, const std::vector<bool>& begun) {
+  if (!is_element_wise(step)) return -1;
+  if (std::set<int>(step.inputs.begin(), step.inputs.end()).size() != step.inputs.size()) return -1;
+  for (std::size_t i = step.kind == LayerKind::batch_norm ? 1 : 0; i < step.inputs.size(); ++i) {
+    if (needs[step.inputs[i]] && !begun[step.inputs[i]]) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void plan_gradients(const std::vector<bool>& needs, Program& program) {
+  ArenaPlan arena;
+  std::vector<bool> begun(needs.size(), false);
+  program.gradients.resize(needs.size());
+  for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
+    const bool softmax = step->kind == LayerKind::softmax;
+    step->backward = softmax || needs[step->output];
+    step->writes.resize(step->inputs.size());
+    if (!step->backward) continue;
+    const GradientSlot own = program.gradients[step->output];
+    const int taker = heir(*step, needs, begun);
+    for (std::size_t i = 0; i < step->inputs.size(); ++i) {
+      const int from = step->inputs[i];
+      GradientWrite& write = step->writes[i];
+      write = {needs[from], needs[from] && begun[from], static_cast<int>(i) == taker};
+      if (!write.needed || write.accumulate) continue;
+      begun[from] = true;
+      const std::int64_t bytes = aligned(program.value_bytes[from]);
+      program.gradients[from] = write.in_place ? own : GradientSlot{arena.take(bytes), bytes};
+    }
+    if (!softmax && taker < 0) arena.give_back(own.offset_bytes, own.bytes);
+  }
+  program.gradient_arena_bytes = arena.peak();
+}
+
+void mark_evaluated(Program& program) {
+  std::set<int> wanted{program.logits};
+  for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
+    step->evaluated = wanted.count(step->output) != 0;
+    if (step->evaluated) wanted.insert(step->inputs.begin(), step->inputs.end());
+  }
+}
+
+/// Tensor cores want channels in multiples of 4 at least; images have 1 or 3. Only where convolutions alone read them.
+int stored_input_channels(const Graph& graph, bool tensor_cores) {
+  const int channels = graph.input.channels;
+  if (!tensor_cores) return channels;
+  for (const Layer& layer : graph.layers) {
+    const bool reads = std::find(layer.inputs.begin(), layer.inputs.end(), 0) != layer.inputs.end();
+    if (reads && (layer.kind != LayerKind::conv || layer.window.groups != 1)) return channels;
+  }
+  return channels <= 4 ? 4 : (channels + 7) / 8 * 8;
+}
+
+}  // namespace
+
+std::int64_t ArenaPlan::take(std::int64_t bytes) {
+  for (auto block = free_.begin(); block != free_.end(); ++block) {
+    if (block->bytes < bytes) continue;
+    const std::int64_t offset = block->offset;
+    block->offset += bytes;
+    block->bytes -= bytes;
+    if (block->bytes == 0) free_.erase(block);
+    return offset;
+  }
+  std::int64_t offset = peak_;
+  if (!free_.empty() && free_.back().offset + free_.back().bytes == peak_) {  // grow the last block
+    offset = free_.back().offset;
+    free_.pop_back();
+  }
+  peak_ = offset + bytes;
+  return offset;
+}
+
+void ArenaPlan::give_back(std::int64_t offset, std::int64_t bytes) {
+  if (bytes == 0) return;
+  const auto after =
+      std::find_if(free_.begin(), free_.end(), [&](const Block& block) { return block.offset > offset; });
+  auto block = free_.insert(after, Block{offset, bytes});
+  if (block + 1 != free_.end() && block->offset + block->bytes == (block + 1)->offset) {
+    block->bytes += (block + 1)->bytes;
+    free_.erase(block + 1);
+  }
+  if (block != free_.begin() && (block - 1)->offset + (block - 1)->bytes == block->offset) {
+    (block - 1)->bytes += block->bytes;
+    free_.erase(block);
+  }
+}
+
+Program make_program(const Graph& graph, int batch, Element element, bool tensor_cores) {
+  check(graph);
+  Program program;
+  program.steps = Grouping(graph).steps();
+  program.logits = graph.layers.back().inputs.front();
+  program.input_channels = stored_input_channels(graph, tensor_cores);
+  program.value_bytes.resize(graph.layers.size(), 0);
+  program.value_bytes[0] =
+      std::int64_t{program.input_channels} * graph.input.height * graph.input.width * batch * element_bytes(element);
+  for (const Step& step : program.steps) {
+    if (step.kind == LayerKind::softmax) {
+      ++program.heads;
+      continue;
+    }
+    program.value_bytes[step.output] = graph.layers[step.output].out.elements() * batch * element_bytes(element);
+  }
+  plan_gradients(layers_with_gradient(graph), program);
+  mark_evaluated(program);
+  return program;
+}
+
+}  // namespace lockstep::cuda

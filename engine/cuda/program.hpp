@@ -1,0 +1,76 @@
+#pragma once
+// What a graph becomes on a GPU: the layers grouped into steps, each a few kernels, in the order of the forward pass.
+// Needs no GPU.
+//
+// Grouping saves passes over memory, which is what limits these layers:
+//   conv | fc -> relu            the ReLU is applied where the bias is
+//   batch_norm -> relu           one pass
+//   batch_norm -> add -> relu    one pass (the end of a residual block); also without the ReLU
+//   add -> relu                  one pass
+// each only where nothing else reads the values in between.
+//
+// Gradients of values lie in one arena: a gradient lives from the backward step of its first reader (in backward order)
+// to the backward step that made the value, and gradients that never live together share memory. An element-wise step
+// hands its own gradient's memory on to an input where it can.
+#include <cstdint>
+#include <vector>
+
+#include "engine/cuda/element.hpp"
+#include "engine/model/graph.hpp"
+
+namespace lockstep::cuda {
+
+/// How a step writes the gradient of one input.
+struct GradientWrite {
+  bool needed = false;
+  bool accumulate = false;  ///< an earlier backward step wrote it: add
+  bool in_place = false;    ///< it is the memory of the step's own gradient
+};
+
+struct Step {
+  model::LayerKind kind;
+  int layer;                ///< the first layer of the group: kind, window, parameters
+  int output;               ///< the layer whose values are written
+  bool relu;                ///< the group ends with a ReLU
+  std::vector<int> inputs;  ///< layers read; of batch norm with an addition: its input, then the other summand
+  std::vector<GradientWrite> writes;  ///< per input
+  bool backward;                      ///< a parameter lies in it or before it
+  bool evaluated;                     ///< the main head's input depends on it
+};
+
+/// Memory of one layer's gradient in the arena; bytes 0: none.
+struct GradientSlot {
+  std::int64_t offset_bytes = 0;
+  std::int64_t bytes = 0;
+};
+
+struct Program {
+  std::vector<Step> steps;
+  int logits;                           ///< the layer that the main head reads
+  int input_channels;                   ///< stored channels of the images
+  std::vector<GradientSlot> gradients;  ///< per layer
+  std::int64_t gradient_arena_bytes = 0;
+  std::vector<std::int64_t> value_bytes;  ///< per layer; 0 where a group never writes it
+  int heads = 0;                          ///< softmax layers
+};
+
+/// Throws InputError for a graph that cannot be trained (no softmax layer, one that another layer reads, something
+/// else last) or has a max-pooling window of more than 65535 pixels.
+Program make_program(const model::Graph& graph, int batch, Element element, bool tensor_cores);
+
+/// First-fit memory with blocks given back: `peak()` is what must be allocated.
+class ArenaPlan {
+ public:
+  std::int64_t take(std::int64_t bytes);
+  void give_back(std::int64_t offset, std::int64_t bytes);
+  std::int64_t peak() const { return peak_; }
+
+ private:
+  struct Block {
+    std::int64_t offset, bytes;
+  };
+  std::vector<Block> free_;  ///< by offset, never touching each other
+  std::int64_t peak_ = 0;
+};
+
+}  // namespace lockstep::cuda

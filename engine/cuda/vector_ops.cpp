@@ -1,0 +1,435 @@
+#include "engine/cuda/vector_ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <iterator>
+#include <set>
+
+#include "engine/cuda/chunks.hpp"
+#include "engine/cuda/communicator.hpp"
+#include "engine/cuda/vector_ops_kernels.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+float as_float(double x) {
+  return static_cast<float>(x);
+}
+
+std::size_t bytes_of(std::int64_t n) {
+  return static_cast<std::size_t>(n) * sizeof(float);
+}
+
+UpdateScalars scalars(const sync::StepSize& step) {
+  return {step.learning_rate, step.momentum, step.weight_decay};
+}
+
+std::string mib(std::size_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+/// Copies between two devices go directly where their link allows it. Without it CUDA goes through the host.
+void enable_peer_access(int from, int to) {
+  int can = 0;
+  LOCKSTEP_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, from, to));
+  if (can == 0) return;
+  const OnDevice on_device(from);
+  const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
+  if (error == cudaErrorPeerAccessAlreadyEnabled) {
+    cudaGetLastError();
+    return;
+  }
+  check(error, "cudaDeviceEnablePeerAccess");
+}
+
+}  // namespace
+
+struct CudaVectorOps::Device {
+  Device(int of_number, int of_gpu)
+      : number(of_number), gpu(of_gpu), dot_partials(kMostDotBlocks), dot_result(1), dot_arrived(1) {
+    LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(dot_arrived.data(), 0, sizeof(std::uint32_t), updates));
+  }
+
+  int number;
+  int gpu;
+  Stream updates;
+  Event reached;  ///< what another device or a replica waits for before it reads
+  Event done;     ///< what other devices wait for before they go on
+  DeviceBuffer<double> dot_partials;
+  DeviceBuffer<double> dot_result;
+  DeviceBuffer<std::uint32_t> dot_arrived;
+  std::vector<DeviceBuffer<float>> staging;  ///< copies of other devices' arrays
+  std::deque<LayoutOnDevice> layouts;
+  std::vector<ReplicaGate*> closed_gates;
+};
+
+/// One operation on `device` over arrays of n floats, wherever they lie. Ends with finish().
+class CudaVectorOps::Operation {
+ public:
+  Operation(CudaVectorOps& ops, int device, std::int64_t n)
+      : ops_(ops), device_(ops.on(device)), n_(n), stream_(ops.stream_of(device)), on_device_(device_.gpu) {}
+
+  cudaStream_t stream() const { return stream_; }
+
+  const float* read(const float* x) { return local(x); }
+  /// An array that is read and written.
+  float* write(float* x) {
+    float* copy = local(x);
+    if (copy != x) written_.push_back({x, copy});
+    return copy;
+  }
+  /// Staging memory that earlier kernels of this operation have read may be overwritten.
+  void reuse_staging() { staged_.clear(); }
+
+  /// y <- x where y lies on the operation's device.
+  void copy(const float* x, float* y) {
+    const int from = ops_.device_of(x);
+    if (from == device_.number) {
+      LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(y, x, bytes_of(n_), cudaMemcpyDeviceToDevice, stream_));
+      return;
+    }
+    wait_for(from);
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyPeerAsync(y, device_.gpu, x, ops_.gpu(from), bytes_of(n_), stream_));
+  }
+
+  /// Copies back what was written, and lets the other devices go on.
+  void finish() {
+    for (const Staged& array : written_) {
+      const int to = ops_.gpu(ops_.device_of(array.original));
+      LOCKSTEP_CUDA_CHECK(
+          cudaMemcpyPeerAsync(const_cast<float*>(array.original), to, array.copy, device_.gpu, bytes_of(n_), stream_));
+    }
+    if (others_.empty()) return;
+    device_.done.record(stream_);
+    for (const int other : others_) device_.done.hold(ops_.on(other).updates);
+  }
+
+ private:
+  struct Staged {
+    const float* original;
+    float* copy;
+  };
+
+  /// x itself, or its copy on this device: one copy however often x is named.
+  float* local(const float* x) {
+    const int from = ops_.device_of(x);
+    if (from == device_.number) return const_cast<float*>(x);
+    for (const Staged& array : staged_) {
+      if (array.original == x) return array.copy;
+    }
+    float* copy = staging(staged_.size());
+    wait_for(from);
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyPeerAsync(copy, device_.gpu, x, ops_.gpu(from), bytes_of(n_), stream_));
+    staged_.push_back({x, copy});
+    return copy;
+  }
+
+  float* staging(std::size_t slot) {
+    std::vector<DeviceBuffer<float>>& slots = device_.staging;
+    if (slots.size() <= slot) slots.resize(slot + 1);
+    if (slots[slot].size() < n_) slots[slot] = DeviceBuffer<float>(n_);
+    return slots[slot].data();
+  }
+
+  void wait_for(int other) {
+    if (std::find(others_.begin(), others_.end(), other) != others_.end()) return;
+    Device& from = ops_.on(other);
+    from.reached.record(ops_.stream_of(other));
+    from.reached.hold(stream_);
+    others_.push_back(other);
+  }
+
+  CudaVectorOps& ops_;
+  Device& device_;
+  std::int64_t n_;
+  cudaStream_t stream_;
+  OnDevice on_device_;
+  std::vector<int> others_;
+  std::vector<Staged> staged_;
+  std::vector<Staged> written_;
+};
+
+CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus) {
+  for (const int gpu : gpus) {
+    const OnDevice on_device(gpu);
+    devices_.push_back(std::make_unique<Device>(devices(), gpu));
+  }
+  const std::set<int> distinct(gpus.begin(), gpus.end());
+  are_distinct_ = distinct.size() == gpus.size();
+  for (const int from : distinct) {
+    for (const int to : distinct) {
+      if (from != to) enable_peer_access(from, to);
+    }
+  }
+}
+
+CudaVectorOps::~CudaVectorOps() = default;
+
+int CudaVectorOps::gpu(int device) const {
+  return on(device).gpu;
+}
+
+// ---- replicas ----
+
+void CudaVectorOps::open(ReplicaGate& gate) {
+  Device& device = on(gate.device);
+  device.reached.record(device.updates);  // not stream_of(): other replicas need not be done
+  device.reached.hold(gate.stream);
+}
+
+void CudaVectorOps::close(ReplicaGate& gate) {
+  std::vector<ReplicaGate*>& closed = on(gate.device).closed_gates;
+  if (std::find(closed.begin(), closed.end(), &gate) == closed.end()) closed.push_back(&gate);
+}
+
+void CudaVectorOps::forget(const ReplicaGate& gate) {
+  std::vector<ReplicaGate*>& closed = on(gate.device).closed_gates;
+  closed.erase(std::remove(closed.begin(), closed.end(), &gate), closed.end());
+}
+
+cudaStream_t CudaVectorOps::stream_of(int number) {
+  Device& device = on(number);
+  for (ReplicaGate* gate : device.closed_gates) {
+    gate->closed.record(gate->stream);
+    gate->closed.hold(device.updates);
+  }
+  device.closed_gates.clear();
+  return device.updates;
+}
+
+// ---- buffers ----
+
+int CudaVectorOps::device_of(const float* x) const {
+  if (devices_.size() == 1) return 0;
+  const auto after = allocations_.upper_bound(x);
+  if (after != allocations_.begin()) {
+    const auto& [begin, allocation] = *std::prev(after);
+    if (x < begin + allocation.count) return allocation.device;
+  }
+  cudaPointerAttributes attributes = {};
+  LOCKSTEP_CUDA_CHECK(cudaPointerGetAttributes(&attributes, x));
+  if (attributes.type != cudaMemoryTypeDevice) fail("vector operation", "a buffer is not in a device's memory");
+  const auto is_there = [&](const auto& device) { return device->gpu == attributes.device; };
+  const auto found = std::find_if(devices_.begin(), devices_.end(), is_there);
+  if (found == devices_.end()) fail("vector operation", "a buffer lies on another GPU");
+  return (*found)->number;
+}
+
+float* CudaVectorOps::allocate(std::int64_t n, int device) {
+  sync::require(n > 0, "vector: a buffer needs at least one element");
+  sync::require(device >= 0, "vector: no such device");
+  device %= devices();
+  const OnDevice on_device(gpu(device));
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, bytes_of(n)) != cudaSuccess) {
+    std::size_t free_bytes = 0, total_bytes = 0;
+    cudaMemGetInfo(&free_bytes, &total_bytes);
+    fail("cudaMalloc", mib(bytes_of(n)) + " asked for on GPU " + std::to_string(gpu(device)) + ", which has " +
+                           mib(free_bytes) + " free of " + mib(total_bytes));
+  }
+  auto* x = static_cast<float*>(memory);
+  allocations_[x] = {n, device};
+  zero(n, x);
+  return x;
+}
+
+void CudaVectorOps::release(float* x) {
+  allocations_.erase(x);
+  cudaFree(x);  // waits for the device; called by destructors, so that errors are left to the next call
+}
+
+void CudaVectorOps::upload(std::int64_t n, const float* host, float* x) {
+  const int device = device_of(x);
+  const OnDevice on_device(gpu(device));
+  const cudaStream_t stream = stream_of(device);
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(x, host, bytes_of(n), cudaMemcpyHostToDevice, stream));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
+
+void CudaVectorOps::download(std::int64_t n, const float* x, float* host) {
+  const int device = device_of(x);
+  const OnDevice on_device(gpu(device));
+  const cudaStream_t stream = stream_of(device);
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(host, x, bytes_of(n), cudaMemcpyDeviceToHost, stream));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
+
+SegmentTable CudaVectorOps::table_of(int number, const sync::Layout& layout) {
+  Device& device = on(number);
+  for (const LayoutOnDevice& known : device.layouts) {
+    if (known.is_of(layout)) return known.table();
+  }
+  const OnDevice on_device(device.gpu);
+  return device.layouts.emplace_back(layout, device.updates).table();
+}
+
+// ---- simple operations ----
+
+void CudaVectorOps::zero(std::int64_t n, float* x) {
+  const int device = device_of(x);
+  const OnDevice on_device(gpu(device));
+  LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(x, 0, bytes_of(n), stream_of(device)));
+}
+
+void CudaVectorOps::copy(std::int64_t n, const float* x, float* y) {
+  Operation operation(*this, device_of(y), n);
+  operation.copy(x, y);
+  operation.finish();
+}
+
+void CudaVectorOps::scale(std::int64_t n, double a, float* x) {
+  Operation operation(*this, device_of(x), n);
+  launch_scale(operation.stream(), n, as_float(a), x);
+  operation.finish();
+}
+
+void CudaVectorOps::axpy(std::int64_t n, double a, const float* x, float* y) {
+  Operation operation(*this, device_of(y), n);
+  launch_axpy(operation.stream(), n, as_float(a), operation.read(x), y);
+  operation.finish();
+}
+
+double CudaVectorOps::dot(std::int64_t n, const float* x, const float* y) {
+  const int number = device_of(x);
+  Device& device = on(number);
+  Operation operation(*this, number, n);
+  launch_dot(operation.stream(), n, x, operation.read(y),
+             {device.dot_partials.data(), device.dot_result.data(), device.dot_arrived.data()});
+  operation.finish();
+  double result = 0;
+  LOCKSTEP_CUDA_CHECK(
+      cudaMemcpyAsync(&result, device.dot_result.data(), sizeof result, cudaMemcpyDeviceToHost, operation.stream()));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(operation.stream()));
+  return result;
+}
+
+std::vector<double> CudaVectorOps::norms(const sync::Layout& layout, const float* x) {
+  const int device = device_of(x);
+  const SegmentTable table = table_of(device, layout);
+  const Operation operation(*this, device, layout.count);
+  launch_squares(operation.stream(), table, x, nullptr);
+  std::vector<double> squares(2 * layout.segments.size());
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(squares.data(), table.squares, squares.size() * sizeof(double),
+                                      cudaMemcpyDeviceToHost, operation.stream()));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(operation.stream()));
+  std::vector<double> norms;
+  for (std::size_t s = 0; s < layout.segments.size(); ++s) norms.push_back(std::sqrt(squares[2 * s]));
+  return norms;
+}
+
+// ---- averages and sums ----
+
+/// y <- scale * ((y +) inputs), in batches: several devices take turns in two staged arrays.
+void CudaVectorOps::accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further,
+                               float scale, float* y) {
+  const std::size_t most = devices() == 1 ? kMostInputs : 2;
+  Operation operation(*this, device_of(y), n);
+  for (std::size_t begin = 0; begin < count; begin += most) {
+    Inputs batch = {};
+    const std::size_t end = std::min(count, begin + most);
+    for (std::size_t j = begin; j < end; ++j) batch.of[batch.count++] = operation.read(inputs[j]);
+    launch_accumulate(operation.stream(), n, batch, is_further || begin > 0, end == count ? scale : 1.0F, y);
+    operation.reuse_staging();
+  }
+  operation.finish();
+}
+
+void CudaVectorOps::average(std::int64_t n, const std::vector<const float*>& inputs, float* y) {
+  sync::require(!inputs.empty(), "vector: average of no buffers");
+  accumulate(n, inputs.data(), inputs.size(), false, as_float(1.0 / static_cast<double>(inputs.size())), y);
+}
+
+void CudaVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) {
+  sync::require(!buffers.empty(), "vector: sum of no buffers");
+  std::vector<std::vector<float*>> by_device(devices_.size());
+  for (float* buffer : buffers) by_device[static_cast<std::size_t>(device_of(buffer))].push_back(buffer);
+  const bool is_everywhere =
+      std::none_of(by_device.begin(), by_device.end(), [](const auto& on_one) { return on_one.empty(); });
+  if (devices() > 1 && are_distinct_ && is_everywhere) {
+    sum_everywhere(n, by_device);
+    return;
+  }
+  if (buffers.size() == 1) return;
+  const std::vector<const float*> others(buffers.begin() + 1, buffers.end());
+  accumulate(n, others.data(), others.size(), true, 1.0F, buffers.front());
+  for (std::size_t j = 1; j < buffers.size(); ++j) copy(n, buffers.front(), buffers[j]);
+}
+
+/// Sums on every device, over the devices, and back to all buffers of each.
+void CudaVectorOps::sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device) {
+  std::vector<float*> sums;
+  std::vector<cudaStream_t> streams;
+  for (std::size_t d = 0; d < by_device.size(); ++d) {
+    const std::vector<const float*> others(by_device[d].begin() + 1, by_device[d].end());
+    sums.push_back(by_device[d].front());
+    if (!others.empty()) accumulate(n, others.data(), others.size(), true, 1.0F, sums.back());
+    streams.push_back(stream_of(static_cast<int>(d)));
+  }
+  if (!communicator_) {
+    std::vector<int> gpus;
+    for (const auto& device : devices_) gpus.push_back(device->gpu);
+    communicator_ = std::make_unique<Communicator>(gpus);
+  }
+  communicator_->all_reduce(n, sums, streams);
+  for (const std::vector<float*>& on_one : by_device) {
+    for (std::size_t j = 1; j < on_one.size(); ++j) copy(n, on_one.front(), on_one[j]);
+  }
+}
+
+// ---- updates ----
+
+void CudaVectorOps::sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
+                               float* w) {
+  const int device = device_of(w);
+  const SegmentTable table = table_of(device, layout);
+  Operation operation(*this, device, layout.count);
+  launch_sgd_update(operation.stream(), table, {learning_rate, 0, weight_decay}, operation.read(g), w);
+  operation.finish();
+}
+
+void CudaVectorOps::momentum_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
+                                    float* w) {
+  const int device = device_of(w);
+  const SegmentTable table = table_of(device, layout);
+  Operation operation(*this, device, layout.count);
+  launch_momentum_update(operation.stream(), table, scalars(step), operation.read(g), operation.write(v), w);
+  operation.finish();
+}
+
+void CudaVectorOps::lars_update(const sync::Layout& layout, const sync::StepSize& step, const sync::LarsOptions& lars,
+                                const float* g, float* v, float* w) {
+  const int device = device_of(w);
+  const SegmentTable table = table_of(device, layout);
+  Operation operation(*this, device, layout.count);
+  const float* gradient = operation.read(g);
+  launch_squares(operation.stream(), table, w, gradient);
+  launch_lars_update(operation.stream(), table, scalars(step), {lars.coefficient, lars.epsilon}, gradient,
+                     operation.write(v), w);
+  operation.finish();
+}
+
+void CudaVectorOps::corrected_update(const sync::Layout& layout, double learning_rate, double weight_decay,
+                                     double alpha, const float* g, const float* z, float* w, float* sum) {
+  const int device = device_of(w);
+  const SegmentTable table = table_of(device, layout);
+  Operation operation(*this, device, layout.count);
+  launch_corrected_update(operation.stream(), table, {learning_rate, 0, weight_decay}, as_float(alpha),
+                          operation.read(g), operation.read(z), w, operation.write(sum));
+  operation.finish();
+}
+
+void CudaVectorOps::elastic_pull(std::int64_t n, double alpha, const float* z, float* w, float* sum) {
+  Operation operation(*this, device_of(w), n);
+  launch_elastic_pull(operation.stream(), n, as_float(alpha), operation.read(z), w, operation.write(sum));
+  operation.finish();
+}
+
+void CudaVectorOps::average_model_update(std::int64_t n, double momentum, const float* sum, float* z, float* previous) {
+  Operation operation(*this, device_of(z), n);
+  launch_average_model_update(operation.stream(), n, as_float(momentum), operation.read(sum), z,
+                              operation.write(previous));
+  operation.finish();
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,99 @@
+#pragma once
+// sync::VectorOps on GPUs: kernels of our own, and NCCL where all GPUs take part in a sum.
+//
+// Every device has one stream for these operations, `updates`, so that they follow each other. An operation with arrays
+// on several devices runs on its output's: arrays from elsewhere are copied there first (and back, where they are
+// written), and the devices wait for each other by events. Calls come from one thread.
+//
+// Buffers may also be a replica's gradients, or anything else in a device's memory. Device numbers from devices() on
+// begin again at 0, so that an algorithm with more learners than there are GPUs lays them out in turns.
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/cuda/runtime.hpp"
+#include "engine/sync/vector_ops.hpp"
+
+namespace lockstep::cuda {
+
+class Communicator;
+struct SegmentTable;
+
+/// Lets replicas of one device compute side by side. A replica makes the stream of its DeviceStreams wait for its work,
+/// and begins after what that stream holds; were it the device's own stream, each replica would begin after the one
+/// before. So every replica gets a gate's stream: open() puts what the device has been told so far before it, close()
+/// notes that the device's next operation waits for it.
+struct ReplicaGate {
+  explicit ReplicaGate(int of_device) : device(of_device) {}  ///< its GPU is the current one
+  int device;
+  Stream stream;
+  Event closed;
+};
+
+class CudaVectorOps final : public sync::VectorOps {
+ public:
+  /// Device d is GPU gpus[d]. One GPU may be several devices: slower, and without NCCL, but it shows on one GPU that
+  /// devices wait for each other. Throws std::runtime_error where CUDA fails.
+  explicit CudaVectorOps(const std::vector<int>& gpus);
+  ~CudaVectorOps() override;
+
+  int devices() const { return static_cast<int>(devices_.size()); }
+  int gpu(int device) const;
+  void open(ReplicaGate& gate);
+  void close(ReplicaGate& gate);
+  /// Before the gate goes: nothing waits for it any more.
+  void forget(const ReplicaGate& gate);
+
+  float* allocate(std::int64_t n, int device) override;
+  void release(float* x) override;
+  /// Both return when the copy is done.
+  void upload(std::int64_t n, const float* host, float* x) override;
+  void download(std::int64_t n, const float* x, float* host) override;
+
+  void zero(std::int64_t n, float* x) override;
+  void copy(std::int64_t n, const float* x, float* y) override;
+  void scale(std::int64_t n, double a, float* x) override;
+  void axpy(std::int64_t n, double a, const float* x, float* y) override;
+  double dot(std::int64_t n, const float* x, const float* y) override;
+  std::vector<double> norms(const sync::Layout& layout, const float* x) override;
+
+  void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
+  /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
+  void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
+
+  void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
+                  float* w) override;
+  void momentum_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
+                       float* w) override;
+  void lars_update(const sync::Layout& layout, const sync::StepSize& step, const sync::LarsOptions& lars,
+                   const float* g, float* v, float* w) override;
+
+  void corrected_update(const sync::Layout& layout, double learning_rate, double weight_decay, double alpha,
+                        const float* g, const float* z, float* w, float* sum) override;
+  void elastic_pull(std::int64_t n, double alpha, const float* z, float* w, float* sum) override;
+  void average_model_update(std::int64_t n, double momentum, const float* sum, float* z, float* previous) override;
+
+ private:
+  struct Device;
+  struct Allocation {
+    std::int64_t count;
+    int device;
+  };
+  class Operation;
+
+  Device& on(int device) const { return *devices_[static_cast<std::size_t>(device)]; }
+  int device_of(const float* x) const;
+  /// The device's stream, after all gates closed so far.
+  cudaStream_t stream_of(int device);
+  SegmentTable table_of(int device, const sync::Layout& layout);
+  void accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further, float scale,
+                  float* y);
+  void sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
+
+  std::vector<std::unique_ptr<Device>> devices_;
+  bool are_distinct_;  ///< the devices' GPUs
+  std::map<const float*, Allocation> allocations_;
+  std::unique_ptr<Communicator> communicator_;  ///< made when first needed
+};
+
+}  // namespace lockstep::cuda

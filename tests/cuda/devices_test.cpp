@@ -1,0 +1,88 @@
+// Buffers on several devices: two devices of one GPU, and GPUs of their own where there are two.
+#include "tests/cuda/both.hpp"
+#include "tests/cuda/gpu.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+constexpr std::int64_t kCount = 300007;
+
+/// Every operation with its arrays strewn over two devices.
+void check_strewn(CudaVectorOps& gpu, double tolerance_of_sums) {
+  sync::HostVectorOps host;
+  const std::vector<Floats> arrays = random_arrays(6, kCount);
+  const sync::Layout layout = sync::make_layout({{0, 100000, true}, {100000, 7, false}, {100007, 200000, true}});
+  const Work updates = [&](sync::VectorOps& ops, const std::vector<float*>& x) {
+    ops.copy(kCount, x[0], x[1]);
+    ops.axpy(kCount, 0.5, x[2], x[1]);
+    ops.average(kCount, {x[0], x[1], x[2], x[3], x[4]}, x[5]);
+    ops.momentum_update(layout, {0.1, 0.9, 0.01}, x[0], x[1], x[2]);
+    ops.corrected_update(layout, 0.1, 0.01, 0.3, x[0], x[1], x[3], x[4]);
+    ops.elastic_pull(kCount, 0.2, x[5], x[3], x[5]);
+    ops.average_model_update(kCount, 0.9, x[4], x[0], x[1]);
+    ops.copy(kCount, x[3], x[2]);
+    ops.scale(kCount, 3, x[3]);
+  };
+  for (const std::vector<int>& devices : {std::vector<int>{0, 1, 0, 1, 0, 1}, {1, 0, 0, 1, 1, 0}, {1, 1, 0, 0, 0, 1}}) {
+    check_same(outcome(gpu, arrays, updates, devices), outcome(host, arrays, updates), kSameBits);
+    const Work sums = [](sync::VectorOps& ops, const std::vector<float*>& x) {
+      ops.sum_all(kCount, {x[0], x[1], x[2], x[3], x[4]});
+      ops.sum_all(kCount, {x[5]});
+    };
+    check_same(outcome(gpu, arrays, sums, devices), outcome(host, arrays, sums), tolerance_of_sums);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Operations bring the arrays of two devices of one GPU together") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  CudaVectorOps gpu({0, 0});
+  check_strewn(gpu, kSameBits);
+}
+
+TEST_CASE("Operations bring the arrays of two GPUs together") {
+  LOCKSTEP_NEEDS_GPUS(2);
+  CudaVectorOps gpu({0, 1});
+  check_strewn(gpu, 1e-5);
+}
+
+// A long queue on device 1 must be over before device 0 reads its result, and device 1 must not overwrite it before
+// device 0 has read it: x is raised 50 times, read, then cleared.
+TEST_CASE("Devices wait for each other") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  CudaVectorOps gpu({0, 0});
+  const std::int64_t n = 1 << 24;
+  sync::DeviceVector x(gpu, n, 1), ones(gpu, n, 1), seen(gpu, n, 0);
+  const Floats one(static_cast<std::size_t>(n), 1.0F);
+  gpu.upload(n, one.data(), ones.data());
+  for (int round = 0; round < 5; ++round) {
+    for (int t = 0; t < 50; ++t) gpu.axpy(n, 1, ones.data(), x.data());
+    gpu.copy(n, x.data(), seen.data());
+    gpu.zero(n, x.data());
+    CHECK(difference(seen.to_host(), Floats(static_cast<std::size_t>(n), 50.0F), 0) == "");
+  }
+}
+
+// What a replica's stream gets comes after the device's operations before it and before those after it.
+TEST_CASE("A gate keeps a replica's stream between the operations around it") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  CudaVectorOps gpu({0});
+  const std::int64_t n = 1 << 24;
+  sync::DeviceVector x(gpu, n), y(gpu, n), ones(gpu, n);
+  const Floats one(static_cast<std::size_t>(n), 1.0F);
+  gpu.upload(n, one.data(), ones.data());
+  ReplicaGate gate(0);
+  for (int round = 1; round <= 5; ++round) {
+    for (int t = 0; t < 50; ++t) gpu.axpy(n, 1, ones.data(), x.data());
+    gpu.open(gate);
+    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(float);
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(y.data(), x.data(), bytes, cudaMemcpyDeviceToDevice, gate.stream));
+    gpu.close(gate);
+    gpu.zero(n, x.data());
+    CHECK(difference(y.to_host(), Floats(static_cast<std::size_t>(n), 50.0F), 0) == "");
+  }
+  gpu.forget(gate);
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,26 @@
+#pragma once
+// Tests that need a GPU begin with LOCKSTEP_NEEDS_GPUS(1): without, they say so and end, and ctest calls them skipped.
+// (Catch2 2 has no such thing.)
+#include <iostream>
+#include <string>
+
+#include "engine/cuda/cuda_backend.hpp"
+
+namespace lockstep::cuda {
+
+/// Prints the line that ctest looks for unless there are `wanted` usable GPUs.
+inline bool has_gpus(int wanted) {
+  std::string why;
+  const int visible = visible_gpus(why);
+  if (visible >= wanted) return true;
+  if (why.empty()) why = std::to_string(visible) + " here";
+  std::cout << "skipped (gpu): needs " << wanted << ": " << why << std::endl;
+  return false;
+}
+
+}  // namespace lockstep::cuda
+
+#define LOCKSTEP_NEEDS_GPUS(count)                  \
+  do {                                              \
+    if (!::lockstep::cuda::has_gpus(count)) return; \
+  } while (false)

@@ -1,0 +1,285 @@
+// Replicas on a GPU against host networks in double precision.
+#include "tests/cuda/networks.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+using device::Precision;
+
+constexpr std::uint64_t kStep = 3;
+
+double tolerance_of(Precision precision) {
+  if (precision == Precision::fp32) return 1e-5;
+  if (precision == Precision::tf32) return 1e-3;
+  return precision == Precision::fp16 ? 1e-2 : 2e-2;  // 11 and 8 significant bits
+}
+
+struct Expected {
+  std::vector<double> gradient, running;
+  double loss;
+};
+Expected expected_of(const Pair& pair, int threads = 2) {
+  const auto network = pair.host_network<double>(kStep, threads);
+  const std::vector<double> images = pair.host_images<double>();
+  const double loss = network->loss_and_gradients(images.data(), pair.labels.data());
+  return {as_doubles<double>(network->gradients()), as_doubles<double>(network->running_statistics()), loss};
+}
+
+void check_running(const Floats& actual, const std::vector<double>& expected, double tolerance) {
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (std::abs(static_cast<double>(actual[i]) - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i]))) {
+      continue;
+    }
+    FAIL_CHECK("statistic " << i << ": " << actual[i] << ", expected " << expected[i]);
+    return;
+  }
+}
+
+void check_pass(const Pair& pair, CudaReplica& replica, double tolerance) {
+  const Expected expected = expected_of(pair);
+  const Floats gradient = pair.gradient(replica, kStep);
+  const Difference found = difference(pair.graph, gradient, expected.gradient);
+  INFO("worst: " << found.where);
+  CHECK(found.worst <= tolerance);
+  CHECK(std::abs(replica.loss() - expected.loss) <= tolerance * std::max(1.0, std::abs(expected.loss)));
+  check_running(replica.running_statistics(), expected.running, tolerance);
+}
+
+void check_each(const std::vector<Graph>& graphs, Precision precision) {
+  for (const Graph& graph : graphs) {
+    INFO(graph.name << ", " << device::to_string(precision));
+    const Pair pair(graph, 5, precision);
+    check_pass(pair, *pair.replica, tolerance_of(precision));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Every layer agrees with the host in single precision") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  check_each(single_layer_graphs(), Precision::fp32);
+  check_each(layer_graphs(), Precision::fp32);
+}
+
+TEST_CASE("Every layer agrees with the host in lower precisions") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+    check_each(single_layer_graphs(), precision);
+  }
+}
+
+// Rounding flips single ReLUs and maxima, which changes single gradients a lot and all of them together a little.
+TEST_CASE("Small networks in lower precisions go where the host goes") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+    for (const Graph& graph : layer_graphs()) {
+      INFO(graph.name << ", " << device::to_string(precision));
+      const Pair pair(graph, 5, precision);
+      const Expected expected = expected_of(pair);
+      CHECK(alignment(pair.gradient(*pair.replica, kStep), expected.gradient) > 0.97);
+      CHECK(pair.replica->loss() == Approx(expected.loss).epsilon(0.02));
+    }
+  }
+}
+
+TEST_CASE("Models of the zoo agree with the host as far as single precision goes") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (const std::string& name : model::zoo_names()) {
+    if (name == "vgg19_22k") continue;  // 108 million weights to draw, otherwise VGG-19
+    INFO(name);
+    const Pair pair(small_zoo_graph(name), 4, Precision::fp32);
+    const Expected expected = expected_of(pair, 8);
+    const auto single = pair.host_network<float>(kStep, 8);
+    single->loss_and_gradients(pair.images.data(), pair.labels.data());
+    const double host_error = difference(pair.graph, as_doubles<float>(single->gradients()), expected.gradient).worst;
+    const Floats gradient = pair.gradient(*pair.replica, kStep);
+    const Difference found = difference(pair.graph, gradient, expected.gradient);
+    INFO("worst: " << found.where << ", the host's single precision: " << host_error);
+    CHECK(found.worst <= std::max(1e-5, 10 * host_error));
+    CHECK(pair.replica->loss() == Approx(expected.loss).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("Models of the zoo run in half precision") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (const char* name : {"lenet_crossbow", "cifar10_quick", "resnet32_crossbow", "resnet50", "googlenet_aux"}) {
+    for (Precision precision : {Precision::fp16, Precision::bf16}) {
+      INFO(name << ", " << device::to_string(precision));
+      const Pair pair(small_zoo_graph(name), 8, precision);
+      const Expected expected = expected_of(pair, 8);
+      const Floats gradient = pair.gradient(*pair.replica, kStep);
+      CHECK(pair.replica->loss() == Approx(expected.loss).epsilon(0.05));
+      CHECK(alignment(gradient, expected.gradient) > 0.9);
+    }
+  }
+}
+
+TEST_CASE("Replays equal the pass that is enqueued kernel by kernel") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (const char* name : {"lenet_crossbow", "resnet32_crossbow"}) {
+    for (Precision precision : {Precision::fp32, Precision::bf16}) {
+      INFO(name);
+      const Pair pair(model::zoo_graph(name), 16, precision);
+      const auto plain = pair.make(precision);
+      plain->disable_graphs();
+      for (std::uint64_t step = 0; step < 4; ++step) {
+        CHECK(pair.gradient(*pair.replica, step) == pair.gradient(*plain, step));
+        CHECK(pair.replica->loss() == plain->loss());
+        CHECK(pair.replica->replayed() == (step > 0));
+        CHECK_FALSE(plain->replayed());
+      }
+      CHECK(pair.replica->running_statistics() == plain->running_statistics());
+    }
+  }
+}
+
+TEST_CASE("A replay takes parameters from where they are") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const Pair pair(model::zoo_graph("lenet_crossbow"), 4, Precision::fp32);
+  const Floats expected = pair.gradient(*pair.replica, 1);
+  pair.gradient(*pair.replica, 2);
+  DeviceBuffer<float> elsewhere(pair.device_parameters.size());
+  LOCKSTEP_CUDA_CHECK(cudaMemcpy(elsewhere.data(), pair.parameters.data(), static_cast<std::size_t>(elsewhere.bytes()),
+                                 cudaMemcpyHostToDevice));
+  LOCKSTEP_CUDA_CHECK(cudaMemset(pair.device_parameters.data(), 0, static_cast<std::size_t>(elsewhere.bytes())));
+  CHECK(pair.read(pair.replica->gradient(elsewhere.data(), pair.host_batch(), 1)) == expected);
+}
+
+TEST_CASE("Two replicas side by side compute what each computes alone") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const Pair pair(model::zoo_graph("resnet32_crossbow"), 16, Precision::tf32);
+  const auto other = pair.make(Precision::tf32);
+  Floats alone;
+  for (std::uint64_t step = 0; step < 3; ++step) alone = pair.gradient(*pair.replica, step);
+  const Stream second_updates;  // each waits for its own only
+  device::ReplicaOptions options;
+  options.batch = 16;
+  options.precision = Precision::tf32;
+  options.seed = Pair::kSeed;
+  CudaReplica apart(pair.graph, options, {0, second_updates});
+  const float* first = nullptr;
+  const float* second = nullptr;
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    first = other->gradient(pair.device_parameters.data(), pair.host_batch(), step);
+    second = apart.gradient(pair.device_parameters.data(), pair.host_batch(), step);
+  }
+  LOCKSTEP_CUDA_CHECK(cudaDeviceSynchronize());
+  CHECK(pair.read(first) == alone);
+  CHECK(pair.read(second) == alone);
+}
+
+TEST_CASE("A batch may change as soon as the call returns") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const Pair pair(model::zoo_graph("lenet_crossbow"), 32, Precision::fp32);
+  const Floats expected = pair.gradient(*pair.replica, 0);
+  Floats images = pair.images;
+  std::vector<std::int32_t> labels = pair.labels;
+  for (int pass = 0; pass < 6; ++pass) {
+    images = pair.images;
+    labels = pair.labels;
+    const float* gradient = pair.replica->gradient(pair.device_parameters.data(), {images.data(), labels.data()}, 0);
+    std::fill(images.begin(), images.end(), 1e9F);
+    std::fill(labels.begin(), labels.end(), 0);
+    if (pass % 3 == 2) CHECK(pair.read(gradient) == expected);
+  }
+}
+
+TEST_CASE("Correct answers are counted in evaluation mode") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (const char* name : {"lenet_crossbow", "resnet32_optA"}) {
+    INFO(name);
+    Pair pair(model::zoo_graph(name), 40, Precision::fp32);
+    const auto network = pair.host_network<float>(0);
+    for (int pass = 0; pass < 2; ++pass) {  // statistics that are not the first ones
+      network->loss_and_gradients(pair.images.data(), pair.labels.data());
+      pair.gradient(*pair.replica, static_cast<std::uint64_t>(pass));
+    }
+    const double loss = pair.replica->loss();
+    for (int i = 0; i < pair.batch; i += 2) {  // half the labels as the network answers
+      network->forward(pair.images.data(), false);
+      const auto scores = network->output().segment(i * 10, 10);
+      Eigen::Index best = 0;
+      scores.maxCoeff(&best);
+      pair.labels[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(best);
+    }
+    const int expected = network->correct(pair.images.data(), pair.labels.data());
+    REQUIRE(expected >= 20);
+    for (int pass = 0; pass < 3; ++pass) {  // as it is, captured, replayed
+      CHECK(pair.replica->correct(pair.device_parameters.data(), pair.host_batch(), 40) == expected);
+    }
+    CHECK(pair.replica->correct(pair.device_parameters.data(), pair.host_batch(), 1) == 1);
+    CHECK(pair.replica->correct(pair.device_parameters.data(), pair.host_batch(), 0) == 0);
+    CHECK(pair.replica->loss() == loss);
+  }
+}
+
+TEST_CASE("Running statistics can be taken over") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const Pair pair(model::zoo_graph("resnet32_crossbow"), 4, Precision::fp32);
+  Floats statistics = pair.replica->running_statistics();
+  CHECK(statistics[0] == 0);
+  CHECK(statistics[16] == 1);  // conv1/bn has 16 channels
+  pair.gradient(*pair.replica, 0);
+  statistics = pair.replica->running_statistics();
+  CHECK(statistics[0] != 0);
+  const auto other = pair.make(Precision::fp32);
+  other->set_running_statistics(statistics);
+  CHECK(other->running_statistics() == statistics);
+  statistics.pop_back();
+  CHECK_THROWS_AS(other->set_running_statistics(statistics), std::invalid_argument);
+}
+
+TEST_CASE("Half precision scales its loss by itself until it is told to") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const Pair pair(model::zoo_graph("lenet_crossbow"), 8, Precision::fp16);
+  const Floats expected = pair.gradient(*pair.replica, 0);
+  const auto largest = [](const Floats& values) {
+    float most = 0;
+    for (float value : values) most = std::isfinite(value) ? std::max(most, std::abs(value)) : HUGE_VALF;
+    return most;
+  };
+  REQUIRE(std::isfinite(largest(expected)));
+  REQUIRE(largest(expected) > 0);
+  pair.replica->set_loss_scale(2048);  // a power of two rounds nothing but what is very small
+  const Floats scaled = pair.gradient(*pair.replica, 0);
+  float off = 0;
+  for (std::size_t i = 0; i < scaled.size(); ++i) off = std::max(off, std::abs(scaled[i] - expected[i]));
+  CHECK(off <= 2e-3F * largest(expected));
+  pair.replica->set_loss_scale(std::ldexp(1.0, 40));
+  CHECK_FALSE(std::isfinite(largest(pair.gradient(*pair.replica, 0))));
+  pair.replica->set_loss_scale(2048);
+  CHECK(pair.gradient(*pair.replica, 0) == scaled);
+}
+
+TEST_CASE("Memory is what the device gives") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const Pair pair(model::zoo_graph("vgg16_cifar100"), 64, Precision::bf16);
+  const std::int64_t parameters = pair.graph.parameter_count();
+  std::int64_t values = 0;
+  for (const model::Layer& layer : pair.graph.layers) values += layer.out.elements();
+  CHECK(pair.replica->memory_bytes() > 8 * parameters);  // packed twice in half, flat once in single
+  CHECK(pair.replica->memory_bytes() < 12 * parameters + 2 * 64 * 3 * values + (std::int64_t{300} << 20));
+  std::size_t before = 0;
+  std::size_t after = 0;
+  std::size_t total = 0;
+  LOCKSTEP_CUDA_CHECK(cudaMemGetInfo(&before, &total));
+  const auto other = pair.make(Precision::bf16);
+  LOCKSTEP_CUDA_CHECK(cudaMemGetInfo(&after, &total));
+  CHECK(other->memory_bytes() == pair.replica->memory_bytes());
+  CHECK(static_cast<double>(before - after) > 0.9 * static_cast<double>(other->memory_bytes()));
+}
+
+TEST_CASE("A replica refuses what it cannot do") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  Pair pair(model::zoo_graph("lenet_crossbow"), 2, Precision::fp32);
+  pair.labels[1] = 10;
+  CHECK_THROWS_AS(pair.replica->gradient(pair.device_parameters.data(), pair.host_batch(), 0), std::invalid_argument);
+  CHECK_THROWS_AS(pair.replica->correct(pair.device_parameters.data(), pair.host_batch(), 3), std::invalid_argument);
+  GraphBuilder net("n", "n", {1, 4, 4});
+  net.fc("fc", 0, 2);
+  const Graph headless = net.finish();
+  CHECK_THROWS_AS(CudaReplica(headless, {}, DeviceStreams{0, pair.updates}), InputError);
+}
+
+}  // namespace lockstep::cuda

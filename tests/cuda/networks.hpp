@@ -1,0 +1,288 @@
+#pragma once
+// Small graphs that together have every layer and every grouping of layers, and a replica beside host networks that
+// compute the same pass.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/cuda/cuda_replica.hpp"
+#include "engine/host/network.hpp"
+#include "tests/catch.hpp"
+#include "tests/cuda/gpu.hpp"
+#include "tests/host/helpers.hpp"
+
+namespace lockstep::cuda {
+
+using Floats = std::vector<float>;
+using model::Graph;
+using model::GraphBuilder;
+using model::Window;
+
+inline Window window(int kernel, int stride, int pad, bool ceil = false) {
+  Window w = host::square(kernel, stride, pad);
+  w.ceil = ceil;
+  return w;
+}
+
+inline Graph with_loss(GraphBuilder& net, int at) {
+  net.softmax("loss", net.fc("scores", at, 5));
+  return net.finish();
+}
+
+/// Each graph once with channels that fill vectors and once with others.
+inline std::vector<Graph> layer_graphs() {
+  std::vector<Graph> graphs;
+  for (int c : {8, 6}) {
+    const std::string tag = std::to_string(c);
+    const auto start = [&](const std::string& name) { return GraphBuilder(name + tag, name, {3, 9, 7}); };
+    {
+      GraphBuilder net = start("convolutions");
+      Window odd = window(3, 1, 1);
+      odd.kernel_w = 2;
+      odd.stride_h = 2;
+      odd.pad_bottom = 0;
+      int at = net.conv("bias", 0, c, odd, true);
+      at = net.relu("relu", net.conv("rectified", at, 2 * c, window(3, 1, 1), true));
+      Window groups = window(3, 1, 1);
+      groups.groups = 2;
+      at = net.relu("relu2", net.conv("grouped", at, c, groups, false));
+      graphs.push_back(with_loss(net, net.conv("one", at, c, window(1, 1, 0), false)));
+    }
+    {
+      GraphBuilder net = start("batch_norms");
+      int at = net.batch_norm("first", 0);
+      at = net.relu("relu", net.batch_norm("bn", net.conv("conv", at, c, window(3, 1, 1), true)));
+      at = net.batch_norm("after_relu", at);
+      graphs.push_back(with_loss(net, net.relu("relu2", net.batch_norm("vector", net.fc("fc", at, 2 * c)))));
+    }
+    {
+      GraphBuilder net = start("residuals");
+      const int stem = net.relu("relu", net.batch_norm("bn", net.conv("stem", 0, c, window(3, 1, 1), false)));
+      int at = net.batch_norm("a/bn", net.conv("a/conv", stem, c, window(3, 1, 1), false));
+      at = net.relu("a/relu", net.add("a/add", {at, stem}));  // the identity
+      const int wide = net.batch_norm("b/bn", net.conv("b/conv", at, 2 * c, window(1, 2, 0), false));
+      const int skip = net.batch_norm("b/skip_bn", net.conv("b/skip", at, 2 * c, window(1, 2, 0), false));
+      at = net.relu("b/relu", net.add("b/add", {wide, skip}));  // a projection
+      at = net.add("c/add", {net.batch_norm("c/bn", at), at});  // a batch norm and its own input
+      at = net.add("d/add", {at, net.batch_norm("d/bn", net.conv("d/conv", at, 2 * c, window(1, 1, 0), false))});
+      const int other = net.conv("e", at, 2 * c, window(1, 1, 0), false);
+      at = net.relu("e/relu", net.add("e/add", {at, other, net.relu("e/third", other)}));
+      graphs.push_back(with_loss(net, net.add("f/add", {at, at, at})));
+    }
+    {
+      GraphBuilder net = start("pools");
+      int at = net.conv("conv", 0, c, window(1, 1, 0), true);
+      const int most = net.max_pool("max", at, window(3, 2, 1));
+      const int mean = net.avg_pool("mean", at, window(3, 2, 1));
+      at = net.concat("concat", {most, mean, net.relu("relu", mean)});
+      at = net.max_pool("ceil", at, window(2, 2, 0, true));
+      Window all = window(3, 1, 0);
+      all.kernel_w = 2;
+      at = net.concat("both", {net.global_avg_pool("global", at), net.max_pool("all", at, all)});
+      graphs.push_back(with_loss(net, at));
+    }
+    {
+      GraphBuilder net = start("others");
+      int at = net.lrn("lrn", net.conv("conv", 0, c, window(3, 1, 1), true));
+      at = net.dropout("drop", net.subsample("sub", at, 2 * c, 2));
+      at = net.lrn("lrn2", net.conv("conv2", at, 3, window(1, 1, 0), true));
+      at = net.dropout("drop2", net.relu("relu", net.fc("fc", at, 64 + c, false)));
+      graphs.push_back(with_loss(net, at));
+    }
+    {
+      GraphBuilder net = start("heads");
+      const int shared = net.conv("conv", 0, c, window(3, 1, 0), true);
+      net.softmax("side", net.conv("side/scores", shared, 2, window(5, 2, 0), true));  // classes over pixels
+      const int rectified = net.relu("relu", shared);
+      net.softmax("second", net.fc("second/scores", rectified, 7));
+      graphs.push_back(with_loss(net, net.max_pool("pool", shared, window(2, 2, 0))));
+    }
+  }
+  return graphs;
+}
+
+/// Each kind of layer alone in front of the loss (where it has no parameters, behind a convolution): values are rounded
+/// once or twice, so that lower precisions show how precise they are and not how a network blows rounding up.
+inline std::vector<Graph> single_layer_graphs() {
+  std::vector<Graph> graphs;
+  const auto add = [&](const std::string& name, int channels, const auto& build) {
+    GraphBuilder net(name, name, {channels, 8, 6});
+    net.softmax("loss", build(net));
+    graphs.push_back(net.finish());
+  };
+  for (int in : {3, 8}) {
+    add("conv", in, [](GraphBuilder& net) { return net.conv("conv", 0, 8, window(3, 1, 1), true); });
+    add("conv_relu", in,
+        [](GraphBuilder& net) { return net.relu("relu", net.conv("conv", 0, 16, window(3, 2, 1), false)); });
+    add("fc", in, [](GraphBuilder& net) { return net.relu("relu", net.fc("fc", 0, 24)); });
+    add("bn", in, [](GraphBuilder& net) { return net.relu("relu", net.batch_norm("bn", 0)); });
+  }
+  const auto behind = [&](const std::string& name, const auto& build) {
+    add(name, 8, [&](GraphBuilder& net) { return build(net, net.conv("conv", 0, 8, window(1, 1, 0), false)); });
+  };
+  behind("max", [](GraphBuilder& net, int at) { return net.max_pool("max", at, window(3, 2, 1)); });
+  behind("avg", [](GraphBuilder& net, int at) { return net.avg_pool("avg", at, window(3, 2, 1)); });
+  behind("global", [](GraphBuilder& net, int at) { return net.global_avg_pool("global", at); });
+  behind("lrn", [](GraphBuilder& net, int at) { return net.lrn("lrn", at); });
+  behind("drop", [](GraphBuilder& net, int at) { return net.dropout("drop", at); });
+  behind("subsample", [](GraphBuilder& net, int at) { return net.subsample("sub", at, 16, 2); });
+  behind("residual", [](GraphBuilder& net, int at) {
+    const int other = net.conv("other", 0, 8, window(3, 1, 1), false);
+    return net.relu("relu", net.add("add", {net.batch_norm("bn", at), other}));
+  });
+  behind("concat", [](GraphBuilder& net, int at) {
+    return net.concat("concat", {at, net.conv("other", 0, 16, window(3, 1, 1), true)});
+  });
+  return graphs;
+}
+
+/// A model of the zoo on the smallest of some image sizes that it accepts.
+inline Graph small_zoo_graph(const std::string& name) {
+  const Graph original = model::zoo_graph(name);
+  for (int size : {32, 64, 80, 96, 128}) {
+    if (size >= original.input.height) break;
+    Json json = model::to_json(original);
+    json["input"] = {original.input.channels, size, size};
+    try {
+      const JsonDocument document = JsonDocument::parse(json.dump(), name);
+      return model::graph_from_json(document.root());
+    } catch (const InputError&) {
+    }
+  }
+  return original;
+}
+
+/// Largest difference of a tensor over its largest expected element; elements far below those of the whole network
+/// count for nothing.
+struct Difference {
+  double worst = 0;
+  std::string where;
+};
+template <typename Values>
+Difference difference(const Graph& graph, const Values& actual, const std::vector<double>& expected) {
+  const auto larger = [](double a, double b) { return std::max(a, std::abs(b)); };
+  double all = 0;
+  for (double value : expected) all = larger(all, value);
+  Difference found;
+  std::size_t begin = 0;
+  for (const model::Layer& layer : graph.layers) {
+    for (const model::Parameter& parameter : layer.parameters) {
+      double largest = 0.01 * all;
+      double error = 0;
+      for (std::size_t i = begin; i < begin + static_cast<std::size_t>(parameter.elements); ++i) {
+        const double off = std::abs(static_cast<double>(actual[i]) - expected[i]);
+        error = std::isfinite(off) ? std::max(error, off) : HUGE_VAL;
+        largest = larger(largest, expected[i]);
+      }
+      begin += static_cast<std::size_t>(parameter.elements);
+      if (error / largest <= found.worst) continue;
+      found = {error / largest, parameter.name};
+    }
+  }
+  return found;
+}
+
+/// The cosine of the angle between two gradients.
+template <typename Values>
+double alignment(const Values& a, const std::vector<double>& b) {
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const auto x = static_cast<double>(a[i]);
+    ab += x * b[i];
+    aa += x * x;
+    bb += b[i] * b[i];
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+/// A value that every precision holds exactly: 8 significant bits.
+inline float coarse(float value) {
+  int exponent = 0;
+  const float mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::round(mantissa * 256) / 256, exponent);
+}
+
+/// The same parameters, images and labels for a replica and for host networks.
+class Pair {
+ public:
+  Pair(Graph of, int batch_size, device::Precision precision)
+      : graph(std::move(of)), batch(batch_size), start_(graph, batch) {
+    start_.initialise(kSeed);
+    const auto noise = host::random_values<float>(graph.parameter_count(), 2);
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      parameters.push_back(coarse(start_.parameters()[static_cast<Eigen::Index>(i)] + 0.02F * noise[i]));
+    }
+    for (float value : host::random_values<float>(graph.input.elements() * batch, 1)) images.push_back(coarse(value));
+    std::int64_t classes = graph.layers.back().out.elements();
+    for (const model::Layer& layer : graph.layers) {
+      if (layer.kind == model::LayerKind::softmax) classes = std::min(classes, layer.out.elements());
+    }
+    labels = host::random_labels(batch, classes);
+    device_parameters = DeviceBuffer<float>(graph.parameter_count());
+    LOCKSTEP_CUDA_CHECK(cudaMemcpy(device_parameters.data(), parameters.data(), parameters.size() * sizeof(float),
+                                   cudaMemcpyHostToDevice));
+    replica = make(precision);
+  }
+
+  std::unique_ptr<CudaReplica> make(device::Precision precision) const {
+    device::ReplicaOptions options;
+    options.batch = batch;
+    options.precision = precision;
+    options.seed = kSeed;
+    return std::make_unique<CudaReplica>(graph, options, DeviceStreams{0, updates});
+  }
+  device::HostBatch host_batch() const { return {images.data(), labels.data()}; }
+
+  /// What a replica hands out, read on the stream of the updates.
+  Floats read(const float* gradient) const {
+    Floats values(parameters.size());
+    LOCKSTEP_CUDA_CHECK(
+        cudaMemcpyAsync(values.data(), gradient, values.size() * sizeof(float), cudaMemcpyDeviceToHost, updates));
+    updates.synchronise();
+    return values;
+  }
+  Floats gradient(CudaReplica& of, std::uint64_t step) const {
+    return read(of.gradient(device_parameters.data(), host_batch(), step));
+  }
+
+  template <typename Scalar>
+  std::unique_ptr<host::Network<Scalar>> host_network(std::uint64_t step, int threads = 2) const {
+    auto network = std::make_unique<host::Network<Scalar>>(graph, batch, threads);
+    network->start(kSeed);
+    network->set_step(step);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      network->parameters()[static_cast<Eigen::Index>(i)] = static_cast<Scalar>(parameters[i]);
+    }
+    return network;
+  }
+  template <typename Scalar>
+  std::vector<Scalar> host_images() const {
+    return std::vector<Scalar>(images.begin(), images.end());
+  }
+
+  static constexpr std::uint64_t kSeed = 7;
+  Graph graph;
+  int batch;
+  Floats parameters, images;
+  std::vector<std::int32_t> labels;
+  Stream updates;
+  DeviceBuffer<float> device_parameters;
+  std::unique_ptr<CudaReplica> replica;
+
+ private:
+  host::Network<float> start_;
+};
+
+template <typename Scalar>
+std::vector<double> as_doubles(const Eigen::Ref<host::Vector<Scalar>>& values) {
+  std::vector<double> result;
+  for (Eigen::Index i = 0; i < values.size(); ++i) result.push_back(static_cast<double>(values[i]));
+  return result;
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,37 @@
+// What the programs print where there is no GPU; with one, that it can be asked.
+#include <stdexcept>
+
+#include "engine/cuda/cuda_backend.hpp"
+#include "engine/cuda/device_facts.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::cuda {
+
+TEST_CASE("Without a usable GPU the backend says why in one line, and so do more GPUs than there are") {
+  std::string why = "not asked";
+  const int visible = visible_gpus(why);
+  REQUIRE(visible >= 0);
+  INFO("visible: " << visible << ", " << why);
+  if (visible == 0) {
+    CHECK_FALSE(why.empty());
+    CHECK(why.find('\n') == std::string::npos);
+    CHECK_THROWS_WITH(make_cuda_backend(1), "CUDA: no usable GPU: " + why);
+  } else {
+    try {
+      make_cuda_backend(visible + 1);
+      FAIL("one GPU more than there are");
+    } catch (const std::runtime_error& error) {
+      CHECK(std::string(error.what()).find(std::to_string(visible + 1) + " GPUs asked for") != std::string::npos);
+    }
+    CHECK(device_facts(0).multiprocessors > 0);
+  }
+  CHECK_THROWS_AS(make_cuda_backend(0), std::invalid_argument);
+}
+
+TEST_CASE("The libraries tell their versions without a driver") {
+  CHECK(runtime_version().find('.') != std::string::npos);
+  CHECK(cudnn_version().substr(0, 2) == "9.");
+  CHECK(nccl_version().substr(0, 2) == "2.");
+}
+
+}  // namespace lockstep::cuda
