@@ -9,6 +9,8 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/version.hpp"
+#include "sim/records/predict.hpp"
+#include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
 
 namespace {
@@ -23,6 +25,8 @@ struct Options {
   std::vector<std::string> settings;
   std::string json, csv, trace;
   std::vector<int> trace_gpus;
+  std::string records, catalogue;
+  std::string optimise;
   std::string show_model;
   bool list_models = false;
   bool quiet = false;
@@ -48,6 +52,10 @@ void declare(CLI::App& app, Options& o) {
       ->allow_extra_args(false)
       ->check(CLI::NonNegativeNumber);
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
+  app.add_option("--predict", o.records, "Predicts the records of published results in a file (JSON), no scenario");
+  app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
+  app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target")
+      ->check(CLI::IsMember(sim::optimise_targets()));
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model, "Shows a built-in model layer by layer");
   app.add_flag("--quiet", o.quiet, "No progress bar");
@@ -116,13 +124,46 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   std::fputs(sim::table_text(report).c_str(), stdout);
 }
 
+int jobs_of(const Options& o) {
+  return o.jobs > 0 ? o.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+void predict_from_records(const Options& o) {
+  if (!o.scenario.empty())
+    throw InputError("--predict " + o.records + ": no scenario beside it; allowed: --predict RECORDS.json alone");
+  const std::vector<sim::Record> records = sim::read_records(o.records);
+  check_outputs(o);
+  const sim::Catalogue catalogue =
+      sim::load_catalogue(o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue);
+  const std::vector<sim::Prediction> predictions =
+      sim::predict_records(sim::targets_of(records), records, catalogue, jobs_of(o));
+  if (!o.json.empty()) write_file_atomically(o.json, sim::predictions_json(predictions).dump(2) + "\n");
+  std::fputs(sim::predictions_table(predictions).c_str(), stdout);
+}
+
+void search(const Options& o) {
+  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  check_outputs(o);
+  const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
+  const std::vector<sim::Optimisation> curves =
+      sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
+        if (has_bar) show_progress(done, of);
+      });
+  if (!o.json.empty()) write_file_atomically(o.json, sim::optimisation_json(curves).dump(2) + "\n");
+  std::fputs(sim::optimisation_text(curves).c_str(), stdout);
+}
+
 void run(const Options& o, const std::vector<std::string>& argv) {
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {
     std::fputs(model::show_model_text(model::zoo_graph(o.show_model)).c_str(), stdout);
+  } else if (!o.records.empty()) {
+    predict_from_records(o);
   } else if (o.scenario.empty()) {
-    throw InputError("simulate: no scenario; allowed: a scenario file, --list-models, --show-model NAME (see --help)");
+    throw InputError("simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see --help)");
+  } else if (!o.optimise.empty()) {
+    search(o);
   } else {
     simulate(o, argv);
   }

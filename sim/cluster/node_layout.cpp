@@ -33,8 +33,7 @@ struct NodeLayout::Builder {
     for (int from = 0; from < sockets; ++from)
       for (int to = 0; to < sockets; ++to) socket_link.push_back(from == to ? -1 : socket_to_socket(from, to));
     add_memories();
-    for (int nic = 0; nic < spec.nic.per_node; ++nic)
-      nics.push_back(duplex("nic" + std::to_string(nic), spec.nic.link, false));
+    for (int nic = 0; nic < spec.nic.per_node; ++nic) nics.push_back(add_nic("nic" + std::to_string(nic)));
     cpu_memory = duplex("cpu", {spec.host.memory_bandwidth_bytes_per_s, spec.host.memory_latency_s}, true);
     if (spec.intra_node.kind == IntraNodeKind::nvswitch)
       for (int gpu = 0; gpu < spec.gpus_per_node; ++gpu)
@@ -48,6 +47,11 @@ struct NodeLayout::Builder {
   Duplex duplex(const std::string& name, LinkSpec link, bool begins_routes) {
     const int up = add(name + ".up", link, begins_routes);
     return {up, add(name + ".down", link, false)};
+  }
+  Duplex add_nic(const std::string& name) {
+    if (!spec.nic.half_duplex) return duplex(name, spec.nic.link, false);
+    const int both = add(name, spec.nic.link, false);
+    return {both, both};
   }
   int socket_to_socket(int from, int to) {
     return add("socket" + std::to_string(from) + "-" + std::to_string(to), spec.intra_node.pcie.socket_link, false);

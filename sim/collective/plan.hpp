@@ -10,6 +10,7 @@
 // Sizes are whole bytes. Where S does not divide by n, every chunk is ceil(S/n): at most n - 1 bytes more than the
 // textbook's total.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,23 @@ struct Phase {
   int rounds = 1;
 };
 
+/// The time of a whole collective by the cost model of the library that performs it (nccl.hpp).
+///
+/// Ranks then start together, when the last one has arrived, and leave together. The plan is one round whose transfers
+/// are all that the ranks exchange, at the rates at which they take `transfer_s`; it ends `latency_s + transfer_s`
+/// after its start, or later where links are narrower than the model thinks, or shared. Routes' latencies and message
+/// overheads are part of `latency_s`, which is never below them.
+struct CallTime {
+  double latency_s = 0;
+  double transfer_s = 0;
+};
+
 struct Plan {
   std::string algorithm;
   int ranks = 0;
   std::int64_t bytes = 0;  ///< of the vector that is reduced, on every rank
   std::vector<Phase> phases;
+  std::optional<CallTime> call = std::nullopt;
 
   std::int64_t messages() const;
   std::int64_t bytes_sent() const;  ///< over all ranks

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/call_time.hpp"
+#include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -36,6 +38,7 @@ class RoundLoad {
 }  // namespace
 
 double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate, const Perturbation& perturbation) {
+  if (plan.call) return call_closed_form_s(plan, cluster, perturbation);
   RoundLoad load(cluster);
   double total = 0;
   for (const Phase& phase : plan.phases) total += phase.rounds * load.round_s(phase, reduction_rate, perturbation);
@@ -54,7 +57,10 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
   replay.compute_s.assign(at(program.iterations), 0);
   replay.input_wait_s.assign(at(program.iterations), 0);
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
-  for (std::size_t w = 0; w < program.work.size(); ++w) {
+  LinkQueue links(program, cluster, perturbation);
+  WorkOrder order(program);
+  for (int next = order.next(free_s, end_s); next >= 0; next = order.next(free_s, end_s)) {
+    const std::size_t w = at(next);
     const Work& work = program.work[w];
     double start = free_s[at(work.stream)], input = 0;
     for (int waited : work.after) {
@@ -65,11 +71,12 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
     if (work.kind == Work::Kind::compute) {
       replay.input_wait_s[at(work.iteration)] += std::max(0.0, input - start);
       replay.compute_s[at(work.iteration)] += work.seconds * perturbation.compute;
-      seconds *= perturbation.compute * expected_slowest;
+      seconds *= perturbation.compute * expected_slowest * work.crowding;
     } else if (work.kind == Work::Kind::collective) {
       seconds = work.seconds * perturbation.latency + plan_s[at(work.plan)];
     }
     end_s[w] = std::max(start, input) + seconds;
+    if (work.kind == Work::Kind::collective) end_s[w] = links.end_s(work.plan, std::max(start, input), end_s[w]);
     free_s[at(work.stream)] = end_s[w];
     if (program.iteration_ends[at(work.iteration)] == static_cast<int>(w))
       replay.iteration_end_s[at(work.iteration)] = end_s[w];

@@ -28,6 +28,8 @@ class MaxPlusReplay {
   }
 
   bool run() {
+    if (collective_streams(program_) > 1) return false;  // flows of different collectives may meet anywhere
+    if (program_.shares_gpu) return false;
     for (const MaxPlusPlan& plan : plans_)
       if (!plan.fits(links_)) return false;
     prepare();
@@ -79,6 +81,7 @@ class MaxPlusReplay {
     const Work& work = program_.work[at(w)];
     switch (work.kind) {
       case Work::Kind::copy:
+      case Work::Kind::host:
         for (double& time : times) time += work.seconds;
         return true;
       case Work::Kind::compute: {

@@ -61,6 +61,10 @@ bool LinkUse::occupy(int flow, double start_s, double end_s) {
 }
 
 MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate) {
+  if (plan.call) {
+    call_ = call_on_cluster(plan, links.cluster());
+    return;
+  }
   std::vector<bool> is_member(at(plan.ranks), false);
   for (const Phase& phase : plan.phases) {
     Step step;
@@ -91,10 +95,17 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
 }
 
 bool MaxPlusPlan::fits(LinkUse& links) const {
+  if (call_) return call_->fits;
   return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) { return links.round_fits(step.flow); });
 }
 
 bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
+  if (call_) {
+    const double end_s = *std::max_element(times_s.begin(), times_s.end()) + call_->seconds;
+    std::fill(times_s.begin(), times_s.end(), end_s);
+    events += 1;
+    return true;
+  }
   for (const Step& step : steps_)
     if (!run_step(step, times_s, links, events)) return false;
   return true;
@@ -102,6 +113,7 @@ bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t
 
 bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::int64_t& events, int work,
                              std::vector<GpuTimeline>& timelines) const {
+  if (call_) return run(times_s, links, events);  // its transfers stand for what channels send all the time
   for (const Step& step : steps_) {
     std::vector<double> entered_s;
     for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[at(timeline.gpu)]);

@@ -1,11 +1,13 @@
 #pragma once
 // The max-plus form of plans: see replay.hpp, fidelity "fast".
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
+#include "sim/replay/call_time.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -14,6 +16,7 @@ namespace lockstep::sim {
 class LinkUse {
  public:
   explicit LinkUse(Cluster& cluster) : cluster_(cluster) {}
+  Cluster& cluster() { return cluster_; }
   /// The flow of a pair of GPUs, registered on first sight.
   int flow(int src, int dst);
   double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
@@ -72,6 +75,7 @@ class MaxPlusPlan {
   static int run_general(const Step& step, std::vector<double>& times_s);
 
   std::vector<Step> steps_;
+  std::optional<CallOnCluster> call_;
 };
 
 }  // namespace lockstep::sim

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
+#include "sim/replay/call_time.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -117,8 +119,8 @@ class MessageReplay {
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
       for (int stream = 0; stream < streams; ++stream)
         if (!streams_[at(stream)].empty()) start_stream(gpu, stream);
-    bool deadlock = false;
-    sg4::Engine::on_deadlock_cb([&deadlock] { deadlock = true; });
+    static bool deadlock = false;  // SimGrid keeps the callback, also for a later replay on the cluster
+    sg4::Engine::on_deadlock_cb([] { deadlock = true; });
     sg4::Engine::get_instance()->run();
     if (deadlock) throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
     return std::move(replay_);
@@ -171,10 +173,11 @@ class MessageReplay {
     const Work& work = program_.work[at(w)];
     switch (work.kind) {
       case Work::Kind::copy:
+      case Work::Kind::host:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
         return;
       case Work::Kind::compute: {
-        const double seconds = work.seconds * jitter_(gpu, work.iteration);
+        const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
         replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
         replay_.events += 1;
         // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
@@ -192,6 +195,10 @@ class MessageReplay {
     const Work& work = program_.work[at(w)];
     const RankOps& ops = ops_[at(work.plan)];
     const Op* const end = ops.end(gpu);
+    if (program_.plans[at(work.plan)].call) {
+      run_call(gpu, w, outgoing, incoming);
+      return;
+    }
     for (const Op* first = ops.begin(gpu); first != end;) {
       const Op* last = first + 1;
       while (last != end && last->phase == first->phase) ++last;
@@ -206,11 +213,30 @@ class MessageReplay {
     }
   }
 
-  // All transfers of a rank in a round, at once. The last one is posted and waited for in one call.
-  void exchange(int gpu, int stream, const Op* first, const Op* last, Peers& outgoing, Peers& incoming) {
+  // A call whose time its library's model gives: together in, all transfers at their rates, together out.
+  void run_call(int gpu, int w, Peers& outgoing, Peers& incoming) {
+    const Work& work = program_.work[at(w)];
+    const RankOps& ops = ops_[at(work.plan)];
+    Call& call = calls_[{work.plan, work.stream}];
+    if (!call.barrier) {
+      const Plan& plan = program_.plans[at(work.plan)];
+      call = {sg4::Barrier::create(static_cast<unsigned>(plan.ranks)), call_wait_s(plan, cluster_),
+              plan.call->transfer_s};
+    }
+    call.barrier->wait();
+    if (call.wait_s > 0) sg4::this_actor::sleep_for(call.wait_s);
+    if (ops.begin(gpu) != ops.end(gpu))
+      exchange(gpu, work.stream, ops.begin(gpu), ops.end(gpu), outgoing, incoming, call.transfer_s);
+    call.barrier->wait();
+  }
+
+  // All transfers of a rank in a round, at once. The last one is posted and waited for in one call. `at_least_s` is
+  // what every transfer takes beside its latency even on the fastest links.
+  void exchange(int gpu, int stream, const Op* first, const Op* last, Peers& outgoing, Peers& incoming,
+                double at_least_s = 0) {
     std::vector<sg4::CommPtr> pending;
     for (const Op* op = first; op != last; ++op) {
-      pending.push_back(op->is_send ? send(*op, mailbox(outgoing, gpu, op->peer, stream, op->peer))
+      pending.push_back(op->is_send ? send(*op, mailbox(outgoing, gpu, op->peer, stream, op->peer), at_least_s)
                                     : receive(mailbox(incoming, op->peer, gpu, stream, op->peer)));
       if (op + 1 != last) pending.back()->start();
       replay_.events += op->is_send;
@@ -218,10 +244,11 @@ class MessageReplay {
     for (auto comm = pending.rbegin(); comm != pending.rend(); ++comm) (*comm)->wait();
   }
 
-  sg4::CommPtr send(const Op& op, sg4::Mailbox* box) const {
+  sg4::CommPtr send(const Op& op, sg4::Mailbox* box, double at_least_s) const {
     static char payload;
     sg4::CommPtr comm = box->put_init(&payload, static_cast<std::uint64_t>(op.bytes));
     if (op.reduces && program_.reduction_rate_bytes_per_s > 0) comm->set_rate(program_.reduction_rate_bytes_per_s);
+    if (at_least_s > 0) comm->set_rate(static_cast<double>(op.bytes) / at_least_s);
     return comm;
   }
 
@@ -251,13 +278,20 @@ class MessageReplay {
     if (options_.keep_ends) replay_.ends_s[at(iteration)][at(gpu)] = sg4::Engine::get_clock();
   }
 
+  struct Call {
+    sg4::BarrierPtr barrier;
+    double wait_s = 0;
+    double transfer_s = 0;
+  };
+
   const Program& program_;
   Cluster& cluster_;
   const Jitter& jitter_;
   const ReplayOptions& options_;
   std::vector<std::vector<StreamWork>> streams_;
-  std::vector<RankOps> ops_;               // by plan
-  std::vector<sg4::SemaphorePtr> tokens_;  // by gpu, from, to
+  std::map<std::pair<int, int>, Call> calls_;  // by plan and stream
+  std::vector<RankOps> ops_;                   // by plan
+  std::vector<sg4::SemaphorePtr> tokens_;      // by gpu, from, to
   std::vector<int> timeline_of_;
   Replay replay_;
 };

@@ -5,21 +5,40 @@
 #include <cmath>
 
 #include "engine/base/statistics.hpp"
+#include "sim/replay/learners.hpp"
+#include "sim/replay/program_exchange.hpp"
+#include "sim/replay/program_parameter_server.hpp"
 #include "sim/replay/programs.hpp"
 #include "sim/replay/scenario_cost.hpp"
 #include "sim/replay/trace.hpp"
+#include "sim/replay/workers_point.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-constexpr int kWarmUp = 1;  // iterations before the measured ones: the first one waits for its input
+// Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
+// iterations come round after tau.
+int warm_up_iterations(const Scenario& scenario) {
+  return scenario.trains_learners() ? std::max(1, scenario.learners.tau) : iterations_of_round(scenario);
+}
+
+// Whole rounds of tau iterations.
+int measured_iterations(const Scenario& scenario, int asked) {
+  const int round = warm_up_iterations(scenario);
+  return (asked + round - 1) / round * round;
+}
+
+int learners_of(const Scenario& scenario) {
+  return scenario.trains_learners() ? scenario.learners.per_gpu : 1;
+}
 
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
 void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest,
                 PointResult& point) {
   const auto iteration_s = [&](const Perturbation& perturbation) {
     const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation).iteration_end_s;
-    return ends.back() - ends[ends.size() - 2];
+    const int round = warm_up_iterations(scenario);
+    return (ends.back() - ends[ends.size() - 1 - static_cast<std::size_t>(round)]) / round;
   };
   const double base = iteration_s({});
   const UncertaintySpec& u = scenario.uncertainty;
@@ -38,41 +57,50 @@ void set_bounds(const Scenario& scenario, const Program& program, Cluster& clust
 Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program, Cluster& cluster) {
   ReplayOptions options;
   options.timeline_gpus = request.trace_gpus;
-  const Jitter jitter = jitter_of(scenario, request.seed);
+  const Jitter jitter = workers_only(jitter_of(scenario, request.seed), request.gpus);
   if (request.fidelity == Fidelity::analytic)
-    return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus));
+    return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus * learners_of(scenario)));
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
   return replay_messages(program, cluster, jitter, options);
 }
 
 // A point whose GPUs all run the same program.
-PointResult predict_program(const Scenario& scenario, const PointRequest& request) {
-  Cluster cluster(scenario.cluster, request.gpus);
+PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
+  std::vector<Observation> observed;
+  if (as_asked.trains_learners()) check_memory(as_asked, request.batch_per_gpu);
+  const Scenario scenario = with_tuned_learners(as_asked, request, observed);
+  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus));
   apply_overheads(scenario, cluster);
-  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, kWarmUp + request.iterations);
+  const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
+  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
 
   PointResult point;
   point.gpus = request.gpus;
   point.nodes = cluster.nodes();
   point.batch_per_gpu = request.batch_per_gpu;
-  point.samples_per_iteration = request.gpus * double(request.batch_per_gpu);
+  point.samples_per_iteration =
+      request.gpus * double(request.batch_per_gpu) * learners_of(scenario) * scenario.communication.accumulation;
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();
   point.messages = program.messages_per_iteration();
-  const double slowest = expected_slowest(scenario, request.gpus);
-  set_bounds(scenario, build_program(scenario, request.gpus, request.batch_per_gpu, 3), cluster, slowest, point);
+  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
+  set_bounds(scenario, build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up), cluster, slowest,
+             point);
 
   const Replay replay = replay_program(scenario, request, program, cluster);
-  for (int i = kWarmUp; i < kWarmUp + request.iterations; ++i) {
+  for (int i = warm_up; i < warm_up + iterations; ++i) {
     const std::size_t n = static_cast<std::size_t>(i);
     point.iteration_s.push_back(replay.iteration_end_s[n] - replay.iteration_end_s[n - 1]);
-    point.compute_s += replay.compute_s[n] / request.iterations;
-    point.input_wait_s += replay.input_wait_s[n] / request.iterations;
+    point.compute_s += replay.compute_s[n] * program.gpus / request.gpus / iterations;
+    point.input_wait_s += replay.input_wait_s[n] / iterations;
   }
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
   point.fidelity = to_string(request.fidelity);
   point.method = replay.method;
   point.events = replay.events;
+  describe_calls(program, point);
+  if (scenario.algorithm == "parameter-server") describe_schemes(scenario, request.batch_per_gpu, point);
+  if (scenario.trains_learners()) describe_learners(scenario, program, observed, cluster, point);
   if (!request.trace_gpus.empty()) point.trace_events = trace_events(program, replay, scenario.cluster.gpus_per_node);
   return point;
 }
@@ -90,7 +118,9 @@ void apply_overheads(const Scenario& scenario, Cluster& cluster) {
 
 PointResult predict_point(const Scenario& scenario, const PointRequest& request) {
   const auto began = std::chrono::steady_clock::now();
-  PointResult point = predict_program(scenario, request);
+  Scenario at_point = scenario;
+  at_point.compute.busy_devices = std::min(request.gpus, scenario.cluster.gpus_per_node);
+  PointResult point = scenario.workers ? predict_workers(at_point, request) : predict_program(at_point, request);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return point;
 }

@@ -3,14 +3,35 @@
 #include <algorithm>
 
 #include "sim/collective/collectives.hpp"
+#include "sim/replay/learners.hpp"
+#include "sim/replay/program_exchange.hpp"
+#include "sim/replay/program_parameter_server.hpp"
 #include "sim/replay/scenario_cost.hpp"
 
 namespace lockstep::sim {
+
+namespace {
+
+// As long as it was measured to take; on the links it looks like a ring.
+AllReduce profile_all_reduce(const ProfileSpec& profile) {
+  return [profile](int gpus, std::int64_t bytes) {
+    Plan plan{"profile", gpus, bytes, {}};
+    if (gpus == 1) return plan;
+    const double latency_s = profile.all_reduce(gpus)->at(0), seconds = profile.all_reduce(gpus)->at(double(bytes));
+    plan.call = CallTime{std::min(latency_s, seconds), std::max(seconds - latency_s, 1e-12)};
+    plan.phases.push_back(ring_phase(all_ranks(gpus), 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));
+    return plan;
+  };
+}
+
+}  // namespace
 
 AllReduce all_reduce_of(const Scenario& scenario) {
   const CommunicationSpec& spec = scenario.communication;
   const int columns = spec.torus_columns > 0 ? spec.torus_columns : scenario.cluster.gpus_per_node;
   if (spec.all_reduce == "ring") return ring_all_reduce;
+  if (spec.all_reduce == "profile") return profile_all_reduce(scenario.compute.profile);
+  if (spec.all_reduce == "nccl") return nccl_operation(scenario, NcclOperation::all_reduce);
   if (spec.all_reduce == "halving-doubling") return halving_doubling_all_reduce;
   if (spec.all_reduce == "hierarchical")
     return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) {
@@ -36,6 +57,9 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   const int gpus_of_node = std::min(gpus, scenario.cluster.gpus_per_node);
   if (input.samples_per_s_per_node > 0)
     options.load_s = double(batch_per_gpu) * gpus_of_node / input.samples_per_s_per_node;
+  options.load_s += input.loading.read_s(batch_per_gpu, gpus_of_node, gpus);
+  options.blocking = input.loading.blocking;
+  options.accumulation = scenario.communication.accumulation;
   options.to_device_s =
       batch_per_gpu * input.bytes_per_sample / scenario.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
   options.prefetch = input.prefetch;
@@ -48,17 +72,26 @@ namespace {
 
 Program s_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   const ModelCost cost = model_cost(scenario, batch_per_gpu);
-  const int wire_bytes = scenario.communication.wire == "fp16" ? 2 : 4;
-  const std::vector<Bucket> buckets =
-      fuse_gradients(scenario.model, wire_bytes, scenario.communication.fusion_threshold_bytes);
-  return s_sgd(scenario.model, cost, buckets, s_sgd_options(scenario, gpus, batch_per_gpu, iterations),
+  return s_sgd(scenario.model, cost, buckets_of(scenario), s_sgd_options(scenario, gpus, batch_per_gpu, iterations),
                all_reduce_of(scenario));
+}
+
+Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  if (scenario.trains_learners())
+    return sma(sma_cost(scenario, batch_per_gpu), sma_options(scenario, gpus, batch_per_gpu, iterations),
+               all_reduce_of(scenario));
+  if (scenario.algorithm == "parameter-server")
+    return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
+  if (scenario.algorithm == "local-sgd") return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+  if (scenario.algorithm == "sharded") return sharded_program(scenario, gpus, batch_per_gpu, iterations);
+  if (scenario.algorithm == "theano-mpi") return theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
+  return s_sgd_program(scenario, gpus, batch_per_gpu, iterations);
 }
 
 }  // namespace
 
 Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
-  Program program = s_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+  Program program = program_of(scenario, gpus, batch_per_gpu, iterations);
   program.reduction_rate_bytes_per_s = scenario.communication.reduction_rate_bytes_per_s;
   return program;
 }

@@ -14,6 +14,8 @@ Optimizer optimizer_from(const std::string& name) {
   return name == "lars" ? Optimizer::lars : Optimizer::momentum;
 }
 
+}  // namespace
+
 // Mixed precision stores activations in two bytes.
 DeviceCost device_cost(const Scenario& scenario) {
   const ComputeSpec& compute = scenario.compute;
@@ -30,12 +32,19 @@ DeviceCost device_cost(const Scenario& scenario) {
   return device;
 }
 
-}  // namespace
+ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu) {
+  return roofline_cost(scenario.model, device_cost(scenario), optimizer_from(scenario.compute.optimizer),
+                       batch_per_gpu);
+}
 
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   const DeviceCost device = device_cost(scenario);
   const Optimizer optimizer = optimizer_from(scenario.compute.optimizer);
   ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
+  if (const ProfileSpec& profile = scenario.compute.profile) {
+    cost.scale(profile.iteration(scenario.compute.busy_devices).at(batch_per_gpu) / cost.iteration_s());
+    return cost;
+  }
   std::vector<RateAnchor> anchors;
   for (const RateSpec& rate : scenario.compute.rates) anchors.push_back({rate.batch, rate.samples_per_s});
   if (anchors.empty()) return cost;

@@ -6,7 +6,11 @@
 
 namespace lockstep::sim {
 
-/// The layers of the scenario's model at a batch, by the roofline scaled to the scenario's rates.
+/// The scenario's GPU, precision and efficiencies, as the cost model takes them.
+DeviceCost device_cost(const Scenario& scenario);
+/// The layers of the scenario's model at a batch, by the roofline alone.
+ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);
+/// The same, scaled to the scenario's rates.
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);

@@ -35,6 +35,7 @@ Json span(const Work& work, int gpu, const std::string& name, double start_s, do
   return {{"name", name},
           {"cat", work.kind == Work::Kind::compute ? "compute"
                   : work.kind == Work::Kind::copy  ? "copy"
+                  : work.kind == Work::Kind::host  ? "host"
                                                    : "collective"},
           {"ph", "X"},
           {"ts", start_s * 1e6},

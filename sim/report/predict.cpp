@@ -53,7 +53,8 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   if (scenario.convergence) {
     row.has_accuracy = true;
     row.accuracy = time_to_accuracy(*scenario.convergence, scenario.uncertainty.epochs, row.global_batch,
-                                    point.mean_iteration_s(), point.relative_low, point.relative_high);
+                                    point.mean_iteration_s(), point.relative_low, point.relative_high,
+                                    point.samples_per_iteration / point.batch_per_gpu);
   }
   return row;
 }
@@ -64,11 +65,22 @@ double predicted_value(const ReportPoint& row, const std::string& metric) {
   return metric == "iteration" ? row.point.mean_iteration_s() : row.accuracy.seconds;
 }
 
+// Samples/s over those of another variant at the same GPU count, minus 1; NaN where that was not predicted.
+double throughput_gain(const ReportPoint& row, const std::string& over, const std::vector<ReportPoint>& points) {
+  for (const ReportPoint& other : points)
+    if (other.variant == over && other.point.gpus == row.point.gpus)
+      return row.point.samples_per_s() / other.point.samples_per_s() - 1;
+  return std::nan("");
+}
+
 // Published results whose GPU count was predicted.
-void compare(const Scenario& scenario, const ReportPoint& row, std::vector<Comparison>& comparisons) {
-  for (const PublishedSpec& published : scenario.published)
-    if (published.gpus == row.point.gpus && (published.metric != "time_to_accuracy" || row.has_accuracy))
-      comparisons.push_back({scenario.variant, published, predicted_value(row, published.metric)});
+void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
+  for (const PublishedSpec& published : scenario.published) {
+    if (published.gpus != row.point.gpus || (published.metric == "time_to_accuracy" && !row.has_accuracy)) continue;
+    const double predicted = published.metric == "throughput_gain" ? throughput_gain(row, published.over, report.points)
+                                                                   : predicted_value(row, published.metric);
+    if (!std::isnan(predicted)) report.comparisons.push_back({scenario.variant, published, predicted});
+  }
 }
 
 }  // namespace
@@ -97,10 +109,12 @@ Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& t
     for (std::size_t i = 0; i < scenario.gpus.size(); ++i) {
       report.points.push_back(
           report_point(scenario, results[first + i], results[first + by_variant[v].baseline_of[i]]));
-      compare(scenario, report.points.back(), report.comparisons);
     }
     first += by_variant[v].all.size();
   }
+  for (const Scenario& scenario : loaded.variants)
+    for (const ReportPoint& row : report.points)
+      if (row.variant == scenario.variant) compare(scenario, row, report);
   return report;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -55,7 +56,70 @@ std::string communication_text(const CommunicationSpec& c) {
   text += ", " + c.wire + " wire";
   text += c.fusion_threshold_bytes > 0 ? ", fused to " + format_bytes(static_cast<double>(c.fusion_threshold_bytes))
                                        : ", unfused";
+  if (c.first_bucket_bytes >= 0) text += ", first " + format_bytes(static_cast<double>(c.first_bucket_bytes));
+  if (c.accumulation > 1) text += ", every " + std::to_string(c.accumulation) + " micro-steps";
   return text + (c.overlap ? ", overlapped" : ", after back-propagation");
+}
+
+std::string learners_text(const Scenario& s) {
+  const LearnersSpec& l = s.learners;
+  std::string text = s.algorithm == "sma" ? "SMA, " : "EA-SGD, ";
+  text += l.auto_tune ? "learners per GPU by the auto-tuner" : std::to_string(l.per_gpu) + " per GPU";
+  if (l.tau == 0) text += ", never synchronised";
+  if (l.tau == 1) text += ", synchronised in every iteration";
+  if (l.tau > 1) text += ", synchronised every " + std::to_string(l.tau) + " iterations";
+  text += l.round_robin ? ", round-robin" : ", first come first served";
+  text += ", " + s.communication.all_reduce + " all-reduce, " + s.communication.wire + " wire";
+  return text + (l.overlap ? ", overlapped" : ", not overlapped");
+}
+
+std::string parameter_server_text(const Scenario& s) {
+  const ParameterServerSpec& ps = *s.parameter_server;
+  std::string text = "S-SGD, ";
+  if (ps.scheme == "server") text += "parameter server";
+  if (ps.scheme == "factors") text += "sufficient factors and parameter server";
+  if (ps.scheme == "best") text += "the better of parameter server and sufficient factors";
+  if (ps.scheme == "adam") text += "factors pushed and matrices pulled (Adam), and parameter server";
+  if (ps.scheme == "one-bit") text += "1-bit gradients";
+  text += ", " + (ps.servers == 0 ? "a server on every node" : std::to_string(ps.servers) + " servers");
+  if (ps.separate) text += " of their own";
+  text += ps.shards_tensors ? ", a tensor per shard" : ", pairs of " + format_bytes(static_cast<double>(ps.pair_bytes));
+  text += ", " + s.communication.wire + " wire";
+  return text + (s.communication.overlap ? ", wait-free" : ", after back-propagation");
+}
+
+std::string exchange_text(const Scenario& s) {
+  const CommunicationSpec& c = s.communication;
+  if (s.algorithm == "theano-mpi") {
+    std::string name = s.theano_mpi.exchange;
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+    return "Theano-MPI, exchange " + name + ", after back-propagation";
+  }
+  if (s.algorithm == "sharded")
+    return "sharded, units of " + format_bytes(static_cast<double>(s.sharding.unit_bytes)) +
+           (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") + ", " + c.all_reduce + ", " + c.wire +
+           " wire";
+  return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + c.all_reduce +
+         " all-reduce, " + c.wire + " wire";
+}
+
+std::string workers_text(const Scenario& s) {
+  const WorkersSpec& w = *s.workers;
+  std::string text = "synchronous SGD with backup workers";
+  if (s.algorithm == "async-sgd") text = "asynchronous SGD";
+  if (s.algorithm == "async-easgd")
+    text = "asynchronous EASGD, alpha " + format("%g", w.elastic_rate) + ", tau " + std::to_string(w.period);
+  if (w.timeout_s > 0) text += ", time-out " + duration(w.timeout_s);
+  return text + ", " + std::to_string(w.servers) + (w.separate ? " separate" : " co-located") + " servers, " +
+         s.communication.wire + " wire";
+}
+
+std::string algorithm_text(const Scenario& s) {
+  if (s.workers) return workers_text(s);
+  if (s.algorithm == "parameter-server") return parameter_server_text(s);
+  if (s.algorithm == "local-sgd" || s.algorithm == "sharded" || s.algorithm == "theano-mpi") return exchange_text(s);
+  return s.trains_learners() ? learners_text(s) : "S-SGD, " + communication_text(s.communication);
 }
 
 std::string kinds_text(const std::vector<Assumption>& assumptions) {
@@ -70,10 +134,11 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
 std::string header(const Scenario& s) {
   std::string text =
       (s.variant.empty() ? s.name : s.name + ", " + s.variant) + ": " + s.model.title + " on " + s.cluster.name + "\n";
-  text +=
-      "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", S-SGD, " + communication_text(s.communication) + "\n";
+  text += "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", " + algorithm_text(s) + "\n";
   if (s.convergence)
-    text += "  to " + s.convergence->target + " in " + format("%g", s.convergence->epochs) + " epochs of " +
+    text += "  to " + s.convergence->target +
+            (s.convergence->iterations_by_workers.empty() ? " in " + format("%g", s.convergence->epochs) + " epochs of "
+                                                          : " in iterations by the number of workers, on ") +
             with_thousands(s.convergence->train_samples) + " images\n";
   return text + "\n";
 }
@@ -111,13 +176,14 @@ std::string points_text(const Report& report, const Scenario& scenario) {
 
 std::string value_text(const std::string& metric, double value) {
   if (metric == "scaling_efficiency") return format("%.1f %%", 100 * value);
+  if (metric == "throughput_gain") return format("%+.1f %%", 100 * value);
   if (metric == "samples_per_s") return with_thousands(value) + " images/s";
   return metric == "iteration" ? format("%.1f ms", value * 1e3) : duration(value);
 }
 
-// Efficiencies differ by points, the rest by per cent.
+// Efficiencies and gains differ by points, the rest by per cent.
 std::string error_text(const Comparison& c) {
-  if (c.published.metric == "scaling_efficiency")
+  if (c.published.metric == "scaling_efficiency" || c.published.metric == "throughput_gain")
     return format("%+.1f points", 100 * (c.predicted - c.published.value));
   return format("%+.1f %%", 100 * c.error());
 }

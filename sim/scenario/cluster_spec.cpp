@@ -77,12 +77,13 @@ std::vector<int> read_attach(const JsonNode& nic, int per_node, const IntraNodeS
 }
 
 NicSpec read_nic(const JsonNode& node, int gpus_per_node, const IntraNodeSpec& intra_node) {
-  node.keys({"per_node", "bandwidth", "latency", "gpudirect", "attach"});
+  node.keys({"per_node", "bandwidth", "latency", "gpudirect", "attach", "duplex"});
   NicSpec nic;
   nic.per_node = whole_number(node.at("per_node"), 1, gpus_per_node);
   nic.link = {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
               node.at("latency").sourced_quantity(Dimension::time, kLatency)};
   nic.gpudirect = node.at("gpudirect").boolean();
+  if (const auto duplex = node.find("duplex")) nic.half_duplex = duplex->choice({"full", "half"}) == "half";
   nic.attach = read_attach(node, nic.per_node, intra_node);
   return nic;
 }

@@ -106,8 +106,9 @@ struct IntraNodeSpec {
 struct NicSpec {
   int per_node = 0;  ///< 0: a server without network
   LinkSpec link;
-  bool gpudirect = true;    ///< false: through host memory at both ends
-  std::vector<int> attach;  ///< per NIC, the index of its PCIe switch; empty for nvswitch
+  bool gpudirect = true;     ///< false: through host memory at both ends
+  std::vector<int> attach;   ///< per NIC, the index of its PCIe switch; empty for nvswitch
+  bool half_duplex = false;  ///< bytes out of the node and into it share the bandwidth
 };
 
 enum class FabricKind { star, fat_tree, torus, dragonfly };

@@ -1,5 +1,10 @@
 #include "sim/scenario/defaults.hpp"
 
+#include "sim/scenario/exchange_spec.hpp"
+#include "sim/scenario/learners_spec.hpp"
+#include "sim/scenario/parameter_server_spec.hpp"
+#include "sim/scenario/workers_spec.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -29,6 +34,28 @@ int gpus_per_node(const Json& scenario) {
   return 1;
 }
 
+bool trains_learners(const Json& scenario) {
+  const Json& algorithm = scenario.at("algorithm");
+  return algorithm == "sma" || algorithm == "ea-sgd";
+}
+
+void fill_exchange(JsonDocument& scenario) {
+  const Json communication = scenario.json().at("communication");
+  if (communication.is_object() && communication.at("all_reduce") == "nccl")
+    complete(scenario, "/communication/nccl", Json::object());
+  if (communication.is_object() && communication.at("fusion") == "ddp")
+    complete(scenario, "/communication/ddp",
+             {{"bucket_cap", assumed("25 MiB", "default: PyTorch's DistributedDataParallel, bucket_cap_mb")},
+              {"first_bucket", assumed("1 MiB", "default: PyTorch's DistributedDataParallel, first bucket")}});
+  const auto complete_object = [&](const char* name, const char* algorithm, const Json& defaults) {
+    if (scenario.json().contains(name) || scenario.json().at("algorithm") == algorithm)
+      complete(scenario, std::string("/") + name, defaults);
+  };
+  complete_object("local_sgd", "local-sgd", local_sgd_defaults());
+  complete_object("sharding", "sharded", sharding_defaults());
+  complete_object("theano_mpi", "theano-mpi", theano_mpi_defaults());
+}
+
 }  // namespace
 
 void fill_defaults(JsonDocument& scenario) {
@@ -37,7 +64,7 @@ void fill_defaults(JsonDocument& scenario) {
       scenario, "",
       {{"algorithm", "s-sgd"}, {"iterations", 10}, {"seed", 1}, {"fidelity", "fast"}, {"published", Json::array()}});
   complete(scenario, "/baseline", Json::object());
-  complete(scenario, "/input", {{"prefetch", 2}});
+  complete(scenario, "/input", {{"prefetch", 2}, {"loading", "parallel"}});
   complete(scenario, "/communication",
            {{"all_reduce", "ring"},
             {"group_size", 16},
@@ -46,10 +73,20 @@ void fill_defaults(JsonDocument& scenario) {
             {"tree_slices", 16},
             {"wire", "fp32"},
             {"fusion_threshold", assumed("0 B", "default: every tensor alone")},
+            {"fusion", "threshold"},
+            {"accumulation", 1},
             {"overlap", true},
             {"message_overhead", assumed("5 us", "default: software cost of a message between GPUs")},
             {"launch_overhead", assumed("20 us", "default: launch of a collective")},
             {"reduction_rate", Json::object()}});
+  fill_exchange(scenario);
+  if (trains_learners(scenario.json()) || scenario.json().contains("learners"))
+    complete(scenario, "/learners", learners_defaults());
+  const Json& algorithm = scenario.json().at("algorithm");
+  if (scenario.json().contains("workers") || (algorithm.is_string() && has_workers(algorithm.get<std::string>())))
+    complete(scenario, "/workers", workers_defaults());
+  if (scenario.json().contains("parameter_server") || scenario.json().at("algorithm") == "parameter-server")
+    complete(scenario, "/parameter_server", parameter_server_defaults());
   complete(scenario, "/uncertainty",
            {{"compute", assumed(0.05, "default")},
             {"bandwidth", assumed(0.1, "default")},

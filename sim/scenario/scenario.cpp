@@ -4,15 +4,17 @@
 #include <filesystem>
 #include <limits>
 
+#include "engine/base/provenance.hpp"
 #include "sim/scenario/defaults.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-const std::vector<std::string> kKeys{"schema",    "name",          "description",   "cluster",     "model",
-                                     "gpus",      "baseline",      "batch_per_gpu", "compute",     "input",
-                                     "algorithm", "communication", "convergence",   "uncertainty", "iterations",
-                                     "seed",      "fidelity",      "published",     "variants"};
+const std::vector<std::string> kKeys{
+    "schema",        "name",      "description", "cluster",   "model",         "gpus",        "baseline",
+    "batch_per_gpu", "compute",   "input",       "algorithm", "communication", "convergence", "uncertainty",
+    "iterations",    "seed",      "fidelity",    "published", "variants",      "learners",    "parameter_server",
+    "workers",       "local_sgd", "sharding",    "theano_mpi"};
 constexpr int kMostGpus = 65536;
 constexpr int kLargestBatch = 1 << 20;
 const Range kFraction{1e-6, 1};
@@ -75,11 +77,15 @@ void read_jitter(const JsonNode& node, ComputeSpec& compute) {
   compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
 }
 
-ComputeSpec read_compute(const JsonNode& node) {
-  node.keys({"precision", "rates", "launch_overhead", "efficiency", "optimizer", "jitter"});
+ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
+  node.keys({"precision", "rates", "profile", "launch_overhead", "efficiency", "optimizer", "jitter"});
   ComputeSpec compute;
   compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
   compute.rates = read_rates(node.at("rates"));
+  if (const auto profile = node.find("profile")) {
+    compute.profile = read_profile(*profile, model, compute.precision);
+    if (!compute.rates.empty()) node.at("rates").fail("stand beside a profile", "allowed: one of the two");
+  }
   compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
   const JsonNode efficiency = node.at("efficiency");
   efficiency.keys({"compute", "memory"});
@@ -91,13 +97,15 @@ ComputeSpec read_compute(const JsonNode& node) {
 }
 
 InputSpec read_input(const JsonNode& node) {
-  node.keys({"samples_per_s_per_node", "bytes_per_sample", "prefetch"});
+  node.keys({"samples_per_s_per_node", "bytes_per_sample", "prefetch", "loading", "file_bytes_per_sample",
+             "disk_bandwidth", "nfs_bandwidth"});
   InputSpec input;
   if (const auto rate = node.find("samples_per_s_per_node"))
     input.samples_per_s_per_node = rate->sourced_quantity(Dimension::rate, kRate);
   if (const auto bytes = node.find("bytes_per_sample"))
     input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
   input.prefetch = static_cast<int>(node.at("prefetch").integer(1, 64));
+  input.loading = read_loading(node);
   return input;
 }
 
@@ -105,12 +113,20 @@ std::int64_t read_bytes(const JsonNode& node, Range range) {
   return static_cast<std::int64_t>(node.sourced_quantity(Dimension::size, range));
 }
 
-CommunicationSpec read_communication(const JsonNode& node) {
+void read_ddp(const JsonNode& node, CommunicationSpec& spec) {
+  node.keys({"bucket_cap", "first_bucket"});
+  spec.fusion_threshold_bytes = read_bytes(node.at("bucket_cap"), kBytes);
+  spec.first_bucket_bytes = read_bytes(node.at("first_bucket"), kBytes);
+}
+
+CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster) {
   node.keys({"all_reduce", "group_size", "chain_slices", "hybrid_threshold", "torus_columns", "tree_slices", "wire",
-             "fusion_threshold", "overlap", "message_overhead", "launch_overhead", "reduction_rate"});
+             "fusion_threshold", "overlap", "message_overhead", "launch_overhead", "reduction_rate", "nccl", "fusion",
+             "ddp", "accumulation"});
   CommunicationSpec spec;
-  spec.all_reduce = node.at("all_reduce")
-                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus"});
+  spec.all_reduce =
+      node.at("all_reduce")
+          .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus", "nccl", "profile"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
   spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
   if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
@@ -119,9 +135,12 @@ CommunicationSpec read_communication(const JsonNode& node) {
   spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
   spec.wire = node.at("wire").choice({"fp32", "fp16"});
   spec.fusion_threshold_bytes = read_bytes(node.at("fusion_threshold"), {0, kBytes.high});
+  if (node.at("fusion").choice({"threshold", "ddp"}) == "ddp") read_ddp(node.at("ddp"), spec);
+  spec.accumulation = static_cast<int>(node.at("accumulation").integer(1, 100000));
   spec.overlap = node.at("overlap").boolean();
   spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
+  if (spec.all_reduce == "nccl" || node.has("nccl")) spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name);
   const JsonNode rates = node.at("reduction_rate");
   rates.keys({"fp32", "fp16"});
   for (const char* wire : {"fp32", "fp16"})
@@ -132,12 +151,28 @@ CommunicationSpec read_communication(const JsonNode& node) {
   return spec;
 }
 
+std::vector<IterationsAt> read_iterations(const JsonNode& node) {
+  std::vector<IterationsAt> table;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"workers", "iterations"});
+    const IterationsAt point{double(item.at("workers").integer(1, kMostGpus)),
+                             item.at("iterations").sourced_number({1, 1e12})};
+    if (!table.empty() && point.workers <= table.back().workers) item.at("workers").fail("not in ascending order");
+    table.push_back(point);
+  }
+  if (table.empty()) node.fail("empty list", "allowed: [{\"workers\", \"iterations\"}, ...]");
+  return table;
+}
+
 ConvergenceSpec read_convergence(const JsonNode& node) {
-  node.keys({"target", "train_samples", "epochs"});
+  node.keys({"target", "train_samples", "epochs", "iterations_by_workers"});
   ConvergenceSpec convergence;
   convergence.target = node.at("target").text();
   convergence.train_samples = node.at("train_samples").sourced_number({1, 1e12});
-  convergence.epochs = node.at("epochs").sourced_number({1e-3, 1e6});
+  if (const auto table = node.find("iterations_by_workers"))
+    convergence.iterations_by_workers = read_iterations(*table);
+  if (convergence.iterations_by_workers.empty() || node.has("epochs"))
+    convergence.epochs = node.at("epochs").sourced_number({1e-3, 1e6});
   return convergence;
 }
 
@@ -175,6 +210,7 @@ std::vector<Variant> read_variants(const JsonNode& root) {
 
 double read_published_value(const JsonNode& node, const std::string& metric) {
   if (metric == "scaling_efficiency") return node.number({1e-6, 10});
+  if (metric == "throughput_gain") return node.number({-1, 1000});
   return node.quantity(metric == "samples_per_s" ? Dimension::rate : Dimension::time, {1e-9, 1e12});
 }
 
@@ -183,11 +219,16 @@ std::vector<PublishedSpec> read_published(const JsonNode& node, const std::strin
                                           const std::vector<Variant>& variants) {
   std::vector<PublishedSpec> results;
   for (const JsonNode& item : node.items()) {
-    item.keys({"gpus", "metric", "value", "source", "used_for_fit", "variant"});
+    item.keys({"gpus", "metric", "value", "source", "used_for_fit", "variant", "over"});
     PublishedSpec result;
     result.gpus = static_cast<int>(item.at("gpus").integer(1, kMostGpus));
-    result.metric = item.at("metric").choice({"scaling_efficiency", "time_to_accuracy", "samples_per_s", "iteration"});
+    result.metric = item.at("metric").choice(
+        {"scaling_efficiency", "time_to_accuracy", "samples_per_s", "iteration", "throughput_gain"});
     result.value = read_published_value(item.at("value"), result.metric);
+    if (result.metric == "throughput_gain") {
+      result.over = item.at("over").text();
+      if (!is_named(variants, result.over)) item.at("over").fail("no such variant", "allowed: a name of /variants");
+    }
     result.source = item.at("source").text();
     if (const auto fitted = item.find("used_for_fit")) result.is_fitted = fitted->boolean();
     const auto only_for = item.find("variant");
@@ -221,7 +262,31 @@ void check_torus(const JsonNode& node, int gpus, const Scenario& s) {
     node.fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(gpus) + " GPUs");
 }
 
+// An all-reduce that was not measured is not guessed.
+void check_profile_all_reduce(const JsonNode& node, int gpus, const Scenario& s) {
+  if (s.communication.all_reduce != "profile") return;
+  if (!s.compute.profile) node.fail("all_reduce \"profile\" without a profile", "allowed: one in /compute/profile");
+  if (gpus > 1 && !s.compute.profile.all_reduce(gpus))
+    node.fail("the profile has no all-reduce over " + std::to_string(gpus) + " devices");
+}
+
+// What an algorithm does not do is refused rather than ignored.
+void check_exchange(const JsonNode& root, const Scenario& s) {
+  const JsonNode communication = root.at("communication");
+  const bool is_s_sgd = s.algorithm == "s-sgd";
+  const bool loads = is_s_sgd || s.algorithm == "local-sgd" || s.algorithm == "sharded" || s.algorithm == "theano-mpi";
+  if (s.communication.accumulation > 1 && !is_s_sgd)
+    communication.at("accumulation").fail("\"" + s.algorithm + "\" does not accumulate gradients", "allowed: 1");
+  if (s.input.loading.blocking && !loads)
+    root.at("input").at("loading").fail("\"" + s.algorithm + "\" loads beside the training", "allowed: parallel");
+  if (s.algorithm == "sharded" && s.communication.all_reduce != "ring" && s.communication.all_reduce != "nccl")
+    communication.at("all_reduce").fail("shards are gathered by ring or nccl", "allowed: ring, nccl");
+  if (s.algorithm == "theano-mpi" && s.communication.wire != "fp32")
+    communication.at("wire").fail("Theano-MPI's wire follows from its exchange", "allowed: fp32");
+}
+
 void check_consistency(const JsonNode& root, const Scenario& s) {
+  check_exchange(root, s);
   check_gpus(root.at("baseline").at("gpus"), s.baseline_gpus, s.cluster);
   const std::vector<JsonNode> counts = root.at("gpus").items();
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -230,8 +295,12 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
       counts[i].fail("no batch size for " + std::to_string(s.gpus[i]) + " GPUs",
                      "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
     check_torus(counts[i], s.gpus[i], s);
+    check_profile_all_reduce(counts[i], s.gpus[i], s);
+    if (s.workers) check_workers(root.at("workers"), *s.workers, s.cluster, s.gpus[i]);
+    if (s.parameter_server) check_servers(root.at("parameter_server"), *s.parameter_server, s.cluster, s.gpus[i]);
   }
   check_torus(root.at("baseline").at("gpus"), s.baseline_gpus, s);
+  check_profile_all_reduce(root.at("baseline").at("gpus"), s.baseline_gpus, s);
   if (s.model.parameter_count() == 0) root.at("model").fail("the model has no parameters to train");
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
     root.at("compute").at("precision").fail("the cluster's GPU has no peak rate for \"" + s.compute.precision + "\"");
@@ -253,7 +322,14 @@ void read_identity(const JsonNode& root, Scenario& s) {
   root.at("schema").choice({"lockstep/scenario/1"});
   s.name = root.at("name").text();
   if (const auto description = root.find("description")) s.description = description->text();
-  root.at("algorithm").choice({"s-sgd"});
+  s.algorithm = root.at("algorithm")
+                    .choice({"s-sgd", "parameter-server", "sma", "ea-sgd", "backup-workers", "async-sgd", "async-easgd",
+                             "local-sgd", "sharded", "theano-mpi"});
+}
+
+// Variants may use what the others do not: mistakes are found all the same.
+void check_unused_workers(const JsonNode& node, const Scenario& s) {
+  check_workers(node, read_workers(node, "backup-workers"), s.cluster, *std::max_element(s.gpus.begin(), s.gpus.end()));
 }
 
 Scenario read_scenario(const JsonNode& root, const std::string& variant) {
@@ -266,9 +342,16 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   root.at("baseline").keys({"gpus"});
   s.baseline_gpus = static_cast<int>(root.at("baseline").at("gpus").integer(1, kMostGpus));
   s.batch = read_batch(root.at("batch_per_gpu"));
-  s.compute = read_compute(root.at("compute"));
+  s.compute = read_compute(root.at("compute"), s.model.name);
   s.input = read_input(root.at("input"));
-  s.communication = read_communication(root.at("communication"));
+  s.communication = read_communication(root.at("communication"), s.cluster);
+  if (const auto learners = root.find("learners")) s.learners = read_learners(*learners);
+  if (const auto server = root.find("parameter_server")) s.parameter_server = read_parameter_server(*server);
+  if (has_workers(s.algorithm)) s.workers = read_workers(root.at("workers"), s.algorithm);
+  if (!s.workers && root.has("workers")) check_unused_workers(root.at("workers"), s);
+  if (const auto object = root.find("local_sgd")) s.local_sgd = read_local_sgd(*object);
+  if (const auto object = root.find("sharding")) s.sharding = read_sharding(*object);
+  if (const auto object = root.find("theano_mpi")) s.theano_mpi = read_theano_mpi(*object);
   if (const auto convergence = root.find("convergence")) s.convergence = read_convergence(*convergence);
   s.published = read_published(root.at("published"), variant, read_variants(root));
   s.uncertainty = read_uncertainty(root.at("uncertainty"));
@@ -283,6 +366,8 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
 void include_files(JsonDocument& document) {
   document.include("/cluster");
   document.include("/model");
+  document.include("/workers/delay/samples");
+  document.include("/compute/profile");
 }
 
 // The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.
@@ -337,6 +422,9 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
     loaded.variants.push_back(read_scenario(varied.root(), variant.name));
     add_assumptions(loaded.assumptions, varied.assumptions());
     loaded.inputs.insert(varied.inputs().begin(), varied.inputs().end());
+    const auto& workers = loaded.variants.back().workers;
+    if (workers && !workers->delay.samples_file.empty())
+      loaded.inputs[workers->delay.samples_file] = sha256_file(workers->delay.samples_file);
   }
   return loaded;
 }

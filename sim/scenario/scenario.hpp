@@ -9,6 +9,12 @@
 #include "engine/base/json.hpp"
 #include "engine/model/graph.hpp"
 #include "sim/scenario/cluster_spec.hpp"
+#include "sim/scenario/profile_spec.hpp"
+#include "sim/scenario/exchange_spec.hpp"
+#include "sim/scenario/learners_spec.hpp"
+#include "sim/scenario/nccl_spec.hpp"
+#include "sim/scenario/parameter_server_spec.hpp"
+#include "sim/scenario/workers_spec.hpp"
 
 namespace lockstep::sim {
 
@@ -42,12 +48,15 @@ struct ComputeSpec {
   std::string optimizer = "momentum";  ///< sgd, momentum, lars
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
+  ProfileSpec profile;          ///< where given, its iterations set the time instead of rates
+  int busy_devices = 1;         ///< of a node at the point that is predicted; chooses among the profile's curves
 };
 
 struct InputSpec {
   double samples_per_s_per_node = 0;  ///< 0: never the bottleneck
   double bytes_per_sample = 0;        ///< copied to the GPU
   int prefetch = 2;
+  LoadingSpec loading;
 };
 
 struct CommunicationSpec {
@@ -59,23 +68,34 @@ struct CommunicationSpec {
   int tree_slices = 16;                     ///< double-binary-tree
   std::string wire = "fp32";                ///< fp32, fp16
   std::int64_t fusion_threshold_bytes = 0;  ///< 0: every tensor alone
+  std::int64_t first_bucket_bytes = -1;     ///< of PyTorch's DDP; -1: as the others
+  int accumulation = 1;                     ///< micro-steps from one exchange to the next
   bool overlap = true;
   double message_overhead_s = 0;          ///< software cost of every message, added to the route's latency
   double launch_overhead_s = 0;           ///< of every all-reduce
+  NcclSpec nccl;                          ///< nccl
   double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
+};
+
+/// Updates that it takes when each averages the gradients of `workers` workers.
+struct IterationsAt {
+  double workers;
+  double iterations;
 };
 
 struct ConvergenceSpec {
   std::string target;  ///< "75.8 % top-1"
   double train_samples = 0;
-  double epochs = 0;
+  double epochs = 0;                                ///< 0: given by iterations_by_workers alone
+  std::vector<IterationsAt> iterations_by_workers = {};  ///< ascending workers; goes before epochs
 };
 
 /// A published result to print beside the prediction.
 struct PublishedSpec {
   int gpus = 0;
-  std::string metric;  ///< scaling_efficiency, time_to_accuracy (s), samples_per_s, iteration (s)
+  std::string metric;  ///< scaling_efficiency, time_to_accuracy (s), samples_per_s, iteration (s), throughput_gain
   double value = 0;    ///< SI
+  std::string over;    ///< throughput_gain: the variant whose samples/s are 1
   std::string source;
   bool is_fitted = false;  ///< a constant of the scenario was fitted on it
 };
@@ -94,12 +114,19 @@ struct Scenario {
   std::string description;
   ClusterSpec cluster;
   model::Graph model;
+  std::string algorithm = "s-sgd";
   std::vector<int> gpus;
   int baseline_gpus = 0;
   std::vector<BatchRule> batch;
   ComputeSpec compute;
   InputSpec input;
   CommunicationSpec communication;
+  LearnersSpec learners;                                ///< of the algorithms "sma" and "ea-sgd"
+  std::optional<ParameterServerSpec> parameter_server;  ///< of the algorithm "parameter-server"
+  std::optional<WorkersSpec> workers;  ///< of the algorithms "backup-workers", "async-sgd" and "async-easgd"
+  LocalSgdSpec local_sgd;              ///< of the algorithm "local-sgd"
+  ShardingSpec sharding;               ///< of the algorithm "sharded"
+  TheanoMpiSpec theano_mpi;            ///< of the algorithm "theano-mpi"
   std::optional<ConvergenceSpec> convergence;
   std::vector<PublishedSpec> published;
   UncertaintySpec uncertainty;
@@ -108,6 +135,7 @@ struct Scenario {
   std::string fidelity = "fast";
 
   int batch_at(int gpu_count) const;
+  bool trains_learners() const { return algorithm == "sma" || algorithm == "ea-sgd"; }
 };
 
 /// A scenario and what the result must tell about its inputs.

@@ -2,8 +2,8 @@
 
 namespace lockstep::sim {
 
-std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element,
-                                   std::int64_t threshold_bytes) {
+std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
+                                   std::int64_t first_threshold_bytes) {
   std::vector<Bucket> buckets;
   Bucket open;
   std::string first, last;
@@ -19,7 +19,8 @@ std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per
     open.bytes += gradient.elements * wire_bytes_per_element;
     open.tensors += 1;
     open.last_layer = gradient.layer;
-    if (open.bytes >= threshold_bytes) send();
+    const bool is_first = buckets.empty() && first_threshold_bytes >= 0;
+    if (open.bytes >= (is_first ? first_threshold_bytes : threshold_bytes)) send();
   }
   if (open.tensors > 0) send();
   return buckets;

@@ -18,7 +18,10 @@ struct Bucket {
 
 /// Fuses gradients in the order in which back-propagation produces them: tensors collect in a buffer, and as soon as
 /// the buffer holds at least `threshold_bytes` it is sent (Jia et al. 2018, section 4.3); what is left at the end is
-/// sent then. A threshold of 0 sends every tensor alone.
-std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes);
+/// sent then. A threshold of 0 sends every tensor alone. The first buffer may have a threshold of its own (-1: it has
+/// not): PyTorch's DistributedDataParallel starts with 1 MiB and goes on with 25 MiB, so that the first all-reduce
+/// begins early.
+std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
+                                   std::int64_t first_threshold_bytes = -1);
 
 }  // namespace lockstep::sim

@@ -1,5 +1,7 @@
 #include "sim/schedule/program.hpp"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace lockstep::sim {
@@ -20,9 +22,32 @@ double Program::messages_per_iteration() const {
   return iterations > 0 ? messages / iterations : 0;
 }
 
+int collective_streams(const Program& program) {
+  std::set<int> streams;
+  for (const Work& w : program.work)
+    if (w.kind == Work::Kind::collective && !program.plans[static_cast<std::size_t>(w.plan)].phases.empty())
+      streams.insert(w.stream);
+  return static_cast<int>(streams.size());
+}
+
 Enqueue::Enqueue(int gpus, std::vector<std::string> streams) {
   program_.gpus = gpus;
   program_.streams = std::move(streams);
+}
+
+void Enqueue::share_gpu(int learners) {
+  program_.shares_gpu = true;
+  program_.draws = learners + 1;
+}
+
+int Enqueue::share(int stream, std::string name, double seconds, double fill, int draw, std::vector<int> after) {
+  const int index = compute(stream, std::move(name), seconds, std::move(after));
+  const int learners = program_.draws - 1;
+  Work& work = program_.work.back();
+  work.fill = fill;
+  work.draw = draw;
+  if (draw < learners) work.crowding = std::max(1.0, learners * fill);
+  return index;
 }
 
 void Enqueue::begin_iteration() {
@@ -49,6 +74,16 @@ int Enqueue::compute(int stream, std::string name, double seconds, std::vector<i
 int Enqueue::copy(int stream, std::string name, double seconds, std::vector<int> after) {
   Work work;
   work.kind = Work::Kind::copy;
+  work.stream = stream;
+  work.name = std::move(name);
+  work.seconds = seconds;
+  work.after = std::move(after);
+  return append(std::move(work));
+}
+
+int Enqueue::host(int stream, std::string name, double seconds, std::vector<int> after) {
+  Work work;
+  work.kind = Work::Kind::host;
   work.stream = stream;
   work.name = std::move(name);
   work.seconds = seconds;

@@ -18,14 +18,17 @@ struct Part {
   double seconds;
 };
 
+// A copy brings input to the GPU; what else takes time beside it (staging, a server's CPU) is work of the host.
 struct Work {
-  enum class Kind { compute, copy, collective };
+  enum class Kind { compute, copy, collective, host };
   Kind kind = Kind::compute;
   int stream = 0;
   int iteration = 0;
   std::string name;
-  double seconds = 0;      ///< compute, copy: alone and without jitter; collective: launch before the first message
+  double seconds = 0;      ///< compute, copy, host: alone and without jitter; collective: launch before first message
   double fill = 1;         ///< compute: fraction of the GPU it can use, 0 < fill <= 1
+  double crowding = 1;     ///< compute, closed form: how much longer it takes beside the work of the other streams
+  int draw = 0;            ///< compute: which of the iteration's jitter factors it has, below Program::draws
   int plan = -1;           ///< collective: index in Program::plans
   std::vector<int> after;  ///< indices of earlier work that must have ended on the same GPU
   std::vector<Part> parts;
@@ -34,6 +37,8 @@ struct Work {
 struct Program {
   int gpus = 0;
   int iterations = 0;
+  int draws = 1;                          ///< jitter factors of a GPU in an iteration
+  bool shares_gpu = false;                ///< compute of several streams meets on the GPU: exact by messages only
   double reduction_rate_bytes_per_s = 0;  ///< at most, of a transfer whose data the receiver adds; 0: no limit
   std::vector<std::string> streams;
   std::vector<Plan> plans;
@@ -46,13 +51,21 @@ struct Program {
   double messages_per_iteration() const;
 };
 
+/// Streams that carry collectives with messages. With more than one, collectives run at the same time.
+int collective_streams(const Program& program);
+
 /// Appends work; each call returns the work's index, for `after`.
 class Enqueue {
  public:
   Enqueue(int gpus, std::vector<std::string> streams);
+  /// `learners` streams compute alike beside each other: draw j is that of learner j, draw `learners` of the rest.
+  void share_gpu(int learners);
   void begin_iteration();
   int compute(int stream, std::string name, double seconds, std::vector<int> after, std::vector<Part> parts = {});
+  /// Compute that leaves a part of the GPU to other streams; call share_gpu() before.
+  int share(int stream, std::string name, double seconds, double fill, int draw, std::vector<int> after);
   int copy(int stream, std::string name, double seconds, std::vector<int> after);
+  int host(int stream, std::string name, double seconds, std::vector<int> after);
   int collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after);
   void end_iteration(int last_work);
   int add_plan(Plan plan);

@@ -7,68 +7,42 @@ namespace {
 
 enum Stream { kInput, kCopy, kCompute, kAllReduce };
 
-struct Segment {
-  double seconds = 0;
-  std::vector<Part> parts;
-};
+}  // namespace
 
-Segment forward_segment(const model::Graph& graph, const ModelCost& cost) {
-  Segment segment;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    if (cost.layers[i].forward_s <= 0) continue;
-    segment.seconds += cost.layers[i].forward_s;
-    segment.parts.push_back({graph.layers[i].name, cost.layers[i].forward_s});
-  }
-  return segment;
-}
-
-// The backward pass from layer `from` down to layer `to`, both included.
-Segment backward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to) {
-  Segment segment;
-  for (int i = from; i >= to; --i) {
-    const LayerCost& layer = cost.layers[static_cast<std::size_t>(i)];
-    if (layer.backward_s <= 0) continue;
-    segment.seconds += layer.backward_s;
-    segment.parts.push_back({graph.layers[static_cast<std::size_t>(i)].name, layer.backward_s});
-  }
-  return segment;
-}
-
-// Buckets of one size share a plan.
-std::vector<int> plans_of_buckets(Enqueue& enqueue, const std::vector<Bucket>& buckets, int gpus,
-                                  const AllReduce& all_reduce) {
+std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& buckets, int gpus, const AllReduce& plan) {
   std::map<std::int64_t, int> plan_of_size;
   std::vector<int> plans;
   for (const Bucket& bucket : buckets) {
     auto [entry, is_new] = plan_of_size.try_emplace(bucket.bytes, 0);
-    if (is_new) entry->second = enqueue.add_plan(all_reduce(gpus, bucket.bytes));
+    if (is_new) entry->second = gpu.add_plan(plan(gpus, bucket.bytes));
     plans.push_back(entry->second);
   }
   return plans;
 }
 
-}  // namespace
-
 Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets, const SSgd& options,
               const AllReduce& all_reduce) {
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
   const std::vector<int> plans = plans_of_buckets(gpu, buckets, options.gpus, all_reduce);
-  const Segment forward = forward_segment(graph, cost);
   const int last_layer = static_cast<int>(graph.layers.size()) - 1;
-  std::vector<int> used;  // per iteration, the forward pass that frees the batch's buffer
+  const Segment forward = forward_segment(graph, cost, 0, last_layer);
+  const Segment whole_backward = backward_segment(graph, cost, last_layer, 0);
+  InputPipeline input(gpu, options, kInput, kCopy);
   int updated = -1;
 
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     gpu.begin_iteration();
-    std::vector<int> buffer_free;
-    if (iteration >= options.prefetch)
-      buffer_free.push_back(used[static_cast<std::size_t>(iteration - options.prefetch)]);
-    const int loaded = gpu.copy(kInput, "load", options.load_s, buffer_free);
-    const int copied = gpu.copy(kCopy, "to device", options.to_device_s, {loaded});
-
-    std::vector<int> inputs{copied};
-    if (updated >= 0) inputs.push_back(updated);
-    used.push_back(gpu.compute(kCompute, "forward", forward.seconds, inputs, forward.parts));
+    int step_before = updated;
+    const auto start_step = [&] {
+      std::vector<int> inputs{input.next(step_before)};
+      if (updated >= 0) inputs.push_back(updated);
+      input.used_by(gpu.compute(kCompute, "forward", forward.seconds, inputs, forward.parts));
+    };
+    for (int step = 1; step < options.accumulation; ++step) {
+      start_step();
+      step_before = gpu.compute(kCompute, "backward", whole_backward.seconds, {}, whole_backward.parts);
+    }
+    start_step();
 
     std::vector<int> ready;
     int layer = last_layer;

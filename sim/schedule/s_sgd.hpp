@@ -1,28 +1,33 @@
 #pragma once
 // Synchronous SGD with data parallelism: every GPU computes gradients on its share of the batch, all gradients are
 // averaged by all-reduce, every GPU makes the same update.
+//
+// With gradient accumulation an iteration has k micro-steps: each adds its gradients to those of the ones before, and
+// only the last one's are exchanged. The batch per iteration is k times as large, the exchange as rare.
 #include <functional>
 #include <vector>
 
 #include "engine/model/graph.hpp"
 #include "sim/cost/layer_cost.hpp"
 #include "sim/schedule/fusion.hpp"
+#include "sim/schedule/passes.hpp"
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
 
-struct SSgd {
+struct SSgd : Loading {
   int gpus = 1;
   int iterations = 1;
-  double load_s = 0;       ///< input pipeline: one batch of one GPU read, decoded and augmented
-  double to_device_s = 0;  ///< copy of one batch to the GPU
-  int prefetch = 2;        ///< batches in flight ahead of the computation (2 = double buffering)
-  bool overlap = true;     ///< all-reduce while back-propagation goes on; otherwise only after it
-  double launch_s = 0;     ///< of each all-reduce: coordination and kernel launch before the first message
+  int accumulation = 1;  ///< micro-steps of an iteration
+  bool overlap = true;   ///< all-reduce while back-propagation goes on; otherwise only after it
+  double launch_s = 0;   ///< of each all-reduce: coordination and kernel launch before the first message
 };
 
 /// The plan that sums one bucket over the GPUs.
 using AllReduce = std::function<Plan(int gpus, std::int64_t bytes)>;
+
+/// Adds the plan of every bucket; buckets of one size share one.
+std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& buckets, int gpus, const AllReduce& plan);
 
 /// Streams of every GPU: "input", "copy", "compute", "all-reduce". One work item per iteration and stream stage; the
 /// backward pass is cut where a bucket becomes complete.

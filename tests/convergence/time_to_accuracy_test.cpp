@@ -10,7 +10,7 @@ namespace lockstep::sim {
 namespace {
 
 ConvergenceSpec spec(double samples, double epochs) {
-  return {"target", samples, epochs};
+  return {"target", samples, epochs, {}};
 }
 
 }  // namespace

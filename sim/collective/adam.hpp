@@ -1,0 +1,14 @@
+#pragma once
+// Project Adam's exchange of a fully-connected layer (Chilimbi et al. 2014; as Poseidon, section 3.2, describes it):
+// the workers push their sufficient factors to the one server that owns the layer, it multiplies them out, and they
+// pull back the whole matrix. The owner receives (P1 - 1) K (I + O) numbers and sends (P1 - 1) I O: the load is on it
+// alone.
+#include "sim/collective/sufficient_factors.hpp"
+
+namespace lockstep::sim {
+
+/// Factors of every worker, of `bytes` each, to server `owner` (an index in Roles::servers), by way of the leaders. The
+/// matrix comes back by pull_parameters.
+Plan push_factors(const Roles& roles, std::int64_t bytes, int owner);
+
+}  // namespace lockstep::sim

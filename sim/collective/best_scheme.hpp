@@ -1,0 +1,23 @@
+#pragma once
+// Poseidon's choice between parameter server and sufficient factors for a layer (Zhang et al. 2017, Table 1 and
+// Algorithm 1): what a node that is both server and worker sends and receives together, in numbers, for a
+// fully-connected layer of M x N, a batch of K per worker, P1 workers and P2 servers:
+//   parameter server    2 M N (P1 + P2 - 2) / P2
+//   sufficient factors  2 K (P1 - 1) (M + N)
+//   Adam, the owner     (P1 - 1) (M N + K M + K N)
+// Sufficient factors where they are no more. All other layers go by parameter server.
+#include <cstdint>
+
+namespace lockstep::sim {
+
+struct SchemeCost {
+  double server = 0;   ///< numbers sent and received by a node
+  double factors = 0;  ///< the same
+  double adam = 0;     ///< of the owner
+  bool takes_factors() const { return factors <= server; }
+};
+
+/// `batch`: of one of the P1 workers that take part; a node of several GPUs is one with their joint batch.
+SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t batch, int workers, int servers);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,34 @@
+#pragma once
+// The collectives of MPI programs that exchange parameters outside of a GPU library (Theano-MPI).
+#include <cstdint>
+
+#include "sim/collective/plan.hpp"
+
+namespace lockstep::sim {
+
+/// Every rank sends a different n-th of its vector of S bytes to every other, pairwise: in round k rank i sends to rank
+/// i + k and receives from rank i - k, as OpenMPI does with large blocks.
+///   T = (n-1)(alpha + S beta / n); each rank sends (n-1)/n S.
+Plan all_to_all(int ranks, std::int64_t bytes);
+
+/// What an all-reduce between processes in host memory rests on.
+struct HostAllReduce {
+  int ranks = 1;
+  int ranks_per_node = 1;
+  double hop_latency_s = 0;          ///< of a message, the larger of those in a node and between nodes
+  double copy_bytes_per_s = 0;       ///< one core copying memory
+  double reduction_bytes_per_s = 0;  ///< one core adding a vector to another, by bytes of one vector
+  double memory_bytes_per_s = 0;     ///< of copies in a socket's memory, by all its processes together
+  int processes_per_socket = 1;
+  double network_bytes_per_s = 0;  ///< of a node, each direction
+};
+
+/// MPI_Allreduce by the ring, on vectors in host memory. A message in a node is copied twice, into and out of shared
+/// memory, by cores of the sender and the receiver that also do so for the other neighbour; one between nodes takes the
+/// network. Adding does not overlap with its message:
+///   T = 2(n-1)(alpha + S / (n r)) + (n-1) S / (n reduction),  r = min(copy / 2, memory / (2 processes), network)
+/// with the network only where there are several nodes. The plan states this as its time (Plan::call); its transfers
+/// are those between the ranks' GPUs' places, so that the network is shared with what else there is.
+Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes);
+
+}  // namespace lockstep::sim

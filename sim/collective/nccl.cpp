@@ -1,0 +1,255 @@
+#include "sim/collective/nccl.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/base/index.hpp"
+#include "sim/collective/nccl_tables.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using nccl_tables::Latencies;
+using nccl_tables::Limits;
+
+constexpr double kMicro = 1e-6;
+constexpr double kGiga = 1e9;
+
+const Limits& limits_of(NcclGeneration generation) {
+  switch (generation) {
+    case NcclGeneration::pascal:  // NCCL has no figures of its own for it
+    case NcclGeneration::volta:
+      return nccl_tables::kVolta;
+    case NcclGeneration::ampere:
+      return nccl_tables::kAmpere;
+    case NcclGeneration::hopper:
+      return nccl_tables::kHopper;
+    case NcclGeneration::blackwell:
+      break;
+  }
+  return nccl_tables::kBlackwell;
+}
+
+int floor_log2(std::int64_t n) {
+  int log = 0;
+  while (n > 1) {
+    n /= 2;
+    ++log;
+  }
+  return log;
+}
+
+// The model for one call; GB/s and microseconds inside, as in NCCL's tables.
+class CostModel {
+ public:
+  CostModel(const NcclSystem& system, NcclOperation operation, std::int64_t bytes)
+      : system_(system),
+        operation_(operation),
+        bytes_(bytes),
+        limits_(limits_of(system.generation)),
+        intra_(system.has_nvlink ? nccl_tables::kNvlink : nccl_tables::kPci),
+        column_(std::min(system.nodes, 3) - 1) {}
+
+  bool can_run(NcclAlgorithm algorithm, NcclProtocol protocol) const {
+    if (system_.only_algorithm && *system_.only_algorithm != algorithm) return false;
+    if (system_.only_protocol && *system_.only_protocol != protocol) return false;
+    if (protocol == NcclProtocol::ll128 && !has_ll128()) return false;
+    const bool is_all_reduce = operation_ == NcclOperation::all_reduce;
+    const bool one_node = system_.nodes == 1, is_simple = protocol == NcclProtocol::simple;
+    switch (algorithm) {
+      case NcclAlgorithm::ring:
+        return system_.ring.channels > 0;
+      case NcclAlgorithm::tree:
+        return is_all_reduce && system_.tree.channels > 0;
+      case NcclAlgorithm::nvls:
+        return operation_ != NcclOperation::broadcast && one_node && is_simple && has_nvls();
+      case NcclAlgorithm::nvls_tree:
+        return is_all_reduce && !one_node && is_simple && has_nvls();
+    }
+    return false;
+  }
+
+  NcclTime time(NcclAlgorithm algorithm, NcclProtocol protocol) const {
+    double latency_us = 0, algbw = 0;
+    switch (algorithm) {
+      case NcclAlgorithm::ring:
+        latency_us = ring_latency(protocol);
+        algbw = ring_bus(protocol) * system_.ranks / steps();
+        break;
+      case NcclAlgorithm::tree:
+        latency_us = tree_latency(protocol);
+        algbw = tree_bus(protocol) / 2 * tree_correction(protocol);
+        break;
+      case NcclAlgorithm::nvls:
+        latency_us = intra_.nvls;
+        algbw = nvls_algbw();
+        break;
+      case NcclAlgorithm::nvls_tree:
+        latency_us = intra_.nvls_tree + 2 * floor_log2(system_.nodes) * network_latency(&Latencies::nvls_tree);
+        algbw = nvls_tree_bus() * system_.ranks / steps();
+        break;
+    }
+    const double latency_s = latency_us * kMicro, bandwidth = algbw * kGiga;
+    return {algorithm, protocol, latency_s, bandwidth, latency_s + static_cast<double>(bytes_) / bandwidth};
+  }
+
+ private:
+  int ppn() const { return system_.ranks / system_.nodes; }
+  // Rounds of the ring.
+  int steps() const {
+    if (operation_ == NcclOperation::all_reduce) return 2 * (system_.ranks - 1);
+    return operation_ == NcclOperation::broadcast ? system_.ranks : system_.ranks - 1;
+  }
+  bool has_nvls() const { return limits_.nvls_efficiency > 0 && system_.nvls.channels >= 2 && ppn() >= 2; }
+  // LL128 needs stores of 128 bytes that stay whole: NVLink, GPUs from Volta on, NICs on the GPUs' side.
+  bool has_ll128() const {
+    return system_.generation != NcclGeneration::pascal && (system_.has_nvlink || ppn() == 1) &&
+           (system_.nodes == 1 || system_.has_gpudirect);
+  }
+
+  double bandwidth(const NcclGraph& graph) const {
+    return (system_.nodes <= 2 ? graph.intra_bytes_per_s : graph.inter_bytes_per_s) * graph.channels / kGiga;
+  }
+  double ll_limit() const {
+    if (system_.nodes == 1) return limits_.ll_one_node;
+    return (system_.has_amd_cpu ? nccl_tables::kLlAmd : nccl_tables::kLlIntel)[column_ - 1];
+  }
+  double ring_bus(NcclProtocol protocol) const {
+    const double bus = bandwidth(system_.ring);
+    if (protocol == NcclProtocol::ll) return std::min(ll_limit(), bus * 0.5);
+    if (protocol == NcclProtocol::ll128)
+      return std::min(bus * 0.92, system_.ring.channels * limits_.ring_ll128[column_]);
+    return bus;
+  }
+  double tree_bus(NcclProtocol protocol) const {
+    const int channels = system_.tree.channels;
+    const double bus = std::min(bandwidth(system_.tree) * 0.92, channels * limits_.tree[column_]);
+    if (protocol == NcclProtocol::ll) return std::min(bus / 3.8, ll_limit());
+    if (protocol == NcclProtocol::ll128)
+      return std::min(bus * (system_.nodes == 1 ? 7.0 / 9 : 120.0 / 128), channels * limits_.tree_ll128[column_]);
+    return bus;
+  }
+  double tree_correction(NcclProtocol protocol) const {
+    const int size = floor_log2(bytes_ >> 6);
+    if (bytes_ < 64 || size >= nccl_tables::kTreeSizes) return 1;
+    return nccl_tables::kTreeCorrection[static_cast<int>(protocol)][size];
+  }
+  // Of one channel: GPUs pull their share of the vector from the switch.
+  double nvls_intra() const {
+    const NcclGraph& graph = system_.nvls;
+    return graph.intra_bytes_per_s / kGiga * limits_.nvls_efficiency * (graph.channels - 1) / graph.channels;
+  }
+  double nvls_algbw() const {
+    const NcclGraph& graph = system_.nvls;
+    const double inter = graph.inter_bytes_per_s / kGiga;
+    if (operation_ == NcclOperation::all_reduce)
+      return graph.channels * std::min(2 * nvls_intra(), inter) * system_.ranks / steps();
+    return graph.channels * std::min(nvls_intra() * (ppn() - 1) / ppn(), inter);
+  }
+  double nvls_tree_bus() const {
+    const NcclGraph& graph = system_.nvls;
+    const double inter = graph.inter_bytes_per_s / kGiga * (system_.nodes == 2 ? 2 : 1);
+    return graph.channels * std::min({2 * nvls_intra(), inter, limits_.nvls_tree[column_]});
+  }
+
+  double network_latency(double Latencies::*algorithm) const {
+    return nccl_tables::kNetwork.*algorithm + 2 * system_.nic_latency_s / kMicro;
+  }
+  // Between nodes; Simple flushes, which passes the NIC once more. A node of one GPU cannot hide it and pays the
+  // tree's.
+  double network_latency(const double (&algorithm)[3], NcclProtocol protocol) const {
+    const double(&latencies)[3] = ppn() == 1 ? nccl_tables::kNetwork.tree : algorithm;
+    const double nic_us = system_.nic_latency_s / kMicro;
+    return latencies[static_cast<int>(protocol)] + nic_us * (protocol == NcclProtocol::simple ? 2 : 1);
+  }
+  double ring_latency(NcclProtocol protocol) const {
+    const int p = static_cast<int>(protocol);
+    if (operation_ == NcclOperation::broadcast)
+      return nccl_tables::kBase.ring[p] + (system_.nodes == 1 ? intra_ : nccl_tables::kNetwork).ring[p];
+    const double post_us = (system_.has_amd_cpu ? 2.0 : 1.0) * (protocol == NcclProtocol::simple ? 3 : 1);
+    const double hop = system_.nodes == 1 ? intra_.ring[p] : std::max(intra_.ring[p], post_us);
+    const int between = (operation_ == NcclOperation::all_reduce ? 2 : 1) * (system_.nodes - 1);
+    const double latency = nccl_tables::kBase.ring[p] + (steps() - between) * hop +
+                           between * network_latency(nccl_tables::kNetwork.ring, protocol);
+    const bool is_large = bytes_ / (std::int64_t{system_.ring.channels} * system_.ranks) >= 64;
+    const bool has_plateau =
+        protocol == NcclProtocol::simple && system_.nodes > 1 && operation_ == NcclOperation::all_reduce && is_large;
+    return has_plateau ? latency * limits_.ring_plateau : latency;
+  }
+  double tree_latency(NcclProtocol protocol) const {
+    const int p = static_cast<int>(protocol);
+    return nccl_tables::kBase.tree[p] +
+           2 * ((ppn() - 1) * intra_.tree[p] +
+                floor_log2(system_.nodes) * network_latency(nccl_tables::kNetwork.tree, protocol));
+  }
+
+  const NcclSystem& system_;
+  NcclOperation operation_;
+  std::int64_t bytes_;
+  const Limits& limits_;
+  const Latencies& intra_;
+  int column_;
+};
+
+}  // namespace
+
+std::string to_string(NcclAlgorithm algorithm) {
+  switch (algorithm) {
+    case NcclAlgorithm::ring:
+      return "ring";
+    case NcclAlgorithm::tree:
+      return "tree";
+    case NcclAlgorithm::nvls:
+      return "NVLS";
+    case NcclAlgorithm::nvls_tree:
+      return "NVLSTree";
+  }
+  return "";
+}
+
+std::string to_string(NcclProtocol protocol) {
+  switch (protocol) {
+    case NcclProtocol::ll:
+      return "LL";
+    case NcclProtocol::ll128:
+      return "LL128";
+    case NcclProtocol::simple:
+      return "Simple";
+  }
+  return "";
+}
+
+std::string to_string(NcclOperation operation) {
+  switch (operation) {
+    case NcclOperation::all_reduce:
+      return "all-reduce";
+    case NcclOperation::reduce_scatter:
+      return "reduce-scatter";
+    case NcclOperation::all_gather:
+      return "all-gather";
+    case NcclOperation::broadcast:
+      return "broadcast";
+  }
+  return "";
+}
+
+std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operation, std::int64_t bytes) {
+  std::vector<NcclTime> times;
+  if (system.ranks < 2) return times;
+  const CostModel model(system, operation, bytes);
+  for (NcclAlgorithm algorithm :
+       {NcclAlgorithm::ring, NcclAlgorithm::tree, NcclAlgorithm::nvls, NcclAlgorithm::nvls_tree})
+    for (NcclProtocol protocol : {NcclProtocol::ll, NcclProtocol::ll128, NcclProtocol::simple})
+      if (model.can_run(algorithm, protocol)) times.push_back(model.time(algorithm, protocol));
+  return times;
+}
+
+NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes) {
+  const std::vector<NcclTime> times = nccl_times(system, operation, bytes);
+  if (times.empty())
+    throw std::invalid_argument("NCCL has no algorithm for " + to_string(operation) + " on this machine as set");
+  return *std::min_element(times.begin(), times.end(),
+                           [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,56 @@
+#pragma once
+// The parameter server: every worker pushes its gradient to the servers that hold the parameters, the servers add up
+// what arrives, and every worker pulls the new parameters back (Li et al. 2014).
+//
+// Who is who. A worker is a GPU that computes; the workers of one node first add up their gradients at the node's
+// leader, its first worker, so that P1 leaders take part in the exchange, and hand on what it pulls. A server is a
+// GPU's rank too: that of a leader (co-located: what a leader keeps for its own server needs no message), or that of a
+// GPU that computes nothing.
+//
+// Bytes, with S bytes of parameters on P2 servers: a leader pushes S and pulls S, a server receives and sends P1 S /
+// P2; where both are one rank, the share S / P2 that stays at home is not sent. Every leader's gradient reaches every
+// server once. T of push or pull, balanced, without contention elsewhere, co-located: alpha + (P1 - 1) S beta / P1.
+//
+// Consistency is bulk-synchronous per exchange: a server leaves the push when all gradients are there, and only then
+// takes part in the pull.
+#include <cstdint>
+#include <vector>
+
+#include "sim/collective/plan.hpp"
+
+namespace lockstep::sim {
+
+struct Roles {
+  int ranks = 0;                        ///< GPUs, those that only serve included
+  std::vector<std::vector<int>> nodes;  ///< workers that share a node; the first of each is its leader
+  std::vector<int> servers;             ///< ranks
+
+  int workers() const;
+};
+
+/// `workers` GPUs in nodes of `gpus_per_node`; `servers` of the leaders serve too (0: all of them), at most all.
+Roles co_located_servers(int workers, int gpus_per_node, int servers);
+/// The same workers, and `servers` more nodes whose first GPU serves and whose others idle. A last node of workers that
+/// is not full stays so.
+Roles separate_servers(int workers, int gpus_per_node, int servers);
+
+/// Deals parameters out to servers in turn, going on where it stopped; the result is bytes by server.
+class ShardDealer {
+ public:
+  explicit ShardDealer(int servers) : servers_(servers) {}
+  /// Key-value pairs of `pair_bytes`, one to each server in turn; the last may be smaller.
+  std::vector<std::int64_t> deal_pairs(std::int64_t bytes, std::int64_t pair_bytes);
+  /// A whole tensor to the next server, as TensorFlow places variables.
+  std::vector<std::int64_t> deal_tensor(std::int64_t bytes);
+
+ private:
+  int servers_;
+  int next_ = 0;
+};
+
+/// Local sum at the leaders, then every leader to every server that holds a share. The shares add up to the gradient.
+Plan push_gradients(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);
+/// Every server's share to every leader, then the leaders to their nodes' workers.
+Plan pull_parameters(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);
+
+}  // namespace lockstep::sim

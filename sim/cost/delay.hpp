@@ -1,0 +1,59 @@
+#pragma once
+// The time of a worker's step as a random variable: the machines' own variation and their stragglers.
+//
+// Drawn by inversion, X = Q(u) with u uniform for (seed, worker, step), so that a worker's delay in a step is the same
+// however many others there are: configurations are compared on the same luck.
+//
+// Pareto tail: with the slowest share p of a lognormal body of median m and deviation sigma,
+//
+//   Q(u) = m exp(sigma z(u))                          for u < 1 - p,  z the quantile of the standard normal
+//   Q(u) = m exp(sigma z(1 - p)) (p / (1 - u))^(1/a)  above:          P(X > x) = p (x / Q(1 - p))^-a
+//
+// For a given p, ln Q is linear in (ln m, sigma, 1/a): a fit to percentiles is linear least squares, p sought over a
+// grid. (Chen et al. 2016, Figs. 3 and 4, show such a body with a tail of up to 200 times its median.)
+#include <cstdint>
+#include <vector>
+
+#include "sim/scenario/delay_spec.hpp"
+
+namespace lockstep::sim {
+
+/// A distribution ready to be drawn from.
+class Delay {
+ public:
+  /// Fits where the specification gives percentiles.
+  explicit Delay(const DelaySpec& spec);
+
+  /// p in (0, 1).
+  double quantile(double p) const;
+  /// The same for the same arguments, whoever asks.
+  double draw(std::uint64_t seed, int worker, int step) const;
+  /// Expected k-th smallest of n independent draws, by numeric integration of Q over the k-th order statistic's
+  /// distribution. 1 <= k <= n. Infinite where a tail index of at most 1 makes it so: then the value means nothing.
+  double expected_order_statistic(int k, int n) const;
+
+  /// The specification, with what was fitted in place of percentiles.
+  const DelaySpec& spec() const { return spec_; }
+  /// Of a fit: root mean square of ln(fitted/given) over the percentiles; 0 for everything else.
+  double fit_residual() const { return fit_residual_; }
+
+ private:
+  DelaySpec spec_;
+  double fit_residual_ = 0;
+};
+
+struct TailFit {
+  double median;
+  double sigma;
+  double tail_probability;
+  double tail_index;    ///< 1e3 where no percentile calls for a tail
+  double rms_residual;  ///< of ln(fitted/given)
+};
+
+/// A lognormal with a Pareto tail through percentiles (two or more, ascending), by least squares on the logarithms.
+TailFit fit_tail(const std::vector<PercentileSpec>& percentiles);
+
+/// Quantile of the gamma distribution of scale 1; shape > 0, p in (0, 1).
+double gamma_quantile(double shape, double p);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,43 @@
+#pragma once
+// GPU memory of learners (Koliousis et al. 2019, "Crossbow", section 4.5), which bounds how many fit on a GPU.
+//
+// A learner keeps its replica, its gradients and its difference with the average model; the outputs of its operators,
+// forward and backward; and a workspace. The GPU keeps besides, once for all learners: the average model, the one
+// before it (for momentum) and the sum of the differences; and the input, `prefetch` batches a learner.
+//
+// Offline plan of the outputs: operators are visited in the order in which they run, forward, then backward. An output
+// takes the smallest free buffer in which it fits, else a new one; when the last operator that reads it has run, its
+// buffer is free. Which outputs the backward pass reads: convolutions, fully-connected layers, normalisations and max
+// pooling their inputs; ReLU, dropout, max pooling, LRN and softmax their output.
+//
+// The plan is each learner's own: that learners may share buffers of operators that do not run at once is not counted,
+// so that the bound is on the safe side.
+#include "engine/model/graph.hpp"
+
+namespace lockstep::sim {
+
+/// Bytes of what operators write in one iteration at a batch.
+struct OutputPlan {
+  double bytes = 0;                ///< of the buffers
+  double bytes_without_reuse = 0;  ///< a buffer for each output
+  int buffers = 0;
+};
+
+OutputPlan plan_outputs(const model::Graph& graph, int batch, int activation_bytes);
+
+struct LearnerMemory {
+  double model_bytes = 0;    ///< of one copy of the parameters, 4 bytes each
+  double outputs_bytes = 0;  ///< by plan_outputs
+  double workspace_bytes = 0;
+  double input_bytes = 0;  ///< batches in flight of one learner
+
+  /// What each learner adds.
+  double learner_bytes() const { return 3 * model_bytes + outputs_bytes + workspace_bytes + input_bytes; }
+  /// What the GPU holds whatever the number of learners.
+  double shared_bytes() const { return 3 * model_bytes; }
+  double total_bytes(int learners) const { return shared_bytes() + learners * learner_bytes(); }
+  /// How many learners fit; 0 where not even one does.
+  int most_learners(double gpu_bytes) const;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,68 @@
+#include "sim/cost/occupancy.hpp"
+
+#include <algorithm>
+
+namespace lockstep::sim {
+
+using model::Layer;
+using model::LayerKind;
+
+namespace {
+
+constexpr double kLeastFill = 1e-3;  // a stream that only launches kernels still uses something of the GPU
+
+bool is_matrix_layer(const Layer& layer) {
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc;
+}
+
+// With the launches of its kernels, during which it fills nothing.
+double fill_of(double occupancy, double seconds, int kernels, double launch_s) {
+  if (seconds <= 0) return 1;
+  return std::max(kLeastFill, occupancy * std::max(0.0, 1 - kernels * launch_s / seconds));
+}
+
+// As in layer_cost.cpp: a matrix layer's backward pass is one kernel for the weights' gradient and, where its input
+// needs one, another for the input's.
+int backward_kernels(const Layer& layer, const LayerCost& cost) {
+  if (!is_matrix_layer(layer)) return 1;
+  return cost.backward_s > 1.5 * cost.forward_s ? 2 : 1;
+}
+
+}  // namespace
+
+double streaming_occupancy(double elements, const OccupancyDevice& device) {
+  return std::min(1.0, elements / (double(device.multiprocessors) * device.streaming_threads));
+}
+
+double layer_occupancy(const Layer& layer, int batch, const OccupancyDevice& device) {
+  if (layer.kind == LayerKind::input) return 1;
+  const double outputs = static_cast<double>(layer.out.elements()) * batch;
+  if (!is_matrix_layer(layer))
+    return streaming_occupancy(std::max(outputs, static_cast<double>(layer.input_elements) * batch), device);
+  const double threads = outputs / device.outputs_per_thread;
+  return std::min(1.0, threads / (double(device.multiprocessors) * device.matrix_threads));
+}
+
+std::vector<LayerFill> layer_fills(const model::Graph& graph, const ModelCost& roofline, const DeviceCost& cost,
+                                   int batch, const OccupancyDevice& device) {
+  std::vector<LayerFill> fills(graph.layers.size());
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const LayerCost& seconds = roofline.layers[i];
+    const double occupancy = layer_occupancy(layer, batch, device);
+    fills[i].forward = fill_of(occupancy, seconds.forward_s, 1, cost.launch_s);
+    fills[i].backward = fill_of(occupancy, seconds.backward_s, backward_kernels(layer, seconds), cost.launch_s);
+  }
+  return fills;
+}
+
+double mean_fill(const ModelCost& cost, const std::vector<LayerFill>& fills) {
+  double filled_s = 0, total_s = 0;
+  for (std::size_t i = 0; i < cost.layers.size(); ++i) {
+    filled_s += cost.layers[i].forward_s * fills[i].forward + cost.layers[i].backward_s * fills[i].backward;
+    total_s += cost.layers[i].forward_s + cost.layers[i].backward_s;
+  }
+  return total_s > 0 ? filled_s / total_s : 1;
+}
+
+}  // namespace lockstep::sim

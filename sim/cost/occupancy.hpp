@@ -1,0 +1,52 @@
+#pragma once
+// What fraction of a GPU the kernels of a model can use, estimated from their threads.
+//
+// A GPU runs at most S R threads at once: S multiprocessors of R resident threads each. A kernel of n threads then
+// fills
+//
+//   o = min(1, n / (S R))
+//
+// of it. Element-wise kernels (activation, normalisation, pooling, sums) have a thread per element of the larger of
+// input and output and R = `streaming_threads`. Matrix kernels (convolutions as implicit GEMM, fully-connected layers)
+// have a thread per `outputs_per_thread` outputs, and R = `matrix_threads`, since the outputs lie in registers. Their
+// backward kernels do the same multiply-adds and are taken to be cut into as many threads (the gradient of the weights
+// by splitting its sum over the batch).
+//
+// While a kernel is launched the stream uses nothing of the GPU. Over a kernel of t seconds of which l are its launch
+// the fill is o (t - l) / t, and over an iteration the mean of its kernels' fills by their time:
+//
+//   f = sum_i t_i fill_i / sum_i t_i,    0 < f <= 1
+//
+// Limits: the library's choice of kernels is not known, nor its tiles; the unused part of a kernel's last wave of
+// blocks counts as used; kernels that meet do not compete for caches. It is an estimate for small batches, where n < S
+// R.
+#include "sim/cost/layer_cost.hpp"
+
+namespace lockstep::sim {
+
+struct OccupancyDevice {
+  int multiprocessors = 1;       ///< S
+  int streaming_threads = 2048;  ///< R of element-wise kernels, per multiprocessor
+  int matrix_threads = 512;      ///< R of matrix kernels, per multiprocessor
+  int outputs_per_thread = 64;   ///< of matrix kernels: 8 x 8 of a thread's registers
+};
+
+/// o of a layer's kernels for a batch; of the input layer 1.
+double layer_occupancy(const model::Layer& layer, int batch, const OccupancyDevice& device);
+/// o of a kernel that passes once over `elements`.
+double streaming_occupancy(double elements, const OccupancyDevice& device);
+
+/// Fill of a layer's forward and backward pass, launches included.
+struct LayerFill {
+  double forward = 1;
+  double backward = 1;
+};
+
+/// `roofline` holds the layers' times by the roofline alone, not scaled to a rate. As Graph::layers.
+std::vector<LayerFill> layer_fills(const model::Graph& graph, const ModelCost& roofline, const DeviceCost& cost,
+                                   int batch, const OccupancyDevice& device);
+
+/// f of forward and backward pass together.
+double mean_fill(const ModelCost& cost, const std::vector<LayerFill>& fills);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,253 @@
+// The computation of a record: precision, batch, efficiencies, and rates that its experiment gives.
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "engine/base/text.hpp"
+#include "sim/cost/layer_cost.hpp"
+#include "sim/records/mapping.hpp"
+#include "sim/records/names.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline at speed 1
+constexpr double kUsualLaunch_s = 20e-6;
+constexpr double kImagesOfTheanoMpi = 5120;
+constexpr double kUsualEpochs = 90;
+
+bool before_tensor_cores(const GpuEntry& gpu) {
+  return gpu.generation == "kepler" || gpu.generation == "maxwell" || gpu.generation == "pascal";
+}
+
+std::string precision_named(const std::string& text) {
+  if (mentions(text, "mixed") || mentions(text, "amp")) return "mixed";
+  if (mentions(text, "tf32")) return "tf32";
+  if (mentions(text, "fp32") || mentions(text, "single") || mentions(text, "wire")) return "fp32";
+  if (mentions(text, "fp16") || mentions(text, "bf16") || mentions(text, "half")) return "mixed";
+  return "";
+}
+
+struct Rate {
+  int batch;
+  double images_per_s;
+  int rank;  ///< 0: of the same group, 1: of the same system, 2: of the same source
+  int gpus;
+};
+
+// How close the experiment of `other` is to that of the record; -1: it says nothing about it.
+int closeness(const Mapping& m, const Record& other) {
+  if (!other.group.empty() && other.group == m.record.group) return 0;
+  if (!other.system.empty() && other.system == m.record.system) return 1;
+  if (!other.source.empty() && other.source == m.record.source) return 2;
+  return -1;
+}
+
+bool same_work(const Mapping& m, const Record& other) {
+  if (m.catalogue.model(other.model) != m.model) return false;
+  if (m.catalogue.gpu(other.gpu) != m.gpu) return false;
+  const std::string precision = precision_named(other.precision);
+  return precision.empty() || precision == m.precision;
+}
+
+// Training times of several GPUs that leave communication out are rates of one GPU too, as busy as with the others.
+bool leaves_communication_out(const Record& record) {
+  return record.metric == "train_seconds_per_5120_images" || record.metric == "images_per_s_nosync";
+}
+
+std::vector<Rate> rates_given(const Mapping& m, int gpus) {
+  std::vector<Rate> rates;
+  for (const Record& other : m.all) {
+    if (other.role != Role::input || other.id == m.record.id || !other.value) continue;
+    const int rank = closeness(m, other);
+    if (rank < 0 || !same_work(m, other)) continue;
+    const bool alone = other.gpus == 1 || (other.gpus == gpus && leaves_communication_out(other));
+    const std::optional<double> rate = rate_of_one_gpu(other, m.model);
+    if (alone && rate) rates.push_back({other.batch(), *rate, rank, other.gpus});
+  }
+  return rates;
+}
+
+// One rate per batch: of the closest experiment, and there of as many GPUs as asked for.
+std::vector<RateSpec> best_rates(std::vector<Rate> rates, int gpus, int batch) {
+  if (rates.empty()) return {};
+  for (Rate& rate : rates)
+    if (rate.batch == 0) rate.batch = batch;
+  std::stable_sort(rates.begin(), rates.end(), [&](const Rate& a, const Rate& b) {
+    return std::make_tuple(a.batch, a.rank, a.gpus != gpus) < std::make_tuple(b.batch, b.rank, b.gpus != gpus);
+  });
+  const int closest =
+      std::min_element(rates.begin(), rates.end(), [](const Rate& a, const Rate& b) { return a.rank < b.rank; })->rank;
+  std::vector<RateSpec> best;
+  for (const Rate& rate : rates) {
+    // A farther experiment only adds batches where the closest has none of the batch asked for.
+    if (rate.rank > closest && rate.batch != batch) continue;
+    if (best.empty() || best.back().batch != rate.batch) best.push_back({rate.batch, rate.images_per_s, ""});
+  }
+  return best;
+}
+
+double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Graph& graph, double launch_s, int batch) {
+  DeviceCost device;
+  device.peak_flops = m.gpu->spec.peak_flops(compute.precision);
+  device.memory_bandwidth_bytes_per_s = m.gpu->spec.memory_bandwidth_bytes_per_s;
+  device.launch_s = launch_s;
+  device.compute_efficiency = {{1, compute.compute_efficiency.front().efficiency}};
+  device.memory_efficiency = compute.memory_efficiency;
+  device.activation_bytes = compute.precision == "mixed" ? 2 : 4;
+  return roofline_cost(graph, device, Optimizer::momentum, batch).iteration_s();
+}
+
+// Two rates say how much of an iteration does not grow with the batch: the launch overhead with which the roofline has
+// the times of both batches in the published ratio.
+double launch_from_rates(const Mapping& m, const ComputeSpec& compute, double otherwise) {
+  if (compute.rates.size() < 2) return otherwise;
+  const RateSpec &small = compute.rates.front(), &large = compute.rates.back();
+  if (large.batch < 2 * small.batch) return otherwise;
+  const model::Graph graph = model::zoo_graph(m.model->id);
+  const double published = (small.batch / small.samples_per_s) / (large.batch / large.samples_per_s);
+  double low = 0, high = 2e-3;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (low + high) / 2;
+    const double ratio =
+        roofline_s(m, compute, graph, middle, small.batch) / roofline_s(m, compute, graph, middle, large.batch);
+    (ratio < published ? low : high) = middle;
+  }
+  return std::max((low + high) / 2, otherwise);  // rates that saturate say nothing about launches
+}
+
+}  // namespace
+
+std::string precision_of(Mapping& m) {
+  const std::string named = precision_named(m.record.precision);
+  if (!named.empty() && (named != "tf32" || m.gpu->spec.tf32_flops > 0)) return named;
+  const std::string usual = before_tensor_cores(*m.gpu) ? "fp32" : "mixed";
+  m.assume("precision", usual, "not stated; usual for " + m.gpu->name);
+  return usual;
+}
+
+std::string wire_of(const Mapping& m) {
+  for (const std::string& text : {m.record.precision, m.record.algorithm})
+    for (const char* half : {"fp16 wire", "fp16 all-reduce", "fp16 exchange", "fp16 on the wire"})
+      if (mentions(text, half)) return "fp16";
+  if (mentions(m.record.precision, "fp32 wire") || mentions(m.record.algorithm, "fp32 all-reduce")) return "fp32";
+  return m.precision == "mixed" ? m.stack->wire_mixed : "fp32";
+}
+
+int batch_of(Mapping& m) {
+  if (const int stated = m.record.batch()) return stated;
+  // The batch that the experiment's given rates used, else one that fills a usual share of memory.
+  for (const Record& other : m.all)
+    if (other.role == Role::input && other.batch() > 0 && closeness(m, other) >= 0 && closeness(m, other) <= 1 &&
+        same_work(m, other)) {
+      m.assume("batch_per_gpu", other.batch(), "not stated; that of " + other.id);
+      return other.batch();
+    }
+  const bool small_images = m.model->train_samples < 1e5;
+  const int usual = small_images ? 128 : m.gpu->spec.memory_bytes > 30e9 ? 256 : m.precision == "mixed" ? 128 : 64;
+  m.assume("batch_per_gpu", usual, "not stated; usual for this model and memory");
+  return usual;
+}
+
+ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
+  ComputeSpec compute;
+  compute.precision = m.precision;
+  compute.optimizer = m.stack->optimizer;
+  if (m.gpu->spec.peak_flops(m.precision) <= 0) throw Unmapped{m.gpu->name + " has no known peak in " + m.precision};
+  if (m.options.use_rates) compute.rates = best_rates(rates_given(m, gpus), gpus, batch);
+  for (const RateSpec& rate : compute.rates)
+    m.result.assumptions.push_back({"images/s of one GPU, batch " + std::to_string(rate.batch), rate.samples_per_s,
+                                    "published", "input of the same experiment"});
+  double speed = 1;
+  double launch_s = kUsualLaunch_s;
+  const bool anchored_here = std::any_of(compute.rates.begin(), compute.rates.end(),
+                                         [&](const RateSpec& rate) { return rate.batch == batch; });
+  if (!anchored_here) {
+    speed =
+        m.constant({"speed/" + m.gpu->id + "/" + m.precision, "speed/" + m.gpu->generation + "/" + m.precision}, 1) *
+        m.constant({"speed of software/" + m.stack->id}, 1);
+    launch_s = m.constant({"kernel launch/" + m.stack->id}, kUsualLaunch_s);
+    m.note("gpu", m.gpu->facts);
+  }
+  compute.compute_efficiency = {{1, kComputeEfficiency * speed}};
+  compute.memory_efficiency = kMemoryEfficiency * speed;
+  compute.launch_s = anchored_here ? launch_s : launch_from_rates(m, compute, launch_s);
+  if (gpus > 1) {
+    compute.jitter = JitterKind::lognormal;
+    const std::string nodes = m.record.gpus_per_node == 1 ? "/one GPU per node" : "";
+    compute.jitter_variation = m.constant({"jitter/" + m.gpu->id + nodes, "jitter/" + m.gpu->generation}, 0.02);
+  }
+  return compute;
+}
+
+std::optional<double> rate_of_one_gpu(const Record& record, const ModelEntry* model) {
+  if (!record.value || *record.value <= 0 || record.gpus < 1) return std::nullopt;
+  const double value = *record.value;
+  if (record.metric == "images_per_s" || record.metric == "images_per_s_nosync") return value / record.gpus;
+  if (record.metric == "iteration_s" && record.batch() > 0) return record.batch() / value;
+  if (record.metric == "train_seconds_per_5120_images") return kImagesOfTheanoMpi / value / record.gpus;
+  if (record.metric == "epoch_seconds" && model != nullptr) return model->train_samples / value / record.gpus;
+  return std::nullopt;
+}
+
+double train_samples(const Mapping& m) {
+  return m.model->train_samples;
+}
+
+namespace {
+
+// "90 epochs" in the unit or the notes.
+std::optional<double> epochs_stated(const Record& record) {
+  static const std::regex pattern(R"((\d+(?:\.\d+)?)[ -]epochs?\b)");
+  for (const std::string& text : {record.unit, record.notes, record.algorithm}) {
+    std::smatch found;
+    if (std::regex_search(text, found, pattern)) return std::stod(found[1].str());
+  }
+  return std::nullopt;
+}
+
+const Record* epochs_given(const Mapping& m) {
+  const Record* best = nullptr;
+  for (const Record& other : m.all) {
+    if (other.role != Role::input || !other.value) continue;
+    if (other.metric != "epochs_to_accuracy" && other.metric != "epochs") continue;
+    if (m.catalogue.model(other.model) != m.model) continue;
+    if (!other.group.empty() && (other.group == m.record.group || other.group == m.record.group + "-ep")) return &other;
+    const bool same_batch = other.global_batch == m.record.global_batch;
+    if (!other.system.empty() && other.system == m.record.system && same_batch) best = &other;
+  }
+  return best;
+}
+
+}  // namespace
+
+void set_epochs(Mapping& m) {
+  const bool is_asked = m.record.metric == "epochs_to_accuracy";
+  if (const Record* given = is_asked ? nullptr : epochs_given(m)) {
+    m.result.epochs = *given->value;
+    m.result.assumptions.push_back({"epochs", *given->value, "published", given->id});
+    return;
+  }
+  if (const auto stated = epochs_stated(m.record); stated && !is_asked) {
+    m.result.epochs = *stated;
+    m.result.assumptions.push_back({"epochs", *stated, "published", "stated in the record"});
+    return;
+  }
+  const bool has_law = m.stack->id.rfind("mlperf", 0) == 0;
+  if (!has_law && !is_asked) {
+    m.result.epochs = kUsualEpochs;
+    m.result.epochs_uncertainty = 0.05;
+    m.assume("epochs", kUsualEpochs, "not stated; the usual schedule for ImageNet");
+    return;
+  }
+  if (!has_law) throw Unmapped{"no law of epochs and batch for " + m.record.model + " with this software"};
+  std::int64_t global_batch = m.record.global_batch;
+  if (global_batch == 0) global_batch = std::int64_t{batch_of(m)} * gpus_of(m);
+  const std::string law = m.stack->id == "mlperf-1" ? "mlperf" : m.stack->id;
+  const double fewest = m.constant({"epochs at small batch/" + law}, 35);
+  const double critical = m.constant({"critical batch/" + law, "critical batch/mlperf"}, 45000);
+  m.result.epochs = fewest * (1 + static_cast<double>(global_batch) / critical);
+  m.result.epochs_uncertainty = 0.05;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,92 @@
+#pragma once
+// From a record to what must be simulated for it.
+//
+// A record names a GPU, links, a model and an algorithm; the catalogue knows them by name, the inputs of the record's
+// group give measured rates, and fitted constants say what the software makes of the hardware. Everything that a record
+// leaves open and that is assumed is listed; what has no place in the catalogue makes the record `unmapped`, with why.
+//
+//   computation     the roofline of layer_cost.hpp with efficiencies 0.6 speed (FLOP) and 0.8 speed (bytes); `speed` is
+//                   fitted per GPU and precision, and per software. A rate of one GPU of the same experiment anchors
+//                   it.
+//   communication   S-SGD with the algorithm that the record names (`ring`, `double-binary-tree`, ...). Links carry the
+//                   catalogue's bandwidth times the share that the software reaches.
+//   stragglers      lognormal jitter of the compute time, its width fitted per GPU.
+//   epochs          E(B) = E_min (1 + B / B_crit), which is S(B) = S_min (1 + B_crit / B) steps (McCandlish et al.
+//                   2018) times B; both constants fitted per round of MLPerf.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/records/catalogue.hpp"
+#include "sim/records/record.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+/// An iteration of training, or all-reduces one after the other on an idle machine.
+struct Task {
+  enum class Kind { iteration, all_reduce };
+  Kind kind = Kind::iteration;
+  Scenario scenario;
+  int gpus = 1;
+  int batch_per_gpu = 1;             ///< iteration
+  std::vector<std::int64_t> bytes;   ///< all_reduce: of each
+  double fill_s = 0;                 ///< all_reduce: a pipeline's fill time p; 2 sqrt(p bytes/bandwidth) is added
+  double in_switch_bytes_per_s = 0;  ///< all_reduce: the switch adds up at this size over time; 0: it does not
+};
+
+/// What may be chosen between, as NCCL does: the fastest counts.
+using Alternatives = std::vector<Task>;
+
+/// A given result of the same experiment and metric: predictions are multiplied by published over predicted, there.
+struct Anchor {
+  Alternatives target;
+  Alternatives baseline;
+  double published;  ///< in the record's unit
+  double bytes;
+  int gpus;
+};
+
+enum class Quantity {
+  images_per_s,
+  iteration_s,
+  iteration_increase,  ///< over the baseline's, minus 1
+  speedup,             ///< over the baseline in images/s
+  efficiency,          ///< over the baseline in images/s per GPU
+  samples_time_s,      ///< `samples` images
+  epochs,
+  all_reduce_s,
+  bus_bandwidth,  ///< GB/s: 2(n-1)/n bytes/s
+  alpha_s,        ///< of a line through two sizes
+  beta_s_per_byte,
+  time_ratio,  ///< baseline's iteration over the target's
+};
+
+struct MappedRecord {
+  std::string unmapped;  ///< why; empty: it is mapped
+  Quantity quantity = Quantity::images_per_s;
+  Alternatives target;
+  Alternatives baseline;  ///< where the quantity needs one
+  double samples = 0;     ///< samples_time_s: with evaluations and whatever else takes time
+  double factor = 1;      ///< on all_reduce_s
+  double epochs = 0;
+  double epochs_uncertainty = 0;
+  std::vector<Anchor> anchors;
+  std::vector<Assumption> assumptions;  ///< pointer: the record's key
+  std::set<std::string> constants;      ///< that it rests on
+  /// The most specific name of every constant it asked for, with the names that stand in where that was not fitted.
+  std::map<std::string, std::vector<std::string>> asked_for;
+  std::string bounds_class;  ///< whose calibration the bounds use
+};
+
+/// What may be used beside the record itself.
+struct MapOptions {
+  bool use_rates = true;    ///< given rates and times of the experiment; without: what the constants alone say
+  bool use_anchors = true;  ///< given all-reduces of the experiment
+};
+
+MappedRecord map_record(const Record& record, const std::vector<Record>& all, const Catalogue& catalogue,
+                        const MapOptions& options = {});
+
+}  // namespace lockstep::sim

@@ -1,0 +1,59 @@
+#pragma once
+// Inside sim/records: the parts of map_record().
+#include <optional>
+#include <string>
+
+#include "sim/records/map.hpp"
+
+namespace lockstep::sim {
+
+/// Thrown inside the room where a record cannot be mapped.
+struct Unmapped {
+  std::string why;
+};
+
+/// What is known of a record while it is mapped.
+struct Mapping {
+  const Record& record;
+  const std::vector<Record>& all;
+  const Catalogue& catalogue;
+  const MapOptions& options;
+  MappedRecord& result;
+
+  const GpuEntry* gpu = nullptr;
+  const StackEntry* stack = nullptr;
+  const ModelEntry* model = nullptr;
+  std::string precision;  ///< fp32, tf32, mixed
+  std::string wire;       ///< fp32, fp16
+  std::string transport;  ///< who moves gradients: nccl, ps-host, ps-gpu, kvstore, mpi-host, mpi-gpu
+  const IntraNodeEntry* intra_node = nullptr;  ///< of the last cluster_of()
+
+  void assume(const std::string& key, const Json& value, const std::string& source);
+  void note(const std::string& key, const std::vector<Assumption>& facts);
+  /// The first of `names` that has been fitted; `otherwise` where none has. Either way the names are noted.
+  double constant(const std::vector<std::string>& names, double otherwise);
+};
+
+std::string precision_of(Mapping& mapping);
+std::string wire_of(const Mapping& mapping);
+std::string transport_of(const Record& record);
+
+/// The cluster of `gpus` GPUs.
+ClusterSpec cluster_of(Mapping& mapping, int gpus);
+/// Computation: efficiencies, launches, jitter, and the rates given for `gpus` GPUs or one.
+ComputeSpec compute_of(Mapping& mapping, int gpus, int batch);
+int batch_of(Mapping& mapping);
+int gpus_of(Mapping& mapping);
+
+/// The task with every algorithm that may be chosen.
+Alternatives iteration_task(Mapping& mapping, int gpus, int batch);
+Alternatives all_reduce_task(Mapping& mapping, int gpus, const std::vector<std::int64_t>& bytes);
+
+/// Images/s of one GPU that a record gives, whatever its metric; none where it says something else.
+std::optional<double> rate_of_one_gpu(const Record& record, const ModelEntry* model);
+
+/// Epochs to the accuracy and their relative uncertainty: given, stated, or by the law of E(B).
+void set_epochs(Mapping& mapping);
+double train_samples(const Mapping& mapping);
+
+}  // namespace lockstep::sim

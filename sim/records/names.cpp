@@ -1,0 +1,76 @@
+#include "sim/records/names.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace lockstep::sim {
+namespace {
+
+// "8xV100" -> "v100"; "8x" -> "".
+std::string without_count(const std::string& word) {
+  std::size_t digits = 0;
+  while (digits < word.size() && std::isdigit(static_cast<unsigned char>(word[digits]))) ++digits;
+  if (digits == 0 || digits >= word.size() || word[digits] != 'x' || word.substr(digits) == "xlarge") return word;
+  return word.substr(digits + 1);
+}
+
+// "40gbe" -> "gbe"; "" where there is no unit of two letters behind a number.
+std::string unit_of(const std::string& word) {
+  std::size_t digits = 0;
+  while (digits < word.size() && std::isdigit(static_cast<unsigned char>(word[digits]))) ++digits;
+  return digits > 0 && digits + 2 <= word.size() ? word.substr(digits) : "";
+}
+
+std::string squeezed(const std::string& name) {
+  std::string letters;
+  for (char c : lower(name))
+    if (std::isalnum(static_cast<unsigned char>(c))) letters += c;
+  return letters;
+}
+
+}  // namespace
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return lower(text).find(part) != std::string::npos;
+}
+
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words;
+  std::string word;
+  for (char c : lower(name) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+    } else if (!word.empty()) {
+      word = without_count(word);
+      if (!word.empty()) words.push_back(word);
+      if (const std::string unit = unit_of(word); !unit.empty()) words.push_back(unit);
+      word.clear();
+    }
+  }
+  return words;
+}
+
+double alias_match(const std::string& name, const std::vector<std::string>& aliases) {
+  const std::vector<std::string> words = words_of(name);
+  const std::set<std::string> in_name(words.begin(), words.end());
+  const std::string letters = squeezed(name);
+  double best = 0;
+  for (const std::string& alias : aliases) {
+    const std::vector<std::string> of_alias = words_of(alias);
+    const bool all = std::all_of(of_alias.begin(), of_alias.end(), [&](const auto& w) { return in_name.count(w) > 0; });
+    if (all) best = std::max(best, static_cast<double>(of_alias.size()));
+    // Short aliases hide in other words ("t4"), so that only distinctive ones are looked for.
+    const std::string squeezed_alias = squeezed(alias);
+    if (squeezed_alias.size() >= 4 && letters.find(squeezed_alias) != std::string::npos)
+      best = std::max(best, static_cast<double>(of_alias.size()) - 0.5);
+  }
+  return best;
+}
+
+}  // namespace lockstep::sim

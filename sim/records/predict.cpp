@@ -1,0 +1,243 @@
+#include "sim/records/predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/text.hpp"
+#include "sim/records/run.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kReach = 2.1;        // of an anchor, in the logarithm: a factor of 8 in size
+constexpr double kUsualSpread = 1.3;  // bounds over the inputs' standard deviations, where no record calibrates them
+constexpr double kLargeBytes = 64 << 20, kSmallBytes = 1024;
+
+struct Value {
+  double value, low, high;
+};
+
+// The fastest of what may be chosen between.
+class Times {
+ public:
+  explicit Times(const std::vector<TaskTime>& times) : times_(times) {}
+  TaskTime next(const Alternatives& tasks) {
+    TaskTime best;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const TaskTime& time = times_[at_++];
+      if (i == 0 || time.seconds < best.seconds) best = time;
+    }
+    return best;
+  }
+
+ private:
+  const std::vector<TaskTime>& times_;
+  std::size_t at_ = 0;
+};
+
+double images_per_s(const Alternatives& tasks, double seconds) {
+  return double(tasks.front().gpus) * tasks.front().batch_per_gpu / seconds;
+}
+
+// The quantity for times of the target and of the baseline.
+double quantity_of(const MappedRecord& r, const Alternatives& target, double target_s, const Alternatives& baseline,
+                   double baseline_s) {
+  const double gpus = target.empty() ? 1 : target.front().gpus;
+  switch (r.quantity) {
+    case Quantity::images_per_s:
+      return images_per_s(target, target_s);
+    case Quantity::iteration_s:
+      return target_s;
+    case Quantity::iteration_increase:
+      return target_s / baseline_s - 1;
+    case Quantity::speedup:
+      return images_per_s(target, target_s) / images_per_s(baseline, baseline_s);
+    case Quantity::efficiency:
+      return images_per_s(target, target_s) / gpus / (images_per_s(baseline, baseline_s) / baseline.front().gpus);
+    case Quantity::samples_time_s:
+      return r.samples / images_per_s(target, target_s);
+    case Quantity::epochs:
+      return r.epochs;
+    case Quantity::all_reduce_s:
+      return target_s * r.factor;
+    case Quantity::bus_bandwidth:
+      return 2 * (gpus - 1) / gpus * static_cast<double>(target.front().bytes.front()) / target_s / 1e9;
+    case Quantity::alpha_s:
+      return std::max(1e-9, target_s - kSmallBytes * (baseline_s - target_s) / (kLargeBytes - kSmallBytes));
+    case Quantity::beta_s_per_byte:
+      return (baseline_s - target_s) / (kLargeBytes - kSmallBytes);
+    case Quantity::time_ratio:
+      return baseline_s / target_s;
+  }
+  return 0;
+}
+
+Value value_of(const MappedRecord& r, const TaskTime& target, const TaskTime& baseline) {
+  const auto of = [&](double target_s) { return quantity_of(r, r.target, target_s, r.baseline, baseline.seconds); };
+  Value value{of(target.seconds), of(target.low_s), of(target.high_s)};
+  if (r.quantity == Quantity::epochs) {
+    value.low = value.value * (1 - r.epochs_uncertainty);
+    value.high = value.value * (1 + r.epochs_uncertainty);
+  } else if (r.epochs > 0) {
+    const double below = 1 - value.low / value.value, above = value.high / value.value - 1;
+    value.low = value.value * (1 - std::hypot(below, r.epochs_uncertainty));
+    value.high = value.value * (1 + std::hypot(above, r.epochs_uncertainty));
+  }
+  if (value.low > value.high) std::swap(value.low, value.high);
+  return value;
+}
+
+struct Correction {
+  double place;  ///< log of bytes or of GPUs
+  double factor;
+};
+
+// Between anchors in the logarithm; beyond them an anchor says less the farther away it is: latency shows at small
+// sizes and bandwidth at large ones.
+double interpolated(std::vector<Correction> corrections, double place) {
+  std::sort(corrections.begin(), corrections.end(),
+            [](const Correction& a, const Correction& b) { return a.place < b.place; });
+  const auto beyond = [&](const Correction& nearest) {
+    return std::pow(nearest.factor, std::exp(-std::abs(place - nearest.place) / kReach));
+  };
+  if (place <= corrections.front().place) return beyond(corrections.front());
+  for (std::size_t i = 1; i < corrections.size(); ++i) {
+    const Correction &a = corrections[i - 1], &b = corrections[i];
+    if (place > b.place) continue;
+    const double w = (place - a.place) / (b.place - a.place);
+    return std::exp((1 - w) * std::log(a.factor) + w * std::log(b.factor));
+  }
+  return beyond(corrections.back());
+}
+
+// Anchors on as many GPUs correct by size, others by number of GPUs.
+double correction_of(const MappedRecord& r, const Record& record, const std::vector<double>& predicted) {
+  std::vector<Correction> by_bytes, by_gpus;
+  for (std::size_t i = 0; i < r.anchors.size(); ++i) {
+    const Anchor& anchor = r.anchors[i];
+    if (predicted[i] <= 0) continue;
+    const double factor = anchor.published / predicted[i];
+    if (anchor.gpus == record.gpus)
+      by_bytes.push_back({std::log(anchor.bytes), factor});
+    else if (record.params_bytes == anchor.bytes || anchor.bytes <= 0)
+      by_gpus.push_back({std::log(anchor.gpus), factor});
+  }
+  if (!by_bytes.empty()) return interpolated(by_bytes, std::log(record.params_bytes));
+  if (!by_gpus.empty()) return interpolated(by_gpus, std::log(record.gpus));
+  return 1;
+}
+
+double in_record_unit(const MappedRecord& r, const Record& record) {
+  if (r.quantity != Quantity::all_reduce_s && r.quantity != Quantity::iteration_s &&
+      r.quantity != Quantity::samples_time_s)
+    return 1;
+  const std::string word = record.unit.substr(0, record.unit.find_first_of(" ("));
+  return word == "ms" ? 1e3 : word == "us" ? 1e6 : word == "min" ? 1.0 / 60 : word == "h" ? 1.0 / 3600 : 1;
+}
+
+void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
+  const MappedRecord& r = prediction.mapped;
+  const TaskTime target = times.next(r.target), baseline = times.next(r.baseline);
+  Value value = value_of(r, target, baseline);
+  std::vector<double> at_anchors;
+  for (const Anchor& anchor : r.anchors) {
+    const double target_s = times.next(anchor.target).seconds, baseline_s = times.next(anchor.baseline).seconds;
+    at_anchors.push_back(quantity_of(r, anchor.target, target_s, anchor.baseline, baseline_s));
+  }
+  const double scale = correction_of(r, *prediction.record, at_anchors) * in_record_unit(r, *prediction.record);
+  const auto calibrated = catalogue.constants.find("bounds/" + r.bounds_class);
+  const double spread = calibrated == catalogue.constants.end() ? kUsualSpread : calibrated->second.value;
+  prediction.predicted = value.value * scale;
+  const double below = std::min(0.95, spread * std::abs(1 - value.low / value.value));
+  const double above = spread * std::abs(value.high / value.value - 1);
+  prediction.low = prediction.predicted * (1 - below);
+  prediction.high = prediction.predicted * (1 + above);
+  if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
+}
+
+void append(std::vector<const Task*>& tasks, const Alternatives& alternatives) {
+  for (const Task& task : alternatives) tasks.push_back(&task);
+}
+
+}  // namespace
+
+double Prediction::error() const {
+  const bool is_share = mapped.quantity == Quantity::efficiency || mapped.quantity == Quantity::iteration_increase;
+  return is_share ? predicted - *record->value : predicted / *record->value - 1;
+}
+
+std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
+                                        const Catalogue& catalogue, int jobs, const MapOptions& options) {
+  std::vector<Prediction> predictions;
+  for (const Record* record : targets) predictions.push_back({record, map_record(*record, all, catalogue, options)});
+  std::vector<const Task*> tasks;
+  for (const Prediction& prediction : predictions) {
+    append(tasks, prediction.mapped.target);
+    append(tasks, prediction.mapped.baseline);
+    for (const Anchor& anchor : prediction.mapped.anchors) {
+      append(tasks, anchor.target);
+      append(tasks, anchor.baseline);
+    }
+  }
+  const std::vector<TaskTime> results = run_tasks(tasks, jobs);
+  Times times(results);
+  for (Prediction& prediction : predictions)
+    if (prediction.is_mapped()) predict_one(prediction, times, catalogue);
+  return predictions;
+}
+
+std::vector<const Record*> targets_of(const std::vector<Record>& records) {
+  std::vector<const Record*> targets;
+  for (const Record& record : records)
+    if (record.role == Role::target) targets.push_back(&record);
+  return targets;
+}
+
+Json predictions_json(const std::vector<Prediction>& predictions) {
+  Json list = Json::array();
+  for (const Prediction& p : predictions) {
+    if (!p.is_mapped()) {
+      list.push_back({{"id", p.record->id}, {"metric", p.record->metric}, {"unmapped", p.mapped.unmapped}});
+      continue;
+    }
+    Json assumptions = Json::array();
+    for (const Assumption& a : p.mapped.assumptions)
+      assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
+    list.push_back({{"id", p.record->id},
+                    {"metric", p.record->metric},
+                    {"unit", p.record->unit},
+                    {"predicted", p.predicted},
+                    {"low", p.low},
+                    {"high", p.high},
+                    {"assumptions", assumptions}});
+  }
+  return {{"schema", "lockstep/predictions/1"}, {"predictions", list}};
+}
+
+std::string predictions_table(const std::vector<Prediction>& predictions) {
+  std::size_t width = 4;
+  for (const Prediction& p : predictions) width = std::max(width, p.record->id.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 60));
+  char row[400];
+  std::snprintf(row, sizeof row, "%-*s  %-24s %12s  %-27s %12s %9s\n", w, "id", "metric", "predicted", "low - high",
+                "published", "error");
+  std::string text = row;
+  std::string unmapped;
+  for (const Prediction& p : predictions) {
+    if (!p.is_mapped()) {
+      unmapped += p.record->id + ": unmapped: " + p.mapped.unmapped + "\n";
+      continue;
+    }
+    const std::string published = p.record->value ? short_number(*p.record->value) : "-";
+    const std::string bounds = short_number(p.low) + " - " + short_number(p.high);
+    char error[32] = "-";
+    if (p.has_error()) std::snprintf(error, sizeof error, "%+.1f %%", 100 * p.error());
+    std::snprintf(row, sizeof row, "%-*s  %-24s %12s  %-27s %12s %9s\n", w, p.record->id.c_str(),
+                  p.record->metric.c_str(), short_number(p.predicted).c_str(), bounds.c_str(), published.c_str(),
+                  error);
+    text += row;
+  }
+  return text + unmapped;
+}
+
+}  // namespace lockstep::sim

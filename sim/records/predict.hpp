@@ -1,0 +1,35 @@
+#pragma once
+// Predictions of records, in the records' own units.
+#include <string>
+#include <vector>
+
+#include "sim/records/map.hpp"
+
+namespace lockstep::sim {
+
+struct Prediction {
+  const Record* record;  ///< of the list that was predicted, which must outlive it
+  MappedRecord mapped;
+  double predicted = 0;
+  double low = 0;  ///< bounds calibrated to hold four published values of five
+  double high = 0;
+
+  bool is_mapped() const { return mapped.unmapped.empty(); }
+  bool has_error() const { return is_mapped() && record->value && *record->value != 0; }
+  /// Predicted over published less 1; of an efficiency the difference, 0.01 for a point.
+  double error() const;
+};
+
+/// Predicts the targets among `records`; `all` are the records that inputs are looked for in. Deterministic.
+std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
+                                        const Catalogue& catalogue, int jobs, const MapOptions& options = {});
+
+/// All with the role "target".
+std::vector<const Record*> targets_of(const std::vector<Record>& records);
+
+/// The file of `simulate --predict --json`, schema "lockstep/predictions/1".
+Json predictions_json(const std::vector<Prediction>& predictions);
+/// A row per record: id, metric, predicted, published, error; then the unmapped ones with their reasons.
+std::string predictions_table(const std::vector<Prediction>& predictions);
+
+}  // namespace lockstep::sim

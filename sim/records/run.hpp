@@ -1,0 +1,23 @@
+#pragma once
+// Runs tasks: closed form of replay.hpp, one process per task that needs a cluster, each different task once.
+#include <string>
+#include <vector>
+
+#include "sim/records/map.hpp"
+
+namespace lockstep::sim {
+
+struct TaskTime {
+  double seconds = 0;  ///< of an iteration, or of all the all-reduces
+  double low_s = 0;    ///< with the inputs at the favourable end of their uncertainty
+  double high_s = 0;
+};
+
+/// Times of tasks in the order given, at most `jobs` processes at a time. A task that is the same as another is run
+/// once. Throws std::runtime_error with the first failure's message.
+std::vector<TaskTime> run_tasks(const std::vector<const Task*>& tasks, int jobs);
+
+/// What a task is, as text: tasks with the same text take the same time.
+std::string task_text(const Task& task);
+
+}  // namespace lockstep::sim

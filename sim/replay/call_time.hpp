@@ -1,0 +1,23 @@
+#pragma once
+// Plans whose time a library's cost model gives (Plan::call), on a cluster.
+#include "sim/cluster/cluster.hpp"
+#include "sim/collective/plan.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace lockstep::sim {
+
+struct CallOnCluster {
+  double seconds;  ///< from the last rank's arrival to the end of all
+  bool fits;       ///< the transfers together exceed no link: `seconds` is then what SimGrid computes
+};
+
+/// Every transfer takes `transfer_s`, or bytes over its route's bandwidth where that is longer.
+CallOnCluster call_on_cluster(const Plan& plan, Cluster& cluster);
+
+/// How long ranks wait before their messages leave, so that the messages' own latencies bring it to `latency_s`.
+double call_wait_s(const Plan& plan, Cluster& cluster);
+
+/// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
+double call_closed_form_s(const Plan& plan, Cluster& cluster, const Perturbation& perturbation);
+
+}  // namespace lockstep::sim

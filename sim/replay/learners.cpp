@@ -1,0 +1,222 @@
+#include "sim/replay/learners.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "engine/sync/auto_tuner.hpp"
+#include "sim/cost/occupancy.hpp"
+#include "sim/replay/processes.hpp"
+#include "sim/replay/programs.hpp"
+#include "sim/replay/scenario_cost.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr int kMostObservations = 100;
+
+OccupancyDevice occupancy_device(const OccupancySpec& spec) {
+  return {spec.multiprocessors, spec.streaming_threads, spec.matrix_threads, spec.outputs_per_thread};
+}
+
+// Parameters read or written by an update: gradient and weight read, weight written; momentum read and written; LARS
+// reads weight and gradient once more.
+int update_passes(const std::string& optimizer) {
+  if (optimizer == "sgd") return 3;
+  return optimizer == "lars" ? 7 : 5;
+}
+
+// A kernel that passes over the parameters, which lie together in memory: bound by memory, nothing of the GPU used
+// during its launch.
+class ParameterKernels {
+ public:
+  explicit ParameterKernels(const Scenario& scenario)
+      : device_(device_cost(scenario)),
+        elements_(static_cast<double>(scenario.model.parameter_count())),
+        occupancy_(scenario.learners.fill.empty()
+                       ? streaming_occupancy(elements_, occupancy_device(scenario.learners.occupancy))
+                       : 1) {}
+  TaskCost passes(int count) const {
+    const double busy_s = count * 4 * elements_ / (device_.memory_bandwidth_bytes_per_s * device_.memory_efficiency);
+    const double seconds = device_.launch_s + busy_s;
+    return {seconds, occupancy_ * busy_s / seconds};
+  }
+
+ private:
+  DeviceCost device_;
+  double elements_;
+  double occupancy_;
+};
+
+// Times of the layers such that an iteration lasts what the scenario's rates say, the update included.
+ModelCost learning_cost(const Scenario& scenario, int batch, double update_s) {
+  ModelCost cost = model_cost(scenario, batch);
+  if (scenario.compute.rates.empty()) return cost;
+  const double learning_s = cost.forward_s() + cost.backward_s();
+  cost.scale(std::max(0.01, (cost.iteration_s() - update_s) / learning_s));
+  return cost;
+}
+
+// A step per layer and direction, each with its own fill; where the fill is given, one step.
+std::vector<LearningStep> learning_steps(const Scenario& scenario, int batch, double update_s) {
+  const ModelCost cost = learning_cost(scenario, batch, update_s);
+  if (!scenario.learners.fill.empty())
+    return {{"learn", cost.forward_s() + cost.backward_s(), scenario.learners.fill_at(batch)}};
+
+  const std::vector<LayerFill> fills =
+      layer_fills(scenario.model, roofline_cost(scenario, batch), device_cost(scenario), batch,
+                  occupancy_device(scenario.learners.occupancy));
+  const std::vector<model::Layer>& layers = scenario.model.layers;
+  std::vector<LearningStep> steps;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (cost.layers[i].forward_s > 0) steps.push_back({layers[i].name, cost.layers[i].forward_s, fills[i].forward});
+  for (std::size_t i = layers.size(); i-- > 0;)
+    if (cost.layers[i].backward_s > 0) steps.push_back({layers[i].name, cost.layers[i].backward_s, fills[i].backward});
+  return steps;
+}
+
+std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f MB", bytes / 1e6);
+  return text;
+}
+
+}  // namespace
+
+SmaCost sma_cost(const Scenario& scenario, int batch) {
+  const ParameterKernels kernel(scenario);
+  const int learners = scenario.learners.per_gpu;
+  const int update_count = update_passes(scenario.compute.optimizer);
+  SmaCost cost;
+  cost.update = kernel.passes(update_count);
+  cost.local = kernel.passes(update_count + 2);
+  if (learners > 1) cost.aggregate = kernel.passes(learners + 1);
+  cost.average = kernel.passes(scenario.algorithm == "ea-sgd" ? 3 : 5);
+  cost.learning = learning_steps(scenario, batch, cost.update.seconds);
+  cost.wire_bytes = scenario.model.parameter_count() * (scenario.communication.wire == "fp16" ? 2 : 4);
+  return cost;
+}
+
+SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterations) {
+  const LearnersSpec& spec = scenario.learners;
+  const SSgd input = s_sgd_options(scenario, gpus, batch, iterations);
+  SmaOptions options;
+  options.gpus = gpus;
+  options.learners = spec.per_gpu;
+  options.iterations = iterations;
+  options.tau = spec.tau;
+  options.overlap = spec.overlap;
+  options.round_robin = spec.round_robin;
+  options.load_s = input.load_s;
+  if (spec.preprocessed_per_s > 0)
+    options.load_s = double(batch) * std::min(gpus, scenario.cluster.gpus_per_node) / spec.preprocessed_per_s;
+  options.to_device_s = input.to_device_s;
+  options.prefetch = input.prefetch;
+  options.launch_s = input.launch_s;
+  return options;
+}
+
+LearnerMemory learner_memory(const Scenario& scenario, int batch) {
+  LearnerMemory memory;
+  memory.model_bytes = 4 * static_cast<double>(scenario.model.parameter_count());
+  memory.outputs_bytes = plan_outputs(scenario.model, batch, device_cost(scenario).activation_bytes).bytes;
+  memory.workspace_bytes = scenario.learners.workspace_bytes;
+  memory.input_bytes = scenario.input.prefetch * double(batch) * scenario.input.bytes_per_sample;
+  return memory;
+}
+
+void check_memory(const Scenario& scenario, int batch) {
+  const LearnerMemory memory = learner_memory(scenario, batch);
+  const double gpu_bytes = scenario.cluster.gpu.memory_bytes;
+  const int most = memory.most_learners(gpu_bytes);
+  const int learners = scenario.learners.auto_tune ? 1 : scenario.learners.per_gpu;
+  if (learners <= most) return;
+  throw std::runtime_error("/learners/per_gpu: " + std::to_string(learners) + " learners of batch " +
+                           std::to_string(batch) + " need " + megabytes(memory.total_bytes(learners)) +
+                           ", the GPU has " + megabytes(gpu_bytes) + "; allowed: at most " + std::to_string(most));
+}
+
+std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
+                                       Cluster& cluster) {
+  sync::TunerOptions options;
+  options.threshold = scenario.learners.tuner_threshold;
+  options.most_learners = learner_memory(scenario, batch).most_learners(scenario.cluster.gpu.memory_bytes);
+  const int cycle = std::max(1, scenario.learners.tau);
+  const int window = (scenario.learners.tuner_window + cycle - 1) / cycle * cycle;
+  const Jitter drawn = jitter_of(scenario, seed);
+
+  Scenario running = scenario;
+  sync::TunerState state;
+  std::vector<Observation> observed;
+  for (int unchanged = 0; unchanged < 2 && static_cast<int>(observed.size()) < kMostObservations;) {
+    running.learners.per_gpu = state.learners;
+    const Program program = build_program(running, gpus, batch, cycle + window);
+    const int first_draw = static_cast<int>(observed.size()) * (cycle + window) * (options.most_learners + 1);
+    const Jitter jitter = [&](int gpu, int iteration) { return drawn(gpu, first_draw + iteration); };
+    const std::vector<double> ends = replay_messages(program, cluster, jitter).iteration_end_s;
+    const double seconds = ends.back() - ends[static_cast<std::size_t>(cycle - 1)];
+    observed.push_back({state.learners, double(window) * gpus * state.learners * batch / seconds});
+    state = sync::tune(options, state, observed.back().samples_per_s);
+    unchanged = state.change == 0 ? unchanged + 1 : 0;
+  }
+  if (observed.back().learners != state.learners) observed.push_back({state.learners, 0});
+  return observed;
+}
+
+Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& request,
+                             std::vector<Observation>& observed) {
+  if (!scenario.learners.auto_tune) return scenario;
+  const std::string answer =
+      in_processes(1, 1, [&](std::size_t) {
+        Cluster cluster(scenario.cluster, request.gpus);
+        apply_overheads(scenario, cluster);
+        Json seen = Json::array();
+        for (const Observation& o : tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, cluster))
+          seen.push_back({o.learners, o.samples_per_s});
+        return seen.dump();
+      }).front();
+  for (const Json& seen : Json::parse(answer)) observed.push_back({seen[0].get<int>(), seen[1].get<double>()});
+  Scenario tuned = scenario;
+  tuned.learners.per_gpu = observed.back().learners;
+  return tuned;
+}
+
+void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,
+                       Cluster& cluster, PointResult& point) {
+  const int learners = scenario.learners.per_gpu;
+  const SmaCost cost = sma_cost(scenario, point.batch_per_gpu);
+  const double all_reduce_s =
+      program.plans.empty() ? 0 : analytic_plan_s(program.plans[0], cluster, program.reduction_rate_bytes_per_s);
+  const LearnerMemory memory = learner_memory(scenario, point.batch_per_gpu);
+  const double bound = std::max(1.0, learners * cost.fill());
+
+  // With several learners at once: the time that learning takes when nothing else waits.
+  double learning_s = cost.update.seconds * std::max(1.0, learners * cost.update.fill);
+  for (const LearningStep& step : cost.learning) learning_s += step.seconds * std::max(1.0, learners * step.fill);
+  point.compute_s = learning_s;
+  point.input_wait_s /= learners;
+  point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
+
+  point.details["learners_per_gpu"] = learners;
+  point.details["fill"] = cost.fill();
+  point.details["samples_per_s_bound"] = point.samples_per_iteration / (cost.learning_s() * bound);
+  point.details["learning_s"] = cost.learning_s();
+  point.details["synchronisation_s"] = {{"local", cost.local.seconds},
+                                        {"aggregate", cost.aggregate.seconds},
+                                        {"all_reduce", all_reduce_s},
+                                        {"average_model", cost.average.seconds}};
+  point.details["input_stall_s"] = point.input_wait_s;
+  point.details["memory"] = {{"bytes_per_learner", memory.learner_bytes()},
+                             {"bytes_shared", memory.shared_bytes()},
+                             {"most_learners", memory.most_learners(scenario.cluster.gpu.memory_bytes)}};
+  if (observed.empty()) return;
+  Json seen = Json::array();
+  for (const Observation& o : observed)
+    if (o.samples_per_s > 0) seen.push_back({{"learners", o.learners}, {"samples_per_s", o.samples_per_s}});
+  point.details["auto_tuner"] = seen;
+  point.notes.push_back(std::to_string(point.gpus) + " GPUs: the auto-tuner chose " + std::to_string(learners) +
+                        (learners == 1 ? " learner" : " learners") + " per GPU after " + std::to_string(seen.size()) +
+                        " observations.");
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,154 @@
+#include "sim/replay/nccl_system.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/base/index.hpp"
+#include "sim/cluster/node_layout.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kGiga = 1e9;
+
+/// GB/s, as in NCCL's sources.
+struct Machine {
+  NcclGeneration generation;
+  double nvlink;               ///< of one link
+  int links;                   ///< of a GPU on NVSwitch
+  NcclGraph node;              ///< ring and tree of a full NVSwitch node
+  std::vector<double> speeds;  ///< of a channel in a node, descending
+  std::vector<double> network_speeds;
+};
+
+const Machine& machine_of(const std::string& generation) {
+  static const std::vector<double> speeds{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
+  static const std::vector<double> network{48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
+  static const std::vector<double> hopper{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
+  static const std::vector<double> hopper_network{48, 45, 42, 40,  30,  24,  22,   20,  17.5,
+                                                  15, 12, 6,  3.0, 2.4, 1.2, 0.24, 0.12};
+  static const std::vector<double> blackwell{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
+  static const std::vector<double> blackwell_network{96, 86,   80, 48, 45.1, 42,  40,  30,  24,   22,
+                                                     20, 17.5, 15, 12, 6,    3.0, 2.4, 1.2, 0.24, 0.12};
+  static const std::vector<std::pair<std::string, Machine>> machines{
+      {"pascal", {NcclGeneration::pascal, 18, 4, {4, 18e9, 18e9}, speeds, network}},
+      {"volta", {NcclGeneration::volta, 20, 6, {6, 20e9, 20e9}, speeds, network}},
+      {"ampere", {NcclGeneration::ampere, 20, 12, {12, 20e9, 20e9}, speeds, network}},
+      {"hopper", {NcclGeneration::hopper, 20.6, 18, {12, 30e9, 30e9}, hopper, hopper_network}},
+      {"blackwell", {NcclGeneration::blackwell, 40.1, 18, {16, 45e9, 45e9}, blackwell, blackwell_network}}};
+  for (const auto& [name, machine] : machines)
+    if (name == generation) return machine;
+  return machines.back().second;
+}
+
+// Bytes/s: the fastest speed up to `limit_gb_per_s`, the slowest where all are above.
+double speed_up_to(const std::vector<double>& speeds, double limit_gb_per_s) {
+  for (double speed : speeds)
+    if (speed <= limit_gb_per_s) return speed * kGiga;
+  return speeds.back() * kGiga;
+}
+
+double line_rate_gb_per_s(double bandwidth_bytes_per_s) {
+  for (double gbit_per_s : {10, 25, 40, 56, 100, 200, 400, 800})
+    if (bandwidth_bytes_per_s <= gbit_per_s / 8 * kGiga) return gbit_per_s / 8;
+  return bandwidth_bytes_per_s / kGiga;
+}
+
+// What every rank of a ring over a node's first GPUs can send at once.
+double ring_bandwidth(const ClusterSpec& cluster, int gpus) {
+  const NodeLayout layout(cluster);
+  std::vector<int> flows(layout.links().size(), 0);
+  for (int gpu = 0; gpu < gpus && gpus > 1; ++gpu)
+    for (int link : layout.route(gpu, (gpu + 1) % gpus)) ++flows[at(link)];
+  double bandwidth = std::numeric_limits<double>::infinity();
+  for (std::size_t link = 0; link < flows.size(); ++link)
+    if (flows[link] > 0) bandwidth = std::min(bandwidth, layout.links()[link].bandwidth_bytes_per_s / flows[link]);
+  return bandwidth;
+}
+
+// NVLinks of the GPU that has the fewest among the first `gpus`.
+int mesh_links(const NvlinkMeshSpec& mesh, int gpus) {
+  int fewest = std::numeric_limits<int>::max();
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    int links = 0;
+    for (int other = 0; other < gpus; ++other)
+      if (other != gpu) links += mesh.links_between(gpu, other);
+    fewest = std::min(fewest, links);
+  }
+  return fewest;
+}
+
+void find_one_node(const ClusterSpec& cluster, const Machine& machine, int ppn, NcclSystem& system) {
+  const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
+  if (is_switch) {
+    system.ring = machine.node;
+    const double speed = speed_up_to(machine.speeds, machine.nvlink * machine.links / ppn);
+    const double most = machine.speeds.front() * kGiga;
+    if (machine.generation >= NcclGeneration::hopper) system.nvls = {ppn, speed, std::min(most, 2 * speed)};
+  } else if (system.has_nvlink) {
+    const double speed = machine.nvlink * kGiga;
+    system.ring = {mesh_links(cluster.intra_node.mesh, ppn), speed, speed};
+  } else {
+    const double speed = ring_bandwidth(cluster, ppn);
+    system.ring = {1, speed, speed};
+  }
+  system.tree = system.ring;
+}
+
+// `node` is what was found for one node.
+void find_nodes(const ClusterSpec& cluster, const Machine& machine, int ppn, NcclSystem& system) {
+  const int nics = cluster.nic.per_node;
+  const double rate = line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s);
+  const double inter = speed_up_to(machine.network_speeds, rate);
+  const double node = ppn > 1 ? system.ring.channels * system.ring.intra_bytes_per_s / nics : inter;
+  const double channel = system.has_nvlink || ppn == 1 ? inter : std::min(inter, node);
+  const double tree = system.has_nvlink ? speed_up_to(machine.network_speeds, node / kGiga) : node;
+  if (system.nvls.channels > 0) system.nvls = {nics, std::min(system.nvls.intra_bytes_per_s, inter), inter};
+  system.ring = {nics, channel, channel};
+  system.tree = {nics, std::min(2 * inter, std::max(channel, tree)), channel};
+}
+
+void set_graph(const std::optional<NcclGraphSpec>& spec, NcclGraph& graph) {
+  if (spec) graph = {spec->channels, spec->intra_bytes_per_s, spec->inter_bytes_per_s};
+}
+
+void set_only(const NcclSpec& spec, NcclSystem& system) {
+  if (spec.algorithm == "ring") system.only_algorithm = NcclAlgorithm::ring;
+  if (spec.algorithm == "tree") system.only_algorithm = NcclAlgorithm::tree;
+  if (spec.algorithm == "nvls") system.only_algorithm = NcclAlgorithm::nvls;
+  if (spec.algorithm == "nvls-tree") system.only_algorithm = NcclAlgorithm::nvls_tree;
+  if (spec.protocol == "ll") system.only_protocol = NcclProtocol::ll;
+  if (spec.protocol == "ll128") system.only_protocol = NcclProtocol::ll128;
+  if (spec.protocol == "simple") system.only_protocol = NcclProtocol::simple;
+}
+
+}  // namespace
+
+NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus) {
+  const Machine& machine = machine_of(spec.generation);
+  const int ppn = std::min(gpus, cluster.gpus_per_node);
+  const IntraNodeSpec& intra_node = cluster.intra_node;
+  NcclSystem system;
+  system.generation = machine.generation;
+  system.ranks = gpus;
+  system.nodes = gpus / ppn;
+  system.has_nvlink = intra_node.kind == IntraNodeKind::nvswitch ||
+                      (intra_node.kind == IntraNodeKind::nvlink_mesh && mesh_links(intra_node.mesh, ppn) > 0);
+  system.has_gpudirect = cluster.nic.gpudirect;
+  system.has_amd_cpu = spec.has_amd_cpu;
+  system.nic_latency_s = spec.nic_latency_s;
+  if (intra_node.kind == IntraNodeKind::nvlink_mesh && system.has_nvlink)
+    for (const NvlinkPairSpec& pair : intra_node.mesh.pairs) system.nvlinks.push_back({pair.a, pair.b, pair.links});
+
+  find_one_node(cluster, machine, ppn, system);
+  if (system.nodes > 1) find_nodes(cluster, machine, ppn, system);
+  const int nics = system.nodes > 1 ? cluster.nic.per_node : 1;
+  for (int nic = 0; nic < nics; ++nic) system.entry_gpus.push_back((nic * ppn + nics - 1) / nics);
+  set_graph(spec.ring, system.ring);
+  set_graph(spec.tree, system.tree);
+  set_graph(spec.nvls, system.nvls);
+  set_only(spec, system);
+  return system;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,114 @@
+#include "sim/replay/program_exchange.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+#include "sim/collective/collectives.hpp"
+#include "sim/collective/exchange.hpp"
+#include "sim/replay/nccl_system.hpp"
+#include "sim/replay/programs.hpp"
+#include "sim/replay/scenario_cost.hpp"
+#include "sim/schedule/local_sgd.hpp"
+#include "sim/schedule/sharded.hpp"
+#include "sim/schedule/theano_mpi.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+int wire_bytes(const Scenario& scenario) {
+  return scenario.communication.wire == "fp16" ? 2 : 4;
+}
+
+// An algorithm's options with those that it shares with S-SGD.
+template <class Options>
+Options with_common(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  Options options;
+  static_cast<SSgd&>(options) = s_sgd_options(scenario, gpus, batch_per_gpu, iterations);
+  return options;
+}
+
+HostAllReduce host_all_reduce_of(const Scenario& scenario, int gpus) {
+  const ClusterSpec& cluster = scenario.cluster;
+  HostAllReduce host;
+  host.ranks = gpus;
+  host.ranks_per_node = std::min(gpus, cluster.gpus_per_node);
+  const double between_s =
+      gpus > host.ranks_per_node ? 2 * cluster.nic.link.latency_s + cluster.fabric.link.latency_s : 0;
+  host.hop_latency_s =
+      scenario.communication.message_overhead_s + std::max(between_s, 2 * cluster.host.memory_latency_s);
+  host.copy_bytes_per_s = scenario.theano_mpi.host_copy_bytes_per_s;
+  host.reduction_bytes_per_s = scenario.theano_mpi.host_reduction_bytes_per_s;
+  host.memory_bytes_per_s = cluster.host.memory_bandwidth_bytes_per_s;
+  const int sockets = std::max(1, cluster.intra_node.pcie.sockets());
+  host.processes_per_socket = (host.ranks_per_node + sockets - 1) / sockets;
+  host.network_bytes_per_s = cluster.nic.link.bandwidth_bytes_per_s * std::max(1, cluster.nic.per_node);
+  return host;
+}
+
+ParameterExchange exchange_from(const std::string& name) {
+  if (name == "ar") return ParameterExchange::ar;
+  return name == "asa" ? ParameterExchange::asa : ParameterExchange::asa16;
+}
+
+}  // namespace
+
+AllReduce nccl_operation(const Scenario& scenario, NcclOperation operation) {
+  return [cluster = scenario.cluster, nccl = scenario.communication.nccl, operation](int gpus, std::int64_t bytes) {
+    return nccl_plan(nccl_system(cluster, nccl, gpus), operation, bytes);
+  };
+}
+
+std::vector<Bucket> buckets_of(const Scenario& scenario) {
+  return fuse_gradients(scenario.model, wire_bytes(scenario), scenario.communication.fusion_threshold_bytes,
+                        scenario.communication.first_bucket_bytes);
+}
+
+int iterations_of_round(const Scenario& scenario) {
+  return scenario.algorithm == "local-sgd" ? scenario.local_sgd.period : 1;
+}
+
+Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  auto options = with_common<LocalSgd>(scenario, gpus, batch_per_gpu, iterations);
+  options.period = scenario.local_sgd.period;
+  return local_sgd(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options,
+                   all_reduce_of(scenario));
+}
+
+Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  auto options = with_common<Sharded>(scenario, gpus, batch_per_gpu, iterations);
+  options.units_ahead = scenario.communication.overlap ? scenario.sharding.units_ahead : 0;
+  options.gathers_again = scenario.sharding.gathers_again;
+  const bool is_nccl = scenario.communication.all_reduce == "nccl";
+  return sharded(scenario.model, model_cost(scenario, batch_per_gpu),
+                 sharding_units(scenario.model, wire_bytes(scenario), scenario.sharding.unit_bytes), options,
+                 is_nccl ? nccl_operation(scenario, NcclOperation::all_gather) : AllReduce(all_gather),
+                 is_nccl ? nccl_operation(scenario, NcclOperation::reduce_scatter) : AllReduce(reduce_scatter));
+}
+
+Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  auto options = with_common<TheanoMpi>(scenario, gpus, batch_per_gpu, iterations);
+  options.exchange = exchange_from(scenario.theano_mpi.exchange);
+  options.staging_bytes_per_s = scenario.theano_mpi.staging_bytes_per_s;
+  options.pass_bytes_per_s = scenario.cluster.gpu.memory_bandwidth_bytes_per_s * scenario.compute.memory_efficiency;
+  const HostAllReduce host = host_all_reduce_of(scenario, gpus);
+  const TheanoMpiPlans plans{[host](int, std::int64_t bytes) { return host_all_reduce(host, bytes); }, all_to_all,
+                             all_gather};
+  return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
+}
+
+void describe_calls(const Program& program, PointResult& point) {
+  for (std::size_t p = 0; p < program.plans.size(); ++p) {
+    const Plan& plan = program.plans[p];
+    if (!plan.call) continue;
+    const auto uses = std::count_if(program.work.begin(), program.work.end(), [&](const Work& work) {
+      return work.kind == Work::Kind::collective && work.plan == static_cast<int>(p);
+    });
+    point.details["calls"].push_back({{"choice", plan.algorithm},
+                                      {"bytes", plan.bytes},
+                                      {"per_iteration", double(uses) / program.iterations},
+                                      {"latency_s", plan.call->latency_s},
+                                      {"seconds", plan.call->latency_s + plan.call->transfer_s}});
+  }
+}
+
+}  // namespace lockstep::sim

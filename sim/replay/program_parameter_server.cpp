@@ -1,0 +1,324 @@
+#include "sim/replay/program_parameter_server.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/units.hpp"
+#include "sim/collective/adam.hpp"
+#include "sim/collective/best_scheme.hpp"
+#include "sim/collective/one_bit.hpp"
+#include "sim/collective/sufficient_factors.hpp"
+#include "sim/replay/programs.hpp"
+#include "sim/replay/scenario_cost.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+enum class Scheme { server, factors, adam, one_bit };
+
+const char* name_of(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::factors:
+      return "sufficient factors";
+    case Scheme::adam:
+      return "Adam";
+    case Scheme::one_bit:
+      return "1 bit";
+    case Scheme::server:
+      break;
+  }
+  return "parameter server";
+}
+
+std::int64_t inputs_of(const model::Layer& layer) {
+  return layer.in.elements();
+}
+
+std::int64_t batch_of_node(const Roles& roles, int batch_per_gpu) {
+  return static_cast<std::int64_t>(batch_per_gpu) * static_cast<std::int64_t>(roles.nodes.front().size());
+}
+
+SchemeCost cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
+  return scheme_cost(inputs_of(layer), layer.out.elements(), batch_of_node(roles, batch_per_gpu),
+                     static_cast<int>(roles.nodes.size()), static_cast<int>(roles.servers.size()));
+}
+
+// Factors exist for fully-connected layers only, columns to quantise for matrices only; the rest goes by server.
+Scheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
+  const std::string& asked = scenario.parameter_server->scheme;
+  const bool is_fc = layer.kind == model::LayerKind::fc;
+  if (asked == "one-bit" && (is_fc || layer.kind == model::LayerKind::conv)) return Scheme::one_bit;
+  if (!is_fc) return Scheme::server;
+  if (asked == "adam") return Scheme::adam;
+  if (asked == "factors") return Scheme::factors;
+  if (asked == "best" && cost_of(layer, roles, batch_per_gpu).takes_factors()) return Scheme::factors;
+  return Scheme::server;
+}
+
+// Seconds of GPU work beside the layers' own, by the roofline scaled to the scenario's rates as those are.
+class GpuWork {
+ public:
+  GpuWork(const Scenario& scenario, int batch_per_gpu)
+      : device_(device_cost(scenario)),
+        scale_(model_cost(scenario, batch_per_gpu).iteration_s() /
+               roofline_cost(scenario, batch_per_gpu).iteration_s()) {}
+
+  /// Multiplying out the factors of `samples` samples: as the forward pass of such a layer, 2 I O FLOP a sample.
+  double multiply_out_s(const model::Layer& layer, std::int64_t samples) const {
+    if (samples == 0) return 0;
+    model::GraphBuilder builder("factors", "factors", {static_cast<int>(inputs_of(layer)), 1, 1});
+    builder.fc("matrix", 0, static_cast<int>(layer.out.elements()), false);
+    const model::Graph graph = builder.finish();
+    return scale_ *
+           sim::roofline_cost(graph, device_, Optimizer::sgd, static_cast<int>(samples)).layers.back().forward_s;
+  }
+  double memory_s(double bytes) const {
+    return scale_ * (device_.launch_s + bytes / (device_.memory_bandwidth_bytes_per_s * device_.memory_efficiency));
+  }
+
+ private:
+  DeviceCost device_;
+  double scale_;
+};
+
+std::int64_t sum(const std::vector<std::int64_t>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+class ExchangeBuilder {
+ public:
+  ExchangeBuilder(const Scenario& scenario, const Roles& roles, int batch_per_gpu)
+      : scenario_(scenario),
+        spec_(*scenario.parameter_server),
+        roles_(roles),
+        batch_(batch_per_gpu),
+        wire_bytes_(scenario.communication.wire == "fp16" ? 2 : 4),
+        gpu_(scenario, batch_per_gpu),
+        dealer_(static_cast<int>(roles.servers.size())) {}
+
+  std::vector<LayerExchange> build() {
+    for (int i = static_cast<int>(scenario_.model.layers.size()) - 1; i >= 0; --i) {
+      const model::Layer& layer = scenario_.model.layers[static_cast<std::size_t>(i)];
+      if (layer.parameters.empty()) continue;
+      switch (scheme_of(scenario_, layer, roles_, batch_)) {
+        case Scheme::server:
+          add_shards(i, layer);
+          break;
+        case Scheme::factors:
+          add_factors(i, layer);
+          break;
+        case Scheme::adam:
+          add_adam(i, layer);
+          break;
+        case Scheme::one_bit:
+          add_one_bit(i, layer);
+          break;
+      }
+    }
+    return std::move(exchanges_);
+  }
+
+ private:
+  LayerExchange& add(int layer, const std::string& name) {
+    exchanges_.emplace_back();
+    exchanges_.back().layer = layer;
+    exchanges_.back().name = name;
+    return exchanges_.back();
+  }
+
+  double staging_s(std::int64_t bytes) const {
+    return spec_.staging_bytes_per_s > 0 ? static_cast<double>(bytes) / spec_.staging_bytes_per_s : 0;
+  }
+
+  // What the server with the largest share receives of all leaders, at its rate.
+  double apply_s(const std::vector<std::int64_t>& by_server) const {
+    if (spec_.apply_bytes_per_s <= 0) return 0;
+    const std::int64_t share = *std::max_element(by_server.begin(), by_server.end());
+    return static_cast<double>(share) * static_cast<double>(roles_.nodes.size()) / spec_.apply_bytes_per_s;
+  }
+
+  void add_by_server(int i, const std::string& name, const std::vector<std::int64_t>& by_server) {
+    LayerExchange& exchange = add(i, name);
+    const std::int64_t bytes = sum(by_server);
+    exchange.to_host_s = staging_s(bytes);
+    exchange.push = push_gradients(roles_, by_server);
+    exchange.server_s = apply_s(by_server);
+    exchange.pull = pull_parameters(roles_, by_server);
+    exchange.to_device_s = staging_s(bytes);
+  }
+
+  // Whole tensors; or rounds of pairs_per_message pairs to each server, which travel on their own.
+  void add_shards(int i, const model::Layer& layer) {
+    if (spec_.shards_tensors) {
+      for (auto p = layer.parameters.rbegin(); p != layer.parameters.rend(); ++p)
+        add_by_server(i, p->name, dealer_.deal_tensor(p->elements * wire_bytes_));
+      return;
+    }
+    const std::int64_t bytes = layer.parameter_count() * wire_bytes_;
+    const std::int64_t piece =
+        spec_.pair_bytes * spec_.pairs_per_message * static_cast<std::int64_t>(roles_.servers.size());
+    const bool is_cut = bytes > piece;
+    int number = 0;
+    for (std::int64_t left = bytes; left > 0; left -= piece, ++number)
+      add_by_server(i, layer.name + (is_cut ? "." + std::to_string(number) : ""),
+                    dealer_.deal_pairs(std::min(left, piece), spec_.pair_bytes));
+  }
+
+  void add_factors(int i, const model::Layer& layer) {
+    const std::int64_t bytes = factor_bytes(batch_, inputs_of(layer), layer.out.elements(), wire_bytes_);
+    const int others = roles_.workers() - 1;
+    LayerExchange& exchange = add(i, layer.name);
+    if (others == 0) return;
+    exchange.to_host_s = staging_s(bytes);
+    exchange.push = broadcast_factors(roles_, bytes);
+    exchange.to_device_s = staging_s(bytes * others);
+    exchange.decode_s = gpu_.multiply_out_s(layer, static_cast<std::int64_t>(batch_) * others);
+  }
+
+  // The owner multiplies out on its GPU; the others wait for it.
+  void add_adam(int i, const model::Layer& layer) {
+    const std::int64_t bytes = factor_bytes(batch_, inputs_of(layer), layer.out.elements(), wire_bytes_);
+    const std::vector<std::int64_t> matrix = dealer_.deal_tensor(layer.parameter_count() * wire_bytes_);
+    const int owner = static_cast<int>(std::max_element(matrix.begin(), matrix.end()) - matrix.begin());
+    LayerExchange& exchange = add(i, layer.name);
+    exchange.to_host_s = staging_s(bytes);
+    exchange.push = push_factors(roles_, bytes, owner);
+    exchange.server_s = gpu_.multiply_out_s(layer, static_cast<std::int64_t>(batch_) * roles_.workers());
+    exchange.pull = pull_parameters(roles_, matrix);
+    exchange.to_device_s = staging_s(sum(matrix));
+  }
+
+  // Every server owns an equal share of the matrix's columns; biases travel with them in full.
+  void add_one_bit(int i, const model::Layer& layer) {
+    std::int64_t weights = 0, others = 0;
+    for (const model::Parameter& p : layer.parameters)
+      (p.role == model::ParameterRole::weight ? weights : others) += p.elements;
+    const std::int64_t columns = layer.out.channels;
+    const auto servers = static_cast<std::int64_t>(roles_.servers.size());
+    const std::int64_t bytes = one_bit_bytes(weights, columns) + others * wire_bytes_;
+    const std::vector<std::int64_t> by_server(roles_.servers.size(), chunk_bytes(bytes, servers));
+    LayerExchange& exchange = add(i, layer.name);
+    exchange.encode_s = gpu_.memory_s(quantise_memory_bytes(weights));
+    exchange.to_host_s = staging_s(bytes);
+    exchange.push = push_gradients(roles_, by_server);
+    exchange.server_s = gpu_.memory_s(serve_quantised_memory_bytes(chunk_bytes(weights, servers),  //
+                                                                   static_cast<int>(roles_.nodes.size())));
+    exchange.pull = pull_parameters(roles_, by_server);
+    exchange.to_device_s = staging_s(bytes);
+    exchange.decode_s = gpu_.memory_s(dequantise_memory_bytes(weights));
+  }
+
+  const Scenario& scenario_;
+  const ParameterServerSpec& spec_;
+  const Roles& roles_;
+  const int batch_;
+  const int wire_bytes_;
+  const GpuWork gpu_;
+  ShardDealer dealer_;
+  std::vector<LayerExchange> exchanges_;
+};
+
+struct Traffic {
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+};
+
+// What the GPU with the most traffic sends and receives in one iteration.
+Traffic busiest(const std::vector<LayerExchange>& exchanges, int ranks) {
+  std::vector<Traffic> traffic(static_cast<std::size_t>(ranks));
+  for (const LayerExchange& exchange : exchanges)
+    for (const Plan* plan : {&exchange.push, &exchange.pull})
+      for (const Phase& phase : plan->phases)
+        for (const Transfer& t : phase.transfers) {
+          traffic[static_cast<std::size_t>(t.src)].out += t.bytes * phase.rounds;
+          traffic[static_cast<std::size_t>(t.dst)].in += t.bytes * phase.rounds;
+        }
+  return *std::max_element(traffic.begin(), traffic.end(),
+                           [](const Traffic& a, const Traffic& b) { return a.out + a.in < b.out + b.in; });
+}
+
+// Pairs load all servers alike: two pushes and two pulls keep the links busy in both directions, and more would only
+// take longer to simulate. Tensors do not: each must find its server free of the others.
+int streams_of(const ParameterServerSpec& spec, int exchanges) {
+  constexpr int kStreamsOfPairs = 2;
+  const int asked = spec.streams > 0 ? spec.streams : spec.shards_tensors ? exchanges : kStreamsOfPairs;
+  return std::max(1, std::min(asked, exchanges));
+}
+
+std::string millions(double numbers) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f M", numbers / 1e6);
+  return text;
+}
+
+}  // namespace
+
+Roles roles_of(const Scenario& scenario, int workers) {
+  const ParameterServerSpec& spec = *scenario.parameter_server;
+  const int of_node = scenario.cluster.gpus_per_node;
+  return spec.separate ? separate_servers(workers, of_node, spec.servers)
+                       : co_located_servers(workers, of_node, spec.servers);
+}
+
+int occupied_gpus(const Scenario& scenario, int workers) {
+  return scenario.algorithm == "parameter-server" ? roles_of(scenario, workers).ranks : workers;
+}
+
+std::vector<LayerExchange> layer_exchanges(const Scenario& scenario, const Roles& roles, int batch_per_gpu) {
+  return ExchangeBuilder(scenario, roles, batch_per_gpu).build();
+}
+
+Program parameter_server_program(const Scenario& scenario, int workers, int batch_per_gpu, int iterations) {
+  const Roles roles = roles_of(scenario, workers);
+  const SSgd common = s_sgd_options(scenario, workers, batch_per_gpu, iterations);
+  const ParameterServerSpec& spec = *scenario.parameter_server;
+  const std::vector<LayerExchange> exchanges = layer_exchanges(scenario, roles, batch_per_gpu);
+  ParameterServer options;
+  options.gpus = roles.ranks;
+  options.iterations = iterations;
+  options.load_s = common.load_s;
+  options.to_device_s = common.to_device_s;
+  options.prefetch = common.prefetch;
+  options.overlap = common.overlap;
+  options.launch_s = common.launch_s;
+  options.streams = streams_of(spec, static_cast<int>(exchanges.size()));
+  options.barrier = spec.barrier;
+  options.staging_blocks = !spec.staging_overlaps;
+  return parameter_server(scenario.model, model_cost(scenario, batch_per_gpu), exchanges, options);
+}
+
+Jitter workers_only(Jitter jitter, int workers) {
+  return [jitter = std::move(jitter), workers](int gpu, int iteration) {
+    return gpu < workers ? jitter(gpu, iteration) : 0.0;
+  };
+}
+
+void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& point) {
+  const Roles roles = roles_of(scenario, point.gpus);
+  if (roles.ranks == 1) return;  // nothing is exchanged
+  Json schemes = Json::array();
+  std::string line;
+  for (const model::Layer& layer : scenario.model.layers) {
+    if (layer.kind != model::LayerKind::fc) continue;
+    const SchemeCost cost = cost_of(layer, roles, batch_per_gpu);
+    const char* const scheme = name_of(scheme_of(scenario, layer, roles, batch_per_gpu));
+    schemes.push_back({{"layer", layer.name},
+                       {"inputs", inputs_of(layer)},
+                       {"outputs", layer.out.elements()},
+                       {"scheme", scheme},
+                       {"server_numbers", cost.server},
+                       {"factor_numbers", cost.factors},
+                       {"adam_numbers", cost.adam}});
+    line += layer.name + " by " + scheme + " (server " + millions(cost.server) + ", factors " + millions(cost.factors) +
+            "); ";
+  }
+  const Traffic most = busiest(layer_exchanges(scenario, roles, batch_per_gpu), roles.ranks);
+  point.details["servers"] = roles.servers.size();
+  point.details["schemes"] = schemes;
+  point.details["busiest_gpu"] = {{"bytes_sent", most.out}, {"bytes_received", most.in}};
+  point.notes.push_back(std::to_string(point.gpus) + " GPUs: " + line + "the busiest GPU sends " +
+                        format_bytes(static_cast<double>(most.out)) + " and receives " +
+                        format_bytes(static_cast<double>(most.in)) + " in an iteration");
+}
+
+}  // namespace lockstep::sim

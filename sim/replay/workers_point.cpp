@@ -1,0 +1,286 @@
+#include "sim/replay/workers_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "engine/base/index.hpp"
+#include "engine/base/statistics.hpp"
+#include "sim/cost/delay.hpp"
+#include "sim/replay/actors.hpp"
+#include "sim/replay/scenario_cost.hpp"
+#include "sim/schedule/async_sgd.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr int kWarmUp = 2;  // iterations before the measured ones
+
+template <typename... Numbers>
+std::string text(const char* pattern, Numbers... numbers) {
+  char line[256];
+  std::snprintf(line, sizeof line, pattern, numbers...);
+  return line;
+}
+
+int worker_nodes(const Scenario& s, int gpus) {
+  return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
+}
+
+std::vector<Place> worker_places(int gpus) {
+  std::vector<Place> places;
+  for (int gpu = 0; gpu < gpus; ++gpu) places.push_back({Place::Kind::gpu, gpu});
+  return places;
+}
+
+// Separate servers on the nodes after the workers', others on the workers' in turn.
+std::vector<Place> server_places(const Scenario& s, int gpus) {
+  std::vector<Place> places;
+  const int nodes = worker_nodes(s, gpus);
+  for (int server = 0; server < s.workers->servers; ++server)
+    places.push_back({Place::Kind::node, s.workers->separate ? nodes + server : server % nodes});
+  return places;
+}
+
+// The scenario's jitter times its delays; delays in seconds are of a whole step.
+StepFactor step_factor(const Scenario& s, const PointRequest& request, const Delay& delay, double step_s) {
+  const double unit = s.workers->delay.in_seconds ? step_s : 1;
+  return [jitter = jitter_of(s, request.seed), delay, unit, seed = request.seed](int worker, int step) {
+    return jitter(worker, step) * delay.draw(seed, worker, step) / unit;
+  };
+}
+
+double step_seconds(const ModelCost& cost) {
+  return cost.forward_s() + cost.backward_s();
+}
+
+Json summary(const std::vector<double>& samples) {
+  return {{"min", *std::min_element(samples.begin(), samples.end())},
+          {"mean", mean(samples)},
+          {"median", median(samples)},
+          {"max", *std::max_element(samples.begin(), samples.end())},
+          {"sd", standard_deviation(samples)},
+          {"count", samples.size()}};
+}
+
+// One prediction, from the log of its replay.
+class WorkersPoint {
+ public:
+  WorkersPoint(const Scenario& scenario, const PointRequest& request)
+      : s_(scenario),
+        request_(request),
+        cost_(model_cost(scenario, request.batch_per_gpu)),
+        delay_(scenario.workers->delay),
+        cluster_(scenario.cluster, (worker_nodes(scenario, request.gpus) + scenario.workers->server_nodes()) *
+                                       scenario.cluster.gpus_per_node) {
+    apply_overheads(scenario, cluster_);
+  }
+
+  PointResult predict() {
+    if (s_.algorithm == "backup-workers")
+      predict_backup_workers();
+    else if (s_.algorithm == "async-sgd")
+      predict_async_sgd();
+    else
+      predict_async_easgd();
+    describe_point();
+    return std::move(point_);
+  }
+
+ private:
+  double step_s() const { return step_seconds(cost_); }
+  int iterations() const { return kWarmUp + request_.iterations; }
+  // Bytes of an element on the wire; none where the delays have the communication in them.
+  int wire_bytes() const {
+    if (s_.workers->delay.includes_communication) return 0;
+    return s_.communication.wire == "fp16" ? 2 : 4;
+  }
+
+  void predict_backup_workers() {
+    BackupWorkers o;
+    o.workers = worker_places(request_.gpus);
+    o.servers = server_places(s_, request_.gpus);
+    o.shards = equal_shards(s_.model, cost_, wire_bytes(), s_.workers->servers);
+    o.aggregate = s_.workers->aggregate_of(request_.gpus);
+    o.steps = iterations();
+    o.timeout_s = s_.workers->timeout_s;
+    o.is_interrupted = s_.workers->is_interrupted;
+    o.overlap = s_.communication.overlap;
+    o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
+    o.factor = step_factor(s_, request_, delay_, step_s());
+    replay_ = replay_actors(backup_workers(o), cluster_);
+    count_gradients(o);
+  }
+
+  // From the log: when each version was published by all servers, what gradients made it, when they came.
+  void count_gradients(const BackupWorkers& o) {
+    std::vector<double> published_s(at(o.steps) + 1, 0), aggregated(at(o.steps), 0);
+    std::vector<std::vector<double>> used_s(at(o.steps));  // at the first server, by version: as the paper measured
+    std::vector<std::size_t> versions(o.servers.size(), 0);
+    double used = 0, dropped = 0, computed_s = 0;
+    for (const ActorEvent& event : replay_.log) {
+      const int server = event.actor - request_.gpus;
+      if (event.what == "computed") computed_s += double(event.value) * 1e-9;
+      if (event.what == "used" && server == 0) used_s[static_cast<std::size_t>(event.value)].push_back(event.time_s);
+      used += event.what == "used";
+      dropped += event.what == "dropped";
+      if (event.what != "update") continue;
+      const std::size_t version = versions[at(server)]++;
+      published_s[version + 1] = std::max(published_s[version + 1], event.time_s);
+      aggregated[version] += double(event.value) / double(o.servers.size());
+    }
+    for (int i = kWarmUp; i < iterations(); ++i)
+      point_.iteration_s.push_back(published_s[at(i) + 1] - published_s[at(i)]);
+    const double gradients = mean({aggregated.begin() + kWarmUp, aggregated.end()});
+    point_.samples_per_iteration = gradients * request_.batch_per_gpu;
+    point_.compute_s = std::min(computed_s / request_.gpus / iterations(), point_.mean_iteration_s());
+    point_.details = Json{{"aggregated_gradients", gradients},
+                          {"backups", request_.gpus - o.aggregate},
+                          {"servers", o.servers.size()},
+                          {"dropped_share", dropped / (used + dropped)},
+                          {"idle_share", 1 - point_.compute_s / point_.mean_iteration_s()}};
+    point_.details["arrivals_s"] = arrivals(used_s, published_s, o.aggregate);
+    point_.notes.push_back(text("%d workers: %.4g gradients make an update, %.1f %% are dropped; GPUs idle %.1f %%.",
+                                request_.gpus, gradients, 100 * dropped / (used + dropped),
+                                100 * (1 - point_.compute_s / point_.mean_iteration_s())));
+  }
+
+  // Time from the publication of the parameters to the k-th gradient on them.
+  Json arrivals(const std::vector<std::vector<double>>& used_s, const std::vector<double>& published_s,
+                int aggregate) const {
+    Json table = Json::array();
+    for (int k = 1; k <= aggregate; ++k) {
+      std::vector<double> after_s;
+      for (int i = kWarmUp; i < iterations(); ++i)
+        if (static_cast<int>(used_s[at(i)].size()) >= k)
+          after_s.push_back(used_s[at(i)][at(k) - 1] - published_s[at(i)]);
+      if (after_s.empty()) continue;
+      table.push_back({{"k", k}, {"mean", mean(after_s)}, {"median", median(after_s)}});
+    }
+    return table;
+  }
+
+  void predict_async_sgd() {
+    AsyncSgd o;
+    o.workers = worker_places(request_.gpus);
+    o.servers = server_places(s_, request_.gpus);
+    o.shards = s_.workers->by_module ? module_shards(s_.model, cost_, wire_bytes(), s_.workers->servers)
+                                     : equal_shards(s_.model, cost_, wire_bytes(), s_.workers->servers);
+    o.total_steps = std::int64_t{request_.gpus} * iterations();
+    o.steps = static_cast<int>(o.total_steps);
+    o.reads_in_forward = s_.workers->reads_in_forward;
+    o.sends_in_backward = s_.workers->sends_in_backward;
+    o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
+    o.first_steps_apart_s = step_s();
+    o.factor = step_factor(s_, request_, delay_, step_s());
+    replay_ = replay_actors(async_sgd(o), cluster_);
+    const double measured_from_s = count_steps();
+    describe_staleness(o, measured_from_s);
+  }
+
+  // Iterations of asynchronous workers: N ended steps each. Returns when the measured ones begin.
+  double count_steps() {
+    std::vector<double> ended_s;
+    double computed_s = 0;
+    for (const ActorEvent& event : replay_.log)
+      if (event.what == "step") {
+        ended_s.push_back(event.time_s);
+        computed_s += double(event.value) * 1e-9;
+      }
+    const auto end_of = [&](int iteration) { return ended_s[at((iteration + 1) * request_.gpus) - 1]; };
+    for (int i = kWarmUp; i < iterations(); ++i) point_.iteration_s.push_back(end_of(i) - end_of(i - 1));
+    point_.samples_per_iteration = double(request_.gpus) * request_.batch_per_gpu;
+    // Every worker computes all the time but for communication: the share of computing, by the mean time of a step.
+    const double steps = double(ended_s.size());
+    point_.compute_s = std::min(computed_s / steps, point_.mean_iteration_s());
+    point_.details =
+        Json{{"servers", s_.workers->servers}, {"idle_share", 1 - point_.compute_s / point_.mean_iteration_s()}};
+    measured_until_s_ = end_of(iterations() - 1);
+    return end_of(kWarmUp - 1);
+  }
+
+  void describe_staleness(const AsyncSgd& o, double from_s) {
+    std::vector<std::vector<double>> staleness(o.shards.size());
+    for (const ActorEvent& event : replay_.log)
+      if (event.what == "update" && event.time_s > from_s && event.time_s <= measured_until_s_)
+        staleness[at(shard_of(event.value))].push_back(double(staleness_of(event.value)));
+    Json table = Json::array();
+    for (std::size_t i = 0; i < staleness.size(); ++i) {
+      if (staleness[i].empty()) continue;
+      Json row = summary(staleness[i]);
+      row["shard"] = o.shards[i].name;
+      table.push_back(row);
+    }
+    point_.details["staleness"] = table;
+    if (table.empty()) return;
+    point_.notes.push_back(text("%d workers: mean staleness %.1f updates in the bottom layers, %.1f in the top ones.",
+                                request_.gpus, table.front()["mean"].get<double>(),
+                                table.back()["mean"].get<double>()));
+  }
+
+  void predict_async_easgd() {
+    AsyncEasgd o;
+    o.workers = worker_places(request_.gpus);
+    o.server = server_places(s_, request_.gpus).front();
+    o.bytes = s_.model.parameter_count() * wire_bytes();
+    o.step_s = cost_.iteration_s();
+    o.total_steps = std::int64_t{request_.gpus} * (kWarmUp + request_.iterations);
+    o.steps = static_cast<int>(o.total_steps);
+    o.period = s_.workers->period;
+    o.first_steps_apart_s = o.step_s * o.period;
+    o.elastic_rate = s_.workers->elastic_rate;
+    o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
+    o.factor = step_factor(s_, request_, delay_, o.step_s);
+    replay_ = replay_actors(async_easgd(o), cluster_);
+    count_steps();
+    std::vector<double> exchange_s;
+    for (const ActorEvent& event : replay_.log)
+      if (event.what == "exchanged") exchange_s.push_back(double(event.value) * 1e-9);
+    point_.details["alpha"] = o.elastic_rate;
+    point_.details["tau"] = o.period;
+    if (!exchange_s.empty()) point_.details["exchange_s"] = summary(exchange_s);
+  }
+
+  void describe_point() {
+    PointResult& p = point_;
+    p.gpus = request_.gpus;
+    p.nodes = cluster_.nodes();
+    p.batch_per_gpu = request_.batch_per_gpu;
+    p.exposed_communication_s = std::max(0.0, p.mean_iteration_s() - p.compute_s);
+    const double computed = p.compute_s / p.mean_iteration_s();
+    const double spread = std::hypot(s_.uncertainty.compute * computed, s_.uncertainty.bandwidth * (1 - computed));
+    p.relative_low = 1 - spread;
+    p.relative_high = 1 + spread;
+    double bytes = 0;
+    for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
+    p.bytes_sent_per_gpu = bytes / request_.gpus / iterations();
+    p.messages = double(replay_.messages) / iterations();
+    p.fidelity = to_string(request_.fidelity);
+    p.method = "messages";
+    p.events = replay_.messages + static_cast<std::int64_t>(replay_.log.size());
+    if (s_.workers->delay.kind == DelaySpec::Kind::percentiles)
+      p.details["delay"] = Json{{"median", delay_.spec().scale},
+                                {"sigma", delay_.spec().shape},
+                                {"tail_probability", delay_.spec().tail_probability},
+                                {"tail_index", delay_.spec().tail_index},
+                                {"rms_log_residual", delay_.fit_residual()}};
+    if (!request_.trace_gpus.empty()) p.notes.push_back("The trace is empty: " + s_.algorithm + " has no timeline.");
+  }
+
+  const Scenario& s_;
+  const PointRequest& request_;
+  const ModelCost cost_;
+  const Delay delay_;
+  Cluster cluster_;
+  ActorReplay replay_;
+  PointResult point_;
+  double measured_until_s_ = 0;
+};
+
+}  // namespace
+
+PointResult predict_workers(const Scenario& scenario, const PointRequest& request) {
+  return WorkersPoint(scenario, request).predict();
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,13 @@
+#pragma once
+// Points whose workers do not all do the same: backup workers, asynchronous SGD, asynchronous EASGD.
+#include "sim/replay/point.hpp"
+
+namespace lockstep::sim {
+
+/// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: what the
+/// paper calls an epoch). Always by messages, whatever the fidelity asked for. Details are described in the README of
+/// sim/scenario. The bounds: the computed share of an iteration is off by the uncertainty of compute, the rest by that
+/// of bandwidth, in quadrature.
+PointResult predict_workers(const Scenario& scenario, const PointRequest& request);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,45 @@
+#pragma once
+// Searches over a setting of a scenario for the least time to its target: every candidate is simulated on the same luck
+// (seed), and the whole curve is told, not the best alone.
+//
+// backups: of a fixed number of machines N + b, how many gradients N an update waits for. Fewer make a faster iteration
+// and need more of them: time = iterations(N) x mean iteration time (Chen et al. 2016, section 3.1, Fig. 6).
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+struct Candidate {
+  int setting;  ///< backups: b
+  double iterations;
+  double iteration_s;
+  double seconds() const { return iterations * iteration_s; }
+};
+
+/// The curve of one variant at one GPU count.
+struct Optimisation {
+  std::string what;
+  std::string variant;
+  int gpus;
+  std::vector<Candidate> candidates;  ///< ascending setting
+  const Candidate& best() const;
+};
+
+/// What can be optimised: "backups".
+std::vector<std::string> optimise_targets();
+
+/// One curve per variant and GPU count. Throws InputError where a variant lacks what the search needs.
+std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::string& what, int jobs,
+                                   const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+
+/// Numbers of backups that are tried for a number of machines: each of the first ten, then ever fewer, up to half.
+std::vector<int> backups_to_try(int machines);
+
+std::string optimisation_text(const std::vector<Optimisation>& curves);
+/// {"optimise": [{"what", "variant", "gpus", "best", "curve": [{"setting", "iterations", "iteration_s", "seconds"}]}]}
+Json optimisation_json(const std::vector<Optimisation>& curves);
+
+}  // namespace lockstep::sim

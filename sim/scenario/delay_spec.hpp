@@ -1,0 +1,41 @@
+#pragma once
+// How the time of a worker's step varies: what a scenario says of it. The distribution itself is in cost/delay.hpp.
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+/// A share `at` of all steps takes at most `value`.
+struct PercentileSpec {
+  double at;
+  double value;
+};
+
+struct DelaySpec {
+  enum class Kind {
+    none,         ///< 1
+    lognormal,    ///< shift + scale exp(shape z), z standard normal: median shift + scale
+    gamma,        ///< shift + scale X, X of density x^(shape-1) exp(-x) / Gamma(shape); shape 1 is the exponential
+    pareto_tail,  ///< a lognormal whose slowest share `tail_probability` follows P(X > x) ~ x^-tail_index
+    empirical,    ///< drawn from samples
+    percentiles   ///< a pareto_tail fitted to percentiles
+  };
+  Kind kind = Kind::none;
+  bool in_seconds = false;              ///< of a whole step; otherwise a factor of the scenario's compute time
+  bool includes_communication = false;  ///< in seconds, as measured from outside: messages then carry no bytes
+  double shift = 0;
+  double scale = 1;
+  double shape = 0;
+  double tail_probability = 0;
+  double tail_index = 0;
+  std::vector<double> samples;
+  std::string samples_file;  ///< a text that they were read from; empty where they are in the scenario
+  std::vector<PercentileSpec> percentiles;
+};
+
+/// Reads {"distribution", "unit", ...}; keys are in the README.
+DelaySpec read_delay(const JsonNode& node);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,39 @@
+#pragma once
+// What NCCL knows of the machine, where a scenario reduces with "all_reduce": "nccl" (or "collectives": "nccl" of the
+// sharded schedule). All keys may be left out; the machine's side then follows from the cluster
+// (replay/nccl_system.hpp).
+//
+//   "nccl": {"generation": "pascal" | "volta" | "ampere" | "hopper" | "blackwell",   else by the GPU's name
+//            "cpu": "intel" | "amd", "nic_latency": "0 us" S,
+//            "algorithm": "ring" | "tree" | "nvls" | "nvls-tree", "protocol": "ll" | "ll128" | "simple",
+//            "ring" | "tree" | "nvls": {"channels": 12, "intra": "30 GB/s" S, "inter": "30 GB/s" S}}
+#include <optional>
+#include <string>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+/// Channels, and bytes/s of each, as NCCL's log prints them: "nChannels 12, bw 30.0/30.0".
+struct NcclGraphSpec {
+  int channels = 0;
+  double intra_bytes_per_s = 0;
+  double inter_bytes_per_s = 0;
+};
+
+struct NcclSpec {
+  std::string generation;
+  bool has_amd_cpu = false;
+  double nic_latency_s = 0;
+  std::string algorithm;  ///< as NCCL_ALGO; empty: NCCL's choice, as the next
+  std::string protocol;   ///< as NCCL_PROTO
+  std::optional<NcclGraphSpec> ring, tree, nvls;
+};
+
+/// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); empty for one that NCCL's tables do not have.
+std::string nccl_generation(const std::string& gpu_name);
+
+/// Reads "nccl"; `gpu_name` names the generation where the object does not. Throws InputError.
+NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name);
+
+}  // namespace lockstep::sim

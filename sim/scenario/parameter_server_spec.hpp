@@ -1,0 +1,34 @@
+#pragma once
+// The object "parameter_server" of a scenario, for the algorithm of that name; its keys are described in README.md.
+#include <cstdint>
+#include <string>
+
+#include "engine/base/json.hpp"
+#include "sim/scenario/cluster_spec.hpp"
+
+namespace lockstep::sim {
+
+struct ParameterServerSpec {
+  std::string scheme = "server";  ///< server, factors, best, adam, one-bit
+  int servers = 0;                ///< 0: one on every node of workers
+  bool separate = false;          ///< servers on nodes of their own
+  bool shards_tensors = false;    ///< a whole tensor on a server; otherwise key-value pairs
+  std::int64_t pair_bytes = 2'000'000;
+  int pairs_per_message = 1;
+  int streams = 0;                 ///< exchanges in flight at once; 0: 2 of pairs, all of tensors
+  bool barrier = false;            ///< the next forward pass waits for all layers
+  double staging_bytes_per_s = 0;  ///< of a copy between GPU and host memory, one way; 0: no staging
+  bool staging_overlaps = true;    ///< copies go on beside the computation
+  double apply_bytes_per_s = 0;    ///< gradient bytes that a server applies once all are there; 0: hidden
+};
+
+/// Reads and checks. Throws InputError.
+ParameterServerSpec read_parameter_server(const JsonNode& node);
+
+/// Refuses separate servers for which the cluster has no nodes beside those of `workers` GPUs.
+void check_servers(const JsonNode& node, const ParameterServerSpec& spec, const ClusterSpec& cluster, int workers);
+
+/// Values of the keys that the object leaves out.
+Json parameter_server_defaults();
+
+}  // namespace lockstep::sim

@@ -1,0 +1,45 @@
+#pragma once
+// The object "workers" of a scenario, for workers that do not all do the same: backup workers, asynchronous SGD and
+// asynchronous EASGD. Its keys are described in README.md.
+#include <string>
+
+#include "engine/base/json.hpp"
+#include "sim/scenario/cluster_spec.hpp"
+#include "sim/scenario/delay_spec.hpp"
+
+namespace lockstep::sim {
+
+struct WorkersSpec {
+  int backups = 0;                ///< b of the point's N + b GPUs
+  int aggregate = 0;              ///< N; 0: the point's GPUs less the backups
+  double timeout_s = 0;           ///< 0: none
+  bool is_interrupted = false;    ///< late workers abandon their work
+  int servers = 1;                ///< M
+  bool separate = true;           ///< servers on nodes of their own; otherwise on the workers' nodes in turn
+  double apply_bytes_per_s = 0;   ///< at which a server adds gradients up or applies them; 0: in no time
+  bool by_module = false;         ///< async-sgd: a shard per module of the model; otherwise an equal one per server
+  bool reads_in_forward = true;   ///< async-sgd: as the forward pass needs them; otherwise all at the beginning
+  bool sends_in_backward = true;  ///< async-sgd: as they are ready; otherwise all at the end
+  double elastic_rate = 0.5;      ///< async-easgd: alpha
+  int period = 1;                 ///< async-easgd: tau
+  DelaySpec delay;                ///< of a worker's step
+
+  /// N at a number of GPUs; at a baseline too small for the backups, at least 1 and at most all.
+  int aggregate_of(int gpus) const;
+  /// Nodes that separate servers occupy.
+  int server_nodes() const { return separate ? servers : 0; }
+};
+
+/// The algorithms that take the object.
+bool has_workers(const std::string& algorithm);
+
+/// Reads and checks the keys that concern `algorithm`. Throws InputError.
+WorkersSpec read_workers(const JsonNode& node, const std::string& algorithm);
+
+/// Refuses numbers that `gpus` GPUs of the cluster do not allow.
+void check_workers(const JsonNode& node, const WorkersSpec& spec, const ClusterSpec& cluster, int gpus);
+
+/// Values of the keys that the object leaves out.
+Json workers_defaults();
+
+}  // namespace lockstep::sim

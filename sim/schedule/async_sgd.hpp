@@ -1,0 +1,59 @@
+#pragma once
+// Asynchronous SGD with parameter servers (Async-Opt; Chen et al. 2016, section 2, Algs. 1 and 2), and asynchronous
+// elastic averaging (Zhang, Choromanska & LeCun 2015, as Theano-MPI runs it: Ma, Mao & Taylor 2016, section 4).
+//
+// A worker reads the parameters, computes a gradient on them and sends it; servers apply every gradient as it comes.
+// The staleness of a layer's gradient is the number of updates that the layer got between the worker's read and the
+// update by this gradient. Parameters are read from the bottom up and gradients sent from the top down (the paper's
+// Fig. 1), so that the bottom layers are older.
+#include "sim/schedule/actor.hpp"
+#include "sim/schedule/backup_workers.hpp"
+
+namespace lockstep::sim {
+
+struct AsyncSgd {
+  std::vector<Place> workers;
+  std::vector<Place> servers;
+  std::vector<Shard> shards;      ///< bottom first; any number per server
+  int steps = 1;                  ///< of every worker, at most
+  std::int64_t total_steps = 0;   ///< of all workers, after which none begins another; 0: no limit
+  bool reads_in_forward = true;   ///< a shard is read when the forward pass reaches it; otherwise all at the beginning
+  bool sends_in_backward = true;  ///< its gradient is sent when it is ready; otherwise all at the end (clipping)
+  double apply_rate_bytes_per_s = 0;  ///< at which a server applies gradients; 0: in no time
+  /// Worker w begins w/W of this after the start: equal workers would otherwise stay in step for ever.
+  double first_steps_apart_s = 0;
+  StepFactor factor = [](int, int) { return 1.0; };
+};
+
+/// Workers first, then servers; the actors of one call can be run once. They log:
+///   worker "step" ns        its step has ended, with time computed, nanoseconds
+///   server "update" u       u = update_event(shard, staleness)
+std::vector<Actor> async_sgd(const AsyncSgd& options);
+
+std::int64_t update_event(int shard, std::int64_t staleness);
+int shard_of(std::int64_t update_event);
+std::int64_t staleness_of(std::int64_t update_event);
+
+struct AsyncEasgd {
+  std::vector<Place> workers;
+  Place server;  ///< holds the centre x~ of all parameters
+  std::int64_t bytes = 0;
+  double step_s = 0;             ///< of a worker without communication
+  int steps = 1;                 ///< of every worker, at most
+  std::int64_t total_steps = 0;  ///< of all workers, as above
+  int period = 1;                ///< tau: steps between two exchanges
+  double elastic_rate = 0.5;  ///< alpha: x -= alpha (x - x~), x~ += alpha (x - x~). Costs no time, decides convergence
+  double first_steps_apart_s = 0;     ///< worker w begins w/W of this after the start
+  double apply_rate_bytes_per_s = 0;  ///< of both sides' elastic update; 0: in no time
+  StepFactor factor = [](int, int) { return 1.0; };
+};
+
+/// Every tau steps a worker exchanges its x for the centre (one send-receive, both ways at once); the server serves one
+/// worker after the other in the order of their asking. Workers first, then the server. They log:
+///   worker "step" ns        as above
+///   worker "exchanged" ns   time from asking to the end of its exchange
+///   server "update" n       its n-th exchange has ended
+/// Throws std::invalid_argument for alpha outside (0, 1) or tau < 1.
+std::vector<Actor> async_easgd(const AsyncEasgd& options);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,47 @@
+#pragma once
+// Synchronous SGD with backup workers (Chen et al. 2016, section 3, Algs. 3 and 4).
+//
+// N + b workers compute gradients on parameters that M servers hold, a shard each. In step t a server takes the first N
+// gradients that were computed on theta(t), updates its shard, and drops those that come later. A worker then reads
+// theta(t + 1), waiting until all servers have it, and starts anew; one that was late reads the newest parameters.
+//
+// Messages: a gradient asks at the same time for the next parameters, so that a step costs a worker one message to each
+// server and one from it. A worker that is answered different versions asks the servers that are behind again.
+#include <functional>
+#include <vector>
+
+#include "sim/schedule/actor.hpp"
+#include "sim/schedule/shards.hpp"
+
+namespace lockstep::sim {
+
+/// How much longer than its shards' work the work of `worker` in its step number `step` takes.
+using StepFactor = std::function<double(int worker, int step)>;
+
+struct BackupWorkers {
+  std::vector<Place> workers;  ///< N + b
+  std::vector<Place> servers;  ///< M
+  std::vector<Shard> shards;   ///< bottom first; one per server, in their order
+  int aggregate = 1;           ///< N
+  int steps = 1;               ///< updates until all stop
+  /// Instead of waiting for the N-th gradient for longer than this since the parameters were published, a server takes
+  /// what has come (at least one). 0: no time-out.
+  double timeout_s = 0;
+  /// Late workers abandon their work as soon as all servers have new parameters (which then go to all workers unasked);
+  /// otherwise they finish, as in the paper.
+  bool is_interrupted = false;
+  bool overlap = true;                ///< gradients of upper shards are sent while lower ones are computed
+  double apply_rate_bytes_per_s = 0;  ///< at which a server adds up gradients; 0: in no time
+  StepFactor factor = [](int, int) { return 1.0; };
+};
+
+/// Workers first, then servers. They log, with t the version of the parameters:
+///   worker "read" t        it has all of theta(t) and begins to compute
+///   worker "computed" ns   time it spent on the step, nanoseconds
+///   worker "abandoned" t   it was interrupted
+///   worker "sent" t        a shard's gradient has arrived at its server
+///   server "used" t, "dropped" t   what became of it
+///   server "update" n      the next version is published, from n gradients
+std::vector<Actor> backup_workers(const BackupWorkers& options);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,36 @@
+#include "sim/schedule/local_sgd.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+enum Stream { kInput, kCopy, kCompute, kAllReduce };
+
+}  // namespace
+
+Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
+                  const LocalSgd& options, const AllReduce& all_reduce) {
+  Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});
+  const std::vector<int> plans = plans_of_buckets(gpu, buckets, options.gpus, all_reduce);
+  const int last_layer = static_cast<int>(graph.layers.size()) - 1;
+  const Segment forward = forward_segment(graph, cost, 0, last_layer);
+  const Segment backward = backward_segment(graph, cost, last_layer, 0);
+  InputPipeline input(gpu, options, kInput, kCopy);
+  int ended = -1;
+
+  for (int step = 1; step <= options.iterations; ++step) {
+    gpu.begin_iteration();
+    std::vector<int> inputs{input.next(ended)};
+    if (ended >= 0) inputs.push_back(ended);
+    input.used_by(gpu.compute(kCompute, "forward", forward.seconds, inputs, forward.parts));
+    gpu.compute(kCompute, "backward", backward.seconds, {}, backward.parts);
+    const int updated = gpu.compute(kCompute, "update", cost.update_s, {});
+    ended = updated;
+    if (step % options.period == 0 && options.gpus > 1)
+      for (std::size_t b = 0; b < buckets.size(); ++b)
+        ended = gpu.collective(kAllReduce, "average " + buckets[b].name, plans[b], options.launch_s, {updated});
+    gpu.end_iteration(ended);
+  }
+  return gpu.finish();
+}
+
+}  // namespace lockstep::sim

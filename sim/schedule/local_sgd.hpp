@@ -1,0 +1,18 @@
+#pragma once
+// Local SGD (Stich 2019): every GPU trains on its own for H steps, each with its update; then all replace their
+// parameters by the average over all. With H = 1 and plain SGD it is S-SGD whose all-reduce follows the update.
+#include "sim/schedule/s_sgd.hpp"
+
+namespace lockstep::sim {
+
+struct LocalSgd : SSgd {
+  int period = 1;  ///< H: steps from one averaging to the next
+};
+
+/// An iteration is a step; those whose number is a multiple of the period, counted from 1, end with an averaging, one
+/// all-reduce after the other for `buckets` of the parameters. SSgd's overlap and accumulation do not apply. Streams as
+/// of s_sgd().
+Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
+                  const LocalSgd& options, const AllReduce& all_reduce);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,49 @@
+#pragma once
+// What every training step is made of: its input, the forward pass, the backward pass.
+#include <vector>
+
+#include "engine/model/graph.hpp"
+#include "sim/cost/layer_cost.hpp"
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+/// A stretch of a pass, with its layers.
+struct Segment {
+  double seconds = 0;
+  std::vector<Part> parts;
+};
+
+/// The forward pass from layer `from` up to layer `to`, both included.
+Segment forward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to);
+/// The backward pass from layer `from` down to layer `to`, both included.
+Segment backward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to);
+
+/// How batches come to a GPU.
+struct Loading {
+  double load_s = 0;       ///< one batch of one GPU read from its file, decoded and augmented
+  double to_device_s = 0;  ///< copied to the GPU
+  int prefetch = 2;        ///< batches in flight ahead of the computation (2 = double buffering)
+  bool blocking = false;   ///< load only when the step before has ended, instead of beside it
+};
+
+/// Enqueues the batches, one per step. In parallel, a batch is loaded as soon as one of `prefetch` buffers is free:
+/// that of the forward pass `prefetch` steps before (a loader process that reads the next file while this one is
+/// trained on).
+class InputPipeline {
+ public:
+  InputPipeline(Enqueue& gpu, const Loading& loading, int load_stream, int copy_stream)
+      : gpu_(gpu), loading_(loading), load_stream_(load_stream), copy_stream_(copy_stream) {}
+  /// The work after which the next step's batch is on the GPU. `step_before`: its last work, -1 for none.
+  int next(int step_before);
+  /// The forward pass that has read the batch, and so frees its buffer.
+  void used_by(int forward) { used_.push_back(forward); }
+
+ private:
+  Enqueue& gpu_;
+  const Loading loading_;
+  const int load_stream_, copy_stream_;
+  std::vector<int> used_;  // by step
+};
+
+}  // namespace lockstep::sim

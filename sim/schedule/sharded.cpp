@@ -1,0 +1,94 @@
+#include "sim/schedule/sharded.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+enum Stream { kInput, kCopy, kCompute, kShards };
+
+std::vector<int> plans_of_units(Enqueue& gpu, const std::vector<ShardingUnit>& units, int gpus, const AllReduce& plan) {
+  std::vector<Bucket> buckets(units.size());
+  for (std::size_t u = 0; u < units.size(); ++u) buckets[u].bytes = units[u].bytes;
+  return plans_of_buckets(gpu, buckets, gpus, plan);
+}
+
+}  // namespace
+
+std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_bytes_per_element,
+                                         std::int64_t unit_bytes) {
+  std::vector<ShardingUnit> units;
+  ShardingUnit open;
+  const int layers = static_cast<int>(graph.layers.size());
+  for (int layer = 0; layer < layers; ++layer) {
+    open.bytes += graph.layers[at(layer)].parameter_count() * wire_bytes_per_element;
+    open.last_layer = layer;
+    if (open.bytes == 0 || open.bytes < unit_bytes) continue;
+    units.push_back(open);
+    open = {"", layer + 1, layer + 1, 0};
+  }
+  if (open.bytes > 0 || units.empty()) {
+    units.push_back(open);
+  } else {
+    units.back().last_layer = layers - 1;  // a loss without parameters
+  }
+  for (ShardingUnit& unit : units)
+    unit.name = graph.layers[at(unit.first_layer)].name + " .. " + graph.layers[at(unit.last_layer)].name;
+  return units;
+}
+
+Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
+                const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter) {
+  Enqueue gpu(options.gpus, {"input", "copy", "compute", "shards"});
+  const std::vector<int> gather_plans = plans_of_units(gpu, units, options.gpus, all_gather);
+  const std::vector<int> scatter_plans = plans_of_units(gpu, units, options.gpus, reduce_scatter);
+  InputPipeline input(gpu, options, kInput, kCopy);
+  // A pass is the forward or the backward pass of a unit: 0, 1, ... count - 1, and back.
+  const int count = static_cast<int>(units.size()), passes = 2 * count;
+  const auto unit_of = [&](int pass) { return pass < count ? pass : passes - 1 - pass; };
+  int updated = -1;
+
+  for (int iteration = 0; iteration < options.iterations; ++iteration) {
+    gpu.begin_iteration();
+    const int batch = input.next(updated);
+    std::vector<int> gathered(at(passes), -1), computed(at(passes), -1);
+    int to_gather = 0;
+    // Parameters of a pass may come when the pass that was computed units_ahead + 1 before has let its own go.
+    const auto gather_next = [&] {
+      const int unit = unit_of(to_gather), freed_by = to_gather - 1 - options.units_ahead;
+      std::vector<int> after;
+      if (freed_by >= 0)
+        after.push_back(computed[at(freed_by)]);
+      else if (updated >= 0)
+        after.push_back(updated);
+      gathered[at(to_gather)] =
+          gpu.collective(kShards, "gather " + units[at(unit)].name, gather_plans[at(unit)], options.launch_s, after);
+      ++to_gather;
+    };
+    int scattered = -1;
+    for (int pass = 0; pass < passes; ++pass) {
+      const ShardingUnit& unit = units[at(unit_of(pass))];
+      const bool is_forward = pass < count;
+      const int last_gather = std::min(pass + options.units_ahead, options.gathers_again ? passes - 1 : count - 1);
+      while (to_gather <= last_gather) gather_next();
+      const Segment work = is_forward ? forward_segment(graph, cost, unit.first_layer, unit.last_layer)
+                                      : backward_segment(graph, cost, unit.last_layer, unit.first_layer);
+      std::vector<int> inputs;
+      if (gathered[at(pass)] >= 0) inputs.push_back(gathered[at(pass)]);
+      if (pass == 0) inputs.push_back(batch);
+      computed[at(pass)] =
+          gpu.compute(kCompute, (is_forward ? "forward " : "backward ") + unit.name, work.seconds, inputs, work.parts);
+      if (pass == 0) input.used_by(computed[0]);
+      if (!is_forward)
+        scattered = gpu.collective(kShards, "reduce-scatter " + unit.name, scatter_plans[at(unit_of(pass))],
+                                   options.launch_s, {computed[at(pass)]});
+    }
+    updated = gpu.compute(kCompute, "update", cost.update_s / options.gpus, {scattered});
+    gpu.end_iteration(updated);
+  }
+  return gpu.finish();
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,41 @@
+#pragma once
+// Sharded data parallelism (ZeRO, Rajbhandari et al. 2020; PyTorch FSDP, Zhao et al. 2023): every GPU keeps 1/n of the
+// parameters, gradients and optimizer state of every unit, a group of consecutive layers.
+//
+//   forward    gather the unit's parameters from all, compute, forget them
+//   backward   gather them again, compute, reduce-scatter the unit's gradients: each GPU keeps the sum of its share
+//   update     each GPU its share
+//
+// The gathers of the next `prefetch` units run while a unit is computed; units further ahead wait for memory, as FSDP
+// limits them. Gathers and reduce-scatters share one stream, as they share one communicator: within the backward pass
+// the gather of the next unit goes before the reduce-scatter of the last.
+//
+// With S bytes of parameters on the wire every GPU sends 3 (n-1)/n S per iteration, and 2 (n-1)/n S where the
+// parameters are kept from forward to backward (ZeRO-2's traffic; that of an all-reduce).
+#include "sim/schedule/s_sgd.hpp"
+
+namespace lockstep::sim {
+
+/// Consecutive layers that are gathered together.
+struct ShardingUnit {
+  std::string name;  ///< of its first and last layer
+  int first_layer = 0;
+  int last_layer = 0;
+  std::int64_t bytes = 0;  ///< of its parameters, on the wire
+};
+
+/// Layers collect in a unit, from the first on, until it has at least `unit_bytes`; what is left joins the last.
+std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_bytes_per_element,
+                                         std::int64_t unit_bytes);
+
+struct Sharded : SSgd {
+  int units_ahead = 1;        ///< units whose parameters are gathered ahead
+  bool gathers_again = true;  ///< for the backward pass
+};
+
+/// Streams: "input", "copy", "compute", "shards". The update takes 1/n of its time; the batch's gradients are exchanged
+/// in every iteration (SSgd::accumulation and overlap do not apply).
+Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
+                const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,31 @@
+#pragma once
+// The model spread over parameter servers, and where in a step each part is needed and ready.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/graph.hpp"
+#include "sim/cost/layer_cost.hpp"
+
+namespace lockstep::sim {
+
+/// A part of the parameters that travels alone, with the work around it: a worker needs the part's parameters for
+/// `forward_s` and has its gradient after `backward_s`.
+struct Shard {
+  std::string name;  ///< of its first layer, or of the module
+  std::int64_t bytes = 0;
+  double forward_s = 0;
+  double backward_s = 0;
+  int server = 0;
+};
+
+/// One shard per server of equal bytes, rounded up (tensors are cut), bottom layers first. That servers are exactly
+/// alike makes their messages' events coincide, and a replay of many workers fast. A layer's work belongs to the shard that
+/// holds the last of its parameters; what has no parameters belongs to what follows it, or to the last shard.
+std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
+
+/// One shard per module, bottom first: consecutive layers whose names agree up to the first '.' or '/'. Each is put on
+/// the server that holds the fewest bytes so far. Layers without parameters belong to the module that follows them.
+std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,77 @@
+#pragma once
+// Synchronous model averaging with several learners per GPU (Koliousis et al. 2019, "Crossbow", section 4.2 and Fig. 8;
+// the algorithm itself is in engine/sync/sma.hpp), and EA-SGD, which differs by the update of the average model.
+//
+// In iteration t learner j of every GPU runs on a stream of its own
+//
+//   learn(t, j)    gradient of its batch at its replica;      after local(t-1, j), and its batch
+//   local(t, j)    difference with the GPU's average model, gradient and correction applied to the replica;
+//                                                             after learn(t, j), and average(t-1) on its GPU
+// and the GPU on its synchronisation stream
+//
+//   aggregate(t)   sum of the GPU's differences;              after local(t, j) of all its learners
+//   all-reduce(t)  sum over the GPUs
+//   average(t)     the GPU's copy of the average model moves by that sum
+//
+// so that synchronisation overlaps with learn(t+1, j). Without overlap, learn(t+1, j) comes after average(t). With L, l
+// and G the seconds of learning, local and global synchronisation, alone and equal for all learners, a GPU that all
+// learners together do not fill takes l + max(L, G) per iteration, and L + l + G without overlap.
+//
+// Every tau-th iteration synchronises; in the others local(t, j) applies the gradient only, and average, aggregate and
+// all-reduce are left out.
+//
+// Scheduling. First come, first served: a replica that is free takes its next batch at once. Round-robin: batches go to
+// the GPU's replicas in turn, so that a free replica waits until the one before it in turn has begun.
+#include <string>
+#include <vector>
+
+#include "sim/schedule/program.hpp"
+#include "sim/schedule/s_sgd.hpp"
+
+namespace lockstep::sim {
+
+/// A task on a GPU: seconds alone, and the fraction of the GPU that it can use.
+struct TaskCost {
+  double seconds = 0;
+  double fill = 1;
+};
+
+struct LearningStep {
+  std::string name;
+  double seconds;
+  double fill;
+};
+
+struct SmaCost {
+  std::vector<LearningStep> learning;  ///< of one batch: a step per layer and direction, or one for all
+  TaskCost local;                      ///< local synchronisation of one learner
+  TaskCost update;                     ///< in its place where nothing is synchronised: the gradient applied
+  TaskCost aggregate;                  ///< for all learners of a GPU; 0 s for one learner
+  TaskCost average;
+  std::int64_t wire_bytes = 0;  ///< of the differences' sum
+
+  double learning_s() const;
+  /// Mean over the learning steps by time.
+  double fill() const;
+};
+
+struct SmaOptions {
+  int gpus = 1;
+  int learners = 1;  ///< per GPU
+  int iterations = 1;
+  int tau = 1;  ///< 0: never
+  bool overlap = true;
+  bool round_robin = false;
+  double load_s = 0;       ///< CPU pre-processing of one learner's batch, as long as the node's GPUs share its workers
+  double to_device_s = 0;  ///< copy of one batch to the GPU
+  int prefetch = 2;        ///< batches of a learner in flight ahead of its task (2 = double buffering)
+  double launch_s = 0;     ///< of each all-reduce
+
+  bool synchronises(int iteration) const { return tau > 0 && (iteration + 1) % tau == 0; }
+};
+
+/// Streams of every GPU: "input", "copy", "synchronisation", "scheduler", then "learner 0" and so on. An iteration ends
+/// with the last of its local synchronisations.
+Program sma(const SmaCost& cost, const SmaOptions& options, const AllReduce& all_reduce);
+
+}  // namespace lockstep::sim

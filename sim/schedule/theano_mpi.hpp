@@ -1,0 +1,33 @@
+#pragma once
+// Theano-MPI (Ma, Mao & Taylor 2016): bulk-synchronous training. Every iteration each worker trains on its batch; when
+// all of back-propagation is over, the parameters (or updates) are exchanged tensor by tensor, without overlap:
+//
+//   AR     copied to the host, MPI_Allreduce between the hosts, copied back
+//   ASA    all-to-all of n-ths between the GPUs, each GPU sums its n-th, all-gather of the sums; CUDA-aware, so that
+//          routes decide what is staged in host memory
+//   ASA16  the same with half-precision messages and single-precision sums: half of the bytes, and a pass over the
+//          vector before and after to convert it
+#include "sim/schedule/s_sgd.hpp"
+
+namespace lockstep::sim {
+
+enum class ParameterExchange { ar, asa, asa16 };
+
+struct TheanoMpi : SSgd {
+  ParameterExchange exchange = ParameterExchange::asa;
+  double staging_bytes_per_s = 0;  ///< AR: a copy between a GPU and its host
+  double pass_bytes_per_s = 0;     ///< ASA: what sums and conversions read and write of the GPU's memory
+};
+
+struct TheanoMpiPlans {
+  AllReduce host_all_reduce;
+  AllReduce all_to_all;
+  AllReduce all_gather;
+};
+
+/// Streams: "input", "copy", "compute", "exchange". `tensors` are in single precision, 4 bytes an element, in the order
+/// in which they are exchanged. SSgd's overlap and accumulation do not apply.
+Program theano_mpi(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& tensors,
+                   const TheanoMpi& options, const TheanoMpiPlans& plans);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,79 @@
+// validate: predicts every published result that the project knows and says how far off it is. See --help.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <thread>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/version.hpp"
+#include "sim/records/fit.hpp"
+#include "sim/records/suite.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+struct Options {
+  std::string suites = sim::default_catalogue_folder() + "/../published/suites";
+  std::string catalogue = sim::default_catalogue_folder();
+  std::string json;
+  std::string only;
+  bool fit = false;
+  bool quiet = false;
+  int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.footer("Example:\n  validate --json validation.json");
+  app.add_option("--suite", o.suites, "Folder of suites of published results (default: installed)");
+  app.add_option("--only", o.only, "Predicts this suite alone");
+  app.add_option("--catalogue", o.catalogue, "Folder of names and constants (default: installed)");
+  app.add_option("--json", o.json, "Writes every record with its prediction (schema lockstep/validation/1)");
+  app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
+  app.add_flag("--fit", o.fit,
+               "Fits the constants anew on the records marked fit and writes the catalogue's fitted.json");
+  app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
+  app.set_version_flag("--version", version_line());
+}
+
+int validate(const Options& o) {
+  const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
+  const std::vector<sim::Record> records = sim::records_of(suites);
+  sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
+  if (o.fit) {
+    catalogue = sim::fit_constants(catalogue, records, o.jobs,
+                                   [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+    write_file_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue).dump(1) + "\n");
+  }
+  std::vector<sim::Suite> chosen;
+  for (const sim::Suite& suite : suites)
+    if (o.only.empty() || suite.name == o.only) chosen.push_back(suite);
+  if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
+  const std::vector<sim::SuiteResult> results = sim::validate_suites(chosen, records, catalogue, o.jobs);
+  if (!o.json.empty()) write_file_atomically(o.json, sim::validation_json(results).dump(1) + "\n");
+  std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
+  for (const sim::SuiteResult& result : results)
+    if (!result.broken().empty()) return 1;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    CLI::App app{"Predicts published results and compares; exits 1 when a suite's tolerance is broken.", "validate"};
+    Options options;
+    declare(app, options);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return app.exit(error) == 0 ? 0 : 2;
+    }
+    return validate(options);
+  } catch (const lockstep::InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "validate: %s\n", error.what());
+    return 1;
+  }
+}

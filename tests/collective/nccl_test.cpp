@@ -1,0 +1,175 @@
+// NCCL's choice: its own published predictions, cases worked by hand, and what must hold of every call.
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/collective/nccl.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+// Two nodes of two Hopper GPUs; two channels of 10 GB/s.
+NcclSystem two_by_two() {
+  NcclSystem system;
+  system.ranks = 4;
+  system.nodes = 2;
+  system.ring = {2, 10e9, 10e9};
+  system.entry_gpus = {0};
+  return system;
+}
+
+// An HGX Hopper node, or several with 8 NICs of 400 Gbit/s, by NCCL's logs (NVIDIA/nccl issue 1197 for one node).
+NcclSystem hgx_hopper(int nodes) {
+  NcclSystem system;
+  system.ranks = 8 * nodes;
+  system.nodes = nodes;
+  system.ring = system.tree = nodes == 1 ? NcclGraph{12, 30e9, 30e9} : NcclGraph{8, 48e9, 48e9};
+  system.nvls = nodes == 1 ? NcclGraph{8, 40e9, 60e9} : NcclGraph{8, 40e9, 48e9};
+  for (int nic = 0; nic < (nodes == 1 ? 1 : 8); ++nic) system.entry_gpus.push_back(nic);
+  return system;
+}
+
+double microseconds(const NcclSystem& system, std::int64_t bytes) {
+  return nccl_choice(system, NcclOperation::all_reduce, bytes).seconds * 1e6;
+}
+
+std::int64_t sent(const Plan& plan, int src, int dst) {
+  std::int64_t bytes = 0;
+  for (const Phase& phase : plan.phases)
+    for (const Transfer& t : phase.transfers)
+      if (t.src == src && t.dst == dst) bytes += t.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("nccl: a ring over two nodes of two GPUs worked by hand") {
+  // 8 MB all-reduce. Six hops of which two pass the network; B = 2 x 10 GB/s.
+  //   Simple: 8.4 + 4 max(3.4, 3 x 1) + 2 x 14 = 50 us, x 1.4 for a large ring between nodes = 70 us;
+  //           20 x 4/6 = 13.33 GB/s: 600 us; together 670 us.
+  //   LL128:  14 + 4 max(1.9, 1) + 2 x 4 = 29.6 us; min(0.92 x 20, 2 x 36.7) x 4/6 = 12.27 GB/s: 652.2 us; 681.8 us.
+  //   LL:     6.6 + 4 max(0.6, 1) + 2 x 2.7 = 16 us; 20 / 2 x 4/6 = 6.67 GB/s: 1200 us; 1216 us.
+  const std::vector<NcclTime> times = nccl_times(two_by_two(), NcclOperation::all_reduce, 8'000'000);
+  REQUIRE(times.size() == 3);
+  CHECK(times[0].seconds == Approx(1216e-6));
+  CHECK(times[1].seconds == Approx(29.6e-6 + 8e6 / (18.4e9 * 4 / 6)));
+  CHECK(times[2].seconds == Approx(670e-6));
+  CHECK(times[2].latency_s == Approx(70e-6));
+  CHECK(nccl_choice(two_by_two(), NcclOperation::all_reduce, 8'000'000).protocol == NcclProtocol::simple);
+  // 800 bytes: 16 us + 0.12 us by LL is the fastest.
+  CHECK(nccl_choice(two_by_two(), NcclOperation::all_reduce, 800).protocol == NcclProtocol::ll);
+  CHECK(microseconds(two_by_two(), 800) == Approx(16.12));
+  // An all-gather of 8 MB has half of the steps: 8.4 + 2 x 3.4 + 14 = 29.2 us; 20 x 4/3 GB/s: 300 us.
+  const NcclTime gather = nccl_choice(two_by_two(), NcclOperation::all_gather, 8'000'000);
+  CHECK(gather.seconds == Approx(329.2e-6));
+  CHECK(nccl_choice(two_by_two(), NcclOperation::reduce_scatter, 8'000'000).seconds == gather.seconds);
+  // A broadcast: 8.4 + 14 us, 20 GB/s.
+  CHECK(nccl_choice(two_by_two(), NcclOperation::broadcast, 8'000'000).seconds == Approx(422.4e-6));
+}
+
+TEST_CASE("nccl: the bytes of a ring's links worked by hand") {
+  // 12 MB = 2 x 3/4 x 8 MB leave every rank. One NIC: node 0 is entered at rank 0 and left from rank 1.
+  const Plan one = nccl_plan(two_by_two(), NcclOperation::all_reduce, 8'000'000);
+  CHECK(sent(one, 0, 1) == 12'000'000);
+  CHECK(sent(one, 1, 2) == 12'000'000);
+  CHECK(sent(one, 3, 0) == 12'000'000);
+  CHECK(one.messages() == 4);
+  REQUIRE(one.call);
+  CHECK(one.call->latency_s == Approx(70e-6));
+  CHECK(one.call->transfer_s == Approx(600e-6));
+  // Two NICs: half of it by each, entered at either GPU.
+  NcclSystem two = two_by_two();
+  two.entry_gpus = {0, 1};
+  const Plan both = nccl_plan(two, NcclOperation::all_reduce, 8'000'000);
+  CHECK(sent(both, 0, 1) == 6'000'000);
+  CHECK(sent(both, 0, 3) == 6'000'000);
+  CHECK(sent(both, 1, 2) == 6'000'000);
+  CHECK(both.bytes_sent() == one.bytes_sent());
+}
+
+TEST_CASE("nccl: a tree over two nodes of two GPUs worked by hand") {
+  // 1 MB by LL128. bus = min(0.92 x 20, 2 x 41.4) x 120/128 = 17.25 GB/s, S/T = bus / 2 = 8.625 GB/s, x 0.6 at 2^13 x
+  // 64 bytes: 5.175 GB/s: 193.2 us. Latency 14 + 2 (1.25 + 8.5) = 33.5 us.
+  NcclSystem system = two_by_two();
+  system.tree = {2, 10e9, 10e9};
+  system.only_algorithm = NcclAlgorithm::tree;
+  const NcclTime time = nccl_choice(system, NcclOperation::all_reduce, 1'000'000);
+  CHECK(time.protocol == NcclProtocol::ll128);
+  CHECK(time.seconds == Approx(33.5e-6 + 1e6 / 5.175e9));
+  // Bytes: half of the vector up and down each of two chains in a node, all of it between the nodes, both ways.
+  const Plan plan = nccl_plan(system, NcclOperation::all_reduce, 1'000'000);
+  CHECK(sent(plan, 0, 1) == 1'000'000);
+  CHECK(sent(plan, 1, 0) == 1'000'000);
+  CHECK(sent(plan, 0, 2) == 1'000'000);
+  CHECK(sent(plan, 2, 0) == 1'000'000);
+  CHECK(plan.bytes_sent() == 2 * 3 * 1'000'000);  // 2(R-1) S
+  CHECK_THROWS_AS(nccl_choice(system, NcclOperation::all_gather, 1000), std::invalid_argument);
+}
+
+TEST_CASE("nccl: NVLS in a node and NVLSTree between nodes worked by hand") {
+  // 51 MB on 8 H200: 8 min(2 x 40 x 0.85 x 7/8, 60) = 476 GB/s of bus, x 8/14 = 272 GB/s; 25 + 187.5 = 212.5 us.
+  const NcclTime one = nccl_choice(hgx_hopper(1), NcclOperation::all_reduce, 51'000'000);
+  CHECK(one.algorithm == NcclAlgorithm::nvls);
+  CHECK(one.seconds * 1e6 == Approx(212.5));
+  // 8 nodes: 25 + 2 x 3 x 20.9 = 150.4 us; 8 min(59.5, 48, 45.5) = 364 GB/s, x 64/126: 275.8 us.
+  const NcclTime eight = nccl_choice(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
+  CHECK(eight.algorithm == NcclAlgorithm::nvls_tree);
+  CHECK(eight.seconds * 1e6 == Approx(150.4 + 275.84).epsilon(1e-4));
+  // Bytes: what every GPU sends to its switch, and the double tree over the nodes.
+  const Plan plan = nccl_plan(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
+  CHECK(double(plan.bytes_sent()) == Approx(51e6 * (64 + 8 + 2 * 7)).epsilon(1e-5));
+}
+
+TEST_CASE("nccl: times that its tuner gives for HGX Hopper nodes with eight 400 Gbit/s NICs") {
+  const std::vector<std::pair<int, double>> expected{{1, 213}, {8, 427}, {64, 556}, {128, 598}, {256, 640}};
+  for (const auto& [nodes, us] : expected) CHECK(microseconds(hgx_hopper(nodes), 51'000'000) == Approx(us).margin(1));
+  // A ring of 2048 GPUs would take 27 ms.
+  NcclSystem ring = hgx_hopper(256);
+  ring.only_algorithm = NcclAlgorithm::ring;
+  ring.only_protocol = NcclProtocol::simple;
+  CHECK(microseconds(ring, 51'000'000) / 1e3 == Approx(27).margin(0.6));
+}
+
+TEST_CASE("nccl: the choice is the fastest, time grows with the size, no bus is faster than its graph") {
+  for (int nodes : {1, 2, 4, 16}) {
+    const NcclSystem system = hgx_hopper(nodes);
+    for (NcclOperation operation : {NcclOperation::all_reduce, NcclOperation::reduce_scatter, NcclOperation::all_gather,
+                                    NcclOperation::broadcast}) {
+      double before = 0;
+      for (std::int64_t bytes = 64; bytes < (std::int64_t{1} << 34); bytes *= 4) {
+        INFO(nodes << " nodes, " << to_string(operation) << ", " << bytes << " bytes");
+        const NcclTime choice = nccl_choice(system, operation, bytes);
+        for (const NcclTime& other : nccl_times(system, operation, bytes)) REQUIRE(choice.seconds <= other.seconds);
+        if (choice.algorithm != NcclAlgorithm::tree) REQUIRE(choice.seconds >= before);
+        before = choice.seconds;
+        // Switches add: a GPU sends less than on a ring.
+        const bool in_switch = choice.algorithm == NcclAlgorithm::nvls || choice.algorithm == NcclAlgorithm::nvls_tree;
+        const double most = in_switch ? 8 * 60e9 : nodes == 1 ? 360e9 : 384e9;
+        const double n = system.ranks;
+        const double factor = operation == NcclOperation::all_reduce  ? 2 * (n - 1) / n
+                              : operation == NcclOperation::broadcast ? 1
+                                                                      : (n - 1) / n;
+        REQUIRE(choice.bandwidth_bytes_per_s * factor <= most * 1.0001);
+      }
+    }
+  }
+}
+
+TEST_CASE("nccl: what a machine lacks is not chosen") {
+  NcclSystem pcie = hgx_hopper(1);
+  pcie.has_nvlink = false;
+  pcie.nvls = {};
+  for (const NcclTime& time : nccl_times(pcie, NcclOperation::all_reduce, 1 << 20)) {
+    CHECK(time.protocol != NcclProtocol::ll128);
+    CHECK(time.algorithm != NcclAlgorithm::nvls);
+  }
+  NcclSystem ampere = hgx_hopper(1);
+  ampere.generation = NcclGeneration::ampere;
+  for (const NcclTime& time : nccl_times(ampere, NcclOperation::all_reduce, 1 << 20))
+    CHECK(time.algorithm != NcclAlgorithm::nvls);
+  NcclSystem alone;
+  CHECK(nccl_times(alone, NcclOperation::all_reduce, 1 << 20).empty());
+  CHECK(nccl_plan(alone, NcclOperation::all_reduce, 1 << 20).phases.empty());
+}

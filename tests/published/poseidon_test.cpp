@@ -1,0 +1,120 @@
+// Zhang et al., Poseidon (USENIX ATC 2017): every scenario file runs, and what it predicts is near what was published.
+// One constant was fitted, the rate of copies between GPU and host memory, on one single-node time.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/statistics.hpp"
+#include "sim/report/result.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+Report run(const std::string& name, const std::vector<int>& gpus = {}) {
+  return predict(load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/published/poseidon/" + name + ".json",
+                               {{"/iterations", "1"}, {"/uncertainty/bandwidth", "0"}}, gpus),
+                 2, {});
+}
+
+const PointResult& point_at(const Report& report, const std::string& variant, int gpus) {
+  const auto found = std::find_if(report.points.begin(), report.points.end(), [&](const ReportPoint& row) {
+    return row.variant == variant && row.point.gpus == gpus;
+  });
+  REQUIRE(found != report.points.end());
+  return found->point;
+}
+
+// Of a variant's predictions, those it was fitted on left out.
+std::vector<double> errors_of(const Report& report, const std::string& variant) {
+  std::vector<double> errors;
+  for (const Comparison& c : report.comparisons)
+    if (c.variant == variant && !c.published.is_fitted) errors.push_back(std::abs(c.error()));
+  return errors;
+}
+
+std::string scheme_of(const PointResult& point, const std::string& layer) {
+  for (const Json& scheme : point.details.at("schemes"))
+    if (scheme.at("layer") == layer) return scheme.at("scheme");
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("Poseidon: VGG19-22K from 1 to 32 nodes") {
+  const Report report = run("vgg19_22k");
+  CHECK(errors_of(report, "sequential PS").size() == 5);
+  CHECK(quantile(errors_of(report, "sequential PS"), 0.5) < 0.15);
+  CHECK(quantile(errors_of(report, "Poseidon"), 0.5) < 0.05);
+  // Sufficient factors for all three fully-connected layers, and little left to wait for.
+  const PointResult& poseidon = point_at(report, "Poseidon", 32);
+  for (const char* layer : {"fc6", "fc7", "fc8"}) CHECK(scheme_of(poseidon, layer) == "sufficient factors");
+  CHECK(poseidon.exposed_communication_s < 0.01);
+  // Pairs spread the load that tensors leave on one server.
+  CHECK(point_at(report, "sequential PS, 2 MB pairs", 32).mean_iteration_s() <
+        0.5 * point_at(report, "sequential PS", 32).mean_iteration_s());
+  CHECK(point_at(report, "wait-free PS", 32).mean_iteration_s() <
+        point_at(report, "sequential PS, 2 MB pairs", 32).mean_iteration_s());
+}
+
+TEST_CASE("Poseidon: GoogLeNet goes by parameter server, VGG19 by sufficient factors") {
+  const Report report = run("caffe_40gbe", {1, 16});
+  for (const Comparison& c : report.comparisons) CHECK(std::abs(c.error()) < 0.15);
+  const PointResult& googlenet = point_at(report, "GoogLeNet, Poseidon", 16);
+  REQUIRE(googlenet.details.at("schemes").size() == 5);
+  for (const Json& scheme : googlenet.details.at("schemes")) CHECK(scheme.at("scheme") == "parameter server");
+  CHECK(scheme_of(point_at(report, "VGG19, Poseidon", 16), "fc6") == "sufficient factors");
+  CHECK(googlenet.samples_per_s() > 15.5 * 257);
+}
+
+TEST_CASE("Poseidon: with 10 Gbit/s a parameter server no longer scales, hybrid communication does") {
+  const Report report = run("limited_bandwidth");
+  CHECK(errors_of(report, "VGG19, PS").front() < 0.25);
+  CHECK(errors_of(report, "VGG19-22K, PS").front() < 0.25);
+  // Twice the capacity does not fit what was measured.
+  CHECK(errors_of(report, "VGG19, PS, full duplex").front() > 0.25);
+  CHECK(errors_of(report, "VGG19-22K, PS, full duplex").front() > 0.25);
+  for (const char* model : {"VGG19", "VGG19-22K"})
+    CHECK(point_at(report, std::string(model) + ", Poseidon", 16).samples_per_s() >
+          1.8 * point_at(report, std::string(model) + ", PS", 16).samples_per_s());
+}
+
+TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 bit on none") {
+  const Report tensorflow = run("tensorflow_40gbe", {8});
+  CHECK(point_at(tensorflow, "VGG19-22K, TensorFlow", 8).mean_iteration_s() >
+        2 * point_at(tensorflow, "VGG19-22K, Poseidon", 8).mean_iteration_s());
+
+  const Report report = run("vgg19_adam_1bit", {8});
+  const auto& adam = point_at(report, "Adam", 8).details.at("busiest_gpu");
+  const auto& poseidon = point_at(report, "Poseidon", 8).details.at("busiest_gpu");
+  // fc6's owner sends 7 x 411 MB and receives 7 x 3.7 MB of factors, beside its share of the rest.
+  CHECK(adam.at("bytes_sent").get<double>() > 10 * adam.at("bytes_received").get<double>());
+  CHECK(adam.at("bytes_sent").get<double>() == Approx(7 * 411.1e6).epsilon(0.06));
+  CHECK(poseidon.at("bytes_sent") == poseidon.at("bytes_received"));
+  CHECK(point_at(report, "Adam", 8).mean_iteration_s() > point_at(report, "Poseidon", 8).mean_iteration_s());
+  CHECK(point_at(report, "CNTK 1-bit", 8).bytes_sent_per_gpu < 0.05 * 2 * 574.7e6);
+  CHECK(point_at(report, "CNTK 1-bit", 8).compute_s > 32 / 35.5);  // quantising takes its time
+}
+
+TEST_CASE("Poseidon: four GPUs of one node with a leader scale linearly, a tree after the backward pass does not") {
+  const Report report = run("googlenet_4gpu", {4});
+  for (const ReportPoint& row : report.points) {
+    if (row.variant == "Poseidon") CHECK(row.scaling_efficiency > 0.98);
+    if (row.variant == "Caffe") CHECK(row.scaling_efficiency < 0.96);
+  }
+}
+
+TEST_CASE("Poseidon: one constant was fitted, and the result it was fitted on is marked") {
+  int marked = 0;
+  for (const char* name : {"vgg19_22k", "caffe_40gbe", "limited_bandwidth", "tensorflow_40gbe", "vgg19_adam_1bit"}) {
+    const LoadedScenario loaded =
+        load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/published/poseidon/" + std::string(name) + ".json", {});
+    for (const Assumption& a : loaded.assumptions)
+      if (a.kind == "fitted") CHECK(a.pointer == "/parameter_server/staging/bandwidth");
+    for (const Scenario& s : loaded.variants)
+      marked += static_cast<int>(
+          std::count_if(s.published.begin(), s.published.end(), [](const PublishedSpec& p) { return p.is_fitted; }));
+  }
+  CHECK(marked == 1);
+}

@@ -1,0 +1,115 @@
+// Chen et al. 2016, "Revisiting distributed synchronous SGD": its scenarios run, at small scale, and the paper's
+// conclusions come out. Slow paper-scale figures are in the scenarios' own runs.
+#include <cmath>
+
+#include "sim/report/optimise.hpp"
+#include "sim/report/result.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+LoadedScenario load(const std::string& name, const Settings& settings) {
+  return load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/published/" + name + ".json", settings);
+}
+
+Report run(const std::string& name, const Settings& settings) {
+  return predict(load(name, settings), 2, {});
+}
+
+double arrival_s(const ReportPoint& row, int k) {
+  for (const Json& arrival : row.point.details["arrivals_s"])
+    if (arrival["k"] == k) return arrival["median"];
+  FAIL("no arrival of gradient " << k);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("revisiting: without backups the last gradients take the time, 4 backups save most of it") {
+  const Report report = run("revisiting-sync-sgd/stragglers", {{"/iterations", "20"}});
+  REQUIRE(report.points.size() == 2);
+  const ReportPoint &all = report.points[0], &backed = report.points[1];
+  CHECK(all.point.samples_per_iteration == 3200);
+  CHECK(backed.point.samples_per_iteration == 3072);
+  // The paper: most mean times to the k-th gradient lie between 1.4 and 1.8 s, except for the final few.
+  CHECK(arrival_s(all, 1) == Approx(1.4).epsilon(0.1));
+  CHECK(arrival_s(all, 50) > 1.4);
+  CHECK(arrival_s(all, 95) == Approx(1.8).epsilon(0.1));
+  CHECK(all.point.mean_iteration_s() > 1.2 * backed.point.mean_iteration_s());
+  CHECK(backed.point.details["dropped_share"].get<double>() > 0.01);
+  CHECK(all.point.details["dropped_share"].get<double>() == 0);
+  CHECK(all.point.details["delay"]["rms_log_residual"].get<double>() < 0.05);
+}
+
+TEST_CASE("revisiting: of 100 machines the best split has a few backups") {
+  const auto curves = optimise(load("revisiting-sync-sgd/choose_backups", {{"/iterations", "60"}}), "backups", 2);
+  REQUIRE(curves.size() == 1);
+  CHECK(curves[0].best().setting >= 1);
+  CHECK(curves[0].best().setting <= 10);
+  // More backups: faster iterations and more of them.
+  const std::vector<Candidate>& curve = curves[0].candidates;
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    CHECK(curve[i].iteration_s <= curve[i - 1].iteration_s);
+    CHECK(curve[i].iterations > curve[i - 1].iterations);
+  }
+  CHECK(curve.front().iterations == Approx(76200));
+  CHECK(curve.back().iterations == Approx(137500));
+  CHECK(optimisation_json(curves)["optimise"][0]["curve"].size() == curve.size());
+  CHECK(optimisation_text(curves).find("best backups: ") != std::string::npos);
+}
+
+TEST_CASE(
+    "revisiting: asynchronous gradients of the bottom layers are N - 1 updates old, those of the top layers less") {
+  const Report report =
+      run("revisiting-sync-sgd/async_staleness",
+          {{"/gpus", "[12]"}, {"/baseline/gpus", "12"}, {"/iterations", "4"}, {"/workers/servers", "5"}});
+  REQUIRE(report.points.size() == 3);
+  std::vector<double> top;
+  for (const ReportPoint& row : report.points) {
+    const Json& table = row.point.details["staleness"];
+    CHECK(table.front()["mean"].get<double>() == Approx(11).margin(1.5));
+    CHECK(table.front()["count"].get<int>() > 30);
+    top.push_back(table.back()["mean"]);
+  }
+  // Read late and sent early it is least; reading at the beginning or sending at the end adds a part of the step.
+  CHECK(top[0] < top[1]);
+  CHECK(top[1] < 11);
+  CHECK(top[0] < top[2]);
+}
+
+TEST_CASE("revisiting: every size of the comparison runs") {
+  const LoadedScenario loaded = load("revisiting-sync-sgd/machines", {});
+  REQUIRE(loaded.variants.size() == 6);
+  std::vector<Scenario> small;
+  std::vector<PointJob> jobs;
+  for (Scenario scenario : loaded.variants) {
+    CHECK(scenario.workers->servers + scenario.gpus[0] <= scenario.cluster.nodes);
+    scenario.workers->servers = 3;
+    scenario.workers->backups = 1;
+    small.push_back(scenario);
+  }
+  for (const Scenario& scenario : small) {
+    PointRequest request;
+    request.gpus = 8;
+    request.batch_per_gpu = 32;
+    request.iterations = 3;
+    jobs.push_back({&scenario, request});
+  }
+  for (const PointResult& point : predict_points(jobs, 2)) {
+    CHECK(point.mean_iteration_s() >= 1.3);  // 32 images at 20 images/s, less the update
+    CHECK(point.mean_iteration_s() < 4);
+  }
+}
+
+TEST_CASE("Theano-MPI: asynchronous EASGD scales below the number of GPUs, better with rarer exchanges") {
+  const Report every = run("theano-mpi/async_easgd", {{"/iterations", "12"}});
+  const Report fourth = run("theano-mpi/async_easgd", {{"/iterations", "12"}, {"/workers/tau", "4"}});
+  CHECK(every.points.back().point.gpus == 8);
+  CHECK(every.points.back().scaling_efficiency < 1.02);
+  CHECK(fourth.points.back().point.samples_per_s() > every.points.back().point.samples_per_s());
+}

@@ -1,0 +1,74 @@
+// Names of GPUs, links, networks and models as publications spell them.
+#include "sim/records/names.hpp"
+
+#include "sim/records/network_text.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+std::string gpu_of(const std::string& name) {
+  const sim::GpuEntry* gpu = catalogue().gpu(name);
+  return gpu == nullptr ? "none" : gpu->id;
+}
+
+std::string link_of(const std::string& name) {
+  const sim::IntraNodeEntry* entry = catalogue().intra_node(name);
+  return entry == nullptr ? "none" : entry->id;
+}
+
+}  // namespace
+
+TEST_CASE("every alias of the catalogue finds its own entry") {
+  for (const sim::GpuEntry& gpu : catalogue().gpus) {
+    for (const std::string& alias : gpu.aliases) CHECK(gpu_of(alias) == gpu.id);
+    CHECK(gpu_of("NVIDIA " + gpu.name) == gpu.id);
+    CHECK_NOTHROW(catalogue().intra_node_by_id(gpu.intra_node));
+    CHECK(sim::read_network_text(catalogue(), gpu.network).has_value());
+  }
+  for (const sim::IntraNodeEntry& link : catalogue().intra_nodes)
+    for (const std::string& alias : link.aliases) CHECK(link_of(alias) == link.id);
+  for (const sim::NetworkEntry& network : catalogue().networks)
+    for (const std::string& alias : network.aliases) CHECK(catalogue().network(alias)->id == network.id);
+  for (const sim::ModelEntry& model : catalogue().models) {
+    for (const std::string& alias : model.aliases) CHECK(catalogue().model(alias)->id == model.id);
+    CHECK_NOTHROW(model::zoo_graph(model.id));
+  }
+}
+
+TEST_CASE("GPUs are found under the names of data sheets and of logs") {
+  CHECK(gpu_of("Tesla V100-SXM2-16GB") == "v100-sxm2");
+  CHECK(gpu_of("8x V100 NVLink") == "v100-sxm2");
+  CHECK(gpu_of("8xV100") == "v100-sxm2");
+  CHECK(gpu_of("NVIDIA A100-SXM4-80GB (400W)") == "a100-sxm4");
+  CHECK(gpu_of("NVIDIA A100-SXM4-40GB (400W)") == "a100-sxm4-40");
+  CHECK(gpu_of("A100SXM4") == "a100-sxm4");
+  CHECK(gpu_of("NVIDIA A100-PCIE-40GB (250W)") == "a100-pcie-40");
+  CHECK(gpu_of("NVIDIA H100-PCIe-80GB") == "h100-pcie");
+  CHECK(gpu_of("Tesla P100 (PCIe system, NOT NVLink)") == "p100-pcie");
+  CHECK(gpu_of("TITAN X (Pascal)") == "titanx-pascal");
+  CHECK(gpu_of("GeForce GTX TITAN X") == "titanx-maxwell");
+  CHECK(gpu_of("K80 (die)") == "k80");
+  CHECK(gpu_of("TPU v3") == "none");
+}
+
+TEST_CASE("a network is the part that carries the most or that is called Compute") {
+  const auto found = [](const char* text) { return *sim::read_network_text(catalogue(), text); };
+  const auto eight = found(
+      "Storage: 2x ConnectX-6 IB HDR 200Gb/sec, Management: 1x Ethernet 100Gb/Sec, "
+      "Compute: 8x ConnectX-6 IB HDR 200Gb/Sec");
+  CHECK(eight.entry->id == "ib-hdr");
+  CHECK(eight.ports == 8);
+  const auto forty = found("40GbE switch");
+  CHECK(forty.entry->id == "ethernet");
+  CHECK(forty.port_bytes_per_s == Approx(5e9));
+  CHECK(found("25 Gb/s RoCE").port_bytes_per_s == Approx(0.94 * 25e9 / 8));
+  CHECK(found("100GbE ConnectX-4, RoCEv2 + GPUDirect RDMA").entry->rdma);
+  CHECK(found("1x Ethernet 40Gb/Sec, 8x ConnectX-6 IB HDR 200Gb/Sec").ports == 8);
+  CHECK_FALSE(sim::read_network_text(catalogue(), "carrier pigeons"));
+  CHECK(sim::says_no_network("none (single server)"));
+  CHECK_FALSE(sim::says_no_network("10GbE"));
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,156 @@
+// Predictions of records: laws and bounds first, then values that follow from given ones, then what is not mapped.
+#include "sim/records/predict.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+double predicted(const std::string& json) {
+  const auto records = records_from(json);
+  const auto predictions = predict(records);
+  REQUIRE(predictions.size() == 1);
+  INFO(predictions[0].mapped.unmapped);
+  REQUIRE(predictions[0].is_mapped());
+  CHECK(predictions[0].low <= predictions[0].predicted);
+  CHECK(predictions[0].predicted <= predictions[0].high);
+  return predictions[0].predicted;
+}
+
+std::string why_not(const std::string& json) {
+  const auto records = records_from(json);
+  return predict(records).at(0).mapped.unmapped;
+}
+
+std::string all_reduce(const std::string& metric, const std::string& unit, double bytes, int gpus) {
+  return R"([{"id": "a", "metric": ")" + metric + R"(", "unit": ")" + unit + R"(", "gpu": "A100 SXM4", "gpus": )" +
+         std::to_string(gpus) + R"(, "gpus_per_node": 8, "intra_node_link": "NVLink3 NVSwitch", "network": "8x HDR",
+         "algorithm": "NCCL all-reduce", "params_bytes": )" +
+         std::to_string(static_cast<std::int64_t>(bytes)) + "}]";
+}
+
+std::string other_metric(const std::string& metric) {
+  std::string json = two_servers("100 Gb/s RoCE");
+  const std::size_t at = json.rfind("\"metric\": \"images_per_s\", \"unit\": \"images/s\"");
+  const std::size_t length = std::string("\"metric\": \"images_per_s\", \"unit\": \"images/s\"").size();
+  return json.replace(at, length, "\"metric\": \"" + metric + "\"");
+}
+
+}  // namespace
+
+TEST_CASE("a faster network never slows training down") {
+  double before = 0;
+  for (const char* network : {"10GbE", "20GbE", "40GbE", "80GbE", "160GbE"}) {
+    const double now = predicted(two_servers(network));
+    CHECK(now >= before);
+    before = now;
+  }
+}
+
+TEST_CASE("many GPUs train no faster than as many times one") {
+  // The given rate of one GPU is 380 images/s.
+  CHECK(predicted(two_servers("100 Gb/s RoCE")) <= 16 * 380 * (1 + 1e-9));
+  CHECK(predicted(other_metric("speedup")) <= 16 * (1 + 1e-9));
+  CHECK(predicted(other_metric("scaling_efficiency")) <= 1 + 1e-9);
+}
+
+TEST_CASE("speed-up and efficiency say the same as the rates") {
+  const double rate = predicted(two_servers("100 Gb/s RoCE"));
+  CHECK(predicted(other_metric("speedup")) == Approx(rate / 380));
+  CHECK(predicted(other_metric("scaling_efficiency")) == Approx(rate / 380 / 16));
+  CHECK(predicted(other_metric("iteration_s")) == Approx(16 * 64 / rate));
+  // 1,281,167 images in an epoch of ImageNet.
+  CHECK(predicted(other_metric("epoch_seconds")) == Approx(1281167 / rate));
+}
+
+TEST_CASE("bus bandwidth is 2(n-1)/n of the size over the time") {
+  const double seconds = predicted(all_reduce("allreduce_seconds", "s", 1 << 28, 8));
+  CHECK(predicted(all_reduce("allreduce_seconds", "us", 1 << 28, 8)) == Approx(1e6 * seconds));
+  CHECK(predicted(all_reduce("allreduce_seconds", "ms", 1 << 28, 8)) == Approx(1e3 * seconds));
+  CHECK(predicted(all_reduce("allreduce_busbw", "GB/s", 1 << 28, 8)) ==
+        Approx(2.0 * 7 / 8 * (1 << 28) / seconds / 1e9));
+}
+
+TEST_CASE("an all-reduce takes longer with more bytes and stays below the links") {
+  double before = 0;
+  for (double bytes = 1024; bytes < 1e10; bytes *= 8) {
+    const double now = predicted(all_reduce("allreduce_seconds", "s", bytes, 8));
+    CHECK(now > before);
+    before = now;
+    CHECK(predicted(all_reduce("allreduce_busbw", "GB/s", bytes, 8)) < 300);
+  }
+}
+
+TEST_CASE("a given all-reduce of the group is met and corrects its neighbours") {
+  const auto with_input = [](double bytes) {
+    std::string target = all_reduce("allreduce_seconds", "s", bytes, 8);
+    const std::string group = R"("group": "g", "role": "target", )";
+    target.insert(2, group);
+    std::string input = all_reduce("allreduce_seconds", "s", 1 << 24, 8);
+    input.insert(2, R"("group": "g", "role": "input", "value": 0.0123, )");
+    input.replace(input.find("\"a\""), 3, "\"given\"");
+    return input.substr(0, input.size() - 1) + ", " + target.substr(1);
+  };
+  CHECK(predicted(with_input(1 << 24)) == Approx(0.0123));
+  const double alone = predicted(all_reduce("allreduce_seconds", "s", 1 << 24, 8));
+  const double larger = predicted(all_reduce("allreduce_seconds", "s", 1 << 26, 8));
+  // Four times the size: the correction counts exp(-ln 4 / 2.1) = 0.517 in the logarithm.
+  const double correction = std::pow(0.0123 / alone, std::exp(-std::log(4.0) / 2.1));
+  CHECK(predicted(with_input(1 << 26)) == Approx(larger * correction));
+}
+
+TEST_CASE("GPUs that do not fill the last node still train") {
+  const std::string sixteen = two_servers("100 Gb/s RoCE");
+  std::string twelve = sixteen;
+  twelve.replace(twelve.find("\"gpus\": 16"), 10, "\"gpus\": 12");
+  CHECK(predicted(twelve) < predicted(sixteen));
+  CHECK(predicted(twelve) > 0.5 * predicted(sixteen));
+}
+
+TEST_CASE("what is missing is assumed and said") {
+  const auto records = records_from(
+      R"([{"id": "a", "metric": "images_per_s", "model": "ResNet-50", "gpu": "8x V100 NVLink", "gpus": 8}])");
+  const auto predictions = predict(records);
+  REQUIRE(predictions.size() == 1);
+  REQUIRE(predictions[0].is_mapped());
+  std::set<std::string> assumed;
+  for (const Assumption& a : predictions[0].mapped.assumptions)
+    if (a.kind == "assumed") assumed.insert(a.pointer);
+  for (const char* key : {"precision", "batch_per_gpu", "gpus_per_node", "intra_node_link"})
+    CHECK(assumed.count(key) == 1);
+}
+
+TEST_CASE("records without a place in the catalogue are unmapped with the reason") {
+  CHECK(why_not(R"([{"id": "a", "metric": "colour", "gpu": "V100"}])") ==
+        "metric \"colour\" is not predicted from records");
+  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "TPU v3", "model": "ResNet-50", "gpus": 1}])") ==
+        "gpu \"TPU v3\" is not in the catalogue");
+  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "V100", "model": "BERT-large", "gpus": 1}])") ==
+        "model \"BERT-large\" is not in the catalogue");
+  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "V100", "model": "ResNet-50"}])") ==
+        "gpus is not stated");
+  CHECK(why_not(two_servers("carrier pigeons")) == "network \"carrier pigeons\" is not in the catalogue");
+  CHECK(why_not(R"([{"id": "a", "metric": "allreduce_busbw", "gpu": "V100", "gpus": 8, "unit": "GB/s"}])") ==
+        "params_bytes: the size of the all-reduce is not stated");
+  CHECK(why_not(R"([{"id": "a", "metric": "iteration_s", "gpu": "V100", "model": "ResNet-50", "gpus": 1,
+                     "batch_per_gpu": 8, "unit": "fortnights"}])") ==
+        "unit \"fortnights\" is not one of time; known: s, ms, us, min, h");
+}
+
+TEST_CASE("the published value of a target never changes its prediction") {
+  const double without = predicted(two_servers("100 Gb/s RoCE"));
+  CHECK(predicted(two_servers("100 Gb/s RoCE", R"(, "value": 1)")) == without);
+}
+
+TEST_CASE("the same records give the same bytes") {
+  const auto records = records_from(two_servers("100 Gb/s RoCE"));
+  const auto once = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
+  const auto again = sim::predict_records(sim::targets_of(records), records, catalogue(), 2);
+  CHECK(sim::predictions_json(once).dump() == sim::predictions_json(again).dump());
+}
+
+}  // namespace lockstep::tests

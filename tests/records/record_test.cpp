@@ -1,0 +1,54 @@
+// Records as JSON: what is refused, and with which line.
+#include "sim/records/record.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+std::string error_of(const std::string& json) {
+  try {
+    records_from(json);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a bad record is one line with file pointer wrong and allowed") {
+  CHECK(error_of("{}") == "records.json: /: expected an array, got an object");
+  CHECK(error_of(R"([{"metric": "speedup"}])") == "records.json: /0: missing key \"id\"");
+  CHECK(error_of(R"([{"id": "a"}])") == "records.json: /0: missing key \"metric\"");
+  CHECK(error_of(R"([{"id": "a", "metric": "m", "role": "goal"}])") ==
+        "records.json: /0/role: \"goal\" is unknown; allowed: input, target, context");
+  CHECK(error_of(R"([{"id": "a", "metric": "m"}, {"id": "a", "metric": "m"}])") ==
+        "records.json: /1/id: a second record with the id \"a\"; allowed: each id once");
+  CHECK(error_of(R"([{"id": "a", "metric": "m", "gpus": 0}])").rfind("records.json: /0/gpus: ", 0) == 0);
+  CHECK(error_of(R"([{"id": "a", "metric": "m", "gpus": 1.5}])").rfind("records.json: /0/gpus: ", 0) == 0);
+  CHECK(error_of(R"([{"id": "a", "metric": "m", "gpu": 7}])").rfind("records.json: /0/gpu: ", 0) == 0);
+  CHECK(error_of(R"([{"id": "a", "metric": "m", "colour": "red"}])")
+            .rfind("records.json: /0: unknown key \"colour\"; known: id, source", 0) == 0);
+}
+
+TEST_CASE("what a record leaves out or has as null is not stated") {
+  const auto records = records_from(R"([{"id": "a", "metric": "speedup", "gpus": null, "value": [1, 2]}])");
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].gpus == 0);
+  CHECK(records[0].gpu.empty());
+  CHECK_FALSE(records[0].value);
+  CHECK(records[0].role == sim::Role::target);
+}
+
+TEST_CASE("the batch of a GPU is the stated one or the global batch over the GPUs") {
+  const auto records = records_from(
+      R"([{"id": "a", "metric": "m", "batch_per_gpu": 204.0}, {"id": "b", "metric": "m", "gpus": 8, "global_batch": 512},
+          {"id": "c", "metric": "m", "gpus": 8}])");
+  CHECK(records[0].batch() == 204);
+  CHECK(records[1].batch() == 64);
+  CHECK(records[2].batch() == 0);
+}
+
+}  // namespace lockstep::tests

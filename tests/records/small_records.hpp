@@ -1,0 +1,35 @@
+#pragma once
+// Records for tests: JSON text to records, and the catalogue of the sources.
+#include <string>
+#include <vector>
+
+#include "sim/records/predict.hpp"
+
+namespace lockstep::tests {
+
+inline std::vector<sim::Record> records_from(const std::string& json) {
+  const JsonDocument document = JsonDocument::parse(json, "records.json");
+  return sim::read_records(document.root());
+}
+
+inline const sim::Catalogue& catalogue() {
+  static const sim::Catalogue loaded = sim::load_catalogue(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue");
+  return loaded;
+}
+
+/// Predictions of the targets, in their order.
+inline std::vector<sim::Prediction> predict(const std::vector<sim::Record>& records,
+                                            const sim::Catalogue& with = catalogue()) {
+  return sim::predict_records(sim::targets_of(records), records, with, 1);
+}
+
+/// ResNet-50 on 16 V100 of two servers, with the rate of one GPU; `network` and `more` fill in the target.
+inline std::string two_servers(const std::string& network, const std::string& more = "") {
+  return R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 380, "unit": "images/s",
+    "model": "ResNet-50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
+   {"id": "many", "role": "target", "group": "g", "metric": "images_per_s", "unit": "images/s", "model": "ResNet-50",
+    "gpu": "Tesla V100-SXM2-16GB", "gpus": 16, "gpus_per_node": 8, "intra_node_link": "NVLink2", "network": ")" +
+         network + R"(", "algorithm": "NCCL ring all-reduce", "precision": "fp32", "batch_per_gpu": 64)" + more + "}]";
+}
+
+}  // namespace lockstep::tests

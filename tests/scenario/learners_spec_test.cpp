@@ -1,0 +1,68 @@
+// The scenario's object "learners".
+#include "tests/catch.hpp"
+#include "tests/scenario/small_files.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+Json sma_scenario(const Json& learners) {
+  Json scenario = small_scenario();
+  scenario["algorithm"] = "sma";
+  scenario["learners"] = learners;
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("learners: defaults") {
+  const sim::LoadedScenario loaded = SmallFiles(sma_scenario({{"fill", 0.5}})).load();
+  const sim::LearnersSpec& l = loaded.variants[0].learners;
+  CHECK(loaded.variants[0].trains_learners());
+  CHECK(l.per_gpu == 1);
+  CHECK(l.tau == 1);
+  CHECK(!l.round_robin);
+  CHECK(l.overlap);
+  CHECK(!l.auto_tune);
+  CHECK(l.preprocessed_per_s == 0);
+  CHECK(l.workspace_bytes == 64e6);
+  CHECK(loaded.resolved["learners"]["tau"] == 1);
+  // A scenario without learners does not get them.
+  CHECK(!SmallFiles().load().resolved.contains("learners"));
+}
+
+TEST_CASE("learners: every key") {
+  const sim::LearnersSpec l = SmallFiles(sma_scenario(Json::parse(R"({
+      "per_gpu": 3, "tau": "never", "scheduling": "round-robin", "overlap": false, "workspace": "10 MB",
+      "occupancy": {"multiprocessors": 24, "streaming_threads": 1024, "matrix_threads": 256, "outputs_per_thread": 16},
+      "pre_processing": {"workers": 20, "rate": "100 images/s"},
+      "auto_tune": {"threshold": 0.02, "window": 7}})")))
+                                  .one()
+                                  .learners;
+  CHECK(l.per_gpu == 3);
+  CHECK(l.tau == 0);
+  CHECK(l.round_robin);
+  CHECK(!l.overlap);
+  CHECK(l.workspace_bytes == 10e6);
+  CHECK(l.occupancy.multiprocessors == 24);
+  CHECK(l.occupancy.streaming_threads == 1024);
+  CHECK(l.occupancy.matrix_threads == 256);
+  CHECK(l.occupancy.outputs_per_thread == 16);
+  CHECK(l.preprocessed_per_s == 2000);
+  CHECK(l.auto_tune);
+  CHECK(l.tuner_threshold == 0.02);
+  CHECK(l.tuner_window == 7);
+}
+
+TEST_CASE("learners: a curve of fills is linear in the logarithm of the batch") {
+  const sim::LearnersSpec l =
+      SmallFiles(sma_scenario(Json::parse(R"({"fill": [{"batch": 4, "fill": 0.2}, {"batch": 16, "fill": 0.6}]})")))
+          .one()
+          .learners;
+  CHECK(l.fill_at(1) == 0.2);
+  CHECK(l.fill_at(4) == 0.2);
+  CHECK(l.fill_at(8) == Approx(0.4));
+  CHECK(l.fill_at(16) == 0.6);
+  CHECK(l.fill_at(1000) == 0.6);
+}
+
+}  // namespace lockstep::tests
