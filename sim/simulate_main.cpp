@@ -161,7 +161,9 @@ void run(const Options& o, const std::vector<std::string>& argv) {
   } else if (!o.records.empty()) {
     predict_from_records(o);
   } else if (o.scenario.empty()) {
-    throw InputError("simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see --help)");
+    throw InputError(
+        "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
+        "--help)");
   } else if (!o.optimise.empty()) {
     search(o);
   } else {

@@ -20,7 +20,8 @@ struct TimeToAccuracy {
 /// epochs * training samples / global batch.
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch);
 
-/// `workers`: whose gradients an update averages, for iterations_by_workers. `relative_low` and `relative_high` bound the iteration time as factors of `iteration_s`.
+/// `workers`: whose gradients an update averages, for iterations_by_workers. `relative_low` and `relative_high` bound
+/// the iteration time as factors of `iteration_s`.
 TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epochs_uncertainty,
                                 std::int64_t global_batch, double iteration_s, double relative_low,
                                 double relative_high, double workers = 1);

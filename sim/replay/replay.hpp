@@ -65,8 +65,8 @@ struct ReplayOptions {
   bool keep_ends = false;
 };
 
-/// Message by message on SimGrid, in the process's one simulation: a further program on the same cluster begins when the
-/// one before has ended, and its times go on from there.
+/// Message by message on SimGrid, in the process's one simulation: a further program on the same cluster begins when
+/// the one before has ended, and its times go on from there.
 Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& jitter,
                        const ReplayOptions& options = {});
 

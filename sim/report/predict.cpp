@@ -52,9 +52,9 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
   if (scenario.convergence) {
     row.has_accuracy = true;
-    row.accuracy = time_to_accuracy(*scenario.convergence, scenario.uncertainty.epochs, row.global_batch,
-                                    point.mean_iteration_s(), point.relative_low, point.relative_high,
-                                    point.samples_per_iteration / point.batch_per_gpu);
+    row.accuracy =
+        time_to_accuracy(*scenario.convergence, scenario.uncertainty.epochs, row.global_batch, point.mean_iteration_s(),
+                         point.relative_low, point.relative_high, point.samples_per_iteration / point.batch_per_gpu);
   }
   return row;
 }

@@ -9,11 +9,11 @@
 #include "engine/base/json.hpp"
 #include "engine/model/graph.hpp"
 #include "sim/scenario/cluster_spec.hpp"
-#include "sim/scenario/profile_spec.hpp"
 #include "sim/scenario/exchange_spec.hpp"
 #include "sim/scenario/learners_spec.hpp"
 #include "sim/scenario/nccl_spec.hpp"
 #include "sim/scenario/parameter_server_spec.hpp"
+#include "sim/scenario/profile_spec.hpp"
 #include "sim/scenario/workers_spec.hpp"
 
 namespace lockstep::sim {
@@ -86,7 +86,7 @@ struct IterationsAt {
 struct ConvergenceSpec {
   std::string target;  ///< "75.8 % top-1"
   double train_samples = 0;
-  double epochs = 0;                                ///< 0: given by iterations_by_workers alone
+  double epochs = 0;                                     ///< 0: given by iterations_by_workers alone
   std::vector<IterationsAt> iterations_by_workers = {};  ///< ascending workers; goes before epochs
 };
 

@@ -20,8 +20,8 @@ struct Shard {
 };
 
 /// One shard per server of equal bytes, rounded up (tensors are cut), bottom layers first. That servers are exactly
-/// alike makes their messages' events coincide, and a replay of many workers fast. A layer's work belongs to the shard that
-/// holds the last of its parameters; what has no parameters belongs to what follows it, or to the last shard.
+/// alike makes their messages' events coincide, and a replay of many workers fast. A layer's work belongs to the shard
+/// that holds the last of its parameters; what has no parameters belongs to what follows it, or to the last shard.
 std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
 /// One shard per module, bottom first: consecutive layers whose names agree up to the first '.' or '/'. Each is put on

@@ -109,7 +109,9 @@ TEST_CASE("bad usage is one line and exit code 2") {
     const char* error;
   };
   const std::vector<Usage> usages{
-      {"", "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see --help)"},
+      {"",
+       "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
+       "--help)"},
       {"none.json", "none.json: cannot read: No such file or directory"},
       {"scenario.json --set /iterations", "--set /iterations: not a setting; allowed: /json/pointer=value"},
       {"scenario.json --set /iterations=none",
@@ -207,7 +209,7 @@ std::vector<Case> cases() {
       // Communication
       {s, "/communication/all_reduce", "\"star\"",
        "scenario.json: /communication/all_reduce: \"star\" is unknown; allowed: ring, hierarchical, hybrid, "
-       "halving-doubling, double-binary-tree, torus, nccl"},
+       "halving-doubling, double-binary-tree, torus, nccl, profile"},
       {s, "/communication/wire", "\"int8\"",
        "scenario.json: /communication/wire: \"int8\" is unknown; allowed: fp32, fp16"},
       {s, "/communication/group_size", "0",

@@ -152,10 +152,10 @@ TEST_CASE("every gradient of every shard makes one update, over the network, too
 
 TEST_CASE("asynchronous EASGD by hand: the server exchanges with one worker after the other") {
   // Two workers on GPUs of nodes 0 and 1 (PCIe 25 GB/s and 0.8 us, NICs 12.5 GB/s and 1.5 us, fabric 0.5 us), server
-  // on GPU 4 (node 2); 25 MB, 10 ms a step, tau = 2. Asking takes l = 0.8 + 1.5 + 0.5 + 1.5 + 0.8 = 5.1 us; the server's go
-  // l; the replica follows: l + 2 ms, while the centre comes back: an exchange lasts 3 l + 2 ms for the first worker.
-  // The second one asked at the same time and waits for the server: it is told to go after l + (2 l + 2 ms), and needs
-  // 2 l + 2 ms more.
+  // on GPU 4 (node 2); 25 MB, 10 ms a step, tau = 2. Asking takes l = 0.8 + 1.5 + 0.5 + 1.5 + 0.8 = 5.1 us; the
+  // server's go l; the replica follows: l + 2 ms, while the centre comes back: an exchange lasts 3 l + 2 ms for the
+  // first worker. The second one asked at the same time and waits for the server: it is told to go after l + (2 l + 2
+  // ms), and needs 2 l + 2 ms more.
   AsyncEasgd o;
   o.workers = {{Place::Kind::gpu, 0}, {Place::Kind::gpu, 2}};
   o.server = {Place::Kind::gpu, 4};

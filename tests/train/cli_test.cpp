@@ -151,7 +151,7 @@ TEST_CASE("The record of a run has what the interface promises") {
   CHECK(table.find("target reached; 30.00 % test accuracy: 1 epochs, ") != std::string::npos);
 }
 
-TEST_CASE("--memory-plan shows the plans and trains nothing") {
+TEST_CASE("The option memory-plan shows the plans and trains nothing") {
   const TemporaryFolder folder;
   const Outcome outcome =
       run_program(folder.path(""), "train", "--memory-plan --model lenet --algorithm sma --learners 4");

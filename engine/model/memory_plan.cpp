@@ -1,0 +1,162 @@
+#include "engine/model/memory_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace lockstep::model {
+namespace {
+
+/// What the backward pass of a layer reads beside the gradient of its output.
+bool backward_reads_inputs(LayerKind kind) {
+  return kind == LayerKind::conv || kind == LayerKind::fc || kind == LayerKind::batch_norm || kind == LayerKind::lrn;
+}
+bool backward_reads_output(LayerKind kind) {
+  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax;
+}
+
+/// Layers at or before which there is a parameter: they have a backward step.
+std::vector<bool> with_backward_step(const Graph& graph) {
+  std::vector<bool> has;
+  for (const Layer& layer : graph.layers) {
+    const bool before = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int i) { return has[i]; });
+    has.push_back(before || !layer.parameters.empty());
+  }
+  return has;
+}
+
+/// A piece of memory used in [begin, end) of a cycle; end may lie beyond the cycle's end and then means its start.
+struct Use {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t elements;
+  std::int64_t offset = 0;
+};
+
+bool meet(const Use& a, const Use& b, std::int64_t cycle) {
+  const auto overlap = [](const Use& x, const Use& y, std::int64_t shift) {
+    return x.begin < y.end + shift && y.begin + shift < x.end;
+  };
+  return overlap(a, b, 0) || overlap(a, b, cycle) || overlap(a, b, -cycle);
+}
+
+/// Largest first, each at the lowest free offset. Returns the size of the whole.
+std::int64_t lay_out(std::vector<Use>& uses, std::int64_t cycle) {
+  std::vector<std::size_t> order(uses.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return uses[a].elements > uses[b].elements; });
+  std::vector<const Use*> placed;  // by offset
+  std::int64_t size = 0;
+  for (const std::size_t i : order) {
+    Use& use = uses[i];
+    for (const Use* other : placed) {
+      if (other->offset >= use.offset + use.elements) break;
+      if (meet(use, *other, cycle)) use.offset = std::max(use.offset, other->offset + other->elements);
+    }
+    const auto by_offset = [](const Use* a, const Use* b) { return a->offset < b->offset; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), &use, by_offset), &use);
+    size = std::max(size, use.offset + use.elements);
+  }
+  return size;
+}
+
+/// Time at which each step begins, and the end of the last, in elements moved and multiply-adds.
+std::vector<std::int64_t> step_times(const Graph& graph) {
+  const std::vector<bool> has_backward = with_backward_step(graph);
+  const int layers = static_cast<int>(graph.layers.size());
+  std::vector<std::int64_t> times{0};
+  for (int step = 0; step < 2 * layers; ++step) {
+    const bool backward = step >= layers;
+    const int index = backward ? 2 * layers - 1 - step : step;
+    const Layer& layer = graph.layers[index];
+    const std::int64_t once = layer.macs + layer.input_elements + layer.out.elements();
+    const std::int64_t work = backward ? (has_backward[index] ? 2 * once : 0) : once;
+    times.push_back(times.back() + std::max<std::int64_t>(work, 1));
+  }
+  return times;
+}
+
+}  // namespace
+
+MemoryPlan live_buffers(const Graph& graph) {
+  const int layers = static_cast<int>(graph.layers.size());
+  const std::vector<bool> has_backward = with_backward_step(graph);
+  const auto backward_step = [&](int layer) { return 2 * layers - 1 - layer; };
+  MemoryPlan plan;
+  plan.steps = 2 * layers;
+  std::vector<int> last_read(layers), gradient_from(layers);
+  for (int i = 0; i < layers; ++i) {
+    last_read[i] = i;
+    gradient_from[i] = backward_step(i);
+    const Layer& layer = graph.layers[i];
+    if (has_backward[i] && backward_reads_output(layer.kind)) last_read[i] = backward_step(i);
+    if (layer.kind == LayerKind::softmax || i + 1 == layers) last_read[i] = plan.steps - 1;
+    for (const int from : layer.inputs) {
+      const bool again = has_backward[i] && backward_reads_inputs(layer.kind);
+      last_read[from] = std::max(last_read[from], again ? backward_step(i) : i);
+      // The loss is taken from what its layer reads, after the pass.
+      if (layer.kind == LayerKind::softmax) last_read[from] = plan.steps - 1;
+      gradient_from[from] = std::min(gradient_from[from], backward_step(i));
+    }
+  }
+  for (int i = 0; i < layers; ++i) {
+    plan.buffers.push_back({i, false, graph.layers[i].out.elements(), i, last_read[i], 0});
+  }
+  for (int i = layers - 1; i >= 0; --i) {
+    if (!has_backward[i] || graph.layers[i].kind == LayerKind::softmax) continue;
+    plan.buffers.push_back({i, true, graph.layers[i].out.elements(), gradient_from[i], backward_step(i), 0});
+  }
+  for (Buffer& buffer : plan.buffers) {
+    buffer.offset = plan.unshared_elements;
+    plan.unshared_elements += buffer.elements;
+  }
+  plan.arena_elements = plan.unshared_elements;
+  return plan;
+}
+
+MemoryPlan offline_plan(const Graph& graph) {
+  MemoryPlan plan = live_buffers(graph);
+  std::vector<Use> uses;
+  for (const Buffer& buffer : plan.buffers) uses.push_back({buffer.first_step, buffer.last_step + 1, buffer.elements});
+  plan.arena_elements = lay_out(uses, 2 * plan.steps);
+  for (std::size_t i = 0; i < uses.size(); ++i) plan.buffers[i].offset = uses[i].offset;
+  return plan;
+}
+
+std::int64_t live_elements(const MemoryPlan& plan, int step) {
+  std::int64_t sum = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.first_step <= step && step <= buffer.last_step) sum += buffer.elements;
+  }
+  return sum;
+}
+
+std::int64_t least_elements(const MemoryPlan& plan) {
+  std::int64_t most = 0;
+  for (int step = 0; step < plan.steps; ++step) most = std::max(most, live_elements(plan, step));
+  return most;
+}
+
+std::int64_t pooled_bytes(const Graph& graph, const MemoryPlan& plan, int learners, int batch, int element_bytes) {
+  if (learners < 1) throw std::invalid_argument("memory pools: at least one learner");
+  const std::vector<std::int64_t> times = step_times(graph);
+  const std::int64_t cycle = times.back();
+  std::vector<Use> uses;
+  for (int j = 0; j < learners; ++j) {
+    const std::int64_t shift = cycle / learners * j;
+    for (const Buffer& buffer : plan.buffers) {
+      uses.push_back({times[buffer.first_step] + shift, times[buffer.last_step + 1] + shift, buffer.elements});
+    }
+  }
+  for (Use& use : uses) {
+    if (use.begin < cycle) continue;
+    use.begin -= cycle;
+    use.end -= cycle;
+  }
+  // Copies of the offline plan are always possible.
+  const std::int64_t elements = std::min(lay_out(uses, cycle), plan.arena_elements * learners);
+  return elements * batch * element_bytes;
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,344 @@
+#!/usr/bin/env bash
+# Builds, tests and measures Lockstep on a GPU machine that has the CUDA Toolkit, cuDNN, NCCL, CMake, Ninja and PyTorch,
+# but none of Lockstep's other dependencies and no network. See results/README.md.
+set -euo pipefail
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+cd "$root"
+
+carry=$root/.carry        # what travels with the tree: headers, libcrypto, MNIST, the state of git
+build=$root/build-gpu
+state=$build/collect      # logs, results, and which stages are done in this build
+packages=(nlohmann-json3-dev libcli11-dev libeigen3-dev catch2 libssl-dev)
+targets=(train bench_cuda test_cuda test_cuda_host)
+baseline=results/baselines/pytorch_steps.py
+
+usage() {
+  cat <<'TEXT'
+usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
+  prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
+  run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
+             done in this build is not repeated. COLLECT_SECONDS (570) bounds the whole call.
+  stages     the stages with their limits
+  --dry-run  the plan, and a check of what can be checked without a GPU
+TEXT
+}
+
+say() { printf 'collect: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# Stage, limit in seconds, what it does; in the order of running.
+stages() {
+  cat <<'TEXT'
+facts        30  the machine: GPUs, driver, clocks, versions, state of the tree
+build       420  configures and builds for this machine's GPU
+tests       300  ctest -L gpu, and what needs no GPU
+sanitizer   300  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
+resnet50    560  ResNet-50 images/s, Lockstep and PyTorch in turns
+small       420  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
+train       240  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD
+calibrate   420  the machine's profile
+TEXT
+}
+
+stage_names() { stages | awk '{print $1}'; }
+limit_of() { stages | awk -v stage="$1" '$1 == stage {print $2}'; }
+
+# ---- on the developer's machine ----
+
+# Files of a package below /usr that a build may need; shared libraries stay: the GPU machine has its own, or none.
+files_of_package() {
+  dpkg-query -L "$1" | sed -n 's#^/usr/##p' |
+    grep -E '^(include|lib|share)/' | grep -vE '^share/(doc|man|lintian|bug|pkgconfig)/|/pkgconfig/|/unsupported/|libssl\.a$|\.so$' |
+    while read -r file; do
+      if [ -f "/usr/$file" ]; then printf '%s\n' "$file"; fi
+    done
+}
+
+# carry_to FOLDER
+carry_to() {
+  local package
+  command -v dpkg-query >/dev/null || die "prepare needs the installed Debian packages ${packages[*]}"
+  mkdir -p "$1"
+  for package in "${packages[@]}"; do
+    dpkg-query -W "$package" >/dev/null 2>&1 || die "package $package is not installed: ./bootstrap"
+    files_of_package "$package" | tar -C /usr -cf - -T - | tar -C "$1" -xf -
+  done
+  git describe --always --dirty --abbrev=12 >"$1/git" 2>/dev/null || echo unknown >"$1/git"
+}
+
+prepare() {
+  rm -rf "$carry"
+  carry_to "$carry"
+  if [ -d build/data/mnist ]; then
+    tar -czf "$carry/mnist.tar.gz" -C build/data mnist
+  else
+    say "build/data/mnist is not there (./bootstrap data): the stage train will be skipped"
+  fi
+  say "$(du -sh "$carry" | cut -f1) in .carry/, of $(cat "$carry/git"); call again after every commit"
+}
+
+# ---- the build of a bare machine ----
+
+# Folder of NVIDIA's Python wheels, or nothing.
+wheels() {
+  python3 -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(list(s.submodule_search_locations)[0])' 2>/dev/null || true
+}
+
+# configure CARRY BUILD [CMAKE ARGUMENT...]
+configure() {
+  local carried=$1 folder=$2
+  shift 2
+  cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_SIMGRID=OFF \
+    -DCMAKE_PREFIX_PATH="$carried" -DOPENSSL_ROOT_DIR="$carried" -DOPENSSL_USE_STATIC_LIBS=ON "$@"
+}
+
+# ---- stages, each in a shell of its own with its limit; results go to $state/results ----
+
+nvcc_path() {
+  local candidate
+  for candidate in "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc "$(wheels)"/cu13/bin/nvcc; do
+    if [ -x "$candidate" ]; then realpath "$candidate"; return; fi
+  done
+  return 1
+}
+
+stage_facts() {
+  set +e
+  cat "$carry/git"
+  date -u +%Y-%m-%dT%H:%M:%SZ
+  uname -srm
+  sed -n 's/^PRETTY_NAME=//p' /etc/os-release
+  nproc
+  grep -m1 'model name' /proc/cpuinfo
+  nvidia-smi
+  nvidia-smi --format=csv --query-gpu=name,uuid,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,power.limit,clocks_throttle_reasons.active,ecc.mode.current
+  nvidia-smi topo -m
+  nvcc_path && "$(nvcc_path)" --version
+  wheels
+  cmake --version
+  ninja --version
+  c++ --version
+  python3 --version
+  python3 -c 'import torch; print("torch", torch.__version__, torch.version.cuda, torch.backends.cudnn.version(), torch.cuda.nccl.version())'
+  command -v compute-sanitizer ncu
+  find /usr/local/cuda/ "$(wheels)" -maxdepth 4 \( -name 'libcudart.so*' -o -name 'libcublasLt.so*' -o -name 'libcudnn.so*' -o -name 'libnccl.so*' \) 2>/dev/null
+  ldconfig -p | grep -E 'libcrypto|libcudnn|libnccl'
+  nvidia-smi -L >/dev/null
+}
+
+stage_build() {
+  local wanted=("${targets[@]}")
+  CUDACXX=$(nvcc_path) || die "no nvcc on this machine"
+  LOCKSTEP_GIT=$(cat "$carry/git")
+  export CUDACXX LOCKSTEP_GIT
+  configure "$carry" "$build" -DLOCKSTEP_CUDA_ARCHITECTURES=native -DLOCKSTEP_NVIDIA_WHEELS="$(wheels)" \
+    -DCUDAToolkit_ROOT="$(dirname "$(dirname "$CUDACXX")")" | tee "$state/configure.log"
+  grep -qE '^-- +CUDA +[0-9.]+$' "$state/configure.log" || die "CMake did not find CUDA, cuDNN and NCCL"
+  if ninja -C "$build" -t query calibrate >/dev/null 2>&1; then wanted+=(calibrate); fi
+  cmake --build "$build" -j "$(nproc)" --target "${wanted[@]}"
+}
+
+stage_tests() {
+  "$build/test_cuda_host" || return 1
+  ctest --test-dir "$build" -L gpu --output-on-failure --output-junit "$state/results/gpu_tests.xml"
+}
+
+# Whole networks and large vectors take minutes under the sanitizer and show nothing that small ones do not.
+stage_sanitizer() {
+  local tool status=0 tests=${LOCKSTEP_SANITIZER_TESTS:-*on a GPU*,*evices*,*gate*}
+  command -v compute-sanitizer >/dev/null || die "no compute-sanitizer on this machine"
+  for tool in memcheck racecheck synccheck; do
+    echo "== $tool"
+    timeout 95 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
+      "$build/test_cuda" "$tests" || { status=$?; echo "== $tool: exit status $status"; }
+  done
+  return "$status"
+}
+
+# measure NAME COMMAND...: appends to results/NAME.jsonl, a line per configuration; goes on after a failure.
+failed=0
+measure() {
+  local name=$1
+  shift
+  echo "+ $*"
+  "$@" | tee -a "$state/results/$name.jsonl" | cut -c1-400 || { echo "+ failed: $*"; failed=1; }
+}
+
+stage_resnet50() {
+  local precision
+  rm -f "$state/results/resnet50.jsonl"
+  measure resnet50 "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256,64,128 --seconds 3
+  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256,64,128 --seconds 3
+  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256 --mode compile --seconds 3
+  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256 --input host --seconds 3
+  measure resnet50 "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256 --seconds 3   # has the clock moved?
+  for precision in tf32 fp16 fp32; do
+    measure resnet50 "$build/bench_cuda" --model resnet50 --precision "$precision" --batch 128 --seconds 3
+    measure resnet50 python3 "$baseline" --model resnet50 --precision "$precision" --batch 128 --seconds 3
+  done
+  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 64 --mode compile --seconds 3
+  measure resnet50 python3 "$baseline" --model resnet50 --precision tf32 --batch 128 --mode compile --seconds 3
+  return "$failed"
+}
+
+stage_small() {
+  local model
+  rm -f "$state/results/small.jsonl"
+  for model in lenet resnet32; do
+    measure small "$build/bench_cuda" --model "$model" --batch 16 --precision fp32,tf32 --learners 1,2,4,8 --algorithm sma --seconds 2
+    measure small "$build/bench_cuda" --model "$model" --batch 16,64,256 --precision fp32 --algorithm ssgd --seconds 2
+    measure small python3 "$baseline" --model "$model" --batch 16,64,256 --precision fp32 --seconds 2
+    measure small python3 "$baseline" --model "$model" --batch 16 --precision fp32 --mode compile,graphs --seconds 2
+  done
+  return "$failed"
+}
+
+# lenet NAME ARGUMENT...: one run to 99 % with its record.
+lenet() {
+  local name=$1
+  shift
+  echo "+ $name"
+  "$build/train" --device cuda --model lenet --data mnist --data-dir "$build/data" --target 0.99 --epochs 30 --quiet \
+    -o "$state/results/$name.json" "$@" || { echo "+ failed: $name"; failed=1; }
+}
+
+stage_train() {
+  local seed
+  if [ ! -f "$carry/mnist.tar.gz" ]; then echo "skipped: no MNIST in .carry/"; return; fi
+  mkdir -p "$build/data"
+  tar -xzf "$carry/mnist.tar.gz" -C "$build/data"
+  for seed in 1 2 3; do
+    lenet "lenet_ssgd_$seed" --algorithm ssgd --seed "$seed"
+    lenet "lenet_sma_1_$seed" --algorithm sma --learners 1 --seed "$seed"
+    lenet "lenet_sma_4_$seed" --algorithm sma --learners 4 --seed "$seed"
+  done
+  lenet lenet_sma_2 --algorithm sma --learners 2
+  lenet lenet_sma_8 --algorithm sma --learners 8
+  lenet lenet_easgd_4 --algorithm easgd --learners 4
+  return "$failed"
+}
+
+stage_calibrate() {
+  if [ ! -x "$build/calibrate" ]; then echo "skipped: this version has no calibrate"; return; fi
+  "$build/calibrate" --device cuda --gpus 1 --models resnet50,vgg16,lenet --batches 8,32,128 --learners 1,2,4 \
+    --precision bf16 --seconds 2 --quiet --resume -o "$state/results/profile.json"
+}
+
+# ---- running them ----
+
+# The small text results and all logs in one file, replaced after every stage: what is there survives a call that is
+# stopped at its limit.
+pack() {
+  tar -czf "$1/gpu.tar.gz.part" -C "$state" .
+  mv "$1/gpu.tar.gz.part" "$1/gpu.tar.gz"
+  cp "$state/summary.txt" "$1/summary.txt"
+}
+
+note() { printf '%-10s %-24s %4d s\n' "$1" "$2" "$3" | tee -a "$state/summary.txt"; }
+
+is_done() { [ -f "$state/$1.done" ]; }
+
+# run_stage STAGE OUT: within its limit and the call's.
+run_stage() {
+  local stage=$1 out=$2 left limit status=0 start=$SECONDS
+  if is_done "$stage"; then say "$stage: done before"; return; fi
+  left=$((deadline - SECONDS - 10))
+  limit=$(limit_of "$stage")
+  if [ "$limit" -gt "$left" ]; then limit=$left; fi
+  if [ "$limit" -lt 20 ]; then note "$stage" "not started: no time" 0; return 1; fi
+  say "$stage, at most $limit s"
+  timeout --kill-after=5 "$limit" "$root/results/collect_gpu.sh" stage "$stage" >"$state/logs/$stage.log" 2>&1 </dev/null || status=$?
+  case $status in
+    0) touch "$state/$stage.done"; note "$stage" "ok" $((SECONDS - start)) ;;
+    124 | 137) note "$stage" "stopped at its limit" $((SECONDS - start)) ;;
+    *) note "$stage" "exit status $status" $((SECONDS - start)) ;;
+  esac
+  if [ "$status" -ne 0 ]; then tail -n 25 "$state/logs/$stage.log"; fi
+  pack "$out"
+  return "$status"
+}
+
+run() {
+  local out stage status=0
+  [ $# -ge 1 ] || { usage >&2; exit 2; }
+  mkdir -p "$1"
+  out=$(realpath "$1")
+  shift
+  [ -d "$carry" ] || die ".carry/ is not here: results/collect_gpu.sh prepare"
+  if [ $# -eq 0 ]; then mapfile -t all < <(stage_names); set -- "${all[@]}"; fi
+  for stage in "$@"; do
+    [ -n "$(limit_of "$stage")" ] || die "no stage $stage; there are: $(stage_names | paste -sd ' ')"
+  done
+  mkdir -p "$state/logs" "$state/results"
+  deadline=$((SECONDS + ${COLLECT_SECONDS:-570}))
+  for stage in facts build "$@"; do   # a fresh machine has neither
+    run_stage "$stage" "$out" || { status=1; if [ "$stage" = build ]; then break; fi; }
+  done
+  cat "$state/summary.txt"
+  return "$status"
+}
+
+# ---- dry run ----
+
+check() {
+  local what=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then echo "ok      $what"; return; fi
+  echo "FAILED  $what"
+  tail -n 20 "$scratch/log" | sed 's/^/        /'
+  failed=1
+}
+
+python_parses() { python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' "$@"; }
+
+# The headers and libraries of the system itself are out of sight, as they are missing on the machine.
+bare_configure() {
+  configure "$scratch/carry" "$scratch/build" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF &&
+    ! grep -E '^(nlohmann_json_DIR|CLI11_DIR|Eigen3_DIR|OPENSSL_INCLUDE_DIR|OPENSSL_CRYPTO_LIBRARY|Catch2_DIR):' "$scratch/build/CMakeCache.txt" |
+    grep -v "$scratch/carry"
+}
+
+# Every target that the stages build is there, where CUDA is.
+has_targets() {
+  local target
+  if ! grep -q '^CMAKE_CUDA_COMPILER:[A-Z]*=/' "$scratch/build/CMakeCache.txt"; then
+    echo "no CUDA here"
+    return
+  fi
+  for target in "${targets[@]}"; do ninja -C "$scratch/build" -t query "$target" >/dev/null || return 1; done
+}
+
+dry_run() {
+  scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-collect.XXXXXX")
+  trap 'rm -rf "$scratch"' EXIT
+  echo "plan (stage, limit in seconds):"
+  stages | sed 's/^/  /'
+  check "this script's syntax" bash -n results/collect_gpu.sh
+  for stage in $(stage_names); do check "stage $stage is defined" declare -F "stage_$stage"; done
+  if command -v python3 >/dev/null; then check "the baselines' syntax" python_parses results/baselines/*.py; fi
+  if command -v dpkg-query >/dev/null; then
+    check "headers and libraries to carry" carry_to "$scratch/carry"
+    check "they stay below 40 MiB" test "$(du -sm "$scratch/carry" | cut -f1)" -lt 40
+    check "CMake configures with them alone, without SimGrid" bare_configure
+    check "the stages' targets" has_targets
+  else
+    echo "skipped what needs Debian's packages"
+  fi
+  return "$failed"
+}
+
+case "${1:-}" in
+  prepare) prepare ;;
+  run)
+    shift
+    run "$@"
+    ;;
+  stage) "stage_$2" ;;   # for run_stage
+  stages) stages ;;
+  --dry-run) dry_run ;;
+  help | -h | --help) usage ;;
+  *)
+    usage >&2
+    exit 2
+    ;;
+esac
