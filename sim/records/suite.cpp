@@ -83,8 +83,10 @@ Use use_by_rule(const std::string& group) {
   return hash % 2 == 0 ? Use::fit : Use::test;
 }
 
-std::vector<Suite> load_suites(const std::string& folder) {
+std::vector<Suite> load_suites(const std::string& given) {
   std::error_code unreadable;
+  const bool is_above = std::filesystem::is_directory(given + "/suites", unreadable);
+  const std::string folder = is_above ? given + "/suites" : given;
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder, unreadable))
     if (entry.path().extension() == ".json") paths.push_back(entry.path().string());

@@ -28,9 +28,9 @@ struct Suite {
   std::vector<Record> records;
 };
 
-/// The .json files of a folder, by name. Throws InputError, also for a record that says target and given, or an id that
+/// The .json files of a folder, or of its folder `suites` where it has one, by name. Throws InputError, also for a record that says target and given, or an id that
 /// two suites have.
-std::vector<Suite> load_suites(const std::string& folder);
+std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
 
 /// "fit" or "test" by the rule of the suites' descriptions: the parity of FNV-1a of the group.
