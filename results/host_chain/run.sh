@@ -10,7 +10,7 @@ repeats=${REPEATS:-5}
 cd "$root"
 
 for devices in 1 2; do
-  "$build/calibrate" --device host --gpus $devices --threads 2 --models lenet --batches 8,32,128 --resume --quiet \
+  "$build/calibrate" --device host --gpus $devices --threads 2 --models lenet --batches 8,32,128 --resume --quiet --seconds 1 \
     -o "$out/profile-$devices.json"
 done
 # Which devices were together is in every sample's key; the name of the device differs in nothing.
@@ -21,7 +21,7 @@ for batch in 16 64; do
     --set /batch_per_gpu=$batch --json "$out/predicted-$batch.json" >/dev/null
   for devices in 1 2; do
     for repeat in $(seq "$repeats"); do
-      "$build/train" --quiet --model lenet --data synthetic --train-images $((devices * batch * 400)) --test-images 16 \
+      "$build/train" --quiet --model lenet --data synthetic --train-images 9984 --test-images 16 \
         --algorithm ssgd --gpus $devices --threads 2 --batch $batch --epochs 1 --learning-rate 0.001 --seed "$repeat" \
         -o "$out/trained-$batch-$devices-$repeat.json" >/dev/null
     done
