@@ -72,5 +72,5 @@ TEST_CASE("its JSON form, whose numbers are strings") {
 TEST_CASE("a file that is something else") {
   CHECK_THROWS_WITH(import_nvbandwidth("hello\n", "b.log"), "b.log: no bandwidth of nvbandwidth");
   CHECK_THROWS_WITH(import_nvbandwidth("{\"a\": 1}", "b.json"),
-                    Catch::Contains("b.json: : missing key") || Catch::Contains("missing key \"nvbandwidth\""));
+                    Contains("b.json: : missing key") || Contains("missing key \"nvbandwidth\""));
 }

@@ -68,7 +68,7 @@ TEST_CASE("merging keeps every sample and prefers the second profile's") {
 TEST_CASE("profiles of different devices are not merged, logs of the same kind of machine are") {
   Profile other = small_profile();
   other.device.name = "NVIDIA Y";
-  CHECK_THROWS_WITH(merge(small_profile(), other, "x"), Catch::Contains("different devices"));
+  CHECK_THROWS_WITH(merge(small_profile(), other, "x"), Contains("different devices"));
   other.device.kind = "imported";
   CHECK(merge(other, small_profile(), "x").device.name == "NVIDIA X");
 }

@@ -107,11 +107,11 @@ TEST_CASE("a malformed line in the middle is refused with its number") {
   std::string text = read_file(path);
   text.replace(text.find('\n') + 1, 1, "[");
   std::ofstream(path, std::ios::trunc) << text;
-  CHECK_THROWS_WITH(SampleLog(path), Catch::Contains("samples.jsonl line 2"));
+  CHECK_THROWS_WITH(SampleLog(path), Contains("samples.jsonl line 2"));
 }
 
 TEST_CASE("a folder that does not exist") {
-  CHECK_THROWS_WITH(SampleLog("/nonexistent/x.jsonl"), Catch::Contains("/nonexistent/x.jsonl: cannot be opened"));
+  CHECK_THROWS_WITH(SampleLog("/nonexistent/x.jsonl"), Contains("/nonexistent/x.jsonl: cannot be opened"));
 }
 
 TEST_CASE("a full disk is reported and costs only the sample in flight") {
