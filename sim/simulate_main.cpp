@@ -141,7 +141,7 @@ void predict_from_records(const Options& o) {
   std::fputs(sim::predictions_table(predictions).c_str(), stdout);
 }
 
-void search(const Options& o) {
+void search(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
   check_outputs(o);
   const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
@@ -149,7 +149,7 @@ void search(const Options& o) {
       sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
         if (has_bar) show_progress(done, of);
       });
-  if (!o.json.empty()) write_file_atomically(o.json, sim::optimisation_json(curves).dump(2) + "\n");
+  if (!o.json.empty()) write_file_atomically(o.json, sim::optimisation_json(loaded, curves, argv).dump(2) + "\n");
   std::fputs(sim::optimisation_text(curves).c_str(), stdout);
 }
 
@@ -165,7 +165,7 @@ void run(const Options& o, const std::vector<std::string>& argv) {
         "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
         "--help)");
   } else if (!o.optimise.empty()) {
-    search(o);
+    search(o, argv);
   } else {
     simulate(o, argv);
   }

@@ -6,6 +6,7 @@
 #include "engine/base/text.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/replay/point.hpp"
+#include "sim/report/result.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -127,7 +128,7 @@ std::string optimisation_text(const std::vector<Optimisation>& curves) {
   return text;
 }
 
-Json optimisation_json(const std::vector<Optimisation>& curves) {
+Json curves_json(const std::vector<Optimisation>& curves) {
   Json all = Json::array();
   for (const Optimisation& curve : curves) {
     Json points = Json::array();
@@ -142,7 +143,15 @@ Json optimisation_json(const std::vector<Optimisation>& curves) {
                    {"best", curve.best().setting},
                    {"curve", points}});
   }
-  return Json{{"optimise", all}};
+  return all;
+}
+
+Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,
+                       const std::vector<std::string>& argv) {
+  Json json = result_head("lockstep/optimisation/1", loaded, argv);
+  json["optimise"] = curves_json(curves);
+  json["assumptions"] = assumptions_json(loaded);
+  return json;
 }
 
 }  // namespace lockstep::sim

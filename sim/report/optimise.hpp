@@ -39,7 +39,10 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
 std::vector<int> backups_to_try(int machines);
 
 std::string optimisation_text(const std::vector<Optimisation>& curves);
-/// {"optimise": [{"what", "variant", "gpus", "best", "curve": [{"setting", "iterations", "iteration_s", "seconds"}]}]}
-Json optimisation_json(const std::vector<Optimisation>& curves);
+/// [{"what", "variant", "gpus", "best", "curve": [{"setting", "iterations", "iteration_s", "seconds"}]}]
+Json curves_json(const std::vector<Optimisation>& curves);
+/// "lockstep/optimisation/1": provenance, scenario and assumptions as in a result, with the curves in "optimise".
+Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,
+                       const std::vector<std::string>& argv);
 
 }  // namespace lockstep::sim

@@ -72,17 +72,27 @@ std::string csv_line(const std::vector<std::string>& fields) {
 
 }  // namespace
 
+Json result_head(const std::string& schema, const LoadedScenario& loaded, const std::vector<std::string>& argv) {
+  Json json{{"schema", schema}};
+  json["provenance"] = provenance(argv, Cluster::network_model(), loaded.inputs);
+  json["scenario"] = loaded.resolved;
+  return json;
+}
+
+Json assumptions_json(const LoadedScenario& loaded) {
+  Json json = Json::array();
+  for (const Assumption& a : loaded.assumptions)
+    json.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
+  return json;
+}
+
 Json result_json(const Report& report, const std::vector<std::string>& argv) {
-  Json json{{"schema", "lockstep/result/1"}};
-  json["provenance"] = provenance(argv, Cluster::network_model(), report.loaded.inputs);
-  json["scenario"] = report.loaded.resolved;
+  Json json = result_head("lockstep/result/1", report.loaded, argv);
   json["points"] = Json::array();
   for (const ReportPoint& row : report.points) json["points"].push_back(point_json(row));
   json["published"] = Json::array();
   for (const Comparison& c : report.comparisons) json["published"].push_back(comparison_json(c));
-  json["assumptions"] = Json::array();
-  for (const Assumption& a : report.loaded.assumptions)
-    json["assumptions"].push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
+  json["assumptions"] = assumptions_json(report.loaded);
   return json;
 }
 

@@ -38,6 +38,10 @@ Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& t
                const std::function<void(std::size_t done, std::size_t of)>& progress = {});
 
 std::string table_text(const Report& report);
+/// What every result file opens with: "schema", "provenance", and the "scenario" as it was read.
+Json result_head(const std::string& schema, const LoadedScenario& loaded, const std::vector<std::string>& argv);
+/// [{"pointer", "value", "kind", "source"}]: what the scenario rests on.
+Json assumptions_json(const LoadedScenario& loaded);
 Json result_json(const Report& report, const std::vector<std::string>& argv);
 std::string csv_text(const Report& report);
 /// The whole trace file.

@@ -47,7 +47,8 @@ TEST_CASE("revisiting: without backups the last gradients take the time, 4 backu
 }
 
 TEST_CASE("revisiting: of 100 machines the best split has a few backups") {
-  const auto curves = optimise(load("revisiting-sync-sgd/choose_backups", {{"/iterations", "60"}}), "backups", 2);
+  const LoadedScenario loaded = load("revisiting-sync-sgd/choose_backups", {{"/iterations", "60"}});
+  const auto curves = optimise(loaded, "backups", 2);
   REQUIRE(curves.size() == 1);
   CHECK(curves[0].best().setting >= 1);
   CHECK(curves[0].best().setting <= 10);
@@ -59,7 +60,12 @@ TEST_CASE("revisiting: of 100 machines the best split has a few backups") {
   }
   CHECK(curve.front().iterations == Approx(76200));
   CHECK(curve.back().iterations == Approx(137500));
-  CHECK(optimisation_json(curves)["optimise"][0]["curve"].size() == curve.size());
+  const Json json = optimisation_json(loaded, curves, {"simulate"});
+  CHECK(json["schema"] == "lockstep/optimisation/1");
+  CHECK(json["optimise"][0]["curve"].size() == curve.size());
+  CHECK(json["scenario"] == loaded.resolved);
+  CHECK(json["assumptions"].size() == loaded.assumptions.size());
+  CHECK(json["provenance"]["inputs"].size() == loaded.inputs.size());
   CHECK(optimisation_text(curves).find("best backups: ") != std::string::npos);
 }
 
