@@ -61,6 +61,16 @@ class Cluster::Impl {
     return cached != routes_.end() ? cached->second : routes_.emplace(key, find_route(src, dst)).first->second;
   }
 
+  void bundle_messages_of_node(int node, int ways) {
+    const std::string name = "node" + std::to_string(node) + ".";
+    for (PlatformLink& link : platform_.links) {
+      if (link.name.rfind(name, 0) != 0 && link.name.rfind("fabric." + name, 0) != 0) continue;
+      link.bandwidth_bytes_per_s /= ways;
+      link.link->set_bandwidth(link.bandwidth_bytes_per_s);
+    }
+    routes_.clear();
+  }
+
   void set_message_overhead(MessageOverhead overhead) { overhead_ = overhead; }
   double message_latency_s(int src, int dst) {
     const bool same_node = src / spec_.gpus_per_node == dst / spec_.gpus_per_node;
@@ -162,6 +172,9 @@ double Cluster::link_bandwidth(int link) const {
 }
 const std::string& Cluster::link_name(int link) const {
   return impl_->platform().links.at(at(link)).name;
+}
+void Cluster::bundle_messages_of_node(int node, int ways) {
+  impl_->bundle_messages_of_node(node, ways);
 }
 void Cluster::set_message_overhead(MessageOverhead overhead) {
   impl_->set_message_overhead(overhead);

@@ -64,6 +64,10 @@ class Cluster {
   double link_bandwidth(int link) const;  ///< bytes/s
   const std::string& link_name(int link) const;
 
+  /// From now on every message from or to the node stands for `ways` alike ones, to or from as many nodes: its links
+  /// carry 1/ways of their bandwidth. Links of the fabric stay as they are.
+  void bundle_messages_of_node(int node, int ways);
+
   void set_message_overhead(MessageOverhead overhead);
   /// Latency of the route + the overhead: what a message pays before its bytes flow.
   double message_latency_s(int src_gpu, int dst_gpu);

@@ -133,7 +133,7 @@ class PlatformBuilder {
     for (sg4::Link* link : sg4::Engine::get_instance()->get_all_links())
       if (known.count(link) == 0) made.push_back(link);
     std::sort(made.begin(), made.end(), [](const auto* a, const auto* b) { return a->get_name() < b->get_name(); });
-    for (const sg4::Link* link : made)
+    for (sg4::Link* link : made)
       platform_.links.push_back(
           {link, "fabric." + link->get_name(), link->get_bandwidth(), spec_.fabric.link.latency_s});
   }

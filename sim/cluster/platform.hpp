@@ -10,7 +10,7 @@
 namespace lockstep::sim {
 
 struct PlatformLink {
-  const simgrid::s4u::Link* link;
+  simgrid::s4u::Link* link;
   std::string name;
   double bandwidth_bytes_per_s;
   double latency_s;

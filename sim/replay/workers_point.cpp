@@ -108,8 +108,30 @@ class WorkersPoint {
     o.overlap = s_.communication.overlap;
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.factor = step_factor(s_, request_, delay_, step_s());
+    if (servers_are_alike()) take_one_server(o);
     replay_ = replay_actors(backup_workers(o), cluster_);
     count_gradients(o);
+  }
+
+  // Servers on nodes of their own, with equal shards, to which every worker sends its gradient's parts at once:
+  // whatever one of them receives or sends, all do, at the same moment. Not over a fabric whose links messages share.
+  bool servers_are_alike() const {
+    return request_.fidelity != Fidelity::message && s_.workers->separate && s_.workers->servers > 1 &&
+           !s_.communication.overlap && s_.cluster.fabric.kind == FabricKind::star;
+  }
+
+  // One server stands for all: a message to or from it for as many, which share the links of the worker's node evenly.
+  // Exact, and as many times fewer messages.
+  void take_one_server(BackupWorkers& o) {
+    alike_servers_ = static_cast<int>(o.servers.size());
+    for (std::size_t j = 1; j < o.shards.size(); ++j) {
+      o.shards[0].forward_s += o.shards[j].forward_s;
+      o.shards[0].backward_s += o.shards[j].backward_s;
+    }
+    o.shards.resize(1);
+    o.servers.resize(1);
+    for (int node = 0; node < worker_nodes(s_, request_.gpus); ++node)
+      cluster_.bundle_messages_of_node(node, alike_servers_);
   }
 
   // From the log: when each version was published by all servers, what gradients made it, when they came.
@@ -136,7 +158,7 @@ class WorkersPoint {
     point_.compute_s = std::min(computed_s / request_.gpus / iterations(), point_.mean_iteration_s());
     point_.details = Json{{"aggregated_gradients", gradients},
                           {"backups", request_.gpus - o.aggregate},
-                          {"servers", o.servers.size()},
+                          {"servers", s_.workers->servers},
                           {"dropped_share", dropped / (used + dropped)},
                           {"idle_share", 1 - point_.compute_s / point_.mean_iteration_s()}};
     point_.details["arrivals_s"] = arrivals(used_s, published_s, o.aggregate);
@@ -253,10 +275,11 @@ class WorkersPoint {
     p.relative_high = 1 + spread;
     double bytes = 0;
     for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
-    p.bytes_sent_per_gpu = bytes / request_.gpus / iterations();
-    p.messages = double(replay_.messages) / iterations();
+    p.bytes_sent_per_gpu = alike_servers_ * bytes / request_.gpus / iterations();
+    p.messages = double(replay_.messages) * alike_servers_ / iterations();
     p.fidelity = to_string(request_.fidelity);
-    p.method = "messages";
+    p.method =
+        alike_servers_ > 1 ? "messages of one of " + std::to_string(alike_servers_) + " alike servers" : "messages";
     p.events = replay_.messages + static_cast<std::int64_t>(replay_.log.size());
     if (s_.workers->delay.kind == DelaySpec::Kind::percentiles)
       p.details["delay"] = Json{{"median", delay_.spec().scale},
@@ -275,6 +298,7 @@ class WorkersPoint {
   ActorReplay replay_;
   PointResult point_;
   double measured_until_s_ = 0;
+  int alike_servers_ = 1;  // for how many the replayed server stands
 };
 
 }  // namespace

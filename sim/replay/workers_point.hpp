@@ -6,8 +6,9 @@ namespace lockstep::sim {
 
 /// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: what the
 /// paper calls an epoch). Always by messages, whatever the fidelity asked for. Details are described in the README of
-/// sim/scenario. The bounds: the computed share of an iteration is off by the uncertainty of compute, the rest by that
-/// of bandwidth, in quadrature.
+/// sim/scenario. Where servers are exactly alike, one is replayed for all, unless fidelity is `message`: with separate
+/// servers, without overlap, on a star. The bounds: the computed share of an iteration is off by the uncertainty of
+/// compute, the rest by that of bandwidth, in quadrature.
 PointResult predict_workers(const Scenario& scenario, const PointRequest& request);
 
 }  // namespace lockstep::sim
