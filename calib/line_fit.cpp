@@ -143,15 +143,66 @@ std::vector<Piece> choose_pieces(const Points& points, const LineFitOptions& opt
   return chosen;
 }
 
-double leave_one_out_error(const Points& points, const LineFitOptions& options) {
-  if (points.size() < 4) return 0;
+// Pool adjacent violators: points of equal x become one, and runs of falling times the mean of their logarithms.
+Points rising(const Points& points) {
+  struct Pool {
+    double sum_log, count;
+    std::vector<double> x;
+    double mean() const { return sum_log / count; }
+  };
+  std::vector<Pool> pools;
+  for (const Measured& p : points) {
+    if (!pools.empty() && pools.back().x.back() == p.x) {
+      pools.back().sum_log += std::log(p.seconds);
+      pools.back().count += 1;
+    } else {
+      pools.push_back({std::log(p.seconds), 1, {p.x}});
+    }
+    while (pools.size() > 1 && pools.back().mean() < pools[pools.size() - 2].mean()) {
+      Pool last = pools.back();
+      pools.pop_back();
+      pools.back().sum_log += last.sum_log;
+      pools.back().count += last.count;
+      pools.back().x.insert(pools.back().x.end(), last.x.begin(), last.x.end());
+    }
+  }
+  Points result;
+  for (const Pool& pool : pools)
+    for (double x : pool.x) result.push_back({x, std::exp(pool.mean())});
+  return result;
+}
+
+double ratio_at(const std::vector<Piece>& pieces, double x, double from_x) {
+  const double at_from_s = line_at(pieces, from_x);
+  return at_from_s > 0 ? line_at(pieces, x) / at_from_s : 1;
+}
+
+double between_anchors(const Points& anchors, const std::vector<Piece>& pieces, double x) {
+  const Measured &first = anchors.front(), &last = anchors.back();
+  if (x <= first.x) return first.seconds * ratio_at(pieces, x, first.x);
+  if (x >= last.x) return last.seconds * ratio_at(pieces, x, last.x);
+  const auto above = std::lower_bound(anchors.begin(), anchors.end(), x,
+                                      [](const Measured& p, double wanted) { return p.x < wanted; });
+  const Measured &high = *above, &low = *(above - 1);
+  return low.seconds + (high.seconds - low.seconds) * (x - low.x) / (high.x - low.x);
+}
+
+// |relative error| at every interior point of a fit made without it.
+template <typename Predict>
+std::vector<double> errors_left_out(const Points& points, const Predict& predict) {
   std::vector<double> errors;
-  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+  for (std::size_t i = 1; points.size() >= 4 && i + 1 < points.size(); ++i) {
     Points others = points;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    errors.push_back(std::abs(line_at(choose_pieces(others, options), points[i].x) / points[i].seconds - 1));
+    errors.push_back(std::abs(predict(others, points[i].x) / points[i].seconds - 1));
   }
-  return median(errors);
+  return errors;
+}
+
+double root_mean_square(const std::vector<double>& errors) {
+  double sum = 0;
+  for (double error : errors) sum += error * error;
+  return std::sqrt(sum / static_cast<double>(errors.size()));
 }
 
 void check(const Points& points) {
@@ -183,7 +234,7 @@ Line fit_line(const std::vector<Measured>& points) {
 }
 
 double LineFit::at(double x) const {
-  return line_at(pieces, x);
+  return anchors.empty() ? line_at(pieces, x) : between_anchors(anchors, pieces, x);
 }
 
 LineFit fit_pieces(std::vector<Measured> points, const LineFitOptions& options) {
@@ -194,11 +245,24 @@ LineFit fit_pieces(std::vector<Measured> points, const LineFitOptions& options) 
   fit.from_x = points.front().x;
   fit.to_x = points.back().x;
   fit.points = static_cast<int>(points.size());
+  std::vector<double> left_out = errors_left_out(
+      points, [&](const Points& others, double x) { return line_at(choose_pieces(others, options), x); });
+  if (options.allow_anchors && !left_out.empty()) {
+    const std::vector<double> between = errors_left_out(points, [](const Points& others, double x) {
+      return between_anchors(rising(others), {}, x);  // an interior point: no piece is asked
+    });
+    if (root_mean_square(between) < root_mean_square(left_out)) {
+      fit.anchors = rising(points);
+      left_out = between;
+    }
+  }
   std::vector<double> residuals;
   for (const Measured& p : points) residuals.push_back(std::abs(fit.at(p.x) / p.seconds - 1));
   fit.median_residual = median(residuals);
   fit.worst_residual = *std::max_element(residuals.begin(), residuals.end());
-  fit.leave_one_out = leave_one_out_error(points, options);
+  if (left_out.empty()) return fit;
+  fit.leave_one_out = median(left_out);
+  fit.worst_left_out = *std::max_element(left_out.begin(), left_out.end());
   return fit;
 }
 

@@ -10,6 +10,13 @@
 // Pieces: a collective changes protocol with size, so its time is a line in each of up to `most_pieces` ranges of x,
 // the breaks at measured sizes. The number of pieces is the smallest whose worst relative residual is below the
 // tolerance, else the one with the least Bayesian information criterion, n ln(RSS/n) + k ln n with k = 3 pieces - 1.
+//
+// Anchors: where no pieces reach the tolerance (a copy that falls out of one cache after another, NCCL changing
+// protocol, algorithm and channels), a line from each measured point to the next may know better: the same latency + x
+// / rate with every knee at a measured size. It is taken where its leave-one-out error (root of the mean square) is
+// lower. Before that, times that fall with x are pooled into a level (least squares of ln t under t not falling; Ayer
+// et al. 1955), for more bytes take no less time. Outside their range the first and the last piece go on, scaled to
+// meet them.
 #include <vector>
 
 namespace lockstep::calib {
@@ -31,14 +38,16 @@ struct Piece {
 };
 
 struct LineFit {
-  std::vector<Piece> pieces;  ///< by from_x
-  double from_x = 0;          ///< range of the measurements
+  std::vector<Piece> pieces;      ///< by from_x
+  std::vector<Measured> anchors;  ///< by x; empty: the pieces alone are the fit
+  double from_x = 0;              ///< range of the measurements
   double to_x = 0;
   int points = 0;
   double median_residual = 0;  ///< relative, absolute values
   double worst_residual = 0;
   /// Median of |relative error| at every interior point when the fit is made without it; 0 below 4 points.
   double leave_one_out = 0;
+  double worst_left_out = 0;  ///< the largest of them
   double at(double x) const;
   bool covers(double x) const { return x >= from_x && x <= to_x; }
 };
@@ -46,6 +55,7 @@ struct LineFit {
 struct LineFitOptions {
   int most_pieces = 4;
   double tolerance = 0.02;
+  bool allow_anchors = true;
 };
 
 /// Points in any order; those of equal x count as one each. Throws std::invalid_argument: no point, a time or x that

@@ -32,13 +32,32 @@ Json line_json(const LineFit& line) {
     pieces.push_back({{"from", piece.from_x},
                       {"latency_s", piece.line.latency_s},
                       {"seconds_per_unit", piece.line.seconds_per_unit}});
+  Json anchors = Json::array();
+  for (const Measured& anchor : line.anchors) anchors.push_back(Json::array({anchor.x, anchor.seconds}));
   return {{"pieces", pieces},
+          {"anchors", anchors},
           {"from", line.from_x},
           {"to", line.to_x},
           {"points", line.points},
           {"median_residual", line.median_residual},
           {"worst_residual", line.worst_residual},
-          {"leave_one_out", line.leave_one_out}};
+          {"leave_one_out", line.leave_one_out},
+          {"worst_left_out", line.worst_left_out}};
+}
+
+// Profiles of version 0.1 have no anchors.
+std::vector<Measured> anchors_from_json(const JsonNode& fit) {
+  std::vector<Measured> anchors;
+  const auto node = fit.find("anchors");
+  if (!node) return anchors;
+  for (const JsonNode& item : node->items()) {
+    const std::vector<JsonNode> pair = item.items();
+    if (pair.size() != 2) item.fail("is no pair", "allowed: [x, seconds]");
+    const Measured anchor{pair[0].number({0, 1e18}), pair[1].number({1e-15, 1e9})};
+    if (!anchors.empty() && anchor.x <= anchors.back().x) item.fail("not in ascending order");
+    anchors.push_back(anchor);
+  }
+  return anchors;
 }
 
 LineFit line_from_json(const JsonNode& node) {
@@ -58,6 +77,8 @@ LineFit line_from_json(const JsonNode& node) {
   line.median_residual = node.at("median_residual").number({0, 1e6});
   line.worst_residual = node.at("worst_residual").number({0, 1e6});
   line.leave_one_out = node.at("leave_one_out").number({0, 1e6});
+  if (const auto worst = node.find("worst_left_out")) line.worst_left_out = worst->number({0, 1e6});
+  line.anchors = anchors_from_json(node);
   return line;
 }
 
@@ -68,8 +89,8 @@ Json fit_json(const Fit& fit) {
 }
 
 Fit fit_from_json(const JsonNode& node) {
-  node.keys({"probe", "key", "variable", "kind", "pieces", "from", "to", "points", "median_residual", "worst_residual",
-             "leave_one_out"});
+  node.keys({"probe", "key", "variable", "kind", "pieces", "anchors", "from", "to", "points", "median_residual",
+             "worst_residual", "leave_one_out", "worst_left_out"});
   Fit fit;
   fit.probe = node.at("probe").choice(probes());
   fit.key = node.at("key").json();

@@ -39,8 +39,10 @@ std::string fit_text(const Fit& fit) {
                      amount(fit.variable, fit.line.to_x) + ")\n";
   for (const Piece& piece : fit.line.pieces)
     text += "    from " + amount(fit.variable, piece.from_x) + ": " + line_text(fit.variable, piece.line) + "\n";
+  if (!fit.line.anchors.empty()) text += "    taken from point to point, the lines above only outside the range\n";
   text += "    residual median " + percent(fit.line.median_residual) + ", worst " + percent(fit.line.worst_residual);
-  if (fit.line.leave_one_out > 0) text += "; left out: median " + percent(fit.line.leave_one_out);
+  if (fit.line.leave_one_out > 0)
+    text += "; left out: median " + percent(fit.line.leave_one_out) + ", worst " + percent(fit.line.worst_left_out);
   return text + "\n";
 }
 
