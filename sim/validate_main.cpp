@@ -7,6 +7,7 @@
 #include "engine/base/version.hpp"
 #include "sim/records/fit.hpp"
 #include "sim/records/suite.hpp"
+#include "sim/report/html.hpp"
 
 namespace {
 
@@ -15,7 +16,7 @@ using namespace lockstep;
 struct Options {
   std::string suites = sim::default_catalogue_folder() + "/../published/suites";
   std::string catalogue = sim::default_catalogue_folder();
-  std::string json;
+  std::string json, html;
   std::string only;
   bool fit = false;
   bool quiet = false;
@@ -28,6 +29,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--only", o.only, "Predicts this suite alone");
   app.add_option("--catalogue", o.catalogue, "Folder of names and constants (default: installed)");
   app.add_option("--json", o.json, "Writes every record with its prediction (schema lockstep/validation/1)");
+  app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--fit", o.fit,
                "Fits the constants anew on the records marked fit and writes the catalogue's fitted.json");
@@ -50,6 +52,7 @@ int validate(const Options& o) {
   if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
   const std::vector<sim::SuiteResult> results = sim::validate_suites(chosen, records, catalogue, o.jobs);
   if (!o.json.empty()) write_file_atomically(o.json, sim::validation_json(results).dump(1) + "\n");
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::validation_json(results)));
   std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
   for (const sim::SuiteResult& result : results)
     if (!result.broken().empty()) return 1;
