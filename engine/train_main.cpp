@@ -2,68 +2,22 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <thread>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/version.hpp"
+#include "engine/sweep/outcome.hpp"
+#include "engine/sweep/runner.hpp"
+#include "engine/train/command_line.hpp"
 #include "engine/train/memory_report.hpp"
 #include "engine/train/screen.hpp"
 
 namespace {
 
 using namespace lockstep;
-
-void declare_run(CLI::App& app, train::Request& r) {
-  app.add_option("--model", r.model, "A network of the zoo, or a .json file (lenet)");
-  app.add_option("--data", r.data, "mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar (mnist)");
-  app.add_option("--data-dir", r.data_dir, "Folder that holds the data's folder (build/data)");
-  app.add_option("--train-images", r.train_images, "Only the first N training images");
-  app.add_option("--test-images", r.test_images, "Only the first N test images");
-  app.add_flag("--augment", r.augment, "Small random rotations and zooms");
-  app.add_option("--device", r.device, "host or cuda (host)");
-  app.add_option("--precision", r.precision, "fp32, tf32, fp16, bf16 (fp32)");
-  app.add_option("--gpus", r.gpus, "GPUs; on the host, as many logical devices (1)");
-  app.add_option("--threads", r.threads, "Threads of the host (one per core)");
-  app.add_option("--seed", r.seed, "Of initial parameters, order of images, dropout, delays (1)");
-  app.add_option("--epochs", r.epochs, "Most epochs (30)");
-  app.add_option("--target", r.target, "Test accuracy to reach, as 0.99");
-  app.add_option("--stop", r.stop, "At the target: target (first epoch), median (of the last 5), never (target)");
-  app.add_option("--max-minutes", r.max_minutes, "Stops after so long");
-  app.add_option("--checkpoint", r.checkpoint, "Keeps the state of the run in this file");
-  app.add_option("--checkpoint-minutes", r.checkpoint_minutes, "As often, and after each epoch (10)");
-  app.add_flag("--resume", r.resume, "Goes on from the checkpoint, if there is one");
-  app.add_option("-o,--output", r.output, "Writes the record (schema lockstep/run/1)");
-  app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
-  app.add_flag("--memory-plan", r.memory_plan, "Shows what the memory plans save, and does not train");
-}
-
-void declare_algorithm(CLI::App& app, train::Request& r) {
-  app.add_option("--algorithm", r.algorithm, "ssgd, sma, easgd, backup, stale (ssgd)");
-  app.add_option("--learners", r.learners, "Learners per GPU (1; easgd, backup: 4)");
-  app.add_option("--batch", r.batch, "Images per learner (ssgd, stale: 32; else 16)");
-  app.add_option("--learning-rate", r.learning_rate, "Base rate (0.005; sma, easgd: 0.01)");
-  app.add_option("--momentum", r.momentum, "Of the gradient; with sma, of the average model (0.9)");
-  app.add_option("--weight-decay", r.weight_decay, "Of weights, not of biases and batch norm (0)");
-  app.add_option("--schedule", r.schedule, "constant, steps, linear (constant)");
-  app.add_option("--step-epochs", r.step_epochs, "Epochs after which the rate falls, as 30,60")->delimiter(',');
-  app.add_option("--step-factor", r.step_factor, "To this share of itself (0.1)");
-  app.add_option("--linear-from", r.linear_from, "Epoch from which it falls to 0 at the last one (0)");
-  app.add_option("--warmup-epochs", r.warmup_epochs, "The rate rises from 0 over so many epochs (0)");
-  app.add_option("--lars", r.lars, "Layer-wise rates with this coefficient, as 0.001");
-  app.add_option("--tau", r.tau, "sma, easgd: iterations per synchronisation; sma: or never (1)");
-  app.add_option("--alpha", r.alpha, "sma, easgd: pull to the average (from the number of learners)");
-  app.add_option("--averaging", r.averaging, "sma on several GPUs: one or reference (one)");
-  app.add_flag("--auto-tune", r.auto_tune, "sma: learners per GPU by the observed throughput");
-  app.add_option("--backups", r.backups, "backup: workers more than are waited for (1)");
-  app.add_option("--delay", r.delay, "backup: lognormal, gamma, pareto (lognormal)");
-  app.add_option("--delay-scale", r.delay_scale_s, "backup: in seconds (1)");
-  app.add_option("--delay-shape", r.delay_shape, "backup: shape of the distribution (0.1)");
-  app.add_option("--delay-shift", r.delay_shift_s, "backup: seconds added (0)");
-  app.add_flag("--interrupt", r.interrupt, "backup: late workers abandon their gradient");
-  app.add_option("--staleness", r.staleness, "stale: age of the gradient, in iterations (0)");
-  app.add_flag("--staleness-drawn", r.staleness_drawn, "stale: uniform with that mean");
-  app.add_option("--staleness-ramp-epochs", r.staleness_ramp_epochs, "stale: grows over so many epochs (0)");
-}
 
 void check_outputs(const train::Request& r) {
   for (const std::string& path : {r.output, r.checkpoint}) {
@@ -89,18 +43,57 @@ int run(const train::Request& request, const std::vector<std::string>& argv) {
   return 1;
 }
 
+struct SweepOptions {
+  std::string file;
+  sweep::Means means;
+  sweep::RunnerOptions runner;
+  bool only_shows = false;
+  bool quiet = false;
+};
+
+CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
+  CLI::App* sub = app.add_subcommand("sweep", "Runs every training run that a file declares, or what is left of them");
+  sub->add_option("file", o.file, "Sweep file (schema lockstep/sweep/1)")->required();
+  sub->add_option("-o,--output", o.runner.folder, "Folder of the records")->required();
+  sub->add_option("--jobs", o.runner.jobs, "Runs at a time (as many as the cores bear)")->check(CLI::Range(1, 4096));
+  sub->add_option("--threads", o.means.threads, "Threads of a run (1)")->check(CLI::Range(1, 1024));
+  sub->add_option("--data-dir", o.means.data_dir, "Folder that holds the data's folder (build/data)");
+  sub->add_flag("--show", o.only_shows, "Shows what the folder holds, and does not train");
+  sub->add_flag("--quiet", o.quiet, "No line per run");
+  return sub;
+}
+
+int run_sweep(SweepOptions o, const std::vector<std::string>& argv) {
+  const sweep::Sweep sweep = sweep::load_sweep(o.file, o.means);
+  if (o.only_shows) {
+    std::fputs(sweep::table(sweep::summary(sweep, o.runner.folder, argv)).c_str(), stdout);
+    return 0;
+  }
+  o.runner.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  o.runner.has_notes = !o.quiet;
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (o.runner.jobs == 0) o.runner.jobs = std::max(1, cores / o.means.threads);
+  const int failed = sweep::run_sweep(sweep, o.runner, argv);
+  std::fputs(sweep::table(sweep::summary(sweep, o.runner.folder, argv)).c_str(), stdout);
+  if (failed == 0) return 0;
+  std::fprintf(stderr, "train: %d runs failed; their records say why; another call tries them again\n", failed);
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Trains a network with synchronous or averaging data-parallel SGD.", "train"};
   app.footer("Example:\n  train --model lenet --data mnist --algorithm sma --learners 2 --target 0.99 -o run.json");
   lockstep::train::Request request;
-  declare_run(app, request);
-  declare_algorithm(app, request);
+  lockstep::train::declare(app, request);
+  SweepOptions sweep;
+  CLI::App* const sweeps = declare_sweep(app, sweep);
   app.set_version_flag("--version", lockstep::version_line());
   try {
     app.parse(argc, argv);
-    return run(request, std::vector<std::string>(argv, argv + argc));
+    const std::vector<std::string> words(argv, argv + argc);
+    return sweeps->parsed() ? run_sweep(sweep, words) : run(request, words);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const lockstep::InputError& error) {

@@ -73,6 +73,7 @@ void check_counts(const Request& r, Algorithm algorithm) {
   at_least_1("--learners", r.learners, 1024);
   at_least_1("--batch", r.batch, 65536);
   at_least_1("--epochs", r.epochs, 1'000'000);
+  at_least_1("--evaluations-per-epoch", r.evaluations_per_epoch, 1000);
   at_least_1("--train-images", r.train_images, std::int64_t{1} << 32);
   at_least_1("--test-images", r.test_images, std::int64_t{1} << 32);
   if (r.threads < 0 || r.threads > 1024)
@@ -288,6 +289,7 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["threads"] = r.threads;
   json["target"] = r.target ? Json(*r.target) : Json(nullptr);
   json["stop"] = r.stop;
+  json["evaluations_per_epoch"] = r.evaluations_per_epoch;
   json["max_minutes"] = r.max_minutes ? Json(*r.max_minutes) : Json(nullptr);
   json["checkpoint"] = r.checkpoint;
   return json;

@@ -35,6 +35,7 @@ struct Request {
   std::optional<double> target;
   std::string stop = "target";
   int epochs = 30;
+  int evaluations_per_epoch = 1;
   std::optional<double> max_minutes;
 
   std::optional<double> learning_rate, momentum;

@@ -7,8 +7,11 @@
 //   ...}]
 //     iterations, images and train_s since the run began; seconds are of training alone, without evaluation,
 //     checkpoints and set-up, and go on across --resume; images are those whose gradients counted
+//   evaluations: only with several per epoch: [{epoch, iterations, images, train_s, test_accuracy}], each epoch's own
+//     one among them; `epoch` is images over training images, a real number
 //   status: running, epochs done, target reached, time is up, diverged
-//   target, epochs_to_target, seconds_to_target: of the first epoch whose test accuracy reaches the target, else null
+//   target, epochs_to_target, iterations_to_target, seconds_to_target: of the first evaluation whose test accuracy
+//     reaches the target, else null
 //   median_of_5 {epochs_to_target, seconds_to_target}: the same for the median test accuracy of the last 5 epochs
 //     (Crossbow, section 5.1)
 //   best_test_accuracy, final_test_accuracy, train_s, resumed (how often), parameters_sha256 (of the trained model),
@@ -20,19 +23,21 @@
 
 namespace lockstep::train {
 
-/// The epoch that reached a target.
+/// The epoch or evaluation that reached a target.
 struct Reached {
-  std::int64_t epoch;
-  double seconds;  ///< of training, since the run began
+  Json epoch;  ///< a whole number, or a real one of an evaluation
+  std::int64_t iterations = 0;
+  double seconds = 0;  ///< of training, since the run began
 };
 
-/// The first epoch with a test accuracy of at least `target`. `epochs` is the array of the record.
-std::optional<Reached> first_reached(const Json& epochs, double target);
+/// The first entry with a test accuracy of at least `target`. `entries` are the record's epochs or evaluations.
+std::optional<Reached> first_reached(const Json& entries, double target);
 /// The first epoch, the fifth at the earliest, at which the median of the last 5 test accuracies is at least `target`.
 std::optional<Reached> median_reached(const Json& epochs, double target);
 
-/// Adds what follows from the epochs: accuracies, epochs and seconds to the target.
-void add_outcome(Json& record, const Json& epochs, const std::optional<double>& target);
+/// Adds what follows from the epochs and evaluations (empty: one per epoch): accuracies, epochs, iterations and seconds
+/// to the target.
+void add_outcome(Json& record, const Json& epochs, const Json& evaluations, const std::optional<double>& target);
 
 /// Largest resident memory of this process so far, in bytes.
 std::int64_t process_peak_bytes();

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
 namespace lockstep::train {
@@ -11,7 +12,7 @@ constexpr int kBarWidth = 30;
 
 std::string reached_text(const Json& of) {
   if (of.at("epochs_to_target").is_null()) return "not reached";
-  return std::to_string(of.at("epochs_to_target").get<std::int64_t>()) + " epochs, " +
+  return short_number(of.at("epochs_to_target").get<double>()) + " epochs, " +
          format_seconds(of.at("seconds_to_target").get<double>());
 }
 

@@ -90,6 +90,10 @@ void Trainer::train_epoch(Observer& observer) {
     if (settings_.request.auto_tune) tune(observer);
     if (!std::isfinite(last_loss_) || learners_.is_stuck()) status_ = "diverged";
     const std::optional<double>& limit = settings_.request.max_minutes;
+    if (status_ == "running" && counted_ < epoch_end() && counted_ >= next_evaluation()) {
+      evaluate();
+      decide_status();
+    }
     if (status_ == "running" && limit && counted_ < epoch_end() && elapsed_s() > 60 * *limit) status_ = "time is up";
     const bool due = seconds_between(last_save_, Clock::now()) > checkpoint_s;
     if (!settings_.request.checkpoint.empty() && due && status_ == "running") save();
@@ -112,6 +116,25 @@ void Trainer::one_iteration() {
   ++epoch_losses_;
 }
 
+/// Images after which the next evaluation is due that does not end the epoch as well.
+std::int64_t Trainer::next_evaluation() const {
+  const std::int64_t per_epoch = settings_.request.evaluations_per_epoch;
+  if (per_epoch == 1) return epoch_end();
+  const std::int64_t last = evaluations_.empty() ? 0 : evaluations_.back().at("images").get<std::int64_t>();
+  const std::int64_t parts = last * per_epoch / order_.count() + 1;
+  return (parts * order_.count() + per_epoch - 1) / per_epoch;
+}
+
+void Trainer::evaluate() {
+  Json entry = Json::object();
+  entry["epoch"] = static_cast<double>(counted_) / static_cast<double>(order_.count());
+  entry["iterations"] = iterations_;
+  entry["images"] = counted_;
+  entry["train_s"] = train_s_;
+  entry["test_accuracy"] = evaluator_.accuracy(trainable_->model(), learners_.mean_running_statistics());
+  evaluations_.push_back(entry);
+}
+
 void Trainer::finish_epoch(Observer& observer) {
   Json epoch = Json::object();
   epoch["epoch"] = epochs_.size() + 1;
@@ -119,7 +142,12 @@ void Trainer::finish_epoch(Observer& observer) {
   epoch["images"] = counted_;
   epoch["learning_rate"] = learning_rate_;
   epoch["train_loss"] = epoch_losses_ > 0 ? Json(epoch_loss_ / static_cast<double>(epoch_losses_)) : Json(nullptr);
-  epoch["test_accuracy"] = evaluator_.accuracy(trainable_->model(), learners_.mean_running_statistics());
+  if (settings_.request.evaluations_per_epoch > 1) {
+    evaluate();
+    epoch["test_accuracy"] = evaluations_.back().at("test_accuracy");
+  } else {
+    epoch["test_accuracy"] = evaluator_.accuracy(trainable_->model(), learners_.mean_running_statistics());
+  }
   epoch["epoch_s"] = epoch_s_;
   epoch["train_s"] = train_s_;
   epoch["samples_per_s"] = static_cast<double>(epoch_counted_) / epoch_s_;
@@ -140,7 +168,8 @@ void Trainer::finish_epoch(Observer& observer) {
 
 void Trainer::decide_status() {
   const Request& r = settings_.request;
-  if (r.target && settings_.stop == Stop::target && first_reached(epochs_, *r.target)) status_ = "target reached";
+  const Json& entries = evaluations_.empty() ? epochs_ : evaluations_;
+  if (r.target && settings_.stop == Stop::target && first_reached(entries, *r.target)) status_ = "target reached";
   if (r.target && settings_.stop == Stop::median && median_reached(epochs_, *r.target)) status_ = "target reached";
   if (status_ == "running" && static_cast<int>(epochs_.size()) >= r.epochs) status_ = "epochs done";
   if (status_ == "running" && r.max_minutes && elapsed_s() > 60 * *r.max_minutes) status_ = "time is up";
@@ -209,8 +238,10 @@ void Trainer::save() {
   backend_->synchronise();
   CheckpointWriter writer;
   visit_state(writer);
-  writer.write(settings_.request.checkpoint,
-               {{"settings", to_json(settings_, true)}, {"inputs", inputs_}, {"epochs", epochs_}});
+  writer.write(settings_.request.checkpoint, {{"settings", to_json(settings_, true)},
+                                              {"inputs", inputs_},
+                                              {"epochs", epochs_},
+                                              {"evaluations", evaluations_}});
   last_save_ = Clock::now();
 }
 
@@ -218,6 +249,7 @@ void Trainer::restore(Observer& observer) {
   CheckpointReader reader(settings_.request.checkpoint, backend_->ops());
   check_same_run(reader.facts());
   epochs_ = reader.facts().at("epochs");
+  evaluations_ = reader.facts().value("evaluations", Json::array());
   visit_state(reader);
   ++resumed_;
   observer.resumed(static_cast<std::int64_t>(epochs_.size()), iterations_);
@@ -263,8 +295,9 @@ Json Trainer::record(const std::string& model_digest) {
                     {"train_images", images_.train->count()},
                     {"test_images", images_.test->count()}};
   record["epochs"] = epochs_;
+  if (settings_.request.evaluations_per_epoch > 1) record["evaluations"] = evaluations_;
   record["status"] = status_;
-  add_outcome(record, epochs_, settings_.request.target);
+  add_outcome(record, epochs_, evaluations_, settings_.request.target);
   record["train_s"] = train_s_;
   record["resumed"] = resumed_;
   record["parameters_sha256"] = model_digest.empty() ? Json(nullptr) : Json(model_digest);

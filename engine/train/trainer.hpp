@@ -1,8 +1,10 @@
 #pragma once
-// A training run: data, learners, algorithm and learning rate, an evaluation after each epoch, checkpoints, the record.
+// A training run: data, learners, algorithm and learning rate, evaluations, checkpoints, the record.
 //
 // An epoch ends with the iteration after which as many images have counted as the training set holds (times the number
-// of the epoch). The learning rate of an iteration is that of its number in a run with the first iteration's batch.
+// of the epoch). It ends with an evaluation; with --evaluations-per-epoch K there is one after every K-th part of the
+// images, at the first iteration that completes it. The learning rate of an iteration is that of its number in a run
+// with the first iteration's batch.
 //
 // On the host the same settings and seed give the same models bit by bit, whatever the number of threads and however
 // often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not.
@@ -52,6 +54,8 @@ class Trainer {
   void train_epoch(Observer& observer);
   void one_iteration();
   void finish_epoch(Observer& observer);
+  void evaluate();
+  std::int64_t next_evaluation() const;
   void decide_status();
   void tune(Observer& observer);
   void observe_from_here();
@@ -84,6 +88,7 @@ class Trainer {
   std::int64_t epoch_counted_ = 0;
   std::int64_t resumed_ = 0;
   Json epochs_ = Json::array();
+  Json evaluations_ = Json::array();  ///< only where there are several per epoch
 
   std::string status_ = "running";
   double last_loss_ = 0;

@@ -1,0 +1,181 @@
+#include "engine/sweep/outcome.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
+#include "engine/base/text.hpp"
+#include "engine/train/record.hpp"
+
+namespace lockstep::sweep {
+namespace {
+
+std::string record_path(const std::string& folder, const Run& run) {
+  return (std::filesystem::path(folder) / (run.name + ".json")).string();
+}
+
+/// A record holds the run's own numbers only where the lasting settings are the same.
+void check_same_run(const Json& options, const Run& run, const std::string& path) {
+  const Json own = train::to_json(run.settings, true);
+  for (const auto& [key, value] : own.items()) {
+    if (!options.contains(key) || options.at(key) != value)
+      throw InputError(path + ": holds a run with " + key + " " +
+                       (options.contains(key) ? options.at(key).dump() : "unknown") + ", not " + value.dump() +
+                       "; allowed: a record of the same sweep, or another folder");
+  }
+}
+
+bool goes_further(const Json& record, const Run& run) {
+  const std::string status = record.at("status");
+  const train::Request& r = run.settings.request;
+  if (status == "epochs done") return static_cast<int>(record.at("epochs").size()) < r.epochs;
+  if (status == "target reached") return !r.target || record.at("target").get<double>() < *r.target;
+  return false;
+}
+
+State state_of(const Json& record, const Run& run) {
+  const std::string status = record.at("status");
+  if (status == "diverged") return State::diverged;
+  if (status == "failed") return State::failed;
+  const bool has_ended = status == "target reached" || status == "epochs done" || status == "time is up";
+  return has_ended && !goes_further(record, run) ? State::ended : State::open;
+}
+
+const Json& entries_of(const Json& record) {
+  return record.contains("evaluations") ? record.at("evaluations") : record.at("epochs");
+}
+
+Json run_summary(const std::string& folder, const Run& run, const std::vector<double>& targets) {
+  const Outcome outcome = outcome_of(folder, run);
+  Json entry = {{"file", run.name + ".json"}, {"seed", run.settings.request.seed}};
+  entry["status"] = outcome.record.is_null() ? Json("open") : outcome.record.at("status");
+  if (outcome.state == State::failed) entry["error"] = outcome.record.value("error", "");
+  const Json entries = outcome.record.is_null() ? Json::array() : entries_of(outcome.record);
+  entry["iterations"] = entries.empty() ? Json(0) : entries.back().at("iterations");
+  entry["epochs"] = entries.empty() ? Json(0) : entries.back().at("epoch");
+  entry["test_accuracy"] = entries.empty() ? Json(nullptr) : entries.back().at("test_accuracy");
+  Json reached = Json::array();
+  for (const double target : targets) {
+    const auto at = train::first_reached(entries, target);
+    reached.push_back(at ? Json(at->iterations) : Json(nullptr));
+  }
+  entry["iterations_to_target"] = reached;
+  return entry;
+}
+
+std::string range_text(std::vector<double> values, std::size_t of) {
+  if (values.empty()) return "-";
+  std::sort(values.begin(), values.end());
+  std::string text = short_number(values[values.size() / 2]);
+  if (values.size() < of) text += " (" + std::to_string(values.size()) + "/" + std::to_string(of) + ")";
+  return text;
+}
+
+}  // namespace
+
+Outcome outcome_of(const std::string& folder, const Run& run) {
+  const std::string path = record_path(folder, run);
+  if (!std::filesystem::exists(path)) return {};
+  const JsonDocument document = JsonDocument::load(path);
+  document.root().at("schema").choice({"lockstep/run/1"});
+  Outcome outcome;
+  outcome.record = document.json();
+  try {
+    check_same_run(outcome.record.at("options"), run, path);
+    outcome.state = state_of(outcome.record, run);
+    entries_of(outcome.record);
+  } catch (const Json::exception&) {
+    throw InputError(path + ": is no record of a run; allowed: what train -o writes");
+  }
+  return outcome;
+}
+
+Choice choose_rate(const std::string& folder, const Cell& cell) {
+  if (cell.search.empty()) return {true, cell.chosen_rate};
+  Choice choice{true, std::nullopt};
+  double best = 0;
+  for (std::size_t i = 0; i < cell.search.size(); ++i) {
+    const Outcome outcome = outcome_of(folder, cell.search[i]);
+    if (outcome.state == State::open || outcome.state == State::failed) return {};
+    if (outcome.state != State::ended) continue;
+    const double accuracy = entries_of(outcome.record).back().at("test_accuracy").get<double>();
+    if (accuracy > best) choice.learning_rate = cell.rates[i];
+    best = std::max(best, accuracy);
+  }
+  return choice;
+}
+
+void write_failure(const std::string& folder, const Run& run, const std::string& why) {
+  Outcome outcome = outcome_of(folder, run);
+  Json& record = outcome.record;
+  if (record.is_null()) {
+    record = {
+        {"schema", "lockstep/run/1"}, {"options", train::to_json(run.settings, false)}, {"epochs", Json::array()}};
+  }
+  record["status"] = "failed";
+  record["error"] = why;
+  write_file_atomically(record_path(folder, run), record.dump(2) + "\n");
+}
+
+Json summary(const Sweep& sweep, const std::string& folder, const std::vector<std::string>& argv) {
+  Json result = {{"schema", "lockstep/sweep-result/1"}, {"provenance", provenance(argv, "", sweep.inputs)}};
+  result["sweep"] = sweep.document;
+  result["cells"] = Json::array();
+  for (const Cell& cell : sweep.cells) {
+    Json entry = {{"name", cell.name}, {"options", cell.options}, {"search", Json::array()}};
+    for (std::size_t i = 0; i < cell.search.size(); ++i) {
+      const Json run = run_summary(folder, cell.search[i], {});
+      entry["search"].push_back({{"learning_rate", cell.rates[i]},
+                                 {"file", run.at("file")},
+                                 {"status", run.at("status")},
+                                 {"test_accuracy", run.at("test_accuracy")}});
+    }
+    const Choice choice = choose_rate(folder, cell);
+    entry["learning_rate"] = choice.learning_rate ? Json(*choice.learning_rate) : Json(nullptr);
+    entry["runs"] = Json::array();
+    const bool can_run = choice.is_made && (cell.search.empty() || choice.learning_rate);
+    if (!can_run) entry["without_runs"] = choice.is_made ? "no learning rate of the search learns" : "search is open";
+    if (can_run)
+      for (const Run& run : runs_of(sweep, cell, choice.learning_rate))
+        entry["runs"].push_back(run_summary(folder, run, sweep.targets));
+    result["cells"].push_back(entry);
+  }
+  return result;
+}
+
+std::string table(const Json& summary) {
+  const Json& targets = summary.at("sweep").at("targets");
+  char line[256];
+  std::snprintf(line, sizeof line, "%-28s %8s %7s", "cell", "rate", "ended");
+  std::string text = line;
+  for (const Json& target : targets) {
+    std::snprintf(line, sizeof line, " %16s", ("to " + short_number(target.get<double>())).c_str());
+    text += line;
+  }
+  text += "   (iterations: median of the seeds that reached it)\n";
+  for (const Json& cell : summary.at("cells")) {
+    const Json& runs = cell.at("runs");
+    const auto has_ended = [](const Json& run) { return run.at("status") != "open" && run.at("status") != "running"; };
+    const auto ended = std::count_if(runs.begin(), runs.end(), has_ended);
+    const std::string rate =
+        cell.at("learning_rate").is_null() ? "-" : short_number(cell.at("learning_rate").get<double>());
+    std::snprintf(line, sizeof line, "%-28s %8s %7s", cell.at("name").get<std::string>().c_str(), rate.c_str(),
+                  (std::to_string(ended) + "/" + std::to_string(runs.size())).c_str());
+    text += line;
+    for (std::size_t t = 0; t < targets.size(); ++t) {
+      std::vector<double> reached;
+      for (const Json& run : runs) {
+        const Json& at = run.at("iterations_to_target").at(t);
+        if (!at.is_null()) reached.push_back(at.get<double>());
+      }
+      std::snprintf(line, sizeof line, " %16s", range_text(reached, runs.size()).c_str());
+      text += line;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace lockstep::sweep

@@ -1,0 +1,67 @@
+#pragma once
+// A sweep: many runs of `train`, declared in one file (schema "lockstep/sweep/1"):
+//
+//   {"schema": "lockstep/sweep/1", "name": "...", "description": "...",
+//    "targets": [0.97, 0.99],          test accuracies, rising; a run stops at the last
+//    "seeds": [1, 2, 3],
+//    "options": {"model": "lenet", "data": "mnist", "epochs": 4, "evaluations_per_epoch": 8, ...},
+//    "search": {"factors": [0.5, 1, 2], "seed": 100, "least_iterations": 20, "options": {"train_images": 6000}},
+//    "groups": [{"name": "ssgd", "options": {"algorithm": "ssgd", "learning_rate": 0.01},
+//                "over": {"batch": [16, 64, 256]}, "seeds": [1, 2]}]}
+//
+// `options` are flags of `train` without the dashes ("evaluations_per_epoch" is --evaluations-per-epoch); a group's go
+// before the sweep's. A cell is one combination of the values of `over`, in the order of the file, the last key
+// fastest; its name is the group's and the values: "ssgd-16". With `search` each cell tries the same number of learning
+// rates, its own times each factor, on the search's options (they go before the cell's) and seed, over so many epochs
+// that there are at least `least_iterations`; the cell's runs then use the rate with the highest last test accuracy, of
+// equal ones the lowest.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/train/options.hpp"
+
+namespace lockstep::sweep {
+
+/// Where runs find their data, and what they may use of the machine.
+struct Means {
+  std::string data_dir;
+  int threads = 1;
+};
+
+/// One run of `train`.
+struct Run {
+  std::string name;                    ///< file of the record without ".json", in the sweep's folder
+  std::vector<std::string> arguments;  ///< flags of `train`, without files
+  train::Settings settings;
+};
+
+struct Cell {
+  std::string name;
+  std::string pointer;  ///< of its group, in the file
+  Json options;         ///< merged; learning_rate is the centre of the search
+  std::vector<std::uint64_t> seeds;
+  std::vector<Run> search;            ///< one per rate, ascending; empty without a search
+  std::vector<double> rates;          ///< of `search`
+  std::optional<double> chosen_rate;  ///< without a search; else see outcome.hpp
+};
+
+struct Sweep {
+  std::string path;
+  Json document;  ///< as read
+  std::map<std::string, std::string> inputs;
+  std::string name;
+  std::vector<double> targets;
+  std::vector<Cell> cells;
+  Means means;
+};
+
+/// Reads and checks the file and every run that may follow from it. Throws InputError.
+Sweep load_sweep(const std::string& path, const Means& means);
+
+/// The runs of `cell` with this learning rate (none: that of `train`), one per seed.
+std::vector<Run> runs_of(const Sweep& sweep, const Cell& cell, const std::optional<double>& learning_rate);
+
+}  // namespace lockstep::sweep

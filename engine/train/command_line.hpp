@@ -1,0 +1,17 @@
+#pragma once
+// The flags of `train` that make up a Request: of a command line, and of the runs of a sweep file.
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/train/options.hpp"
+
+namespace lockstep::train {
+
+/// Adds the flags of a run. `app` must not outlive `request`.
+void declare(CLI::App& app, Request& request);
+
+/// A Request from flags alone, as {"--batch", "32"}. Throws InputError.
+Request request_of(const std::vector<std::string>& arguments);
+
+}  // namespace lockstep::train
