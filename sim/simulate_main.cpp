@@ -9,6 +9,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/version.hpp"
+#include "sim/convergence/build.hpp"
 #include "sim/records/predict.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
@@ -156,6 +157,35 @@ void search(const Options& o, const std::vector<std::string>& argv) {
   std::fputs(sim::optimisation_text(curves).c_str(), stdout);
 }
 
+struct ConvergenceOptions {
+  std::vector<std::string> records;
+  sim::ProfileRequest request;
+  std::string output;
+};
+
+CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
+  CLI::App* sub = app.add_subcommand("convergence", "Fits a convergence profile to the records of training runs");
+  sub->add_option("records", o.records, "Records of train, their folders, or a profile to fit anew")->required();
+  sub->add_option("-o,--output", o.output, "Writes the profile (schema lockstep/convergence/1)");
+  sub->add_option("--name", o.request.name, "Of the profile (model and data)");
+  sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-6, 1.0));
+  sub->add_option("--hold-out", o.request.held_out, "Cells that the fits do not see, to check them")->delimiter(',');
+  return sub;
+}
+
+void build_profile(const ConvergenceOptions& o) {
+  std::string why;
+  if (!o.output.empty() && !output_path_is_writable(o.output, why))
+    throw InputError(o.output + ": cannot be written: " + why);
+  sim::ConvergenceProfile profile = sim::profile_of(o.records, o.request);
+  std::vector<std::string> not_fitted;
+  sim::fit_profile(profile, &not_fitted);
+  if (!o.output.empty()) write_file_atomically(o.output, sim::to_json(profile).dump(1) + "\n");
+  std::fputs(sim::profile_text(profile, not_fitted).c_str(), stdout);
+}
+
 void run(const Options& o, const std::vector<std::string>& argv) {
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
@@ -180,9 +210,11 @@ int main(int argc, char** argv) {
   CLI::App app{"Predicts throughput and time to accuracy of data-parallel training on a cluster.", "simulate"};
   Options options;
   declare(app, options);
+  ConvergenceOptions convergence;
+  CLI::App* const builds = declare_convergence(app, convergence);
   try {
     app.parse(argc, argv);
-    run(options, std::vector<std::string>(argv, argv + argc));
+    builds->parsed() ? build_profile(convergence) : run(options, std::vector<std::string>(argv, argv + argc));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const lockstep::InputError& error) {

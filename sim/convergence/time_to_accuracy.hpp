@@ -1,18 +1,19 @@
 #pragma once
-// From epochs to seconds: iterations = epochs * training samples / global batch, rounded up;
-// time to accuracy = iterations * mean iteration time.
+// From iterations to seconds: iterations by a profile, by a table over the workers, or epochs * training samples /
+// global batch, rounded up; time to accuracy = iterations * mean iteration time.
 #include <cstdint>
 
-#include "sim/scenario/scenario.hpp"
+#include "sim/convergence/convergence_spec.hpp"
 
 namespace lockstep::sim {
 
 struct TimeToAccuracy {
-  double epochs;
-  std::int64_t iterations;
-  double seconds;
-  double low_s;  ///< with the iteration's and the epochs' uncertainty, added in quadrature
-  double high_s;
+  double epochs = 0;
+  std::int64_t iterations = 0;
+  double seconds = 0;
+  double low_s = 0;  ///< with the uncertainty of the iteration's time and of the number of iterations, in quadrature
+  double high_s = 0;
+  std::vector<std::string> notes = {};
 };
 
 /// Updates to the target when each averages the gradients of `workers` workers and trains on `global_batch` samples:
@@ -20,8 +21,17 @@ struct TimeToAccuracy {
 /// epochs * training samples / global batch.
 double iterations_to_target(const ConvergenceSpec& convergence, double workers, double global_batch);
 
-/// `workers`: whose gradients an update averages, for iterations_by_workers. `relative_low` and `relative_high` bound
-/// the iteration time as factors of `iteration_s`.
+/// The same by whatever the scenario gives, with bounds: those of the profile, or `epochs_uncertainty` either way.
+/// `global_batch` is of a simulated iteration, which may hold several updates (asynchronous SGD). Throws
+/// std::invalid_argument where a profile does not cover the setting.
+IterationsEstimate iterations_to_target(const ConvergenceSpec& convergence, const TrainingSetting& setting,
+                                        double global_batch, double epochs_uncertainty);
+
+/// `relative_low` and `relative_high` bound the iteration time as factors of `iteration_s`.
+TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, const IterationsEstimate& iterations,
+                                double global_batch, double iteration_s, double relative_low, double relative_high);
+
+/// Without a profile. `workers`: whose gradients an update averages, for iterations_by_workers.
 TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epochs_uncertainty,
                                 std::int64_t global_batch, double iteration_s, double relative_low,
                                 double relative_high, double workers = 1);

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/replay/point.hpp"
 #include "sim/report/result.hpp"
@@ -11,32 +12,70 @@
 namespace lockstep::sim {
 namespace {
 
-// A search: what settings are tried at a GPU count, how one is put into the scenario, and what it must have.
+constexpr int kMostGpus = 65536;
+
+// A search: what settings are tried at a GPU count, how one is put into the scenario, and which algorithms have it.
 struct Target {
   const char* name;
   std::vector<int> (*settings)(int gpus);
-  void (*apply)(Scenario& scenario, int gpus, int setting);
-  void (*check)(const Scenario& scenario);
+  void (*apply)(Scenario& scenario, int setting);
+  std::vector<std::string> algorithms;
 };
 
-void set_backups(Scenario& scenario, int, int backups) {
+void set_backups(Scenario& scenario, int backups) {
   scenario.workers->backups = backups;
   scenario.workers->aggregate = 0;
 }
 
-void check_backups(const Scenario& s) {
-  const std::string name = s.name + (s.variant.empty() ? "" : ", " + s.variant);
-  if (s.algorithm != "backup-workers")
-    throw InputError("--optimise backups: " + name + " has the algorithm \"" + s.algorithm +
-                     "\"; allowed: backup-workers");
-  if (!s.convergence)
-    throw InputError("--optimise backups: " + name +
-                     " does not say how many iterations it takes; allowed: an object /convergence");
+void set_batch(Scenario& scenario, int batch) {
+  scenario.batch = {{kMostGpus, batch}};
+}
+
+void set_learners(Scenario& scenario, int learners) {
+  scenario.learners.per_gpu = learners;
+  scenario.learners.auto_tune = false;
+}
+
+/// Powers of two and the numbers half-way between.
+std::vector<int> batches_to_try(int) {
+  std::vector<int> all;
+  for (int batch = 1; batch <= 65536; batch *= 2) {
+    all.push_back(batch);
+    if (batch > 1) all.push_back(batch + batch / 2);
+  }
+  return all;
+}
+
+std::vector<int> learners_to_try(int) {
+  return {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
 }
 
 const std::vector<Target>& targets() {
-  static const std::vector<Target> all{{"backups", backups_to_try, set_backups, check_backups}};
+  static const std::vector<Target> all{
+      {"backups", backups_to_try, set_backups, {"backup-workers"}},
+      {"batch", batches_to_try, set_batch, {"s-sgd", "parameter-server", "sharded", "theano-mpi"}},
+      {"learners", learners_to_try, set_learners, {"sma", "ea-sgd"}}};
   return all;
+}
+
+void check(const Target& target, const Scenario& s) {
+  const std::string what = std::string("--optimise ") + target.name + ": ";
+  const std::string name = s.name + (s.variant.empty() ? "" : ", " + s.variant);
+  if (std::count(target.algorithms.begin(), target.algorithms.end(), s.algorithm) == 0)
+    throw InputError(what + name + " has the algorithm \"" + s.algorithm + "\"; allowed: " + joined(target.algorithms));
+  if (!s.convergence)
+    throw InputError(what + name + " does not say how many iterations it takes; allowed: an object /convergence");
+  if (std::string(target.name) == "learners" && !s.convergence->profile)
+    throw InputError(what + name + " does not say how iterations depend on learners; allowed: /convergence/profile");
+}
+
+/// Within the range of the profile's runs: a recommendation does not rest on an extrapolation.
+bool is_covered(const Scenario& scenario, int gpus) {
+  if (!scenario.convergence->profile) return true;
+  const ConvergenceProfile& profile = *scenario.convergence->profile;
+  const std::size_t target = *profile.target_named(scenario.convergence->target);
+  const TrainingSetting setting = training_setting(scenario, gpus);
+  return !why_not_covered(profile, target, setting) && estimate_iterations(profile, target, setting).notes.empty();
 }
 
 const Target& target_named(const std::string& what) {
@@ -82,15 +121,21 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
   std::vector<Scenario> varied;  // one per candidate of all curves
   std::vector<PointRequest> requests;
   for (const Scenario& scenario : loaded.variants) {
-    target.check(scenario);
+    check(target, scenario);
     for (int gpus : scenario.gpus) {
       curves.push_back({what, scenario.variant, gpus, {}});
       for (int setting : target.settings(gpus)) {
-        curves.back().candidates.push_back({setting, 0, 0});
-        varied.push_back(scenario);
-        target.apply(varied.back(), gpus, setting);
-        requests.push_back(request_for(scenario, gpus));
+        Scenario changed = scenario;
+        target.apply(changed, setting);
+        if (!is_covered(changed, gpus)) continue;
+        curves.back().candidates.emplace_back();
+        curves.back().candidates.back().setting = setting;
+        requests.push_back(request_for(changed, gpus));
+        varied.push_back(std::move(changed));
       }
+      if (curves.back().candidates.empty())
+        throw InputError("--optimise " + what + ": the profile's runs cover no setting at " + std::to_string(gpus) +
+                         " GPUs; allowed: GPU counts within its range");
     }
   }
   std::vector<PointJob> points;
@@ -102,9 +147,18 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
   for (Optimisation& curve : curves)
     for (Candidate& candidate : curve.candidates) {
       const PointResult& result = results[next];
-      candidate.iterations = iterations_to_target(
-          *varied[next].convergence, result.samples_per_iteration / result.batch_per_gpu, result.samples_per_iteration);
+      const Scenario& scenario = varied[next];
+      const double images = result.samples_per_iteration;
+      const IterationsEstimate iterations = iterations_to_target(*scenario.convergence, setting_of(scenario, result),
+                                                                 images, scenario.uncertainty.epochs);
+      const TimeToAccuracy time = time_to_accuracy(*scenario.convergence, iterations, images, result.mean_iteration_s(),
+                                                   result.relative_low, result.relative_high);
+      candidate.iterations = iterations.bound.iterations;
       candidate.iteration_s = result.mean_iteration_s();
+      candidate.samples_per_s = result.samples_per_s();
+      candidate.epochs = time.epochs;
+      candidate.low_s = time.low_s;
+      candidate.high_s = time.high_s;
       ++next;
     }
   return curves;
@@ -112,15 +166,18 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
 
 std::string optimisation_text(const std::vector<Optimisation>& curves) {
   std::string text;
-  char line[160];
+  char line[200];
   for (const Optimisation& curve : curves) {
     text += (curve.variant.empty() ? "" : curve.variant + ", ") + std::to_string(curve.gpus) + " GPUs, best " +
             curve.what + ": " + std::to_string(curve.best().setting) + "\n";
-    std::snprintf(line, sizeof line, "%8s  %10s  %12s  %10s\n", curve.what.c_str(), "iterations", "iteration", "time");
+    std::snprintf(line, sizeof line, "%8s  %10s  %8s  %10s  %12s  %12s  %s\n", curve.what.c_str(), "iterations",
+                  "epochs", "images/s", "iteration", "time", "bounds");
     text += line;
     for (const Candidate& c : curve.candidates) {
-      std::snprintf(line, sizeof line, "%8d  %10.0f  %9.1f ms  %8.2f h%s\n", c.setting, c.iterations,
-                    c.iteration_s * 1e3, c.seconds() / 3600, &c == &curve.best() ? "  best" : "");
+      std::snprintf(line, sizeof line, "%8d  %10.0f  %8.2f  %10.0f  %9.1f ms  %12s  %s to %s%s\n", c.setting,
+                    c.iterations, c.epochs, c.samples_per_s, c.iteration_s * 1e3, format_seconds(c.seconds()).c_str(),
+                    format_seconds(c.low_s).c_str(), format_seconds(c.high_s).c_str(),
+                    &c == &curve.best() ? "  best" : "");
       text += line;
     }
     text += "\n";
@@ -136,7 +193,11 @@ Json curves_json(const std::vector<Optimisation>& curves) {
       points.push_back({{"setting", c.setting},
                         {"iterations", c.iterations},
                         {"iteration_s", c.iteration_s},
-                        {"seconds", c.seconds()}});
+                        {"seconds", c.seconds()},
+                        {"seconds_low", c.low_s},
+                        {"seconds_high", c.high_s},
+                        {"samples_per_s", c.samples_per_s},
+                        {"epochs", c.epochs}});
     all.push_back({{"what", curve.what},
                    {"variant", curve.variant},
                    {"gpus", curve.gpus},

@@ -4,6 +4,9 @@
 //
 // backups: of a fixed number of machines N + b, how many gradients N an update waits for. Fewer make a faster iteration
 // and need more of them: time = iterations(N) x mean iteration time (Chen et al. 2016, section 3.1, Fig. 6).
+// batch: images per GPU. A larger batch uses GPUs and network better and needs fewer iterations, but more epochs.
+// learners: per GPU, of an averaging algorithm (Crossbow, Figs. 11 and 12).
+// With a profile, only what its runs cover is tried.
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,9 +16,13 @@
 namespace lockstep::sim {
 
 struct Candidate {
-  int setting;  ///< backups: b
-  double iterations;
-  double iteration_s;
+  int setting = 0;  ///< backups: b; batch: images per GPU; learners: per GPU
+  double iterations = 0;
+  double iteration_s = 0;
+  double samples_per_s = 0;
+  double epochs = 0;
+  double low_s = 0;  ///< bounds of the time to the target
+  double high_s = 0;
   double seconds() const { return iterations * iteration_s; }
 };
 
@@ -28,7 +35,7 @@ struct Optimisation {
   const Candidate& best() const;
 };
 
-/// What can be optimised: "backups".
+/// What can be optimised: backups, batch, learners.
 std::vector<std::string> optimise_targets();
 
 /// One curve per variant and GPU count. Throws InputError where a variant lacks what the search needs.
@@ -39,7 +46,8 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
 std::vector<int> backups_to_try(int machines);
 
 std::string optimisation_text(const std::vector<Optimisation>& curves);
-/// [{"what", "variant", "gpus", "best", "curve": [{"setting", "iterations", "iteration_s", "seconds"}]}]
+/// [{"what", "variant", "gpus", "best", "curve": [{"setting", "iterations", "iteration_s", "seconds", "seconds_low",
+/// "seconds_high", "samples_per_s", "epochs"}]}]
 Json curves_json(const std::vector<Optimisation>& curves);
 /// "lockstep/optimisation/1": provenance, scenario and assumptions as in a result, with the curves in "optimise".
 Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,

@@ -52,9 +52,12 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
   if (scenario.convergence) {
     row.has_accuracy = true;
-    row.accuracy =
-        time_to_accuracy(*scenario.convergence, scenario.uncertainty.epochs, row.global_batch, point.mean_iteration_s(),
-                         point.relative_low, point.relative_high, point.samples_per_iteration / point.batch_per_gpu);
+    const double images = point.samples_per_iteration;
+    const IterationsEstimate iterations =
+        iterations_to_target(*scenario.convergence, setting_of(scenario, point), images, scenario.uncertainty.epochs);
+    row.accuracy = time_to_accuracy(*scenario.convergence, iterations, images, point.mean_iteration_s(),
+                                    point.relative_low, point.relative_high);
+    row.point.notes.insert(row.point.notes.end(), iterations.notes.begin(), iterations.notes.end());
   }
   return row;
 }
@@ -84,6 +87,13 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
 }
 
 }  // namespace
+
+TrainingSetting setting_of(const Scenario& scenario, const PointResult& point) {
+  TrainingSetting setting = training_setting(scenario, point.gpus);
+  setting.batch = point.batch_per_gpu;
+  if (scenario.algorithm != "async-sgd") setting.workers = point.samples_per_iteration / point.batch_per_gpu;
+  return setting;
+}
 
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress) {

@@ -131,14 +131,18 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
   return text;
 }
 
+std::string iterations_text(const ConvergenceSpec& c) {
+  if (c.profile) return " in iterations by the profile \"" + c.profile->name + "\", on ";
+  if (!c.iterations_by_workers.empty()) return " in iterations by the number of workers, on ";
+  return " in " + format("%g", c.epochs) + " epochs of ";
+}
+
 std::string header(const Scenario& s) {
   std::string text =
       (s.variant.empty() ? s.name : s.name + ", " + s.variant) + ": " + s.model.title + " on " + s.cluster.name + "\n";
   text += "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", " + algorithm_text(s) + "\n";
   if (s.convergence)
-    text += "  to " + s.convergence->target +
-            (s.convergence->iterations_by_workers.empty() ? " in " + format("%g", s.convergence->epochs) + " epochs of "
-                                                          : " in iterations by the number of workers, on ") +
+    text += "  to " + s.convergence->target + iterations_text(*s.convergence) +
             with_thousands(s.convergence->train_samples) + " images\n";
   return text + "\n";
 }

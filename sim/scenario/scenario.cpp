@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/provenance.hpp"
+#include "sim/scenario/convergence_read.hpp"
 #include "sim/scenario/defaults.hpp"
 
 namespace lockstep::sim {
@@ -151,31 +152,6 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   return spec;
 }
 
-std::vector<IterationsAt> read_iterations(const JsonNode& node) {
-  std::vector<IterationsAt> table;
-  for (const JsonNode& item : node.items()) {
-    item.keys({"workers", "iterations"});
-    const IterationsAt point{double(item.at("workers").integer(1, kMostGpus)),
-                             item.at("iterations").sourced_number({1, 1e12})};
-    if (!table.empty() && point.workers <= table.back().workers) item.at("workers").fail("not in ascending order");
-    table.push_back(point);
-  }
-  if (table.empty()) node.fail("empty list", "allowed: [{\"workers\", \"iterations\"}, ...]");
-  return table;
-}
-
-ConvergenceSpec read_convergence(const JsonNode& node) {
-  node.keys({"target", "train_samples", "epochs", "iterations_by_workers"});
-  ConvergenceSpec convergence;
-  convergence.target = node.at("target").text();
-  convergence.train_samples = node.at("train_samples").sourced_number({1, 1e12});
-  if (const auto table = node.find("iterations_by_workers"))
-    convergence.iterations_by_workers = read_iterations(*table);
-  if (convergence.iterations_by_workers.empty() || node.has("epochs"))
-    convergence.epochs = node.at("epochs").sourced_number({1e-3, 1e6});
-  return convergence;
-}
-
 UncertaintySpec read_uncertainty(const JsonNode& node) {
   node.keys({"compute", "bandwidth", "latency", "epochs"});
   return {node.at("compute").sourced_number({0, 0.9}), node.at("bandwidth").sourced_number({0, 0.9}),
@@ -287,6 +263,7 @@ void check_exchange(const JsonNode& root, const Scenario& s) {
 
 void check_consistency(const JsonNode& root, const Scenario& s) {
   check_exchange(root, s);
+  if (s.convergence && s.convergence->profile) check_profile(root.at("convergence"), s);
   check_gpus(root.at("baseline").at("gpus"), s.baseline_gpus, s.cluster);
   const std::vector<JsonNode> counts = root.at("gpus").items();
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -368,6 +345,7 @@ void include_files(JsonDocument& document) {
   document.include("/model");
   document.include("/workers/delay/samples");
   document.include("/compute/profile");
+  document.include("/convergence/profile");
 }
 
 // The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.

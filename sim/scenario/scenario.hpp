@@ -8,6 +8,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/model/graph.hpp"
+#include "sim/convergence/convergence_spec.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/exchange_spec.hpp"
 #include "sim/scenario/learners_spec.hpp"
@@ -77,19 +78,6 @@ struct CommunicationSpec {
   double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
 };
 
-/// Updates that it takes when each averages the gradients of `workers` workers.
-struct IterationsAt {
-  double workers;
-  double iterations;
-};
-
-struct ConvergenceSpec {
-  std::string target;  ///< "75.8 % top-1"
-  double train_samples = 0;
-  double epochs = 0;                                     ///< 0: given by iterations_by_workers alone
-  std::vector<IterationsAt> iterations_by_workers = {};  ///< ascending workers; goes before epochs
-};
-
 /// A published result to print beside the prediction.
 struct PublishedSpec {
   int gpus = 0;
@@ -137,6 +125,10 @@ struct Scenario {
   int batch_at(int gpu_count) const;
   bool trains_learners() const { return algorithm == "sma" || algorithm == "ea-sgd"; }
 };
+
+/// What decides how many iterations the scenario's training takes on so many GPUs; a learner or worker without noise,
+/// and asynchronous gradients as old as there are other workers.
+TrainingSetting training_setting(const Scenario& scenario, int gpus);
 
 /// A scenario and what the result must tell about its inputs.
 struct LoadedScenario {

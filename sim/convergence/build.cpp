@@ -1,0 +1,233 @@
+#include "sim/convergence/build.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+/// One law of one algorithm: which runs it is fitted to, and in what.
+struct Family {
+  const char* algorithm;
+  const char* variable;
+  LawKind law;
+};
+
+const Family kFamilies[] = {
+    {"s-sgd", "batch", LawKind::saturating},     {"sma", "learners", LawKind::saturating},
+    {"ea-sgd", "learners", LawKind::saturating}, {"sma", "tau", LawKind::power},
+    {"ea-sgd", "tau", LawKind::power},           {"backup-workers", "batch", LawKind::saturating},
+    {"async-sgd", "staleness", LawKind::linear}};
+
+double x_of(const std::string& variable, const TrainingSetting& s) {
+  if (variable == "batch") return s.images();
+  if (variable == "learners") return s.workers;
+  return variable == "tau" ? s.tau : s.staleness;
+}
+
+/// The value that most runs have; of several, the least.
+double most_common(const std::vector<double>& values) {
+  std::map<double, int> count;
+  for (const double value : values) ++count[value];
+  return std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+/// Runs of the family that are alike in all but its variable: other batches per learner have no part in laws by
+/// learners, tau or staleness, and the law by tau needs one number of learners.
+std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const Family& family) {
+  std::vector<const ProfileRun*> runs;
+  std::vector<double> batches, learners;
+  const bool by_tau = std::string(family.variable) == "tau";
+  for (const ProfileRun& run : profile.runs) {
+    if (run.setting.algorithm != family.algorithm || (!by_tau && run.setting.tau != 1)) continue;
+    runs.push_back(&run);
+    batches.push_back(run.setting.batch);
+    if (run.setting.tau != 1) learners.push_back(run.setting.workers);
+  }
+  if (by_tau && learners.empty()) return {};
+  const bool any_batch = std::string(family.variable) == "batch";
+  if (runs.empty()) return {};
+  const double batch = most_common(batches);
+  const auto is_other = [&](const ProfileRun* run) {
+    return (!any_batch && run->setting.batch != batch) || (by_tau && run->setting.workers != most_common(learners));
+  };
+  runs.erase(std::remove_if(runs.begin(), runs.end(), is_other), runs.end());
+  return runs;
+}
+
+/// Throws std::invalid_argument where the runs do not allow it.
+ConvergenceFit fit_family(const std::vector<const ProfileRun*>& runs, const Family& family, std::size_t target,
+                          const std::string& without_cell) {
+  ConvergenceFit fit;
+  fit.algorithm = family.algorithm;
+  fit.variable = family.variable;
+  fit.target = target;
+  std::vector<LawObservation> observations;
+  for (const ProfileRun* run : runs) {
+    if (run->is_held_out || run->cell == without_cell) continue;
+    if (run->is_diverged) ++fit.diverged;
+    const TargetReached& reached = run->targets[target];
+    if (run->is_diverged || reached.iterations <= 0) continue;
+    const double x = x_of(fit.variable, run->setting);
+    observations.push_back({x, reached.iterations, !reached.is_reached});
+    ++(reached.is_reached ? fit.reached : fit.censored);
+    fit.from_x = observations.size() == 1 ? x : std::min(fit.from_x, x);
+    fit.to_x = std::max(fit.to_x, x);
+    if (fit.variable != "batch") fit.batch = run->setting.batch;
+    if (fit.variable == "tau") fit.learners = run->setting.workers;
+  }
+  fit.law = fit_law(family.law, observations);
+  return fit;
+}
+
+LeftOutCell left_out(const ConvergenceFit& fit, const std::vector<const ProfileRun*>& runs, double coverage) {
+  LeftOutCell cell{};
+  cell.cell = runs.front()->cell;
+  cell.algorithm = fit.algorithm;
+  cell.variable = fit.variable;
+  cell.target = fit.target;
+  cell.x = x_of(fit.variable, runs.front()->setting);
+  cell.predicted = predict(fit.law, cell.x, coverage);
+  std::vector<double> measured;
+  int censored = 0;
+  for (const ProfileRun* run : runs) {
+    const TargetReached& reached = run->targets[fit.target];
+    measured.push_back(reached.iterations);
+    ++cell.runs;
+    if (!reached.is_reached) ++censored;
+    const bool below = reached.iterations <= cell.predicted.high;
+    const bool above = !reached.is_reached || reached.iterations >= cell.predicted.low;
+    if (below && above) ++cell.inside;
+  }
+  cell.measured = median(measured);
+  cell.is_censored = 2 * censored >= cell.runs;
+  return cell;
+}
+
+std::vector<LeftOutCell> check(const ConvergenceProfile& profile, bool held_out) {
+  std::vector<LeftOutCell> result;
+  for (const Family& family : kFamilies) {
+    const std::vector<const ProfileRun*> runs = runs_of(profile, family);
+    std::vector<std::string> cells;
+    for (const ProfileRun* run : runs)
+      if (run->is_held_out == held_out && !run->is_diverged &&
+          std::find(cells.begin(), cells.end(), run->cell) == cells.end())
+        cells.push_back(run->cell);
+    for (std::size_t target = 0; target < profile.targets.size(); ++target) {
+      for (const std::string& cell : cells) {
+        std::vector<const ProfileRun*> own;
+        for (const ProfileRun* run : runs)
+          if (run->cell == cell && !run->is_diverged && run->targets[target].iterations > 0) own.push_back(run);
+        try {
+          if (!own.empty())
+            result.push_back(left_out(fit_family(runs, family, target, held_out ? "" : cell), own, profile.coverage));
+        } catch (const std::invalid_argument&) {  // too few are left: nothing can be said
+        }
+      }
+    }
+  }
+  return result;
+}
+
+std::string line(const char* format, ...) __attribute__((format(printf, 1, 2)));
+std::string line(const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+std::string law_text(const ConvergenceFit& fit) {
+  if (!fit.table.empty()) return "table of " + std::to_string(fit.table.size()) + " points";
+  const Law& law = fit.law;
+  const double first = std::exp(law.parameters(0));
+  if (law.kind == LawKind::power) return line("%.0f x^%.3f", first, law.parameters(1));
+  const double ratio = std::exp(law.parameters(1) - law.parameters(0));
+  if (law.kind == LawKind::linear) return line("%.0f (1 + %.4g x)", first, ratio);
+  return line("%.0f (1 + %.4g / x)", first, ratio);
+}
+
+std::string fits_text(const ConvergenceProfile& profile) {
+  std::string text = line("%-15s %-10s %-22s %-26s %7s %8s %9s %8s %14s\n", "algorithm", "x", "target", "iterations",
+                          "spread", "reached", "censored", "diverged", "x of the runs");
+  for (const ConvergenceFit& fit : profile.fits)
+    text += line("%-15s %-10s %-22s %-26s %5.1f %% %8d %9d %8d %7g to %g\n", fit.algorithm.c_str(),
+                 fit.variable.c_str(), profile.targets[fit.target].name.c_str(), law_text(fit).c_str(),
+                 100 * (std::exp(fit.law.spread) - 1), fit.reached, fit.censored, fit.diverged, fit.from_x, fit.to_x);
+  return text;
+}
+
+std::string cells_text(const ConvergenceProfile& profile, const std::vector<LeftOutCell>& cells) {
+  std::string text = line("%-26s %-10s %8s %-22s %10s %10s %21s %8s %7s\n", "cell", "x", "", "target", "measured",
+                          "predicted", "bounds", "error", "inside");
+  std::vector<double> errors;
+  int inside = 0, runs = 0;
+  for (const LeftOutCell& cell : cells) {
+    const double error = cell.predicted.iterations / cell.measured - 1;
+    // A lower bound that is predicted to be passed is right, as far as anyone knows.
+    if (!cell.is_censored) errors.push_back(std::abs(error));
+    inside += cell.inside;
+    runs += cell.runs;
+    const std::string error_text = cell.is_censored ? "-" : line("%+.1f %%", 100 * error);
+    text += line("%-26s %-10s %8g %-22s %9s%.0f %10.0f %9.0f to %8.0f %8s %3d/%d\n", cell.cell.c_str(),
+                 cell.variable.c_str(), cell.x, profile.targets[cell.target].name.c_str(), cell.is_censored ? "> " : "",
+                 cell.measured, cell.predicted.iterations, cell.predicted.low, cell.predicted.high, error_text.c_str(),
+                 cell.inside, cell.runs);
+  }
+  if (!errors.empty())
+    text += line("median error %.1f %% over %zu cells and targets; %d of %d runs (%.0f %%) inside bounds for %.0f %%\n",
+                 100 * median(errors), errors.size(), inside, runs, 100.0 * inside / runs, 100 * profile.coverage);
+  return text;
+}
+
+}  // namespace
+
+void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitted) {
+  profile.fits.clear();
+  for (const Family& family : kFamilies) {
+    const std::vector<const ProfileRun*> runs = runs_of(profile, family);
+    if (runs.empty()) continue;
+    for (std::size_t target = 0; target < profile.targets.size(); ++target) {
+      try {
+        profile.fits.push_back(fit_family(runs, family, target, ""));
+      } catch (const std::invalid_argument& why) {
+        if (not_fitted)
+          not_fitted->push_back(std::string(family.algorithm) + " by " + family.variable + " to " +
+                                profile.targets[target].name + ": " + why.what());
+      }
+    }
+  }
+}
+
+std::vector<LeftOutCell> check_held_out(const ConvergenceProfile& profile) {
+  return check(profile, true);
+}
+
+std::vector<LeftOutCell> check_one_by_one(const ConvergenceProfile& profile) {
+  return check(profile, false);
+}
+
+std::string profile_text(const ConvergenceProfile& profile, const std::vector<std::string>& not_fitted) {
+  std::string text = profile.name + ": " + std::to_string(profile.runs.size()) + " runs\n\n" + fits_text(profile);
+  for (const std::string& why : not_fitted) text += "not fitted: " + why + "\n";
+  const std::vector<LeftOutCell> held_out = check_held_out(profile);
+  if (!held_out.empty()) text += "\nCells held out of the fits:\n" + cells_text(profile, held_out);
+  const std::vector<LeftOutCell> one_by_one = check_one_by_one(profile);
+  if (!one_by_one.empty())
+    text += "\nEach cell predicted by fits without it (the outermost are extrapolated):\n" +
+            cells_text(profile, one_by_one);
+  return text;
+}
+
+}  // namespace lockstep::sim

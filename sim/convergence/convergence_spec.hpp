@@ -1,0 +1,25 @@
+#pragma once
+// What a scenario says about convergence: one of epochs, a table of iterations by workers, or a profile.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/convergence/profile.hpp"
+
+namespace lockstep::sim {
+
+/// Updates that it takes when each averages the gradients of `workers` workers.
+struct IterationsAt {
+  double workers;
+  double iterations;
+};
+
+struct ConvergenceSpec {
+  std::string target;  ///< "75.8 % top-1"
+  double train_samples = 0;
+  double epochs = 0;                                            ///< 0: given by iterations_by_workers or the profile
+  std::vector<IterationsAt> iterations_by_workers = {};         ///< ascending workers; goes before epochs
+  std::shared_ptr<const ConvergenceProfile> profile = nullptr;  ///< goes before both; its target is `target`
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,152 @@
+#include "sim/convergence/law.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "engine/base/statistics.hpp"
+#include "sim/convergence/simplex.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kPriorDeviation = 3;  // of a parameter's logarithm about the first guess
+constexpr double kLeastSpread = 0.01;  // evaluations resolve no more
+
+/// What the second parameter's exponential is multiplied by.
+double second_term(LawKind kind, double x) {
+  return kind == LawKind::saturating ? 1 / x : x;
+}
+
+/// log P(Z > z) for a standard normal Z, without underflow.
+double log_survival(double z) {
+  if (z < 8) return std::log(std::max(0.5 * std::erfc(z / std::sqrt(2.0)), 1e-300));
+  return -0.5 * z * z - std::log(z * std::sqrt(2 * M_PI));
+}
+
+double negative_log_likelihood(const Law& law, double spread, const std::vector<LawObservation>& runs) {
+  double sum = 0;
+  for (const LawObservation& run : runs) {
+    const double z = (std::log(run.iterations) - law.log_iterations(run.x)) / spread;
+    sum += run.is_censored ? -log_survival(z) : 0.5 * z * z + std::log(spread);
+  }
+  return sum;
+}
+
+/// Straight lines: iterations in 1/x or x, weighted by their inverse square, or logarithms of both. Censored runs are
+/// taken as if they had reached the target when they ended.
+Eigen::Vector2d first_guess(LawKind kind, const std::vector<LawObservation>& runs) {
+  Eigen::Matrix2d normal = Eigen::Matrix2d::Zero();
+  Eigen::Vector2d right = Eigen::Vector2d::Zero();
+  const bool is_power = kind == LawKind::power;
+  for (const LawObservation& run : runs) {
+    const double u = is_power ? std::log(run.x) : second_term(kind, run.x);
+    const double y = is_power ? std::log(run.iterations) : run.iterations;
+    const Eigen::Vector2d row = Eigen::Vector2d(1, u) / (is_power ? 1 : run.iterations);
+    normal += row * row.transpose();
+    right += row * (is_power ? y : 1);
+  }
+  const Eigen::Vector2d line = normal.inverse() * right;
+  if (is_power) return line;
+  std::vector<double> iterations, terms;
+  for (const LawObservation& run : runs) {
+    iterations.push_back(run.iterations);
+    terms.push_back(second_term(kind, run.x));
+  }
+  // A term that the runs do not show starts at a hundredth of what they take.
+  const double small = 0.01 * median(iterations), per_term = std::max(median(terms), 1e-12);
+  return {std::log(std::max(line(0), small)), std::log(std::max(line(1), small / per_term))};
+}
+
+void check(const std::vector<LawObservation>& runs) {
+  std::set<double> values;
+  int reached = 0;
+  for (const LawObservation& run : runs) {
+    if (!(run.iterations > 0) || !std::isfinite(run.iterations) || !std::isfinite(run.x) || run.x < 0)
+      throw std::invalid_argument("a run without iterations");
+    if (run.is_censored) continue;
+    ++reached;
+    values.insert(run.x);
+  }
+  if (values.size() < 2 || reached < 3)
+    throw std::invalid_argument("fewer than three runs reached it, or all at one value");
+}
+
+}  // namespace
+
+std::string to_string(LawKind kind) {
+  if (kind == LawKind::power) return "power";
+  return kind == LawKind::linear ? "linear" : "saturating";
+}
+
+double Law::log_iterations(double x) const {
+  if (kind == LawKind::power) return parameters(0) + parameters(1) * std::log(x);
+  return std::log(std::exp(parameters(0)) + std::exp(parameters(1)) * second_term(kind, x));
+}
+
+Eigen::Vector2d Law::gradient(double x) const {
+  if (kind == LawKind::power) return {1, std::log(x)};
+  const double first = std::exp(parameters(0)), second = std::exp(parameters(1)) * second_term(kind, x);
+  return Eigen::Vector2d(first, second) / (first + second);
+}
+
+IterationsBound predict(const Law& law, double x, double coverage) {
+  const Eigen::Vector2d g = law.gradient(x);
+  const double variance = law.spread * law.spread + std::max(0.0, g.dot(law.covariance * g));
+  const double reach = student_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(variance);
+  const double middle = law.log_iterations(x);
+  return {std::exp(middle), std::exp(middle - reach), std::exp(middle + reach)};
+}
+
+Law fit_law(LawKind kind, const std::vector<LawObservation>& runs) {
+  check(runs);
+  const Eigen::Vector2d guess = first_guess(kind, runs);
+  const auto cost = [&](const Eigen::VectorXd& at) {
+    Law law;
+    law.kind = kind;
+    law.parameters = at.head<2>();
+    const double spread = kLeastSpread + std::exp(at(2));
+    return negative_log_likelihood(law, spread, runs) +
+           0.5 * (law.parameters - guess).squaredNorm() / (kPriorDeviation * kPriorDeviation);
+  };
+  Eigen::VectorXd best = minimise(cost, (Eigen::VectorXd(3) << guess, std::log(0.2)).finished(), 0.5);
+  best = minimise(cost, best, 0.1);  // once more: a simplex may have collapsed
+  // Curvature of the cost at the minimum, by central differences.
+  constexpr double h = 1e-3;
+  Eigen::Matrix2d curvature;
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const auto moved = [&](double di, double dj) {
+        Eigen::VectorXd at = best;
+        at(i) += di * h;
+        at(j) += dj * h;
+        return cost(at);
+      };
+      curvature(i, j) = (moved(1, 1) - moved(1, -1) - moved(-1, 1) + moved(-1, -1)) / (4 * h * h);
+    }
+  }
+  Law law;
+  law.kind = kind;
+  law.parameters = best.head<2>();
+  const double reached = static_cast<double>(
+      std::count_if(runs.begin(), runs.end(), [](const LawObservation& run) { return !run.is_censored; }));
+  law.degrees = std::max(1.0, reached - 2);
+  // The likelihood's spread is that of residuals after two parameters were fitted to them.
+  const double correction = reached / law.degrees;
+  law.spread = (kLeastSpread + std::exp(best(2))) * std::sqrt(correction);
+  law.covariance = curvature.inverse() * correction;
+  return law;
+}
+
+double student_quantile(double probability, double degrees) {
+  const double z = normal_quantile(probability), z2 = z * z, n = degrees;
+  const double g1 = z * (z2 + 1) / 4;
+  const double g2 = z * (5 * z2 * z2 + 16 * z2 + 3) / 96;
+  const double g3 = z * (3 * z2 * z2 * z2 + 19 * z2 * z2 + 17 * z2 - 15) / 384;
+  const double g4 = z * (79 * z2 * z2 * z2 * z2 + 776 * z2 * z2 * z2 + 1482 * z2 * z2 - 1920 * z2 - 945) / 92160;
+  return z + g1 / n + g2 / (n * n) + g3 / (n * n * n) + g4 / (n * n * n * n);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,100 @@
+#pragma once
+// A convergence profile, schema "lockstep/convergence/1": how many iterations training of one model on one data set
+// took to each of several targets, run by run, and the laws fitted to them. README.md describes the file.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/convergence/law.hpp"
+
+namespace lockstep::sim {
+
+/// What decides how many iterations training takes, in the simulator's names.
+struct TrainingSetting {
+  std::string algorithm;  ///< s-sgd, sma, ea-sgd, backup-workers, async-sgd
+  double batch = 1;       ///< images of a worker or learner in an iteration
+  double workers = 1;     ///< whose gradients an update takes, or learners in all
+  double tau = 1;         ///< sma, ea-sgd: iterations per synchronisation
+  double staleness = 0;   ///< async-sgd: mean age of a gradient, in updates
+
+  double images() const { return batch * workers; }  ///< of an update
+};
+
+struct TargetAccuracy {
+  std::string name;     ///< "98.5 % test accuracy"
+  double accuracy = 0;  ///< 0.985
+};
+
+/// When a run reached a target, or how long it went on without. Without evaluations in between, `above` is 0.
+struct TargetReached {
+  bool is_reached = false;
+  double iterations = 0;  ///< where the test error, log-linear between the evaluations, crosses; or of the whole run
+  double above = 0;       ///< last evaluation below the target
+};
+
+struct ProfileRun {
+  std::string cell;
+  TrainingSetting setting;
+  std::uint64_t seed = 0;
+  double learning_rate = 0;  ///< 0: not stated
+  bool is_held_out = false;  ///< from the fits, to check them
+  bool is_diverged = false;  ///< takes no part in the fits
+  std::vector<TargetReached> targets;
+  std::string source;  ///< file, or record of the publication
+};
+
+/// A law for one algorithm and target, or a table of published points.
+struct ConvergenceFit {
+  std::string algorithm;
+  std::string variable;  ///< batch (images of an update), learners, tau, staleness
+  std::size_t target = 0;
+  std::optional<double> batch;     ///< per learner or worker, the same in all runs
+  std::optional<double> learners;  ///< the same in all runs, where the variable is another
+  double from_x = 0, to_x = 0;     ///< of the runs
+  int reached = 0, censored = 0, diverged = 0;
+  Law law;
+  std::vector<std::pair<double, double>> table;  ///< (x, iterations), ascending; goes before the law
+};
+
+struct ConvergenceProfile {
+  std::string name;
+  std::string model;
+  std::string data;
+  double train_samples = 0;
+  std::string kind = "measured";  ///< or published
+  std::string source;
+  std::vector<TargetAccuracy> targets;
+  std::vector<ProfileRun> runs;
+  std::vector<ConvergenceFit> fits;
+  double coverage = 0.8;  ///< of the bounds
+
+  /// By name, or by accuracy. Nothing where there is none.
+  std::optional<std::size_t> target_named(const std::string& name) const;
+  std::optional<std::size_t> target_of(double accuracy) const;
+  const ConvergenceFit* fit(const std::string& algorithm, const std::string& variable, std::size_t target) const;
+};
+
+/// Iterations to a target with the bounds of one run, and what the reader must know about them.
+struct IterationsEstimate {
+  IterationsBound bound;
+  std::vector<std::string> notes;  ///< extrapolations
+};
+
+/// How far beyond the runs' range a law is still followed, as a factor; beyond, estimate_iterations() refuses.
+constexpr double kFarthest = 4;
+
+/// Why the profile cannot tell, or nothing: no runs of the algorithm, another batch per learner, beyond kFarthest.
+std::optional<std::string> why_not_covered(const ConvergenceProfile& profile, std::size_t target,
+                                           const TrainingSetting& setting);
+/// Throws std::invalid_argument with why_not_covered().
+IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::size_t target,
+                                       const TrainingSetting& setting);
+
+/// Throws InputError.
+ConvergenceProfile convergence_profile_from_json(const JsonNode& node);
+Json to_json(const ConvergenceProfile& profile);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "engine/base/text.hpp"
+#include "sim/convergence/build.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Range kAny{0, 1e15};
+
+struct Evaluation {
+  double iterations;
+  double accuracy;
+};
+
+std::vector<Evaluation> read_evaluations(const JsonNode& record) {
+  std::vector<Evaluation> evaluations;
+  for (const JsonNode& entry : record.at(record.has("evaluations") ? "evaluations" : "epochs").items()) {
+    const Evaluation evaluation{entry.at("iterations").number({1, 1e15}), entry.at("test_accuracy").number({0, 1})};
+    if (!evaluations.empty() && evaluation.iterations <= evaluations.back().iterations)
+      entry.at("iterations").fail("do not rise");
+    evaluations.push_back(evaluation);
+  }
+  return evaluations;
+}
+
+TrainingSetting read_setting(const JsonNode& options) {
+  TrainingSetting setting;
+  const std::string algorithm = options.at("algorithm").choice({"ssgd", "sma", "easgd", "backup", "stale"});
+  const double gpus = options.at("gpus").number({1, 1e6});
+  setting.batch = options.at("batch").number({1, 1e6});
+  setting.workers = gpus * options.at("learners").number({1, 1e6});
+  setting.algorithm = algorithm == "ssgd"     ? "s-sgd"
+                      : algorithm == "easgd"  ? "ea-sgd"
+                      : algorithm == "backup" ? "backup-workers"
+                      : algorithm == "stale"  ? "async-sgd"
+                                              : algorithm;
+  if (const auto tau = options.find("tau")) {
+    if (!tau->is_number()) tau->fail("is no number of iterations: learners that never synchronise have no law");
+    setting.tau = tau->number({1, 1e6});
+  }
+  if (const auto staleness = options.find("staleness")) setting.staleness = staleness->number(kAny);
+  return setting;
+}
+
+/// Where the test error crosses the target's, log-linear between two evaluations.
+double crossing(const Evaluation& before, const Evaluation& after, double target) {
+  const double least = 1e-6;  // an error of 0 has no logarithm
+  const double from = std::log(1 - before.accuracy), to = std::log(std::max(1 - after.accuracy, least));
+  const double at = std::log(std::max(1 - target, least));
+  return before.iterations + (from - at) / (from - to) * (after.iterations - before.iterations);
+}
+
+TargetReached reached_of(const std::vector<Evaluation>& evaluations, double target) {
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    if (evaluations[i].accuracy < target) continue;
+    if (i == 0) return {true, evaluations[0].iterations, 0};
+    return {true, crossing(evaluations[i - 1], evaluations[i], target), evaluations[i - 1].iterations};
+  }
+  return {false, evaluations.empty() ? 0 : evaluations.back().iterations, 0};
+}
+
+bool is_json(const fs::path& path) {
+  return path.extension() == ".json";
+}
+
+/// Files below `path`, in the order of their names, without those of a search.
+std::vector<std::string> files_of(const std::string& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<std::string> files;
+  for (auto entry = fs::recursive_directory_iterator(path); entry != fs::recursive_directory_iterator(); ++entry) {
+    if (entry->is_directory() && entry->path().filename() == "search") entry.disable_recursion_pending();
+    if (entry->is_regular_file() && is_json(entry->path())) files.push_back(entry->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string target_name(double accuracy) {
+  return short_number(100 * accuracy) + " % test accuracy";
+}
+
+void same(const JsonNode& node, const std::string& value, const std::string& before) {
+  if (value != before) node.fail(in_quotes(value) + " beside " + in_quotes(before), "allowed: runs of one kind");
+}
+
+void take_facts(const JsonNode& record, ConvergenceProfile& profile) {
+  const std::string model = record.at("model").at("name").text();
+  const std::string data = record.at("data").at("name").text();
+  const double images = record.at("data").at("train_images").number({1, 1e12});
+  if (profile.runs.empty()) {
+    profile.model = model;
+    profile.data = data;
+    profile.train_samples = images;
+  }
+  same(record.at("model").at("name"), model, profile.model);
+  same(record.at("data").at("name"), data, profile.data);
+  same(record.at("data").at("train_images"), short_number(images), short_number(profile.train_samples));
+}
+
+std::vector<TargetAccuracy> named(const std::vector<double>& targets) {
+  std::vector<TargetAccuracy> result;
+  for (const double target : targets) result.push_back({target_name(target), target});
+  return result;
+}
+
+void take_record(const std::string& file, const JsonNode& record, ConvergenceProfile& profile) {
+  if (!record.has("model")) return;  // a run that failed before it began
+  take_facts(record, profile);
+  std::string cell = fs::path(file).parent_path().filename().string();
+  if (cell.empty()) cell = fs::path(file).stem().string();
+  ProfileRun run = run_of_record(record, cell, profile.targets);
+  run.source = fs::path(file).lexically_normal().string();
+  profile.runs.push_back(run);
+}
+
+/// The targets of the first sweep among the files.
+std::vector<double> targets_of_sweeps(const std::vector<std::string>& files) {
+  std::vector<double> targets;
+  for (const std::string& file : files) {
+    if (fs::path(file).filename() != "sweep.json") continue;
+    const JsonDocument document = JsonDocument::load(file);
+    for (const JsonNode& target : document.root().at("sweep").at("targets").items())
+      targets.push_back(target.number({1e-6, 1}));
+    break;
+  }
+  return targets;
+}
+
+}  // namespace
+
+ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const std::vector<TargetAccuracy>& targets) {
+  record.at("schema").choice({"lockstep/run/1"});
+  const JsonNode options = record.at("options");
+  ProfileRun run;
+  run.cell = cell;
+  run.setting = read_setting(options);
+  run.seed = static_cast<std::uint64_t>(options.at("seed").integer(0, std::int64_t{1} << 62));
+  run.learning_rate = options.at("learning_rate").number({0, 1e6});
+  run.is_diverged = record.at("status").text() == "diverged";
+  const std::vector<Evaluation> evaluations = read_evaluations(record);
+  for (const TargetAccuracy& target : targets) run.targets.push_back(reached_of(evaluations, target.accuracy));
+  run.source = record.document().name();
+  return run;
+}
+
+ConvergenceProfile profile_of(const std::vector<std::string>& paths, const ProfileRequest& request) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths)
+    for (const std::string& file : files_of(path)) files.push_back(file);
+  ConvergenceProfile profile;
+  profile.targets = named(request.targets.empty() ? targets_of_sweeps(files) : request.targets);
+  for (const std::string& file : files) {
+    const JsonDocument document = JsonDocument::load(file);
+    const JsonNode root = document.root();
+    const std::string schema = root.at("schema").text();
+    if (schema == "lockstep/convergence/1" && profile.runs.empty()) {
+      profile = convergence_profile_from_json(root);
+      profile.fits.clear();
+    } else if (schema == "lockstep/run/1") {
+      if (profile.targets.empty())
+        profile.targets = named({root.at("target").is_number() ? root.at("target").number({1e-6, 1}) : 0.99});
+      take_record(file, root, profile);
+    }
+  }
+  if (profile.runs.empty())
+    throw InputError((paths.empty() ? std::string("convergence") : paths.front()) +
+                     ": no record of a run; allowed: records of train, or their folders");
+  if (!request.name.empty() || profile.name.empty())
+    profile.name = request.name.empty() ? profile.model + " on " + profile.data : request.name;
+  if (profile.source.empty())
+    profile.source = std::to_string(profile.runs.size()) + " runs of train; each names its record";
+  for (const std::string& cell : request.held_out) {
+    const auto is_of_cell = [&](const ProfileRun& run) { return run.cell == cell; };
+    if (std::none_of(profile.runs.begin(), profile.runs.end(), is_of_cell))
+      throw InputError("--hold-out: no run of cell " + in_quotes(cell) + "; allowed: the folders of the records");
+    for (ProfileRun& run : profile.runs) run.is_held_out = run.is_held_out || run.cell == cell;
+  }
+  return profile;
+}
+
+}  // namespace lockstep::sim
