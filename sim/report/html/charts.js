@@ -40,7 +40,7 @@ function chartFigure({title, note, summary, config, table, height}) {
     if (isPrinting) settings.options.devicePixelRatio = 3;
     settings.plugins = [whiskers];
     figure.chart = new Chart(canvas, settings);
-    if (isPrinting) figure.chart.resize(Math.min(PAPER_WIDTH, box.clientWidth || PAPER_WIDTH), height || 320);
+    if (isPrinting) figure.chart.resize(PAPER_WIDTH, height || 280);
   }};
   canvas.addEventListener('keydown', event => walk(figure.chart, event, text => { spoken.textContent = text; }));
   canvas.addEventListener('blur', () => { activate(figure.chart, []); });
