@@ -42,6 +42,10 @@ const std::vector<Unit>& units(Dimension dimension) {
   static const std::vector<Unit> compute = {{"FLOP/s", 1, 1},    {"kFLOP/s", 1e3, 1},  {"MFLOP/s", 1e6, 1},
                                             {"GFLOP/s", 1e9, 1}, {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1}};
   static const std::vector<Unit> rate = {{"1/s", 1, 1}, {"images/s", 1, 1}, {"samples/s", 1, 1}};
+  static const std::vector<Unit> money = {{"USD", 1, 1}, {"kUSD", 1e3, 1}};
+  static const std::vector<Unit> price = {{"USD/h", 1, 3600}, {"USD/s", 1, 1}};
+  static const std::vector<Unit> power = {{"W", 1, 1}, {"kW", 1e3, 1}, {"MW", 1e6, 1}};
+  static const std::vector<Unit> tariff = {{"USD/kWh", 1, 3.6e6}, {"USD/MWh", 1, 3.6e9}, {"USD/J", 1, 1}};
   switch (dimension) {
     case Dimension::time:
       return time;
@@ -51,6 +55,14 @@ const std::vector<Unit>& units(Dimension dimension) {
       return bandwidth;
     case Dimension::compute:
       return compute;
+    case Dimension::money:
+      return money;
+    case Dimension::price:
+      return price;
+    case Dimension::power:
+      return power;
+    case Dimension::tariff:
+      return tariff;
     case Dimension::rate:
       break;
   }
@@ -121,6 +133,14 @@ std::string si_unit(Dimension dimension) {
       return "B/s";
     case Dimension::compute:
       return "FLOP/s";
+    case Dimension::money:
+      return "USD";
+    case Dimension::price:
+      return "USD/s";
+    case Dimension::power:
+      return "W";
+    case Dimension::tariff:
+      return "USD/J";
     case Dimension::rate:
       break;
   }

@@ -13,9 +13,13 @@ enum class Dimension {
   bandwidth,  ///< bytes/s: B/s .. TB/s, KiB/s .. TiB/s, bit/s .. Tbit/s
   compute,    ///< floating-point operations per second (a multiply-add is 2): FLOP/s .. PFLOP/s
   rate,       ///< per second: 1/s, images/s, samples/s
+  money,      ///< USD: USD, kUSD
+  price,      ///< USD/s: USD/h, USD/s
+  power,      ///< watts: W, kW, MW
+  tariff,     ///< of energy, USD/J: USD/kWh, USD/MWh, USD/J
 };
 
-/// Name of the SI unit: "s", "B", "B/s", "FLOP/s", "1/s".
+/// Name of the SI unit: "s", "B", "B/s", "FLOP/s", "1/s", "USD", "USD/s", "W", "USD/J".
 std::string si_unit(Dimension dimension);
 /// The spellings that parse, for error messages.
 std::vector<std::string> unit_names(Dimension dimension);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
 
 #include "engine/base/statistics.hpp"
 #include "sim/replay/learners.hpp"
@@ -66,11 +67,8 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
 }
 
 // A point whose GPUs all run the same program.
-PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
-  std::vector<Observation> observed;
-  if (as_asked.trains_learners()) check_memory(as_asked, request.batch_per_gpu);
-  const Scenario scenario = with_tuned_learners(as_asked, request, observed);
-  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus));
+PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRequest& request,
+                       const std::vector<Observation>& observed) {
   apply_overheads(scenario, cluster);
   const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
   const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
@@ -105,6 +103,24 @@ PointResult predict_program(const Scenario& as_asked, const PointRequest& reques
   return point;
 }
 
+PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
+  std::vector<Observation> observed;
+  if (as_asked.trains_learners()) check_memory(as_asked, request.batch_per_gpu);
+  const Scenario scenario = with_tuned_learners(as_asked, request, observed);
+  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus));
+  return predict_on(cluster, scenario, request, observed);
+}
+
+Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
+  Scenario at_point = scenario;
+  at_point.compute.busy_devices = std::min(request.gpus, scenario.cluster.gpus_per_node);
+  return at_point;
+}
+
+std::string cluster_key(const std::string& cluster, const Scenario& scenario, const PointRequest& request) {
+  return std::to_string(occupied_gpus(scenario, request.gpus)) + " of " + cluster;
+}
+
 }  // namespace
 
 double PointResult::mean_iteration_s() const {
@@ -118,9 +134,32 @@ void apply_overheads(const Scenario& scenario, Cluster& cluster) {
 
 PointResult predict_point(const Scenario& scenario, const PointRequest& request) {
   const auto began = std::chrono::steady_clock::now();
-  Scenario at_point = scenario;
-  at_point.compute.busy_devices = std::min(request.gpus, scenario.cluster.gpus_per_node);
+  const Scenario at_point = scenario_at(scenario, request);
   PointResult point = scenario.workers ? predict_workers(at_point, request) : predict_program(at_point, request);
+  point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return point;
+}
+
+AnalyticPoints::AnalyticPoints() = default;
+AnalyticPoints::~AnalyticPoints() = default;
+
+bool AnalyticPoints::can_predict(const Scenario& scenario) {
+  return !scenario.workers && !(scenario.trains_learners() && scenario.learners.auto_tune);
+}
+
+bool AnalyticPoints::accepts(const std::string& cluster, const Scenario& scenario, const PointRequest& request) const {
+  return can_predict(scenario) && (!cluster_ || key_ == cluster_key(cluster, scenario, request));
+}
+
+PointResult AnalyticPoints::predict(const std::string& cluster, const Scenario& scenario, const PointRequest& request) {
+  if (request.fidelity != Fidelity::analytic || !accepts(cluster, scenario, request))
+    throw std::logic_error("a point that this process cannot predict by the closed form");
+  const auto began = std::chrono::steady_clock::now();
+  const Scenario at_point = scenario_at(scenario, request);
+  if (at_point.trains_learners()) check_memory(at_point, request.batch_per_gpu);
+  if (!cluster_) cluster_ = std::make_unique<Cluster>(at_point.cluster, occupied_gpus(at_point, request.gpus));
+  key_ = cluster_key(cluster, scenario, request);
+  PointResult point = predict_on(*cluster_, at_point, request, {});
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return point;
 }

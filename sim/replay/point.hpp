@@ -1,5 +1,6 @@
 #pragma once
 // One prediction: a scenario at one GPU count, from costs and cluster to numbers.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,28 @@ struct PointResult {
 
 /// Predicts in this process, which must not have run a simulation before (SimGrid's engine lives once per process).
 PointResult predict_point(const Scenario& scenario, const PointRequest& request);
+
+/// Closed-form points one after the other in this process, as long as they are on one cluster: its platform and routes
+/// are kept.
+class AnalyticPoints {
+ public:
+  AnalyticPoints();
+  ~AnalyticPoints();
+  AnalyticPoints(const AnalyticPoints&) = delete;
+  AnalyticPoints& operator=(const AnalyticPoints&) = delete;
+
+  /// Whether such points need nothing but the closed form: no workers that differ, no auto-tuner.
+  static bool can_predict(const Scenario& scenario);
+  /// Whether this process can predict the point: it has no cluster yet, or the same one. `cluster` identifies the
+  /// scenario's cluster specification; two points with the same text must have the same one.
+  bool accepts(const std::string& cluster, const Scenario& scenario, const PointRequest& request) const;
+  /// As predict_point(), for a point that is accepted. The request's fidelity must be analytic.
+  PointResult predict(const std::string& cluster, const Scenario& scenario, const PointRequest& request);
+
+ private:
+  std::string key_;
+  std::unique_ptr<Cluster> cluster_;
+};
 
 struct PointJob {
   const Scenario* scenario;

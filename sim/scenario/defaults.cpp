@@ -23,17 +23,6 @@ void complete(JsonDocument& document, const std::string& pointer, const Json& de
     if (!document.json().at(where).contains(key)) document.set(pointer + "/" + key, value.dump(), "default");
 }
 
-// 1 where there is no such number; the cluster's reader refuses it later.
-int gpus_per_node(const Json& scenario) {
-  for (const char* pointer : {"/cluster/gpus_per_node", "/cluster/gpus_per_node/value"}) {
-    const Json::json_pointer where(pointer);
-    if (!scenario.contains(where) || !scenario.at(where).is_number()) continue;
-    const double value = scenario.at(where).get<double>();
-    if (value >= 1 && value <= 1024) return static_cast<int>(value);
-  }
-  return 1;
-}
-
 bool trains_learners(const Json& scenario) {
   const Json& algorithm = scenario.at("algorithm");
   return algorithm == "sma" || algorithm == "ea-sgd";
@@ -57,6 +46,16 @@ void fill_exchange(JsonDocument& scenario) {
 }
 
 }  // namespace
+
+int gpus_per_node(const Json& scenario) {
+  for (const char* pointer : {"/cluster/gpus_per_node", "/cluster/gpus_per_node/value"}) {
+    const Json::json_pointer where(pointer);
+    if (!scenario.contains(where) || !scenario.at(where).is_number()) continue;
+    const double value = scenario.at(where).get<double>();
+    if (value >= 1 && value <= 1024) return static_cast<int>(value);
+  }
+  return 1;
+}
 
 void fill_defaults(JsonDocument& scenario) {
   if (!scenario.json().is_object()) return;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/provenance.hpp"
+#include "engine/base/text.hpp"
 #include "sim/scenario/defaults.hpp"
 
 namespace lockstep::sim {
@@ -382,6 +383,19 @@ void apply(JsonDocument& document, const std::vector<std::pair<std::string, std:
   fill_baseline(document);
 }
 
+void set_nodes(JsonDocument& document, const Setting& setting) {
+  const JsonDocument number = JsonDocument::parse(setting.text, setting.origin);
+  const std::int64_t nodes = number.root().integer(1, kMostGpus);
+  document.set("/gpus", Json::array({nodes * gpus_per_node(document.json())}).dump(), setting.origin);
+}
+
+std::map<std::string, std::string> inputs_of(const JsonDocument& document, const Scenario& scenario) {
+  std::map<std::string, std::string> inputs = document.inputs();
+  if (scenario.workers && !scenario.workers->delay.samples_file.empty())
+    inputs[scenario.workers->delay.samples_file] = sha256_file(scenario.workers->delay.samples_file);
+  return inputs;
+}
+
 // What several variants rest on alike is listed once.
 void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
   for (const Assumption& a : more) {
@@ -398,6 +412,61 @@ int Scenario::batch_at(int gpu_count) const {
   for (const BatchRule& rule : batch)
     if (gpu_count <= rule.up_to_gpus) return rule.batch;
   return batch.back().batch;
+}
+
+ScenarioTemplate ScenarioTemplate::load(const std::string& path, const std::string& variant) {
+  return ScenarioTemplate(JsonDocument::load(path), variant);
+}
+
+ScenarioTemplate ScenarioTemplate::parse(const std::string& text, const std::string& name, const std::string& variant) {
+  return ScenarioTemplate(JsonDocument::parse(text, name), variant);
+}
+
+ScenarioTemplate::ScenarioTemplate(JsonDocument document, const std::string& variant)
+    : document_(std::move(document)), variant_(variant) {
+  document_.root().keys(kKeys);
+  include_files(document_);
+  fill_defaults(document_);
+  const std::vector<Variant> variants = read_variants(document_.root());
+  const auto chosen =
+      std::find_if(variants.begin(), variants.end(), [&](const Variant& v) { return v.name == variant; });
+  if (chosen == variants.end()) {
+    std::vector<std::string> names;
+    for (const Variant& v : variants) names.push_back(in_quotes(v.name));
+    throw InputError(document_.name() + ": /variants: none is named " + in_quotes(variant) +
+                     "; allowed: " + joined(names));
+  }
+  const std::string folder = std::filesystem::path(document_.name()).parent_path().string();
+  for (const auto& [pointer, text] : chosen->settings) {
+    document_.set(pointer, text, chosen->origin, folder);
+    include_files(document_);
+  }
+}
+
+LoadedScenario ScenarioTemplate::with(const std::vector<Setting>& settings) const {
+  JsonDocument varied = document_;
+  const Setting* nodes = nullptr;
+  bool has_new_members = false;  // an algorithm that brings objects, whose members the next settings may set
+  for (const Setting& s : settings) {
+    const bool is_member = s.pointer.find('/', 1) == std::string::npos;
+    if (s.pointer == "/nodes") {
+      nodes = &s;
+      continue;
+    }
+    if (has_new_members && !is_member) fill_defaults(varied);
+    has_new_members = is_member;
+    varied.set(s.pointer, s.text, s.origin, s.folder);
+    include_files(varied);
+  }
+  if (nodes) set_nodes(varied, *nodes);
+  fill_defaults(varied);
+  fill_baseline(varied);
+  LoadedScenario loaded;
+  loaded.variants.push_back(read_scenario(varied.root(), variant_));
+  loaded.resolved = varied.json();
+  loaded.assumptions = varied.assumptions();
+  loaded.inputs = inputs_of(varied, loaded.variants.back());
+  return loaded;
 }
 
 LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,
@@ -421,10 +490,8 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
     apply(varied, settings, gpus);
     loaded.variants.push_back(read_scenario(varied.root(), variant.name));
     add_assumptions(loaded.assumptions, varied.assumptions());
-    loaded.inputs.insert(varied.inputs().begin(), varied.inputs().end());
-    const auto& workers = loaded.variants.back().workers;
-    if (workers && !workers->delay.samples_file.empty())
-      loaded.inputs[workers->delay.samples_file] = sha256_file(workers->delay.samples_file);
+    const auto inputs = inputs_of(varied, loaded.variants.back());
+    loaded.inputs.insert(inputs.begin(), inputs.end());
   }
   return loaded;
 }

@@ -1,0 +1,253 @@
+#include "sim/plan/around.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sim/plan/frontier.hpp"
+#include "sim/plan/grid.hpp"
+#include "sim/plan/variation.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+double rate_per_gpu(const Outcome& o) {
+  return o.samples_per_s() / o.gpus;
+}
+
+// Points of one scaling curve share their baseline: it is asked for in the name of the curve's first point.
+class Curves {
+ public:
+  explicit Curves(const PlanSpec& plan) {
+    std::map<std::string, std::size_t> first;
+    for (std::size_t i = 0; i < plan.points.size(); ++i)
+      first_.push_back(first.emplace(curve_key(plan.points[i]), i).first->second);
+  }
+  std::size_t first_of(std::size_t point) const { return first_[point]; }
+
+  /// Of an outcome at `fidelity` as asked for.
+  Task baseline(std::size_t point, const Outcome& o, const std::string& fidelity) const {
+    Task task;
+    task.point = first_[point];
+    task.fidelity = fidelity;
+    task.gpus = o.baseline_gpus;
+    task.batch_per_gpu = o.batch_per_gpu;
+    task.is_throughput_only = true;
+    return task;
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+};
+
+class Around {
+ public:
+  Around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result)
+      : plan_(plan), evaluation_(evaluation), result_(result), curves_(plan), focus_(*result.focus()) {}
+
+  void tell() {
+    const std::vector<Task> counts = scaling_tasks();
+    std::vector<Task> tasks = counts;
+    for (const Variation& v : variations())
+      if (concerns(v)) tasks.push_back(varied(v.name));
+    tasks.push_back(varied("even"));
+    tasks.push_back(with_layers());
+    evaluation_.run(tasks, "around the answer");
+    tell_scaling(counts);
+    for (const Variation& v : variations())
+      if (concerns(v)) tell_variation(v);
+    tell_prices();
+    tell_breakdown();
+  }
+
+ private:
+  const PlanRow& row() const { return result_.rows[focus_]; }
+  std::string refined() const { return to_string(plan_.refine.refined); }
+
+  Task varied(const std::string& variation) const {
+    Task task;
+    task.point = focus_;
+    task.fidelity = refined();
+    task.variation = variation;
+    return task;
+  }
+  Task with_layers() const {
+    Task task = varied("");
+    task.wants_layers = true;
+    return task;
+  }
+  bool concerns(const Variation& v) const {
+    const Outcome& o = row().outcome;
+    return v.reach == Reach::gpu || (v.reach == Reach::node ? o.gpus > 1 && o.gpus_per_node > 1 : o.nodes > 1);
+  }
+
+  // The plan's own counts where they vary, else doubling from one node, or from one GPU within a node, to the point's.
+  std::vector<Task> scaling_tasks() const {
+    std::set<int> counts;
+    for (std::size_t i = 0; i < plan_.points.size(); ++i)
+      if (curves_.first_of(i) == curves_.first_of(focus_) && result_.rows[i].outcome.gpus > 0)
+        counts.insert(result_.rows[i].outcome.gpus);
+    if (counts.size() < 3) {
+      const Outcome& o = row().outcome;
+      for (int n = o.gpus > o.gpus_per_node ? o.gpus_per_node : 1; n < o.gpus; n *= 2) counts.insert(n);
+      counts.insert(o.gpus);
+    }
+    std::vector<Task> tasks;
+    for (int count : counts) {
+      Task task;
+      task.point = curves_.first_of(focus_);
+      task.fidelity = refined();
+      task.gpus = count;
+      task.is_throughput_only = true;
+      tasks.push_back(task);
+    }
+    return tasks;
+  }
+
+  void tell_scaling(const std::vector<Task>& tasks) {
+    std::vector<Task> baselines;
+    for (const Task& task : tasks) {
+      const Outcome& o = evaluation_.at(task);
+      if (o.is_ok()) baselines.push_back(curves_.baseline(focus_, o, refined()));
+    }
+    evaluation_.run(baselines, "baselines");
+    for (const Task& task : tasks) {
+      const Outcome& o = evaluation_.at(task);
+      if (!o.is_ok()) continue;
+      const Outcome& baseline = evaluation_.at(curves_.baseline(focus_, o, refined()));
+      result_.scaling.push_back({o, baseline.is_ok() ? rate_per_gpu(o) / rate_per_gpu(baseline) : 0});
+    }
+  }
+
+  void tell_variation(const Variation& v) {
+    SensitivityRow told;
+    told.what = v.what;
+    const Outcome& o = evaluation_.at(varied(v.name));
+    if (o.is_ok()) {
+      const Money money = money_of(plan_.prices, row().point->prices, o);
+      told.time_s = o.time_s;
+      told.cost_usd = money.usd;
+      told.time_change = o.time_s / row().outcome.time_s - 1;
+      told.cost_change = row().money.usd > 0 ? money.usd / row().money.usd - 1 : 0;
+    } else {
+      told.why = o.why;
+    }
+    result_.sensitivity.push_back(told);
+  }
+
+  // Prices change no time: the choice is made anew among all points.
+  void tell_price(const std::string& what, const PriceFactors& factors) {
+    std::vector<Choice> choices;
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+      const PlanRow& r = result_.rows[i];
+      if (!r.outcome.is_ok()) continue;
+      const Money money = money_of(plan_.prices, r.point->prices, r.outcome, factors);
+      rows.push_back(i);
+      choices.push_back({r.outcome.time_s, r.outcome.time_s_high, money.usd, money.high_usd, r.is_refined});
+    }
+    const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, factors);
+    SensitivityRow told;
+    told.what = what;
+    told.time_s = row().outcome.time_s;
+    told.cost_usd = mine.usd;
+    told.cost_change = mine.usd / row().money.usd - 1;
+    const std::vector<std::size_t> best = ranking(plan_.objective, choices);
+    if (!best.empty()) told.recommended = result_.rows[rows[best[0]]].point->id;
+    if (std::abs(told.cost_change) > 1e-12) result_.sensitivity.push_back(told);
+  }
+
+  void tell_prices() {
+    if (!row().money.is_known || row().money.usd <= 0) return;
+    tell_price("GPU-hours 25 % dearer", {1.25, 1, 1});
+    tell_price("GPU-hours 25 % cheaper", {0.75, 1, 1});
+    tell_price("network twice as dear", {1, 2, 1});
+    tell_price("energy twice as dear", {1, 1, 2});
+  }
+
+  void tell_breakdown() {
+    const Outcome& o = evaluation_.at(with_layers());
+    if (!o.is_ok()) return;
+    Breakdown b;
+    b.row = focus_;
+    b.layer_groups = o.layer_groups;
+    for (const LayerGroup& g : o.layer_groups) {
+      b.forward_s += g.forward_s;
+      b.backward_s += g.backward_s;
+      b.update_s += g.update_s;
+    }
+    // Without jitter nobody waits for a slower GPU: what is exposed then is communication.
+    const Outcome& even = evaluation_.at(varied("even"));
+    const double waits_s = o.iteration_s - o.compute_s;
+    b.exposed_communication_s =
+        std::min(even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s, waits_s);
+    b.idle_s = std::max(0.0, waits_s - b.exposed_communication_s);
+    result_.breakdown = b;
+  }
+
+  const PlanSpec& plan_;
+  Evaluation& evaluation_;
+  PlanResult& result_;
+  const Curves curves_;
+  const std::size_t focus_;
+};
+
+void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {
+  for (const Assumption& a : more) {
+    const bool is_known = std::any_of(all.begin(), all.end(), [&](const Assumption& b) {
+      return a.pointer == b.pointer && a.value == b.value && a.kind == b.kind && a.source == b.source;
+    });
+    if (!is_known) all.push_back(a);
+  }
+}
+
+// Of the plan, and of the points on the frontier, the recommended one first.
+void collect_assumptions(const PlanSpec& plan, PlanResult& result) {
+  result.assumptions = plan.assumptions;
+  std::vector<std::size_t> points;
+  for (const auto& point : {result.focus(), result.runner_up})
+    if (point) points.push_back(*point);
+  points.insert(points.end(), result.frontier.begin(), result.frontier.end());
+  for (std::size_t i : points)
+    add_assumptions(result.assumptions, plan.scenario->with(plan.points[i].settings).assumptions);
+}
+
+void collect_warnings(PlanResult& result) {
+  const auto warn = [&](std::size_t i) {
+    const PlanRow& row = result.rows[i];
+    for (const std::string& line : row.outcome.warnings) {
+      const std::string warning = row.point->id + ": " + line;
+      if (std::find(result.warnings.begin(), result.warnings.end(), warning) == result.warnings.end())
+        result.warnings.push_back(warning);
+    }
+  };
+  if (result.focus()) warn(*result.focus());
+  if (result.runner_up) warn(*result.runner_up);
+  for (std::size_t i : result.frontier) warn(i);
+}
+
+}  // namespace
+
+void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
+  const Curves curves(plan);
+  std::vector<Task> tasks;
+  const auto baseline = [&](std::size_t i) { return curves.baseline(i, result.rows[i].outcome, result.rows[i].asked); };
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (result.rows[i].outcome.is_ok()) tasks.push_back(baseline(i));
+  evaluation.run(tasks, "baselines");
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    PlanRow& row = result.rows[i];
+    if (!row.outcome.is_ok()) continue;
+    const Outcome& of_baseline = evaluation.at(baseline(i));
+    if (of_baseline.is_ok()) row.scaling_efficiency = rate_per_gpu(row.outcome) / rate_per_gpu(of_baseline);
+  }
+}
+
+void tell_around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
+  if (result.focus()) Around(plan, evaluation, result).tell();
+  collect_assumptions(plan, result);
+  collect_warnings(result);
+}
+
+}  // namespace lockstep::sim

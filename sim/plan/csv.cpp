@@ -1,0 +1,49 @@
+#include <algorithm>
+
+#include "sim/plan/plan_result.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// RFC 4180: a field with a comma, a quote or a line break is quoted, its quotes doubled.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string cell(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return field(value.get<std::string>());
+  if (!value.is_array()) return field(value.dump());
+  std::string lines;
+  for (const Json& line : value) lines += (lines.empty() ? "" : "; ") + line.get<std::string>();
+  return field(lines);
+}
+
+}  // namespace
+
+std::string plan_csv(const PlanResult& result) {
+  const Json points = plan_json(result, {}).at("points");
+  std::vector<std::string> axes, keys;
+  for (const Json& point : points)
+    for (const auto& [axis, value] : point.at("setting").items())
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
+  for (const auto& [key, value] : points.at(0).items())
+    if (key != "setting") keys.push_back(key);
+  std::string text = "id";
+  for (const std::string& axis : axes) text += "," + field("setting/" + axis);
+  for (const std::string& key : keys) text += key == "id" ? "" : "," + field(key);
+  text += "\n";
+  for (const Json& point : points) {
+    text += cell(point.at("id"));
+    for (const std::string& axis : axes) text += "," + cell(point.at("setting").value(axis, Json(nullptr)));
+    for (const std::string& key : keys)
+      if (key != "id") text += "," + cell(point.at(key));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace lockstep::sim

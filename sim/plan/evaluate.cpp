@@ -1,0 +1,173 @@
+#include "sim/plan/evaluate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/plan/grid.hpp"
+#include "sim/plan/layer_groups.hpp"
+#include "sim/plan/point_memory.hpp"
+#include "sim/plan/variation.hpp"
+#include "sim/plan/warnings.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+Outcome refused(const std::string& why) {
+  Outcome outcome;
+  outcome.status = "refused";
+  outcome.why = why;
+  return outcome;
+}
+
+Outcome failed(const std::string& why) {
+  Outcome outcome;
+  outcome.status = "failed";
+  outcome.why = why;
+  return outcome;
+}
+
+std::vector<Setting> settings_of(const PlanSpec& plan, const Task& task) {
+  const std::vector<Setting>& settings = plan.points[task.point].settings;
+  if (task.gpus == 0) return settings;
+  std::vector<Setting> changed = without_gpus(settings);
+  changed.push_back({"/gpus", "[" + std::to_string(task.gpus) + "]", plan.path, ""});
+  return changed;
+}
+
+int learners_of(const Scenario& s) {
+  return s.trains_learners() && !s.learners.auto_tune ? s.learners.per_gpu : 1;
+}
+
+// As asked, before anything is simulated: what the outcome says of a refused point too.
+Outcome describe(const Scenario& s, const PointRequest& request) {
+  Outcome o;
+  o.status = "ok";
+  o.gpu = s.cluster.gpu.name;
+  o.cluster = s.cluster.name;
+  o.gpus = request.gpus;
+  o.gpus_per_node = s.cluster.gpus_per_node;
+  o.nodes = (request.gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
+  o.batch_per_gpu = request.batch_per_gpu;
+  o.baseline_gpus = s.baseline_gpus;
+  o.global_batch =
+      double(request.gpus) * request.batch_per_gpu * learners_of(s) * std::max(1, s.communication.accumulation);
+  o.memory_bytes_per_gpu = memory_bytes_per_gpu(s, request.gpus, request.batch_per_gpu);
+  return o;
+}
+
+std::string gigabytes(double bytes) {
+  return format_bytes(bytes);
+}
+
+// Why the point is beyond a limit; empty: it is not.
+std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const Task& task, const Outcome& o) {
+  const double memory = limits.memory_bytes > 0 ? limits.memory_bytes : s.cluster.gpu.memory_bytes;
+  if (o.memory_bytes_per_gpu + limits.reserved_bytes > memory)
+    return "memory: batch " + std::to_string(o.batch_per_gpu) + " needs " + gigabytes(o.memory_bytes_per_gpu) +
+           " a GPU and " + gigabytes(limits.reserved_bytes) + " reserved; allowed: at most " + gigabytes(memory);
+  if (!task.is_throughput_only && limits.most_global_batch > 0 &&
+      o.global_batch > static_cast<double>(limits.most_global_batch))
+    return "global batch " + std::to_string(static_cast<std::int64_t>(o.global_batch)) +
+           " is above that up to which the work reaches its target; allowed: at most " +
+           std::to_string(limits.most_global_batch);
+  return "";
+}
+
+void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point, Outcome& o) {
+  if (work.samples > 0) {
+    o.updates = std::ceil(work.samples / point.samples_per_iteration);
+    o.time_s = o.updates * o.iteration_s;
+    o.time_s_low = o.time_s * o.relative_low;
+    o.time_s_high = o.time_s * o.relative_high;
+    return;
+  }
+  const TimeToAccuracy accuracy =
+      time_to_accuracy(*s.convergence, s.uncertainty.epochs, std::llround(point.samples_per_iteration), o.iteration_s,
+                       o.relative_low, o.relative_high, point.samples_per_iteration / point.batch_per_gpu);
+  o.updates = static_cast<double>(accuracy.iterations);
+  o.time_s = accuracy.seconds;
+  o.time_s_low = accuracy.low_s;
+  o.time_s_high = accuracy.high_s;
+}
+
+void take(const PointResult& point, const Scenario& s, Outcome& o) {
+  o.fidelity = point.method == "messages" ? "message" : point.fidelity;  // whatever was asked for
+  o.method = point.method;
+  o.nodes = point.nodes;
+  o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
+  o.global_batch = point.samples_per_iteration;
+  o.iteration_s = point.mean_iteration_s();
+  o.relative_low = point.relative_low;
+  o.relative_high = point.relative_high;
+  o.compute_s = point.compute_s;
+  o.exposed_communication_s = point.exposed_communication_s;
+  o.idle_s = point.input_wait_s;
+}
+
+PointRequest request_of(const Scenario& s, const Task& task) {
+  PointRequest request;
+  request.gpus = s.gpus.front();
+  request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
+  request.fidelity = fidelity_from(task.fidelity);
+  request.seed = s.seed;
+  request.iterations = s.iterations;
+  return request;
+}
+
+std::optional<PointResult> predict(const LoadedScenario& loaded, const Scenario& s, const Task& task,
+                                   const PointRequest& request, AnalyticPoints& shared, bool is_first) {
+  if (request.fidelity != Fidelity::analytic || !AnalyticPoints::can_predict(s))
+    return is_first ? std::optional<PointResult>(predict_point(s, request)) : std::nullopt;
+  const std::string cluster = loaded.resolved.at("cluster").dump() + task.variation;
+  if (!shared.accepts(cluster, s, request)) return std::nullopt;
+  return shared.predict(cluster, s, request);
+}
+
+}  // namespace
+
+std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, AnalyticPoints& shared, bool is_first) {
+  std::optional<LoadedScenario> loaded;
+  try {
+    loaded = plan.scenario->with(settings_of(plan, task));
+  } catch (const InputError& error) {
+    return refused(error.what());
+  }
+  try {
+    Scenario s = loaded->variants.front();
+    apply_variation(task.variation, s);
+    const PointRequest request = request_of(s, task);
+    Outcome outcome = describe(s, request);
+    const std::string limit = beyond_limits(plan.limits, s, task, outcome);
+    if (!limit.empty()) {
+      outcome.status = "refused";
+      outcome.why = limit;
+      return outcome;
+    }
+    const std::optional<PointResult> point = predict(*loaded, s, task, request, shared, is_first);
+    if (!point) return std::nullopt;
+    take(*point, s, outcome);
+    set_times(plan.work, s, *point, outcome);
+    if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s)) return failed("the prediction is no number");
+    outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
+    if (task.wants_layers) outcome.layer_groups = layer_groups(s, request.batch_per_gpu, outcome.compute_s);
+    return outcome;
+  } catch (const std::exception& error) {
+    return failed(error.what());
+  }
+}
+
+std::string batch_key(const PlanSpec& plan, const Task& task) {
+  if (fidelity_from(task.fidelity) != Fidelity::analytic) return "";
+  std::string key = task.variation + "\n";
+  for (const Setting& s : settings_of(plan, task)) {
+    static const std::vector<std::string> concerned{"/cluster",   "/gpus",    "/nodes",
+                                                    "/algorithm", "/workers", "/parameter_server"};
+    const bool is_concerned = std::any_of(concerned.begin(), concerned.end(),
+                                          [&](const std::string& top) { return s.pointer.rfind(top, 0) == 0; });
+    if (is_concerned) key += s.pointer + "=" + s.text + "\n";
+  }
+  return key;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,139 @@
+#include "sim/plan/evaluation.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+
+#include "sim/plan/evaluate.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr std::size_t kLargestChunk = 256;
+constexpr int kChunksPerSlot = 4;  // of tasks on one cluster, so that no slot waits long for the last
+constexpr int kAttempts = 2;       // a process that dies on a task may have been another's fault
+
+// Tasks of one run, in chunks: those on one cluster together, the others alone.
+class Queue {
+ public:
+  Queue(const PlanSpec& plan, std::vector<Task> tasks, int slots) : tasks_(std::move(tasks)) {
+    attempts_.assign(tasks_.size(), 0);
+    std::map<std::string, std::vector<std::size_t>> batches;
+    std::vector<std::string> order;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const std::string key = batch_key(plan, tasks_[i]);
+      if (key.empty()) {
+        chunks_.push_back({i});
+        continue;
+      }
+      auto& batch = batches[key];
+      if (batch.empty()) order.push_back(key);
+      batch.push_back(i);
+    }
+    for (const std::string& key : order) add_batch(batches[key], slots);
+  }
+
+  const Task& task(std::size_t i) const { return tasks_[i]; }
+  bool is_empty() const { return chunks_.empty(); }
+  std::vector<std::size_t> next() {
+    std::vector<std::size_t> chunk = std::move(chunks_.front());
+    chunks_.pop_front();
+    return chunk;
+  }
+  // What a process left. The first of them is done alone, since it may be why; true when it has been tried enough.
+  bool put_back(const std::vector<std::size_t>& left, bool has_died) {
+    const bool gives_up = has_died && ++attempts_[left.front()] >= kAttempts;
+    if (left.size() > 1) chunks_.emplace_front(left.begin() + 1, left.end());
+    if (!gives_up) chunks_.push_front({left.front()});
+    return gives_up;
+  }
+
+ private:
+  void add_batch(const std::vector<std::size_t>& batch, int slots) {
+    const std::size_t parts = static_cast<std::size_t>(std::max(1, slots) * kChunksPerSlot);
+    const std::size_t size = std::clamp<std::size_t>((batch.size() + parts - 1) / parts, 8, kLargestChunk);
+    for (std::size_t from = 0; from < batch.size(); from += size)
+      chunks_.emplace_back(batch.begin() + static_cast<std::ptrdiff_t>(from),
+                           batch.begin() + static_cast<std::ptrdiff_t>(std::min(from + size, batch.size())));
+  }
+
+  std::vector<Task> tasks_;
+  std::vector<int> attempts_;
+  std::deque<std::vector<std::size_t>> chunks_;
+};
+
+Outcome death(const std::string& why) {
+  Outcome outcome;
+  outcome.status = "failed";
+  outcome.why = why;
+  return outcome;
+}
+
+}  // namespace
+
+Evaluation::Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal, Progress progress)
+    : plan_(plan), workers_(workers), journal_(journal), progress_(std::move(progress)) {}
+
+void Evaluation::run(const std::vector<Task>& tasks, const std::string& what) {
+  std::vector<Task> left;
+  for (const Task& task : tasks) {
+    const std::string key = task.key();
+    if (outcomes_.count(key) > 0) continue;
+    const auto kept = journal_.kept().find(key);
+    if (kept != journal_.kept().end()) {
+      outcomes_[key] = kept->second;
+      ++resumed_;
+    } else {
+      outcomes_[key] = {};  // so that a task asked for twice is run once
+      left.push_back(task);
+    }
+  }
+  const std::size_t count = left.size();
+  Queue queue(plan_, std::move(left), workers_.slots());
+  std::map<int, std::vector<std::size_t>> running;
+  std::size_t done = 0;
+  const auto finish = [&](std::size_t task, const Outcome& outcome) {
+    const std::string key = queue.task(task).key();
+    outcomes_[key] = outcome;
+    journal_.add(key, outcome);
+    ++simulated_;
+    if (progress_) progress_(what, ++done, count);
+  };
+  while (!queue.is_empty() || !running.empty()) {
+    while (!queue.is_empty() && workers_.free_slots() > 0) {
+      const std::vector<std::size_t> chunk = queue.next();
+      Chunk sent{next_chunk_++, {}};
+      for (std::size_t task : chunk) sent.tasks.push_back(queue.task(task).text());
+      workers_.start(sent);
+      running[sent.id] = chunk;
+    }
+    if (running.empty()) throw std::runtime_error("no worker process is left");
+    for (const WorkerEvent& event : workers_.wait(1000)) {
+      const auto chunk = running.find(event.chunk);
+      if (chunk == running.end()) continue;
+      if (!event.is_end) {
+        finish(chunk->second.at(event.task), Outcome::from_text(event.outcome));
+        continue;
+      }
+      const std::vector<std::size_t> rest(chunk->second.begin() + static_cast<std::ptrdiff_t>(event.task),
+                                          chunk->second.end());
+      running.erase(chunk);
+      if (!rest.empty() && queue.put_back(rest, !event.outcome.empty())) finish(rest.front(), death(event.outcome));
+    }
+  }
+  journal_.flush();
+}
+
+RunTask plan_runner(const PlanSpec& plan) {
+  // Made in the child: a process that has forked children never has a cluster of its own.
+  auto shared = std::make_shared<std::unique_ptr<AnalyticPoints>>();
+  return [&plan, shared](const std::string& text, bool is_first, std::string& outcome) {
+    if (!*shared) *shared = std::make_unique<AnalyticPoints>();
+    const std::optional<Outcome> result = evaluate(plan, Task::from_text(text), **shared, is_first);
+    if (result) outcome = result->text();
+    return result.has_value();
+  };
+}
+
+}  // namespace lockstep::sim

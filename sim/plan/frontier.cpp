@@ -1,0 +1,101 @@
+#include "sim/plan/frontier.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+namespace lockstep::sim {
+namespace {
+
+std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
+  std::vector<std::size_t> indices(points.size());
+  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  return indices;
+}
+
+bool wants_least_time(const Objective& objective) {
+  return objective.kind == ObjectiveKind::least_time || objective.kind == ObjectiveKind::least_time_in_budget;
+}
+
+}  // namespace
+
+std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
+  std::vector<std::size_t> order = all_indices(points), frontier;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tie(points[a].time_s, points[a].cost_usd, a) < std::tie(points[b].time_s, points[b].cost_usd, b);
+  });
+  double cheapest = std::numeric_limits<double>::infinity();
+  for (std::size_t i : order) {
+    if (points[i].cost_usd >= cheapest) continue;
+    cheapest = points[i].cost_usd;
+    frontier.push_back(i);
+  }
+  return frontier;
+}
+
+double distance_to_frontier(const Choice& point, const std::vector<Choice>& frontier) {
+  double distance = 0;
+  for (const Choice& other : frontier) {
+    const double in_time = 1 - other.time_s / point.time_s;
+    const double in_cost = point.cost_usd > 0 ? 1 - other.cost_usd / point.cost_usd : 0;
+    // Without costs, time alone counts.
+    distance = std::max(distance, point.cost_usd > 0 ? std::min(in_time, in_cost) : in_time);
+  }
+  return distance;
+}
+
+std::vector<std::size_t> neighbours(const std::vector<Choice>& points, double error) {
+  const std::vector<std::size_t> on_frontier = pareto_frontier(points);
+  std::vector<Choice> frontier;
+  std::vector<bool> is_on(points.size(), false);
+  for (std::size_t i : on_frontier) {
+    frontier.push_back(points[i]);
+    is_on[i] = true;
+  }
+  std::vector<std::pair<double, std::size_t>> near;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].is_refined || is_on[i]) continue;
+    const double distance = distance_to_frontier(points[i], frontier);
+    if (distance < error) near.emplace_back(distance, i);
+  }
+  std::sort(near.begin(), near.end());
+  std::vector<std::size_t> indices;
+  for (const auto& [distance, i] : near) indices.push_back(i);
+  return indices;
+}
+
+bool meets(const Objective& objective, const Choice& point) {
+  if (objective.kind == ObjectiveKind::least_cost_by_deadline)
+    return (objective.is_cautious ? point.time_s_high : point.time_s) <= objective.deadline_s;
+  if (objective.kind == ObjectiveKind::least_time_in_budget)
+    return (objective.is_cautious ? point.cost_usd_high : point.cost_usd) <= objective.budget_usd;
+  return true;
+}
+
+std::vector<std::size_t> ranking(const Objective& objective, const std::vector<Choice>& points) {
+  std::vector<std::size_t> order;
+  for (std::size_t i : all_indices(points))
+    if (meets(objective, points[i])) order.push_back(i);
+  const bool by_time = wants_least_time(objective);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const Choice &p = points[a], &q = points[b];
+    return by_time ? std::tie(p.time_s, p.cost_usd, a) < std::tie(q.time_s, q.cost_usd, b)
+                   : std::tie(p.cost_usd, p.time_s, a) < std::tie(q.cost_usd, q.time_s, b);
+  });
+  return order;
+}
+
+std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points) {
+  const bool over_budget = objective.kind == ObjectiveKind::least_time_in_budget;
+  const auto missed_by = [&](const Choice& p) {
+    if (over_budget) return objective.is_cautious ? p.cost_usd_high : p.cost_usd;
+    return objective.is_cautious ? p.time_s_high : p.time_s;
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (!best || missed_by(points[i]) < missed_by(points[*best])) best = i;
+  return best;
+}
+
+}  // namespace lockstep::sim

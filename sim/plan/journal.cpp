@@ -1,0 +1,114 @@
+#include "sim/plan/journal.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+namespace lockstep::sim {
+namespace {
+
+constexpr const char* kSchema = "lockstep/plan-journal/1";
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+// Processes of a run that was just killed may still hold it for a moment.
+bool lock(int fd) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
+Json parsed(const std::string& line) {
+  return Json::parse(line, nullptr, false);
+}
+
+bool is_header(const Json& json, const std::string& digest) {
+  return json.is_object() && json.value("schema", "") == kSchema && json.value("digest", "") == digest;
+}
+
+}  // namespace
+
+Journal::Journal(const std::string& path, const std::string& digest, bool resume) : path_(path) {
+  fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
+  if (fd_ < 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
+  if (!lock(fd_)) {
+    close(fd_);
+    throw InputError(path + ": another run of a plan writes it; allowed: another output, or wait for its end");
+  }
+  if (resume) take_up(read_all(fd_), digest);
+  if (!kept_.empty()) return;
+  if (ftruncate(fd_, 0) != 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
+  write(Json{{"schema", kSchema}, {"digest", digest}}.dump() + "\n");
+}
+
+Journal::~Journal() {
+  if (fd_ >= 0) close(fd_);
+}
+
+// Keeps the lines up to the first that is torn and cuts the file there.
+void Journal::take_up(const std::string& text, const std::string& digest) {
+  std::size_t begin = text.find('\n');
+  if (text.empty()) return;
+  if (begin == std::string::npos || !is_header(parsed(text.substr(0, begin)), digest)) {
+    note_ = path_ + ": made by another plan, other inputs or another version; begun anew";
+    return;
+  }
+  ++begin;
+  for (std::size_t end = text.find('\n', begin); end != std::string::npos; end = text.find('\n', begin)) {
+    const Json line = parsed(text.substr(begin, end - begin));
+    try {
+      kept_[line.at("task").get<std::string>()] = Outcome::from_text(line.at("outcome").dump());
+    } catch (const Json::exception&) {
+      break;
+    }
+    begin = end + 1;
+  }
+  if (begin == text.size()) return;
+  note_ = path_ + ": its last line was torn and is dropped";
+  if (ftruncate(fd_, static_cast<off_t>(begin)) != 0)
+    throw InputError(path_ + ": cannot be written: " + std::strerror(errno));
+}
+
+void Journal::write(const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw std::runtime_error(path_ + ": cannot be written: " + std::strerror(errno));
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+void Journal::add(const std::string& key, const Outcome& outcome) {
+  if (fd_ < 0) return;
+  write("{\"task\":" + Json(key).dump() + ",\"outcome\":" + outcome.text() + "}\n");
+  if (now_s() - flushed_s_ >= 1) flush();
+}
+
+void Journal::flush() {
+  if (fd_ < 0) return;
+  fsync(fd_);
+  flushed_s_ = now_s();
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,36 @@
+#pragma once
+// What a point costs.
+//
+//   hourly = billed GPUs x GPU price + NICs x NIC price + nodes x node price
+//   energy = GPUs of all billed nodes x power x time
+//   cost   = hourly x time + energy x tariff
+//
+// Billed GPUs: all of the nodes that the point occupies (nodes of separate parameter servers included), or those that
+// train, as the plan's "bill" says. NICs are those of all nodes, none for a point of one node. Bounds: the time's and
+// the prices' uncertainty, in quadrature.
+#include <string>
+
+#include "sim/plan/plan_spec.hpp"
+#include "sim/plan/task.hpp"
+
+namespace lockstep::sim {
+
+struct Money {
+  bool is_known = false;  ///< false where the plan has no price for the point's GPU
+  double usd = 0;
+  double low_usd = 0;
+  double high_usd = 0;
+  double energy_j = 0;  ///< 0 where no power is given
+};
+
+/// Multipliers, for what-ifs.
+struct PriceFactors {
+  double gpu = 1;
+  double network = 1;  ///< NICs and nodes
+  double energy = 1;
+};
+
+Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const Outcome& outcome,
+               const PriceFactors& factors = {});
+
+}  // namespace lockstep::sim

@@ -1,0 +1,115 @@
+#include "sim/plan/plan_read.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
+constexpr int kMostGpus = 65536;
+
+bool sets_gpus(const AxisValue& value) {
+  return std::any_of(value.settings.begin(), value.settings.end(),
+                     [](const Setting& s) { return s.pointer == "/gpus" || s.pointer == "/nodes"; });
+}
+
+bool sets_gpus(const Axis& axis) {
+  return std::any_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) { return sets_gpus(v); });
+}
+
+// Points to try a value of an axis with: the other axes at their first values, each of them at each of its values with
+// the rest at the first, then some from all over the grid.
+std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::size_t value) {
+  std::vector<std::size_t> strides(plan.axes.size(), 1);
+  for (std::size_t a = plan.axes.size(); a-- > 1;) strides[a - 1] = strides[a] * plan.axes[a].values.size();
+  const std::size_t first = value * strides[axis];
+  std::vector<std::size_t> points{first};
+  for (std::size_t a = 0; a < plan.axes.size(); ++a)
+    for (std::size_t v = 1; a != axis && v < plan.axes[a].values.size(); ++v) points.push_back(first + v * strides[a]);
+  const std::size_t outer = axis == 0 ? 1 : strides[0] * plan.axes[0].values.size() / (strides[axis - 1]);
+  const std::size_t count = outer * strides[axis];
+  for (std::size_t i = 0; i < kTrials && i < count; ++i) {
+    const std::size_t nth = i * count / std::min(kTrials, count);
+    const std::size_t inner = nth % strides[axis], block = nth / strides[axis];
+    points.push_back(block * strides[axis] * plan.axes[axis].values.size() + first + inner);
+  }
+  return points;
+}
+
+// Reads one of the points; throws what was wrong with the first if none can be read.
+void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
+              std::map<std::string, std::string>& inputs) {
+  std::string first_error;
+  for (std::size_t point : points) {
+    try {
+      const LoadedScenario loaded = plan.scenario->with(plan.points[point].settings);
+      inputs.insert(loaded.inputs.begin(), loaded.inputs.end());
+      const Scenario& scenario = loaded.variants.front();
+      if (plan.work.samples <= 0 && !scenario.convergence)
+        throw InputError(plan.path +
+                         ": /work: missing, and the scenario has no convergence; allowed: {\"samples\"}, "
+                         "{\"epochs\", \"samples_per_epoch\"}, or an object /convergence of the scenario");
+      return;
+    } catch (const InputError& error) {
+      if (first_error.empty()) first_error = error.what();
+    }
+  }
+  throw InputError(first_error);
+}
+
+}  // namespace
+
+Setting read_setting(const JsonNode& value, const std::string& pointer) {
+  const std::string origin = value.document().name() + ": " + value.pointer();
+  if (pointer.empty() || pointer[0] != '/')
+    throw InputError(
+        one_line(origin + ": " + in_quotes(pointer) + " is not a place in the scenario; allowed: /member/member"));
+  if (pointer == "/variants" || pointer == "/fidelity" || pointer == "/published" || pointer == "/baseline")
+    throw InputError(one_line(origin + ": a plan does not vary " + pointer));
+  const std::string folder = std::filesystem::path(value.document().name()).parent_path().string();
+  Json json = value.json();
+  if (pointer == "/nodes") value.integer(1, kMostGpus);
+  if (pointer == "/gpus") {
+    if (json.is_array() && json.size() != 1) value.fail("a point has one GPU count", "allowed: a number");
+    if (!json.is_array()) json = Json::array({value.integer(1, kMostGpus)});
+  }
+  return {pointer, json.dump(), origin, folder};
+}
+
+std::string with_pointer(const std::string& line, const std::string& file, const std::string& pointer) {
+  const std::string start = file + ": /";
+  if (line.compare(0, start.size(), start) != 0) return line;
+  return file + ": " + pointer + line.substr(start.size() - 1);
+}
+
+void complete_axes(const JsonNode& root, PlanSpec& plan) {
+  const Json& gpus = plan.scenario->json().value("gpus", Json::array());
+  const bool has_one = gpus.is_array() && gpus.size() == 1;
+  if (plan.axes.empty() && plan.listed.empty())
+    root.fail("no points", "allowed: \"axes\" for a grid, \"points\" for a list, or both");
+  for (const AxisValue& point : plan.listed)
+    if (!has_one && !sets_gpus(point))
+      throw InputError(plan.path + ": " + point.pointer +
+                       ": does not say how many GPUs; allowed: a setting of /gpus or /nodes");
+  if (has_one || std::any_of(plan.axes.begin(), plan.axes.end(), [](const Axis& a) { return sets_gpus(a); })) return;
+  if (plan.axes.empty()) return;
+  Axis axis{"GPUs", {}};
+  for (const Json& count : gpus)
+    axis.values.push_back({count.dump(), count, {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "/scenario"});
+  if (!axis.values.empty()) plan.axes.push_back(axis);
+}
+
+std::map<std::string, std::string> check_values(const PlanSpec& plan) {
+  std::map<std::string, std::string> inputs;
+  for (std::size_t axis = 0; axis < plan.axes.size(); ++axis)
+    for (std::size_t value = 0; value < plan.axes[axis].values.size(); ++value)
+      read_any(plan, trials(plan, axis, value), inputs);
+  for (std::size_t i = 0; i < plan.listed.size(); ++i)
+    read_any(plan, {plan.points.size() - plan.listed.size() + i}, inputs);
+  return inputs;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,248 @@
+#include "sim/plan/plan_spec.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/base/provenance.hpp"
+#include "engine/base/text.hpp"
+#include "engine/base/version.hpp"
+#include "sim/plan/grid.hpp"
+#include "sim/plan/plan_read.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kLargestPrice_usd_per_s = 1e6 / 3600;
+constexpr Range kPrice{0, kLargestPrice_usd_per_s};
+constexpr Range kPower{0, 1e6};
+
+PriceOverrides read_overrides(const JsonNode& node) {
+  node.keys({"gpu", "nic", "node", "gpu_power"});
+  PriceOverrides prices;
+  if (const auto price = node.find("gpu")) prices.gpu_usd_per_s = price->sourced_quantity(Dimension::price, kPrice);
+  if (const auto price = node.find("nic")) prices.nic_usd_per_s = price->sourced_quantity(Dimension::price, kPrice);
+  if (const auto price = node.find("node")) prices.node_usd_per_s = price->sourced_quantity(Dimension::price, kPrice);
+  if (const auto power = node.find("gpu_power")) prices.gpu_power_w = power->sourced_quantity(Dimension::power, kPower);
+  return prices;
+}
+
+// One quantity for all GPUs, or a list by GPU or cluster.
+std::vector<OfGpu> read_of_gpu(const JsonNode& node, const char* key, Dimension dimension, Range range) {
+  if (!node.is_array()) return {{"", "", node.sourced_quantity(dimension, range)}};
+  std::vector<OfGpu> all;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"gpu", "cluster", key});
+    OfGpu one;
+    if (const auto gpu = item.find("gpu")) one.gpu = gpu->text();
+    if (const auto cluster = item.find("cluster")) one.cluster = cluster->text();
+    one.value = item.at(key).sourced_quantity(dimension, range);
+    all.push_back(one);
+  }
+  return all;
+}
+
+PricesSpec read_prices(const JsonNode& node) {
+  node.keys({"gpu", "nic", "node", "gpu_power", "energy", "bill", "uncertainty"});
+  PricesSpec prices;
+  if (const auto gpu = node.find("gpu")) prices.gpu_usd_per_s = read_of_gpu(*gpu, "price", Dimension::price, kPrice);
+  if (const auto nic = node.find("nic")) prices.nic_usd_per_s = nic->sourced_quantity(Dimension::price, kPrice);
+  if (const auto n = node.find("node")) prices.node_usd_per_s = n->sourced_quantity(Dimension::price, kPrice);
+  if (const auto power = node.find("gpu_power"))
+    prices.gpu_power_w = read_of_gpu(*power, "power", Dimension::power, kPower);
+  if (const auto energy = node.find("energy"))
+    prices.energy_usd_per_j = energy->sourced_quantity(Dimension::tariff, {0, 1e3 / 3.6e6});
+  if (const auto bill = node.find("bill")) prices.bills_whole_nodes = bill->choice({"nodes", "gpus"}) == "nodes";
+  if (const auto u = node.find("uncertainty")) prices.uncertainty = u->sourced_number({0, 0.9});
+  return prices;
+}
+
+Objective read_objective(const JsonNode& node) {
+  node.keys({"kind", "deadline", "budget", "cautious"});
+  Objective objective;
+  const std::string kind =
+      node.at("kind").choice({"least-time", "least-cost", "least-cost-by-deadline", "least-time-in-budget"});
+  for (ObjectiveKind k : {ObjectiveKind::least_time, ObjectiveKind::least_cost, ObjectiveKind::least_cost_by_deadline,
+                          ObjectiveKind::least_time_in_budget})
+    if (to_string(k) == kind) objective.kind = k;
+  if (objective.kind == ObjectiveKind::least_cost_by_deadline)
+    objective.deadline_s = node.at("deadline").quantity(Dimension::time, {1e-3, 1e10});
+  else if (const auto deadline = node.find("deadline"))
+    deadline->fail("objective \"" + kind + "\" has no deadline", "allowed: with least-cost-by-deadline");
+  if (objective.kind == ObjectiveKind::least_time_in_budget)
+    objective.budget_usd = node.at("budget").quantity(Dimension::money, {1e-6, 1e15});
+  else if (const auto budget = node.find("budget"))
+    budget->fail("objective \"" + kind + "\" has no budget", "allowed: with least-time-in-budget");
+  if (const auto cautious = node.find("cautious")) objective.is_cautious = cautious->boolean();
+  return objective;
+}
+
+WorkSpec read_work(const JsonNode& node) {
+  node.keys({"samples", "epochs", "samples_per_epoch"});
+  if (const auto samples = node.find("samples")) {
+    for (const char* key : {"epochs", "samples_per_epoch"})
+      if (const auto other = node.find(key)) other->fail("stands beside samples", "allowed: one of the two");
+    return {samples->sourced_number({1, 1e18})};
+  }
+  return {node.at("epochs").sourced_number({1e-3, 1e6}) * node.at("samples_per_epoch").sourced_number({1, 1e12})};
+}
+
+LimitsSpec read_limits(const JsonNode& node) {
+  node.keys({"memory_per_gpu", "reserved_memory", "global_batch"});
+  LimitsSpec limits;
+  if (const auto memory = node.find("memory_per_gpu"))
+    limits.memory_bytes = memory->sourced_quantity(Dimension::size, {1e6, 1e15});
+  if (const auto reserved = node.find("reserved_memory"))
+    limits.reserved_bytes = reserved->sourced_quantity(Dimension::size, {0, 1e15});
+  if (const auto batch = node.find("global_batch"))
+    limits.most_global_batch = static_cast<std::int64_t>(batch->sourced_number({1, 1e12}));
+  return limits;
+}
+
+RefineSpec read_refine(const JsonNode& node) {
+  node.keys({"coarse", "refined", "analytic_error", "most"});
+  RefineSpec refine;
+  const std::vector<std::string> names{"analytic", "fast", "message"};
+  if (const auto coarse = node.find("coarse")) refine.coarse = fidelity_from(coarse->choice(names));
+  if (const auto refined = node.find("refined")) refine.refined = fidelity_from(refined->choice({"fast", "message"}));
+  if (const auto error = node.find("analytic_error")) refine.analytic_error = error->sourced_number({0, 1});
+  if (const auto most = node.find("most")) refine.most = static_cast<int>(most->integer(0, 1000000));
+  return refine;
+}
+
+std::vector<Setting> read_set(const JsonNode& node) {
+  std::vector<Setting> settings;
+  for (const auto& [pointer, value] : node.members()) settings.push_back(read_setting(value, pointer));
+  return settings;
+}
+
+AxisValue read_named_value(const JsonNode& node) {
+  node.keys({"name", "set", "prices"});
+  AxisValue value;
+  value.name = node.at("name").text();
+  value.shown = value.name;
+  value.settings = read_set(node.at("set"));
+  if (const auto prices = node.find("prices")) value.prices = read_overrides(*prices);
+  value.pointer = node.pointer();
+  return value;
+}
+
+// A value of an axis with one pointer; {"value", "kind", "source"} is passed on as it is.
+AxisValue read_plain_value(const JsonNode& node, const std::string& pointer) {
+  AxisValue value;
+  value.shown = node.is_object() && node.has("value") ? node.at("value").json() : node.json();
+  if (value.shown.is_structured() || value.shown.is_null())
+    node.fail("no plain value", "allowed: a text, a number, true or false, or {\"name\", \"set\"} without \"pointer\"");
+  value.name = value.shown.is_string() ? value.shown.get<std::string>() : value.shown.dump();
+  value.settings.push_back(read_setting(node, pointer));
+  value.pointer = node.pointer();
+  return value;
+}
+
+void check_distinct(const JsonNode& node, const std::vector<AxisValue>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (values[i].name == values[j].name) node.items()[i].fail("the value " + in_quotes(values[i].name) + " twice");
+}
+
+Axis read_axis(const JsonNode& node) {
+  node.keys({"name", "pointer", "values"});
+  Axis axis;
+  axis.name = node.at("name").text();
+  if (axis.name == "point") node.at("name").fail("\"point\" names the listed points", "allowed: another name");
+  const JsonNode values = node.at("values");
+  const auto pointer = node.find("pointer");
+  for (const JsonNode& item : values.items())
+    axis.values.push_back(pointer ? read_plain_value(item, pointer->text()) : read_named_value(item));
+  if (axis.values.empty()) values.fail("empty list", "allowed: one or more values");
+  check_distinct(values, axis.values);
+  return axis;
+}
+
+std::vector<Axis> read_axes(const JsonNode& node) {
+  std::vector<Axis> axes;
+  for (const JsonNode& item : node.items()) {
+    Axis axis = read_axis(item);
+    for (const Axis& other : axes)
+      if (other.name == axis.name) item.at("name").fail("another axis has this name");
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string& path) {
+  const JsonNode node = root.at("scenario");
+  const std::string variant = root.has("variant") ? root.at("variant").text() : "";
+  if (node.is_object()) {
+    try {
+      return ScenarioTemplate::parse(node.json().dump(), path, variant);
+    } catch (const InputError& error) {
+      throw InputError(with_pointer(error.what(), path, "/scenario"));
+    }
+  }
+  const std::filesystem::path named = node.text();
+  const std::string file = (std::filesystem::path(path).parent_path() / named).lexically_normal().string();
+  return ScenarioTemplate::load(file, variant);
+}
+
+void note_defaults(const JsonNode& root, PlanSpec& plan) {
+  const auto note = [&](const char* pointer, const Json& value, const char* source) {
+    root.document().note({pointer, value, "assumed", source});
+  };
+  if (plan.limits.reserved_bytes == 0 && !(root.has("limits") && root.at("limits").has("reserved_memory"))) {
+    plan.limits.reserved_bytes = 2e9;
+    note("/limits/reserved_memory", "2 GB", "default: context of the driver, workspaces, buffers of communication");
+  }
+  note("/refine/analytic_error", plan.refine.analytic_error,
+       "default: how far the closed form is taken to be from the fidelity that refines it");
+}
+
+}  // namespace
+
+std::string to_string(ObjectiveKind kind) {
+  switch (kind) {
+    case ObjectiveKind::least_time:
+      return "least-time";
+    case ObjectiveKind::least_cost:
+      return "least-cost";
+    case ObjectiveKind::least_cost_by_deadline:
+      return "least-cost-by-deadline";
+    case ObjectiveKind::least_time_in_budget:
+      break;
+  }
+  return "least-time-in-budget";
+}
+
+PlanSpec load_plan(const std::string& path) {
+  const JsonDocument document = JsonDocument::load(path);
+  const JsonNode root = document.root();
+  root.keys({"schema", "name", "description", "scenario", "variant", "axes", "points", "work", "prices", "objective",
+             "limits", "refine"});
+  root.at("schema").choice({"lockstep/plan/1"});
+  PlanSpec plan;
+  plan.path = path;
+  plan.name = root.at("name").text();
+  if (const auto description = root.find("description")) plan.description = description->text();
+  if (const auto axes = root.find("axes")) plan.axes = read_axes(*axes);
+  if (const auto points = root.find("points")) {
+    for (const JsonNode& item : points->items()) plan.listed.push_back(read_named_value(item));
+    check_distinct(*points, plan.listed);
+  }
+  if (const auto work = root.find("work")) plan.work = read_work(*work);
+  if (const auto prices = root.find("prices")) plan.prices = read_prices(*prices);
+  plan.objective = read_objective(root.at("objective"));
+  if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
+  if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
+  note_defaults(root, plan);
+  plan.scenario = read_scenario_template(root, path);
+  complete_axes(root, plan);
+  plan.points = grid_points(plan);
+  plan.inputs = check_values(plan);
+  plan.inputs.insert(document.inputs().begin(), document.inputs().end());
+  plan.assumptions = document.assumptions();
+  std::string all = version() + " " + git_revision() + "\n";
+  for (const auto& [file, digest] : plan.inputs) all += digest + "\n";
+  plan.digest = sha256_hex(all);
+  return plan;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,109 @@
+#pragma once
+// A plan: which configurations are compared, what they cost, and what is wanted. JSON, schema "lockstep/plan/1"; every
+// key is described in sim/plan/README.md. Read once, checked once.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/replay/replay.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+/// Prices that an axis value or a listed point brings along; they go before the plan's.
+struct PriceOverrides {
+  std::optional<double> gpu_usd_per_s;
+  std::optional<double> nic_usd_per_s;
+  std::optional<double> node_usd_per_s;
+  std::optional<double> gpu_power_w;
+};
+
+/// A price or a power of the GPUs of one kind or one cluster; of all where both names are empty.
+struct OfGpu {
+  std::string gpu;
+  std::string cluster;
+  double value = 0;
+};
+
+struct PricesSpec {
+  std::vector<OfGpu> gpu_usd_per_s;  ///< the first that fits
+  double nic_usd_per_s = 0;          ///< each NIC
+  double node_usd_per_s = 0;         ///< each node besides its GPUs: ports of the fabric, host
+  std::vector<OfGpu> gpu_power_w;    ///< the first that fits
+  double energy_usd_per_j = 0;
+  bool bills_whole_nodes = true;  ///< otherwise the GPUs that train
+  double uncertainty = 0;         ///< relative, of what all of it costs together
+};
+
+enum class ObjectiveKind { least_time, least_cost, least_cost_by_deadline, least_time_in_budget };
+std::string to_string(ObjectiveKind kind);
+
+struct Objective {
+  ObjectiveKind kind = ObjectiveKind::least_time;
+  double deadline_s = 0;     ///< least_cost_by_deadline
+  double budget_usd = 0;     ///< least_time_in_budget
+  bool is_cautious = false;  ///< deadline and budget must hold at the high bound, not at the predicted value
+};
+
+/// How much is trained where the scenario has no convergence, or another amount is wanted.
+struct WorkSpec {
+  double samples = 0;  ///< 0: to the scenario's convergence
+};
+
+struct LimitsSpec {
+  double memory_bytes = 0;             ///< of a GPU; 0: what the cluster's GPU has
+  double reserved_bytes = 0;           ///< of it that the framework takes: context, workspaces, communication buffers
+  std::int64_t most_global_batch = 0;  /// up to which the work reaches its target; 0: any
+};
+
+struct RefineSpec {
+  Fidelity coarse = Fidelity::analytic;
+  Fidelity refined = Fidelity::fast;
+  double analytic_error = 0.05;  ///< relative; points this close to the frontier are refined with it
+  int most = 200;                ///< of the neighbours; the frontier itself is always refined
+};
+
+struct AxisValue {
+  std::string name;
+  Json shown;  ///< name, or the plain value where the axis lists values
+  std::vector<Setting> settings;
+  PriceOverrides prices;
+  std::string pointer;  ///< in the plan file, for errors
+};
+
+struct Axis {
+  std::string name;
+  std::vector<AxisValue> values;
+};
+
+/// One configuration.
+struct PlanPoint {
+  std::string id;                 ///< "p0001": its number in the plan
+  Json setting = Json::object();  ///< axis name -> value shown
+  std::vector<Setting> settings;  ///< shallow pointers first, so that a cluster is set before its NICs
+  PriceOverrides prices;
+};
+
+struct PlanSpec {
+  std::string path;
+  std::string name;
+  std::string description;
+  std::optional<ScenarioTemplate> scenario;
+  std::vector<Axis> axes;
+  std::vector<AxisValue> listed;  ///< points beside the grid
+  WorkSpec work;
+  PricesSpec prices;
+  Objective objective;
+  LimitsSpec limits;
+  RefineSpec refine;
+  std::vector<Assumption> assumptions;  ///< of the plan file itself
+  std::map<std::string, std::string> inputs;
+  std::string digest;  ///< of the plan, all files that it names, and the program's version: what results depend on
+  std::vector<PlanPoint> points;
+};
+
+/// Reads the plan and its scenario; axis values that no point can be read with are refused here. Throws InputError.
+PlanSpec load_plan(const std::string& path);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,173 @@
+#include "sim/plan/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "engine/base/statistics.hpp"
+#include "sim/plan/around.hpp"
+#include "sim/plan/frontier.hpp"
+#include "sim/plan/grid.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+Task task_of(std::size_t point, Fidelity fidelity) {
+  Task task;
+  task.point = point;
+  task.fidelity = to_string(fidelity);
+  return task;
+}
+
+bool needs_prices(const Objective& objective) {
+  return objective.kind != ObjectiveKind::least_time;
+}
+
+class Planner {
+ public:
+  Planner(const PlanSpec& plan, Evaluation& evaluation) : plan_(plan), evaluation_(evaluation) { result_.plan = &plan; }
+
+  PlanResult work_out() {
+    predict_coarsely();
+    while (refine(to_refine())) {
+    }
+    note_refining();
+    mark();
+    add_efficiencies(plan_, evaluation_, result_);
+    tell_around(plan_, evaluation_, result_);
+    return std::move(result_);
+  }
+
+ private:
+  void predict_coarsely() {
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) tasks.push_back(task_of(i, plan_.refine.coarse));
+    evaluation_.run(tasks, "points");
+    for (const Task& task : tasks) {
+      PlanRow row;
+      row.point = &plan_.points[task.point];
+      result_.rows.push_back(row);
+      take(task, evaluation_.at(task));
+    }
+  }
+
+  void take(const Task& task, const Outcome& outcome) {
+    PlanRow& row = result_.rows[task.point];
+    row.asked = task.fidelity;
+    row.outcome = outcome;
+    row.is_refined =
+        !outcome.is_ok() || outcome.fidelity == "message" || outcome.fidelity == to_string(plan_.refine.refined);
+    if (!outcome.is_ok()) return;
+    row.money = money_of(plan_.prices, row.point->prices, outcome);
+    if (row.money.is_known || !needs_prices(plan_.objective)) return;
+    row.outcome.status = "refused";
+    row.outcome.why = "no price for a GPU \"" + outcome.gpu + "\" of " + outcome.cluster +
+                      "; allowed: one in /prices/gpu, or in the prices of its axis value";
+    row.is_refined = true;
+  }
+
+  // Rows that take part in the choice, and how the choice sees them.
+  void look() {
+    rows_.clear();
+    choices_.clear();
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+      const PlanRow& row = result_.rows[i];
+      if (!row.outcome.is_ok()) continue;
+      rows_.push_back(i);
+      choices_.push_back(
+          {row.outcome.time_s, row.outcome.time_s_high, row.money.usd, row.money.high_usd, row.is_refined});
+    }
+  }
+
+  // The frontier, the best two of the objective, and neighbours within the error of the coarse prediction.
+  std::vector<std::size_t> to_refine() {
+    look();
+    std::vector<std::size_t> chosen;
+    const auto choose = [&](std::size_t i) {
+      if (!choices_[i].is_refined && std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
+    };
+    for (std::size_t i : pareto_frontier(choices_)) choose(i);
+    const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
+    for (std::size_t i = 0; i < best.size() && i < 2; ++i) choose(best[i]);
+    if (best.empty())
+      if (const auto near = closest(plan_.objective, choices_)) choose(*near);
+    if (chosen.empty()) {
+      const std::vector<std::size_t> near = neighbours(choices_, std::max(plan_.refine.analytic_error, error()));
+      const std::size_t most = static_cast<std::size_t>(plan_.refine.most),
+                        allowed = most - std::min(neighbours_, most);
+      for (std::size_t i = 0; i < near.size() && i < allowed; ++i) choose(near[i]);
+      neighbours_ += chosen.size();
+      left_out_ = near.size() - chosen.size();
+    }
+    for (std::size_t& i : chosen) i = rows_[i];
+    return chosen;
+  }
+
+  double error() const { return errors_.empty() ? 0 : *std::max_element(errors_.begin(), errors_.end()); }
+
+  bool refine(const std::vector<std::size_t>& rows) {
+    if (rows.empty()) return false;
+    std::vector<Task> tasks;
+    for (std::size_t row : rows) tasks.push_back(task_of(row, plan_.refine.refined));
+    evaluation_.run(tasks, "refined");
+    for (const Task& task : tasks) {
+      const double coarse_s = result_.rows[task.point].outcome.iteration_s;
+      const Outcome& outcome = evaluation_.at(task);
+      take(task, outcome);
+      result_.rows[task.point].is_refined = true;
+      if (outcome.is_ok()) errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
+    }
+    result_.refined_points += rows.size();
+    return true;
+  }
+
+  void note_refining() {
+    result_.analytic_error = error();
+    result_.typical_error = errors_.empty() ? 0 : median(errors_);
+    char line[200];
+    if (left_out_ > 0) {
+      std::snprintf(line, sizeof line,
+                    "%zu points within %.1f %% of the frontier are predicted in %s only; allowed: more by /refine/most",
+                    left_out_, 100 * std::max(plan_.refine.analytic_error, error()),
+                    to_string(plan_.refine.coarse).c_str());
+      result_.warnings.push_back(line);
+    }
+    if (error() > plan_.refine.analytic_error) {
+      std::snprintf(line, sizeof line, "%s was off by up to %.1f %%, more than the %.1f %% of /refine/analytic_error",
+                    to_string(plan_.refine.coarse).c_str(), 100 * error(), 100 * plan_.refine.analytic_error);
+      result_.warnings.push_back(line);
+    }
+  }
+
+  void mark() {
+    look();
+    for (std::size_t i : pareto_frontier(choices_)) {
+      result_.frontier.push_back(rows_[i]);
+      result_.rows[rows_[i]].is_on_frontier = true;
+    }
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      result_.rows[rows_[i]].meets_objective = meets(plan_.objective, choices_[i]);
+    const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
+    if (!best.empty()) result_.recommended = rows_[best[0]];
+    if (best.size() > 1) result_.runner_up = rows_[best[1]];
+    if (best.empty())
+      if (const auto near = closest(plan_.objective, choices_)) result_.closest = rows_[*near];
+  }
+
+  const PlanSpec& plan_;
+  Evaluation& evaluation_;
+  PlanResult result_;
+  std::vector<std::size_t> rows_;  // of choices_
+  std::vector<Choice> choices_;
+  std::vector<double> errors_;
+  std::size_t neighbours_ = 0;
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace
+
+PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation) {
+  return Planner(plan, evaluation).work_out();
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,70 @@
+#pragma once
+// Works a plan out: all points coarsely, the frontier and what may belong to it refined until the frontier and the
+// answer are refined points only, then what the report tells around the recommended point.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/plan/evaluation.hpp"
+#include "sim/plan/money.hpp"
+
+namespace lockstep::sim {
+
+/// A point with the best prediction that there is of it.
+struct PlanRow {
+  const PlanPoint* point = nullptr;
+  Outcome outcome;
+  std::string asked;  ///< the fidelity that the outcome was asked for in
+  Money money;
+  bool is_refined = false;
+  double scaling_efficiency = 0;  ///< 0: unknown
+  bool is_on_frontier = false;
+  bool meets_objective = false;
+};
+
+struct ScalingRow {
+  Outcome outcome;
+  double scaling_efficiency = 0;
+};
+
+struct SensitivityRow {
+  std::string what;
+  double time_s = 0;
+  double cost_usd = 0;
+  double time_change = 0;  ///< relative to the point as planned
+  double cost_change = 0;
+  std::string why;          ///< where it could not be simulated
+  std::string recommended;  ///< id of the point that the plan would recommend then; only where prices change
+};
+
+struct Breakdown {
+  std::size_t row = 0;
+  double forward_s = 0, backward_s = 0, update_s = 0;
+  double exposed_communication_s = 0;  ///< without waiting for slower GPUs
+  double idle_s = 0;                   ///< waiting for input and for slower GPUs
+  std::vector<LayerGroup> layer_groups;
+};
+
+struct PlanResult {
+  const PlanSpec* plan = nullptr;
+  std::vector<PlanRow> rows;          ///< as PlanSpec::points
+  std::vector<std::size_t> frontier;  ///< rows, ascending time
+  std::optional<std::size_t> recommended;
+  std::optional<std::size_t> runner_up;
+  std::optional<std::size_t> closest;  ///< where no point meets the objective
+  std::vector<ScalingRow> scaling;
+  std::optional<Breakdown> breakdown;
+  std::vector<SensitivityRow> sensitivity;
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> warnings;
+  double analytic_error = 0;  ///< the largest seen between the coarse and the refined prediction of a point
+  double typical_error = 0;   ///< the median
+  std::size_t refined_points = 0;
+
+  /// The recommended point, else the closest.
+  std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
+};
+
+PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,157 @@
+#include <cmath>
+
+#include "engine/base/provenance.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/plan/plan_result.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// What is not known is null.
+Json known(bool is_known, double value) {
+  return is_known && std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json id_or_null(const PlanResult& result, const std::optional<std::size_t>& row) {
+  return row ? Json(result.rows[*row].point->id) : Json(nullptr);
+}
+
+Json objective_json(const Objective& o) {
+  return {{"kind", to_string(o.kind)},
+          {"deadline_s", known(o.kind == ObjectiveKind::least_cost_by_deadline, o.deadline_s)},
+          {"budget_usd", known(o.kind == ObjectiveKind::least_time_in_budget, o.budget_usd)},
+          {"cautious", o.is_cautious}};
+}
+
+Json plan_spec_json(const PlanSpec& plan) {
+  Json axes = Json::array();
+  for (const Axis& axis : plan.axes) {
+    Json values = Json::array();
+    for (const AxisValue& value : axis.values) values.push_back(value.shown);
+    axes.push_back({{"name", axis.name}, {"values", values}});
+  }
+  if (!plan.listed.empty()) {
+    Json values = Json::array();
+    for (const AxisValue& value : plan.listed) values.push_back(value.shown);
+    axes.push_back({{"name", "point"}, {"values", values}});
+  }
+  return {{"name", plan.name}, {"description", plan.description},         {"objective", objective_json(plan.objective)},
+          {"axes", axes},      {"coarse", to_string(plan.refine.coarse)}, {"refined", to_string(plan.refine.refined)}};
+}
+
+Json point_json(const PlanRow& row) {
+  const Outcome& o = row.outcome;
+  const bool ok = o.is_ok(), has_cost = ok && row.money.is_known;
+  Json json{{"id", row.point->id}, {"setting", row.point->setting}, {"status", o.status}, {"why", o.why}};
+  json["fidelity"] = ok ? Json(o.fidelity) : Json(nullptr);
+  json["cluster"] = o.cluster;
+  json["gpu"] = o.gpu;
+  json["gpus"] = known(o.gpus > 0, o.gpus);
+  json["nodes"] = known(o.gpus > 0, o.nodes);
+  for (const char* count : {"gpus", "nodes"})
+    if (json[count].is_number()) json[count] = json[count].get<int>();
+  json["batch_per_gpu"] = o.gpus > 0 ? Json(o.batch_per_gpu) : Json(nullptr);
+  json["global_batch"] = o.gpus > 0 ? Json(std::llround(o.global_batch)) : Json(nullptr);
+  json["iteration_s"] = known(ok, o.iteration_s);
+  json["samples_per_s"] = known(ok, o.samples_per_s());
+  json["samples_per_s_low"] = known(ok, o.samples_per_s() / o.relative_high);
+  json["samples_per_s_high"] = known(ok, o.samples_per_s() / o.relative_low);
+  json["scaling_efficiency"] = known(ok && row.scaling_efficiency > 0, row.scaling_efficiency);
+  json["compute_s"] = known(ok, o.compute_s);
+  json["exposed_communication_s"] = known(ok, o.exposed_communication_s);
+  json["idle_s"] = known(ok, o.idle_s);
+  json["memory_bytes_per_gpu"] = known(o.memory_bytes_per_gpu > 0, o.memory_bytes_per_gpu);
+  json["updates"] = known(ok, o.updates);
+  json["time_s"] = known(ok, o.time_s);
+  json["time_s_low"] = known(ok, o.time_s_low);
+  json["time_s_high"] = known(ok, o.time_s_high);
+  json["cost_usd"] = known(has_cost, row.money.usd);
+  json["cost_usd_low"] = known(has_cost, row.money.low_usd);
+  json["cost_usd_high"] = known(has_cost, row.money.high_usd);
+  json["energy_j"] = known(ok && row.money.energy_j > 0, row.money.energy_j);
+  json["on_frontier"] = row.is_on_frontier;
+  json["meets_objective"] = row.meets_objective;
+  json["warnings"] = o.warnings;
+  return json;
+}
+
+Json scaling_json(const ScalingRow& row) {
+  const Outcome& o = row.outcome;
+  return {{"gpus", o.gpus},
+          {"nodes", o.nodes},
+          {"samples_per_s", o.samples_per_s()},
+          {"samples_per_s_low", o.samples_per_s() / o.relative_high},
+          {"samples_per_s_high", o.samples_per_s() / o.relative_low},
+          {"scaling_efficiency", known(row.scaling_efficiency > 0, row.scaling_efficiency)},
+          {"fidelity", o.fidelity}};
+}
+
+Json breakdown_json(const PlanResult& result) {
+  const Breakdown& b = *result.breakdown;
+  Json parts = Json::array();
+  const auto add = [&](const char* name, double seconds) { parts.push_back({{"name", name}, {"seconds", seconds}}); };
+  add("forward", b.forward_s);
+  add("backward", b.backward_s);
+  add("update", b.update_s);
+  add("exposed communication", b.exposed_communication_s);
+  add("idle", b.idle_s);
+  Json groups = Json::array();
+  for (const LayerGroup& g : b.layer_groups)
+    groups.push_back({{"name", g.name},
+                      {"forward_s", g.forward_s},
+                      {"backward_s", g.backward_s},
+                      {"update_s", g.update_s},
+                      {"gradient_bytes", g.gradient_bytes}});
+  return {{"point", result.rows[b.row].point->id},
+          {"iteration_s", b.forward_s + b.backward_s + b.update_s + b.exposed_communication_s + b.idle_s},
+          {"parts", parts},
+          {"layer_groups", groups},
+          {"note",
+           "idle: waiting for input and for slower GPUs; times of the layers are the cost model's, scaled to "
+           "the compute time of the iteration"}};
+}
+
+Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
+  const PlanRow& row = result.rows[*result.focus()];
+  const bool has_cost = s.why.empty() && row.money.is_known;
+  Json json{{"what", s.what},
+            {"time_s", known(s.why.empty(), s.time_s)},
+            {"cost_usd", known(has_cost, s.cost_usd)},
+            {"time_change", known(s.why.empty(), s.time_change)},
+            {"cost_change", known(has_cost, s.cost_change)}};
+  if (!s.why.empty()) json["why"] = s.why;
+  if (!s.recommended.empty()) json["recommended"] = s.recommended;
+  return json;
+}
+
+}  // namespace
+
+Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
+  Json json{{"schema", "lockstep/plan-result/1"}};
+  json["provenance"] = provenance(argv, Cluster::network_model(), result.plan->inputs);
+  json["plan"] = plan_spec_json(*result.plan);
+  json["answer"] = {{"recommended", id_or_null(result, result.recommended)},
+                    {"runner_up", id_or_null(result, result.runner_up)},
+                    {"closest", id_or_null(result, result.closest)},
+                    {"text", answer_text(result)},
+                    {"why", answer_why(result)}};
+  json["frontier"] = Json::array();
+  for (std::size_t i : result.frontier) json["frontier"].push_back(result.rows[i].point->id);
+  json["points"] = Json::array();
+  for (const PlanRow& row : result.rows) json["points"].push_back(point_json(row));
+  json["scaling"] = Json::array();
+  for (const ScalingRow& row : result.scaling) json["scaling"].push_back(scaling_json(row));
+  json["breakdown"] = result.breakdown ? breakdown_json(result) : Json(nullptr);
+  json["sensitivity"] = Json::array();
+  for (const SensitivityRow& row : result.sensitivity) json["sensitivity"].push_back(sensitivity_json(result, row));
+  json["refinement"] = {{"points", result.refined_points},
+                        {"largest_error", result.analytic_error},
+                        {"median_error", result.typical_error}};
+  json["assumptions"] = Json::array();
+  for (const Assumption& a : result.assumptions)
+    json["assumptions"].push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
+  json["warnings"] = result.warnings;
+  return json;
+}
+
+}  // namespace lockstep::sim

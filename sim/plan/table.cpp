@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <map>
+
+#include "engine/base/units.hpp"
+#include "sim/plan/plan_result.hpp"
+#include "sim/plan/words.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+using Write = std::string (*)(const Rows& rows);
+
+// Right-aligned columns, two blanks apart; the first is left-aligned.
+std::string as_text(const Rows& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill(widths[i] - row[i].size(), ' ');
+      line += i == 0 ? row[i] + fill : "  " + fill + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string as_markdown(const Rows& rows) {
+  std::string text;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    text += "|";
+    for (std::string cell : rows[r]) {
+      for (std::size_t at = cell.find('|'); at != std::string::npos; at = cell.find('|', at + 2)) cell.insert(at, "\\");
+      text += " " + cell + " |";
+    }
+    text += "\n";
+    if (r > 0) continue;
+    for (std::size_t i = 0; i < rows[r].size(); ++i) text += i == 0 ? "|---|" : "---:|";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string mark(const PlanResult& result, std::size_t row) {
+  if (result.recommended == row) return "recommended";
+  if (result.runner_up == row) return "runner-up";
+  return result.closest == row ? "closest" : "";
+}
+
+// The recommended point and the runner-up are shown wherever they are.
+Rows frontier_rows(const PlanResult& result) {
+  std::vector<std::size_t> shown = result.frontier;
+  for (const auto& row : {result.recommended, result.runner_up, result.closest})
+    if (row && std::find(shown.begin(), shown.end(), *row) == shown.end()) shown.push_back(*row);
+  std::sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
+    const double x = result.rows[a].outcome.time_s, y = result.rows[b].outcome.time_s;
+    return x != y ? x < y : a < b;
+  });
+  const bool has_cost =
+      std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows[i].money.is_known; });
+  Rows rows{{"point", "setting", "GPUs", "samples/s", "efficiency", "time", "low", "high"}};
+  if (has_cost) rows[0].insert(rows[0].end(), {"cost", "low", "high"});
+  rows[0].insert(rows[0].end(), {"fidelity", ""});
+  for (std::size_t i : shown) {
+    const PlanRow& r = result.rows[i];
+    const Outcome& o = r.outcome;
+    rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus), count_text(o.samples_per_s()),
+                    r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", time_text(o.time_s),
+                    time_text(o.time_s_low), time_text(o.time_s_high)});
+    if (has_cost)
+      rows.back().insert(rows.back().end(),
+                         {dollars_text(r.money.usd), dollars_text(r.money.low_usd), dollars_text(r.money.high_usd)});
+    rows.back().insert(rows.back().end(), {o.fidelity, mark(result, i)});
+  }
+  return rows;
+}
+
+Rows scaling_rows(const PlanResult& result) {
+  Rows rows{{"GPUs", "samples/s", "low", "high", "efficiency", "fidelity"}};
+  for (const ScalingRow& r : result.scaling) {
+    const Outcome& o = r.outcome;
+    rows.push_back({std::to_string(o.gpus), count_text(o.samples_per_s()),
+                    count_text(o.samples_per_s() / o.relative_high), count_text(o.samples_per_s() / o.relative_low),
+                    r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", o.fidelity});
+  }
+  return rows;
+}
+
+Rows breakdown_rows(const Breakdown& b) {
+  const double all = b.forward_s + b.backward_s + b.update_s + b.exposed_communication_s + b.idle_s;
+  Rows rows{{"part of an iteration", "time", "share"}};
+  const auto add = [&](const char* name, double seconds) {
+    rows.push_back({name, format_seconds(seconds), percent_text(seconds / all)});
+  };
+  add("forward", b.forward_s);
+  add("backward", b.backward_s);
+  add("update", b.update_s);
+  add("exposed communication", b.exposed_communication_s);
+  add("idle", b.idle_s);
+  return rows;
+}
+
+Rows sensitivity_rows(const PlanResult& result) {
+  Rows rows{{"what if", "time", "change", "cost", "change", "then"}};
+  for (const SensitivityRow& s : result.sensitivity) {
+    if (!s.why.empty()) {
+      rows.push_back({s.what, "", "", "", "", s.why});
+      continue;
+    }
+    const bool has_cost = s.cost_usd > 0;
+    rows.push_back({s.what, time_text(s.time_s), signed_percent_text(s.time_change),
+                    has_cost ? dollars_text(s.cost_usd) : "", has_cost ? signed_percent_text(s.cost_change) : "",
+                    s.recommended});
+  }
+  return rows;
+}
+
+std::string counts(const PlanResult& result) {
+  std::map<std::string, std::size_t> status, fidelity, why;
+  for (const PlanRow& row : result.rows) {
+    ++status[row.outcome.status];
+    if (row.outcome.is_ok()) ++fidelity[row.outcome.fidelity];
+  }
+  std::string text = std::to_string(result.rows.size()) + " points: " + std::to_string(status["ok"]) + " predicted";
+  std::string by;
+  for (const char* name : {"analytic", "fast", "message"})
+    if (fidelity[name] > 0) by += (by.empty() ? "" : ", ") + std::to_string(fidelity[name]) + " in " + name;
+  if (!by.empty()) text += " (" + by + ")";
+  for (const char* name : {"refused", "failed"})
+    if (status[name] > 0) text += ", " + std::to_string(status[name]) + " " + name;
+  return text + ".";
+}
+
+// The first few reasons, with how many points have each.
+std::vector<std::string> reasons(const PlanResult& result) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> lines;
+  for (const char* status : {"failed", "refused"}) {
+    std::vector<const PlanRow*> rows;
+    for (const PlanRow& row : result.rows)
+      if (row.outcome.status == status) rows.push_back(&row);
+    for (std::size_t i = 0; i < rows.size() && i < kMost; ++i)
+      lines.push_back(rows[i]->point->id + " " + status + ": " + rows[i]->outcome.why);
+    if (rows.size() > kMost)
+      lines.push_back("... and " + std::to_string(rows.size() - kMost) + " more " + status +
+                      " (--json and --csv list all)");
+  }
+  return lines;
+}
+
+std::string kinds(const PlanResult& result) {
+  std::map<std::string, int> count;
+  for (const Assumption& a : result.assumptions) ++count[a.kind];
+  std::string text;
+  for (const char* kind : {"measured", "published", "fitted", "assumed"})
+    if (count[kind] > 0) text += (text.empty() ? "" : ", ") + std::to_string(count[kind]) + " " + kind;
+  return text;
+}
+
+}  // namespace
+
+std::string plan_table(const PlanResult& result) {
+  std::string text = result.plan->name + "\n\n" + answer_text(result) + "\n" + answer_why(result) + "\n\n";
+  if (!result.frontier.empty()) text += "Frontier of time and cost:\n" + as_text(frontier_rows(result)) + "\n";
+  if (result.focus()) {
+    const std::string id = result.rows[*result.focus()].point->id;
+    text += "Around " + id + ":\n" + as_text(scaling_rows(result)) + "\n";
+    if (result.breakdown) text += as_text(breakdown_rows(*result.breakdown)) + "\n";
+    text += as_text(sensitivity_rows(result)) + "\n";
+  }
+  text += counts(result) + "\n";
+  for (const std::string& line : reasons(result)) text += "  " + line + "\n";
+  for (const std::string& line : result.warnings) text += "Warning: " + line + "\n";
+  return text + "Inputs: " + kinds(result) + " (--json lists them with their sources).\n";
+}
+
+std::string plan_markdown(const PlanResult& result) {
+  std::string text = "# " + result.plan->name + "\n\n";
+  if (!result.plan->description.empty()) text += result.plan->description + "\n\n";
+  text += "**Answer.** " + answer_text(result) + "\n\n" + answer_why(result) + "\n\n";
+  if (!result.frontier.empty()) text += "## Frontier of time and cost\n\n" + as_markdown(frontier_rows(result)) + "\n";
+  if (result.focus()) {
+    text += "## Scaling\n\n" + as_markdown(scaling_rows(result)) + "\n";
+    if (result.breakdown) text += "## An iteration\n\n" + as_markdown(breakdown_rows(*result.breakdown)) + "\n";
+    text += "## Sensitivity\n\n" + as_markdown(sensitivity_rows(result)) + "\n";
+  }
+  text += "## Points\n\n" + counts(result) + "\n\n";
+  for (const std::string& line : reasons(result)) text += "- " + line + "\n";
+  for (const std::string& line : result.warnings) text += "- Warning: " + line + "\n";
+  text += "\n## Assumptions\n\n";
+  Rows rows{{"input", "value", "kind", "source"}};
+  for (const Assumption& a : result.assumptions)
+    rows.push_back(
+        {"`" + a.pointer + "`", a.value.is_string() ? a.value.get<std::string>() : a.value.dump(), a.kind, a.source});
+  return text + as_markdown(rows);
+}
+
+}  // namespace lockstep::sim

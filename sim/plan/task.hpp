@@ -1,0 +1,69 @@
+#pragma once
+// What is asked of a worker process, and what it answers. Both travel and are kept as JSON on one line.
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+/// One simulation of a plan's point.
+struct Task {
+  std::size_t point = 0;       ///< index in PlanSpec::points
+  std::string fidelity;        ///< asked for
+  std::string variation = "";  ///< one of variation.hpp; empty: as planned
+  int gpus = 0;                ///< instead of the point's; 0: the point's
+  int batch_per_gpu = 0;       ///< the same
+  bool wants_layers = false;
+  bool is_throughput_only = false;  ///< whether the global batch reaches the target does not matter
+
+  /// Identifies the task within its plan.
+  std::string key() const;
+  std::string text() const;
+  static Task from_text(const std::string& text);
+};
+
+struct LayerGroup {
+  std::string name;
+  double forward_s = 0;
+  double backward_s = 0;
+  double update_s = 0;
+  double gradient_bytes = 0;
+};
+
+struct Outcome {
+  std::string status;  ///< ok; refused: the point is impossible or beyond a limit; failed: its simulation went wrong
+  std::string why;
+  std::string fidelity;  ///< what it was predicted in: a point that is replayed by messages whatever is asked says so
+  std::string method;
+  std::string gpu;      ///< name
+  std::string cluster;  ///< name
+  int gpus = 0;
+  int nodes = 0;
+  int gpus_per_node = 0;
+  int nics = 0;  ///< of all nodes
+  int batch_per_gpu = 0;
+  int baseline_gpus = 0;
+  double global_batch = 0;
+  double iteration_s = 0;
+  double relative_low = 1;
+  double relative_high = 1;
+  double compute_s = 0;
+  double exposed_communication_s = 0;
+  double idle_s = 0;  ///< waiting for input
+  double memory_bytes_per_gpu = 0;
+  double updates = 0;  ///< iterations of the whole work
+  double time_s = 0;
+  double time_s_low = 0;
+  double time_s_high = 0;
+  std::vector<std::string> warnings;
+  std::vector<LayerGroup> layer_groups;  ///< only where asked for
+
+  bool is_ok() const { return status == "ok"; }
+  double samples_per_s() const { return global_batch / iteration_s; }
+  std::string text() const;
+  /// Throws Json's exceptions where the text is none of ours.
+  static Outcome from_text(const std::string& text);
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,75 @@
+#include "sim/plan/warnings.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>& lines) {
+  if (compute.rates.empty()) return;
+  const int low = compute.rates.front().batch, high = compute.rates.back().batch;
+  if (batch < low || batch > high)
+    lines.push_back("batch " + std::to_string(batch) + " is outside the rates' " +
+                    (low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high)) +
+                    ": carried over by the roofline from the nearest");
+  if (!compute.rates.front().model.empty())
+    lines.push_back("rates are those of " + compute.rates.front().model + ", carried over by the roofline");
+}
+
+// Same letters and digits, whatever stands between: "NVIDIA H100 SXM5" has "H100 SXM5".
+bool is_named_in(const std::string& part, const std::string& whole) {
+  const auto plain = [](const std::string& text) {
+    std::string kept;
+    for (char c : text)
+      if (std::isalnum(static_cast<unsigned char>(c)))
+        kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return kept;
+  };
+  return plain(whole).find(plain(part)) != std::string::npos;
+}
+
+void check_profile(const Scenario& s, int gpus, int batch, std::vector<std::string>& lines) {
+  const ProfileSpec& profile = s.compute.profile;
+  if (!profile) return;
+  const calib::LineFit& line = profile.iteration(std::min(gpus, s.cluster.gpus_per_node));
+  if (!line.covers(batch))
+    lines.push_back("batch " + std::to_string(batch) + " is outside the profile's " + short_number(line.from_x) +
+                    " to " + short_number(line.to_x) + ": extrapolated by its fit");
+  const std::string& device = profile.profile->device.name;
+  if (!is_named_in(s.cluster.gpu.name, device) && !is_named_in(device, s.cluster.gpu.name))
+    lines.push_back("the profile was measured on " + device + ", the cluster has " + s.cluster.gpu.name);
+  if (s.communication.all_reduce != "profile" || gpus < 2) return;
+  const calib::LineFit* all_reduce = profile.all_reduce(gpus);
+  const double bytes = 4.0 * static_cast<double>(s.model.parameter_count());
+  if (all_reduce && bytes > all_reduce->to_x)
+    lines.push_back("all-reduces of up to " + format_bytes(bytes) + " are beyond the profile's " +
+                    format_bytes(all_reduce->to_x));
+}
+
+// Another GPU than the base scenario's, with the compute object as the base scenario has it.
+void check_gpu(const PlanSpec& plan, const PlanPoint& point, const Scenario& s, std::vector<std::string>& lines) {
+  if (s.compute.rates.empty() && !s.compute.profile) return;
+  const bool sets_compute = std::any_of(point.settings.begin(), point.settings.end(), [](const Setting& setting) {
+    return setting.pointer.rfind("/compute", 0) == 0;
+  });
+  const Json::json_pointer name("/cluster/gpu/name");
+  const Json& base = plan.scenario->json();
+  if (sets_compute || !base.contains(name) || base.at(name) == Json(s.cluster.gpu.name)) return;
+  lines.push_back("rates are those given for " + base.at(name).dump() + ", the cluster has \"" + s.cluster.gpu.name +
+                  "\"");
+}
+
+}  // namespace
+
+std::vector<std::string> extrapolations(const PlanSpec& plan, const PlanPoint& point, const Scenario& scenario,
+                                        int gpus, int batch_per_gpu) {
+  std::vector<std::string> lines;
+  check_rates(scenario.compute, batch_per_gpu, lines);
+  check_profile(scenario, gpus, batch_per_gpu, lines);
+  check_gpu(plan, point, scenario, lines);
+  return lines;
+}
+
+}  // namespace lockstep::sim

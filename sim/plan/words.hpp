@@ -1,0 +1,13 @@
+#pragma once
+// Numbers as a reader of a plan wants them.
+#include <string>
+
+namespace lockstep::sim {
+
+std::string percent_text(double fraction);         ///< "12.3 %"
+std::string signed_percent_text(double fraction);  ///< "+12.3 %"
+std::string dollars_text(double usd);              ///< "1,234 USD", "12.30 USD"
+std::string time_text(double seconds);             ///< "58.3 min", "2.10 h"
+std::string count_text(double number);             ///< "1,281,167"
+
+}  // namespace lockstep::sim

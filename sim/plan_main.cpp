@@ -1,0 +1,114 @@
+// plan: compares configurations of a training job by time and cost and recommends one. See --help.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/version.hpp"
+#include "sim/plan/plan_result.hpp"
+
+namespace {
+
+using namespace lockstep;
+
+struct Options {
+  std::string plan;
+  std::string html, json, csv, markdown, journal;
+  bool resume = false;
+  bool quiet = false;
+  int jobs = 0;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.footer("Example:\n  plan scenarios/plans/imagenet_hour.json --json plan.json");
+  app.add_option("plan", o.plan, "Plan file (JSON)")->required();
+  app.add_option("--json", o.json, "Writes the result (schema lockstep/plan-result/1)");
+  app.add_option("--csv", o.csv, "Writes one row per point");
+  app.add_option("--markdown", o.markdown, "Writes a summary");
+  app.add_option("--jobs", o.jobs, "Simulations at a time, of each rank (default: the number of cores; 1 under MPI)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--journal", o.journal, "Where finished points are kept (default: beside the first output)");
+  app.add_flag("--resume", o.resume, "Takes up what an earlier run has finished");
+  app.add_flag("--quiet", o.quiet, "No progress");
+  app.set_version_flag("--version", version_line());
+}
+
+std::vector<std::string> outputs_of(const Options& o) {
+  std::vector<std::string> outputs;
+  for (const std::string& path : {o.html, o.json, o.markdown, o.csv})
+    if (!path.empty()) outputs.push_back(path);
+  return outputs;
+}
+
+void check_outputs(const Options& o) {
+  std::string why;
+  for (const std::string& path : outputs_of(o))
+    if (!output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
+}
+
+// Empty: nothing is kept.
+std::string journal_of(const Options& o) {
+  if (!o.journal.empty()) return o.journal;
+  const std::vector<std::string> outputs = outputs_of(o);
+  if (!outputs.empty()) return std::filesystem::path(outputs.front()).replace_extension(".points.jsonl").string();
+  if (o.resume) throw InputError("--resume: nothing was kept without an output; allowed: with --json, -o or --journal");
+  return "";
+}
+
+sim::Progress progress_of(const Options& o) {
+  if (o.quiet || !isatty(STDERR_FILENO)) return {};
+  return [](const std::string& what, std::size_t done, std::size_t of) {
+    std::fprintf(stderr, "\r\033[K%s: %zu/%zu", what.c_str(), done, of);
+    if (done == of) std::fputs("\r\033[K", stderr);
+  };
+}
+
+void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
+  if (!o.json.empty()) write_file_atomically(o.json, sim::plan_json(result, argv).dump(2) + "\n");
+  if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
+  if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
+  std::fputs(sim::plan_table(result).c_str(), stdout);
+}
+
+int run(const Options& o, const std::vector<std::string>& argv) {
+  const sim::PlanSpec plan = sim::load_plan(o.plan);
+  check_outputs(o);
+  const std::string journal_path = journal_of(o);
+  sim::Journal none;
+  std::optional<sim::Journal> kept;
+  if (!journal_path.empty()) kept.emplace(journal_path, plan.digest, o.resume);
+  sim::Journal& journal = kept ? *kept : none;
+  if (!journal.note().empty()) std::fprintf(stderr, "%s\n", journal.note().c_str());
+
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const auto workers = sim::local_workers(o.jobs > 0 ? o.jobs : cores, sim::plan_runner(plan));
+  sim::Evaluation evaluation(plan, *workers, journal, progress_of(o));
+  const sim::PlanResult result = sim::work_out(plan, evaluation);
+  if (o.resume && !o.quiet)
+    std::fprintf(stderr, "%zu simulations taken up, %zu done\n", evaluation.resumed(), evaluation.simulated());
+  write_outputs(o, result, argv);
+  return result.focus() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Compares configurations of a training job by time and cost, and recommends one.", "plan"};
+  Options options;
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+    return run(options, std::vector<std::string>(argv, argv + argc));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const lockstep::InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plan: %s\n", error.what());
+    return 1;
+  }
+}
