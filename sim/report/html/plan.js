@@ -40,7 +40,7 @@ function planAnswer(result, byId) {
   const best = focusOf(result, byId), second = byId.get(result.answer.runner_up);
   const why = result.answer.why && result.answer.why !== result.answer.text ? h('p', {}, result.answer.why) : null;
   if (!best) return section('answer', 'The answer', h('p', {class: 'answer'}, result.answer.text || 'No configuration meets the objective.'), why);
-  const figure = ([name, key, show, hasBounds]) => isNumber(best[key]) && {name, value: show(best[key]), note: hasBounds ? boundsNote(best, key, show) : ''};
+  const figure = ([name, key, show, hasBounds]) => isNumber(best[key]) && {name, value: show(best[key]), note: hasBounds ? boundsNote(best, key, key === 'samples_per_s' ? format.count : show) : ''};
   return section('answer', 'The answer', h('p', {class: 'answer'}, capital(result.answer.text || settingText(best, result.plan))), tiles([
     {name: result.answer.recommended ? 'Recommended' : 'Closest', value: plural(best.gpus, 'GPU'), note: settingText(best, result.plan)}, ...[0, 1, 2, 3].map(index => figure(planFigures[index]))]), why,
     h('p', {class: 'note-line'}, 'Predicted in fidelity ' + best.fidelity + '; the ranges are the bounds of the prediction.'),

@@ -27,9 +27,14 @@ function assumptionsSection(list) {
     assumptionsTable(list, 'Inputs of the prediction, with kind and source', 'assumptions.csv')]);
 }
 
+const WARNINGS_SHOWN = 5;
+
 function warningsSection(warnings) {
   if (!warnings || warnings.length === 0) return null;
-  return section('warnings', 'Warnings', h('ul', {class: 'warnings'}, warnings.map(text => h('li', {}, text))));
+  const list = texts => h('ul', {class: 'warnings'}, texts.map(text => h('li', {}, text)));
+  const rest = warnings.slice(WARNINGS_SHOWN);
+  return section('warnings', 'Warnings', list(warnings.slice(0, WARNINGS_SHOWN)),
+                 rest.length > 0 && h('details', {}, h('summary', {}, format.count(rest.length) + ' more'), list(rest)));
 }
 
 function provenanceSection(provenance) {
