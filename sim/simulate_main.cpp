@@ -187,6 +187,9 @@ void build_profile(const ConvergenceOptions& o) {
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
+  if (!o.html.empty() && !(o.records.empty() && o.optimise.empty()))
+    throw InputError("--html " + o.html +
+                     ": no page of what --predict and --optimise give; allowed: without these two");
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
 #include "engine/base/version.hpp"
 #include "sim/records/fit.hpp"
 #include "sim/records/suite.hpp"
@@ -37,7 +38,21 @@ void declare(CLI::App& app, Options& o) {
   app.set_version_flag("--version", version_line());
 }
 
-int validate(const Options& o) {
+void check_outputs(const Options& o) {
+  for (const std::string& path : {o.json, o.html}) {
+    std::string why;
+    if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
+  }
+}
+
+std::string page_of(const std::vector<sim::SuiteResult>& results, const std::vector<std::string>& argv) {
+  Json document = sim::validation_json(results);
+  document["provenance"] = provenance(argv, "", {});
+  return sim::html_page(document);
+}
+
+int validate(const Options& o, const std::vector<std::string>& argv) {
+  check_outputs(o);
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
   sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
@@ -52,7 +67,7 @@ int validate(const Options& o) {
   if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
   const std::vector<sim::SuiteResult> results = sim::validate_suites(chosen, records, catalogue, o.jobs);
   if (!o.json.empty()) write_file_atomically(o.json, sim::validation_json(results).dump(1) + "\n");
-  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::validation_json(results)));
+  if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
   std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
   for (const sim::SuiteResult& result : results)
     if (!result.broken().empty()) return 1;
@@ -71,7 +86,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       return app.exit(error) == 0 ? 0 : 2;
     }
-    return validate(options);
+    return validate(options, std::vector<std::string>(argv, argv + argc));
   } catch (const lockstep::InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

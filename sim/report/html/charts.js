@@ -40,7 +40,7 @@ function chartFigure({title, note, summary, config, table, height}) {
     if (isPrinting) settings.options.devicePixelRatio = 3;
     settings.plugins = [whiskers];
     figure.chart = new Chart(canvas, settings);
-    if (isPrinting) figure.chart.resize(Math.min(PAPER_WIDTH, box.clientWidth || PAPER_WIDTH), height || 320);
+    if (isPrinting) figure.chart.resize(PAPER_WIDTH, height || 280);
   }};
   canvas.addEventListener('keydown', event => walk(figure.chart, event, text => { spoken.textContent = text; }));
   canvas.addEventListener('blur', () => { activate(figure.chart, []); });
@@ -149,18 +149,18 @@ function powerTicks(low, high) {
   return ticks.filter(tick => tick >= low * 0.999 && tick <= high * 1.001);
 }
 
-const DURATIONS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000, 72000];
+const DURATIONS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 18000, 36000];  // two to three times the one before
 
 function durationTicks(low, high) {
   const ticks = [...(low < 1 ? powerTicks(low, Math.min(high, 0.9)) : []), ...DURATIONS,
-                 ...(high > 86400 ? powerTicks(2, Math.max(2, high / 86400)).map(days => days * 86400) : [])];
+                 ...(high > 86400 ? powerTicks(1, high / 86400).map(days => days * 86400) : [])];
   return ticks.filter(tick => tick >= low && tick <= high);
 }
 
 // The step of a linear axis of durations, so that it falls on whole units.
 function durationStep(span) {
   const days = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map(count => count * 86400);
-  const steps = [0.1, 0.2, 0.5, ...DURATIONS, ...days];
+  const steps = [0.1, 0.2, 0.5, ...DURATIONS, 20, 1200, 86400 / 4, ...days].sort((a, b) => a - b);
   return span < 0.6 ? undefined : steps.find(step => span / step <= 8);
 }
 

@@ -21,6 +21,9 @@ function significant(value) {
   return fixed(value, Math.max(0, 2 - magnitude));
 }
 
+// Where the programs' tables differ: plan says samples, and minutes with one digit.
+const style = {rateUnit: 'images/s', minuteDigits: 2};
+
 const orNone = format => value => isNumber(value) ? format(value) : NONE;
 
 const format = {
@@ -34,12 +37,12 @@ const format = {
   duration: orNone(seconds => {
     if (Math.abs(seconds) < 0.1 && seconds !== 0) return format.milliseconds(seconds);
     if (Math.abs(seconds) < 120) return fixed(seconds, 1) + SPACE + 's';
-    if (Math.abs(seconds) < 7200) return fixed(seconds / 60, 2) + SPACE + 'min';
+    if (Math.abs(seconds) < 7200) return fixed(seconds / 60, style.minuteDigits) + SPACE + 'min';
     if (Math.abs(seconds) < 172800) return fixed(seconds / 3600, 2) + SPACE + 'h';
     return fixed(seconds / 86400, 2) + SPACE + 'd';
   }),
-  rate: orNone(value => (value < 100 ? significant(value) : fixed(value, 0)) + SPACE + 'images/s'),
-  dollars: orNone(value => '$' + fixed(value, Math.abs(value) < 1000 ? 2 : 0)),
+  rate: orNone(value => (value < 100 ? significant(value) : fixed(value, 0)) + SPACE + style.rateUnit),
+  dollars: orNone(value => fixed(value, Math.abs(value) < 100 ? 2 : 0) + SPACE + 'USD'),
   bytes: orNone(value => {
     const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
     let unit = 0;
@@ -67,7 +70,6 @@ const format = {
     if (seconds < 3600) return trimmed(seconds / 60) + SPACE + 'min';
     return seconds < 172800 ? trimmed(seconds / 3600) + SPACE + 'h' : trimmed(seconds / 86400) + SPACE + 'd';
   }),
-  shortDollars: orNone(value => '$' + format.short(value)),
 };
 
 function trimmed(value) {

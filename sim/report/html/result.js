@@ -38,7 +38,7 @@ function resultAnswer(points, target) {
   const bounds = (show, key) => isNumber(best[key + '_low']) ? boundsText(show, best[key + '_low'], best[key + '_high']) : '';
   return section('answer', 'In short', h('p', {class: 'answer'}, text), tiles([
     time && {name: 'Time to accuracy', value: format.duration(time), note: bounds(format.duration, 'time_to_accuracy_s')},
-    {name: 'Throughput', value: format.rate(best.samples_per_s), note: bounds(format.rate, 'samples_per_s')},
+    {name: 'Throughput', value: format.rate(best.samples_per_s), note: bounds(format.count, 'samples_per_s')},
     {name: 'Scaling efficiency', value: format.percent(best.scaling_efficiency), note: ''},
     {name: 'Iteration', value: format.milliseconds(best.iteration_s.mean), note: format.milliseconds(best.exposed_communication_s) + ' of it exposed communication'}]));
 }

@@ -27,9 +27,14 @@ function assumptionsSection(list) {
     assumptionsTable(list, 'Inputs of the prediction, with kind and source', 'assumptions.csv')]);
 }
 
+const WARNINGS_SHOWN = 5;
+
 function warningsSection(warnings) {
   if (!warnings || warnings.length === 0) return null;
-  return section('warnings', 'Warnings', h('ul', {class: 'warnings'}, warnings.map(text => h('li', {}, text))));
+  const list = texts => h('ul', {class: 'warnings'}, texts.map(text => h('li', {}, text)));
+  const rest = warnings.slice(WARNINGS_SHOWN);
+  return section('warnings', 'Warnings', list(warnings.slice(0, WARNINGS_SHOWN)),
+                 rest.length > 0 && h('details', {}, h('summary', {}, format.count(rest.length) + ' more'), list(rest)));
 }
 
 function provenanceSection(provenance) {
@@ -74,10 +79,10 @@ function barsTable(caption, categoryTitle, categories, series, show) {
 
 const axes = {
   gpus: {label: 'GPUs', show: value => format.count(value), full: format.count},
-  rate: {label: 'Throughput (images/s)', show: format.short, full: format.rate},
+  rate: {get label() { return 'Throughput (' + style.rateUnit + ')'; }, show: format.short, full: format.rate},
   efficiency: {label: 'Scaling efficiency', show: value => trimmed(100 * value) + SPACE + '%', full: format.percent},
   duration: {label: 'Time', show: format.shortDuration, full: format.duration, ticks: durationTicks, step: durationStep},
-  cost: {label: 'Cost', show: format.shortDollars, full: format.dollars},
+  cost: {label: 'Cost (USD)', show: format.short, full: format.dollars},
 };
 
 // Throughput and efficiency against GPUs. groups: [{name, points: [{gpus, samples_per_s, ..., scaling_efficiency}]}].
@@ -92,12 +97,12 @@ function scalingCharts(groups) {
     point => isNumber(point.scaling_efficiency)).map(point => ({x: point.gpus, y: point.scaling_efficiency,
       tip: [title(group, point), format.percent(point.scaling_efficiency) + ' efficient']}))}));
   // Efficiency compares equal batches per GPU, and so does perfect scaling: its line bends where the batch changes.
-  const perfect = {name: 'Perfect scaling', isGuide: true, points: groups[0].points.filter(point => point.scaling_efficiency > 0).map(
-    point => ({x: point.gpus, y: point.samples_per_s / point.scaling_efficiency}))};
+  const perfect = groups.length > 1 ? [] : [{name: 'Perfect scaling', isGuide: true, points: groups[0].points.filter(
+    point => point.scaling_efficiency > 0).map(point => ({x: point.gpus, y: point.samples_per_s / point.scaling_efficiency}))}];
   const worst = Math.min(...efficiencies.flatMap(one => one.points.map(point => point.y)));
   return [
     pointChart({title: 'Throughput against GPUs', note: 'whiskers: bounds of the prediction', x, y: {...axes.rate, isLog: true},
-                series: [...rates, perfect], table: pointsTable('Throughput against GPUs', rates, axes.gpus, axes.rate),
+                series: [...rates, ...perfect], table: pointsTable('Throughput against GPUs', rates, axes.gpus, axes.rate),
                 summary: rates.map(one => one.name + ': ' + one.points.map(p => p.tip.join(' ')).slice(-1)).join('. ') + '.'}),
     pointChart({title: 'Scaling efficiency against GPUs', note: 'share of perfect scaling', x,
                 y: {...axes.efficiency, min: worst > 0.85 ? 0.8 : worst > 0.6 ? 0.5 : 0, max: undefined, values: [1]},

@@ -2,7 +2,7 @@
 // themselves as CSV, and print whole where that is sensible.
 'use strict';
 
-const PRINTED_ROWS = 500;
+const PRINTED_ROWS = 100;  // a longer table prints the page that is shown
 
 // dataTable({caption, columns, rows, ...}) gives an element whose showRows(rows) replaces the rows.
 //   columns     [{title, value(row), text(row), node(row), number, rowHeader, note}]: value sorts and is saved; text
