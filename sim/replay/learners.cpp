@@ -41,12 +41,36 @@ class ParameterKernels {
     const double seconds = device_.launch_s + busy_s;
     return {seconds, occupancy_ * busy_s / seconds};
   }
+  // Kernels one after the other, of so many passes each.
+  TaskCost passes(const std::vector<int>& counts) const {
+    TaskCost all{0, 0};
+    for (int count : counts) {
+      const TaskCost kernel = passes(count);
+      all.fill += kernel.fill * kernel.seconds;
+      all.seconds += kernel.seconds;
+    }
+    all.fill /= all.seconds;
+    return all;
+  }
 
  private:
   DeviceCost device_;
   double elements_;
   double occupancy_;
 };
+
+// What each GPU does when the host synchronises: the sum is cleared; each learner's replica is copied, less the average
+// model, moves the replica, and is added to the sum.
+std::vector<int> passes_of_differences(int learners) {
+  std::vector<int> passes{1};
+  for (int j = 0; j < learners; ++j) passes.insert(passes.end(), {2, 3, 3, 3});
+  return passes;
+}
+
+// And around the all-reduce: its result is cleared, has the momentum added, is kept for the next, moves the average.
+std::vector<int> passes_of_average(bool has_momentum) {
+  return has_momentum ? std::vector<int>{1, 3, 2, 3} : std::vector<int>{1, 3};
+}
 
 // Times of the layers such that an iteration lasts what the scenario's rates say, the update included.
 ModelCost learning_cost(const Scenario& scenario, int batch, double update_s) {
@@ -91,7 +115,9 @@ SmaCost sma_cost(const Scenario& scenario, int batch) {
   cost.update = kernel.passes(update_count);
   cost.local = kernel.passes(update_count + 2);
   if (learners > 1) cost.aggregate = kernel.passes(learners + 1);
-  cost.average = kernel.passes(scenario.algorithm == "ea-sgd" ? 3 : 5);
+  cost.average = scenario.learners.by_host ? kernel.passes(passes_of_average(scenario.algorithm != "ea-sgd"))
+                                           : kernel.passes(scenario.algorithm == "ea-sgd" ? 3 : 5);
+  cost.differences = kernel.passes(passes_of_differences(learners));
   cost.learning = learning_steps(scenario, batch, cost.update.seconds);
   cost.wire_bytes = scenario.model.parameter_count() * (scenario.communication.wire == "fp16" ? 2 : 4);
   return cost;
@@ -107,6 +133,8 @@ SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterat
   options.tau = spec.tau;
   options.overlap = spec.overlap;
   options.round_robin = spec.round_robin;
+  options.by_host = spec.by_host;
+  options.host_wait_s = spec.host_wait_s;
   options.load_s = input.load_s;
   if (spec.preprocessed_per_s > 0)
     options.load_s = double(batch) * std::min(gpus, scenario.cluster.gpus_per_node) / spec.preprocessed_per_s;
@@ -201,10 +229,12 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
   point.details["fill"] = cost.fill();
   point.details["samples_per_s_bound"] = point.samples_per_iteration / (cost.learning_s() * bound);
   point.details["learning_s"] = cost.learning_s();
-  point.details["synchronisation_s"] = {{"local", cost.local.seconds},
-                                        {"aggregate", cost.aggregate.seconds},
-                                        {"all_reduce", all_reduce_s},
-                                        {"average_model", cost.average.seconds}};
+  Json synchronisation{{"all_reduce", all_reduce_s}, {"average_model", cost.average.seconds}};
+  if (scenario.learners.by_host)
+    synchronisation["differences"] = cost.differences.seconds;
+  else
+    synchronisation.update({{"local", cost.local.seconds}, {"aggregate", cost.aggregate.seconds}});
+  point.details["synchronisation_s"] = synchronisation;
   point.details["input_stall_s"] = point.input_wait_s;
   point.details["memory"] = {{"bytes_per_learner", memory.learner_bytes()},
                              {"bytes_shared", memory.shared_bytes()},

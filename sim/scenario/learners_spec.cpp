@@ -72,13 +72,18 @@ double LearnersSpec::fill_at(int batch) const {
 }
 
 LearnersSpec read_learners(const JsonNode& node) {
-  node.keys(
-      {"per_gpu", "tau", "scheduling", "overlap", "fill", "occupancy", "workspace", "pre_processing", "auto_tune"});
+  node.keys({"per_gpu", "tau", "scheduling", "overlap", "synchronised_by", "host_wait", "fill", "occupancy",
+             "workspace", "pre_processing", "auto_tune"});
   LearnersSpec spec;
   spec.per_gpu = static_cast<int>(node.at("per_gpu").integer(1, kMostLearners));
   spec.tau = read_tau(node.at("tau"));
   spec.round_robin = node.at("scheduling").choice({"first-come-first-served", "round-robin"}) == "round-robin";
   spec.overlap = node.at("overlap").boolean();
+  spec.by_host = node.at("synchronised_by").choice({"streams", "host"}) == "host";
+  if (spec.by_host) spec.overlap = false;
+  if (const auto wait = node.find("host_wait")) spec.host_wait_s = wait->sourced_quantity(Dimension::time, {0, 1});
+  if (spec.by_host && !node.find("host_wait"))
+    node.fail("missing key \"host_wait\"", "allowed: a time, for the host to notice that a GPU is done");
   if (const auto fill = node.find("fill")) spec.fill = read_fill(*fill);
   if (const auto occupancy = node.find("occupancy")) spec.occupancy = read_occupancy(*occupancy);
   if (spec.fill.empty() && spec.occupancy.multiprocessors == 0)
@@ -95,6 +100,7 @@ Json learners_defaults() {
       {"tau", 1},
       {"scheduling", "first-come-first-served"},
       {"overlap", true},
+      {"synchronised_by", "streams"},
       {"workspace",
        {{"value", "64 MB"}, {"kind", "assumed"}, {"source", "default: scratch memory of a learner's convolutions"}}}};
 }

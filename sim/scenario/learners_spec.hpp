@@ -26,6 +26,8 @@ struct LearnersSpec {
   int tau = 1;  ///< iterations per synchronisation; 0: never
   bool round_robin = false;
   bool overlap = true;
+  bool by_host = false;        ///< the host synchronises, as Crossbow's released program does
+  double host_wait_s = 0;      ///< for the host to notice that a GPU is done
   std::vector<FillSpec> fill;  ///< ascending batch; empty: estimated
   OccupancySpec occupancy;
   double workspace_bytes = 0;     ///< of each learner

@@ -62,22 +62,27 @@ class AsyncWorker {
       if (o_.reads_in_forward) ask(shard);
       read_[at(shard)] = me_.receive({tag_of(kParameters, shard)}).value;
       compute(o_.shards[at(shard)].forward_s * factor);
+      if (o_.shards[at(shard)].is_side_branch) go_back(shard, factor);
     }
   }
 
   // Gradients are sent from the top down; the step is over when all have arrived.
   void backward(double factor) {
-    std::vector<std::unique_ptr<Sending>> sendings;
-    const auto send = [&](int shard) {
-      sendings.push_back(me_.start_send(server_of(shard),
-                                        {-1, tag_of(kGradient, shard), o_.shards[at(shard)].bytes, read_[at(shard)]}));
-    };
-    for (int shard = shards() - 1; shard >= 0; --shard) {
-      compute(o_.shards[at(shard)].backward_s * factor);
-      if (o_.sends_in_backward) send(shard);
-    }
+    for (int shard = shards() - 1; shard >= 0; --shard)
+      if (!o_.shards[at(shard)].is_side_branch) go_back(shard, factor);
     for (int shard = shards() - 1; shard >= 0 && !o_.sends_in_backward; --shard) send(shard);
-    for (const auto& sending : sendings) sending->wait();
+    for (const auto& sending : sendings_) sending->wait();
+    sendings_.clear();
+  }
+
+  void go_back(int shard, double factor) {
+    compute(o_.shards[at(shard)].backward_s * factor);
+    if (o_.sends_in_backward) send(shard);
+  }
+
+  void send(int shard) {
+    sendings_.push_back(
+        me_.start_send(server_of(shard), {-1, tag_of(kGradient, shard), o_.shards[at(shard)].bytes, read_[at(shard)]}));
   }
 
   void compute(double seconds) {
@@ -88,7 +93,8 @@ class AsyncWorker {
   const AsyncSgd& o_;
   StepCount& count_;
   ActorContext& me_;
-  std::vector<std::int64_t> read_;  // updates that each shard had had when it was read
+  std::vector<std::int64_t> read_;                  // updates that each shard had had when it was read
+  std::vector<std::unique_ptr<Sending>> sendings_;  // gradients of this step, on their way
   double computed_s_ = 0;
 };
 

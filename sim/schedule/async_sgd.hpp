@@ -5,7 +5,8 @@
 // A worker reads the parameters, computes a gradient on them and sends it; servers apply every gradient as it comes.
 // The staleness of a layer's gradient is the number of updates that the layer got between the worker's read and the
 // update by this gradient. Parameters are read from the bottom up and gradients sent from the top down (the paper's
-// Fig. 1), so that the bottom layers are older.
+// Fig. 1), so that the bottom layers are older. A side branch (an auxiliary classifier) goes back as soon as it has
+// gone forward, before the layers above its input.
 #include "sim/schedule/actor.hpp"
 #include "sim/schedule/backup_workers.hpp"
 

@@ -11,6 +11,16 @@ std::string module_of(const std::string& layer) {
   return layer.substr(0, layer.find_first_of("./"));
 }
 
+// Of each layer, whether the last one needs it.
+std::vector<bool> leads_to_the_end(const model::Graph& graph) {
+  std::vector<bool> leads(graph.layers.size(), false);
+  if (!leads.empty()) leads.back() = true;
+  for (std::size_t l = graph.layers.size(); l-- > 0;)
+    if (leads[l])
+      for (int input : graph.layers[l].inputs) leads[at(input)] = true;
+  return leads;
+}
+
 }  // namespace
 
 std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers) {
@@ -34,6 +44,7 @@ std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost
 }
 
 std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers) {
+  const std::vector<bool> leads = leads_to_the_end(graph);
   std::vector<Shard> shards;
   Shard ahead;  // work without parameters before the next module
   std::string open;
@@ -49,8 +60,10 @@ std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cos
     if (!continues) {
       shards.push_back(ahead);
       shards.back().name = open = module;
+      shards.back().is_side_branch = true;
       ahead = {};
     }
+    if (leads[l]) shards.back().is_side_branch = false;
     shards.back().bytes += layer.parameter_count() * bytes_per_element;
     shards.back().forward_s += cost.layers[l].forward_s;
     shards.back().backward_s += cost.layers[l].backward_s;

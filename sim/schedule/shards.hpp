@@ -17,6 +17,7 @@ struct Shard {
   double forward_s = 0;
   double backward_s = 0;
   int server = 0;
+  bool is_side_branch = false;  ///< nothing above it needs its output, so that its backward pass can follow at once
 };
 
 /// One shard per server of equal bytes, rounded up (tensors are cut), bottom layers first. That servers are exactly
@@ -26,6 +27,7 @@ std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost
 
 /// One shard per module, bottom first: consecutive layers whose names agree up to the first '.' or '/'. Each is put on
 /// the server that holds the fewest bytes so far. Layers without parameters belong to the module that follows them.
+/// A module from which no path leads to the last layer is a side branch (an auxiliary classifier).
 std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers);
 
 }  // namespace lockstep::sim

@@ -30,12 +30,14 @@ class SmaProgram {
  public:
   SmaProgram(const SmaCost& cost, const SmaOptions& options, const AllReduce& all_reduce)
       : cost_(cost),
-        options_(options),
+        options_(without_overlap_by_host(options)),
         gpu_(options.gpus, streams_of(options.learners)),
         learned_(static_cast<std::size_t>(options.learners)),
         local_(static_cast<std::size_t>(options.learners), -1) {
     gpu_.share_gpu(options.learners);
-    if (options.gpus > 1 && options.tau > 0) plan_ = gpu_.add_plan(all_reduce(options.gpus, cost.wire_bytes));
+    if (options.gpus == 1 || options.tau == 0) return;
+    plan_ = gpu_.add_plan(all_reduce(options.gpus, cost.wire_bytes));
+    if (options.by_host) turns_ = gpu_.add_plan(turns_of_all_gpus());
   }
 
   Program run() {
@@ -44,7 +46,10 @@ class SmaProgram {
       for (int j = 0; j < options_.learners; ++j) learn(t, j);
       for (int j = 0; j < options_.learners; ++j) synchronise_locally(t, j);
       gpu_.end_iteration(gpu_.host(kScheduler, "iteration", 0, local_));
-      if (options_.synchronises(t)) synchronise_globally();
+      if (!options_.synchronises(t)) continue;
+      if (options_.by_host) form_differences();
+      synchronise_globally();
+      if (options_.by_host) average_ = gpu_.host(kScheduler, "host waits", options_.host_wait_s, {average_});
     }
     return gpu_.finish();
   }
@@ -80,7 +85,7 @@ class SmaProgram {
 
   void synchronise_locally(int t, int j) {
     int& local = local_[static_cast<std::size_t>(j)];
-    if (!options_.synchronises(t)) {
+    if (!options_.synchronises(t) || options_.by_host) {
       local = gpu_.share(stream_of(j), "update", cost_.update.seconds, cost_.update.fill, j, {});
       return;
     }
@@ -91,16 +96,41 @@ class SmaProgram {
 
   void synchronise_globally() {
     const int all = options_.learners;  // the draw of the synchronisation stream
-    average_ = gpu_.share(kSynchronisation, "aggregate", cost_.aggregate.seconds, cost_.aggregate.fill, all, local_);
+    if (!options_.by_host)
+      average_ = gpu_.share(kSynchronisation, "aggregate", cost_.aggregate.seconds, cost_.aggregate.fill, all, local_);
     if (plan_ >= 0)
       average_ = gpu_.collective(kSynchronisation, "all-reduce differences", plan_, options_.launch_s, {});
     average_ = gpu_.share(kSynchronisation, "average model", cost_.average.seconds, cost_.average.fill, all, {});
   }
 
+  // From the end of all learning until the last GPU's turn: GPUs' programs are alike, so that each takes the last
+  // one's.
+  double until_last_turn_s() const {
+    return options_.host_wait_s + (options_.gpus - 1) * (cost_.differences.seconds + options_.host_wait_s);
+  }
+  Plan turns_of_all_gpus() const {
+    Plan plan{"host", options_.gpus, 0, {ring_phase(all_ranks(options_.gpus), 1, 1, false)}};
+    plan.call = CallTime{until_last_turn_s(), 1e-9};
+    return plan;
+  }
+  void form_differences() {
+    const int turn = turns_ >= 0 ? gpu_.collective(kScheduler, "host: GPUs in turn", turns_, 0, local_)
+                                 : gpu_.host(kScheduler, "host waits", until_last_turn_s(), local_);
+    const int formed = gpu_.share(kSynchronisation, "differences", cost_.differences.seconds, cost_.differences.fill,
+                                  options_.learners, {turn});
+    gpu_.host(kSynchronisation, "host waits", options_.host_wait_s, {formed});
+  }
+
+  static SmaOptions without_overlap_by_host(SmaOptions options) {
+    options.overlap = options.overlap && !options.by_host;
+    return options;
+  }
+
   const SmaCost& cost_;
-  const SmaOptions& options_;
+  const SmaOptions options_;
   Enqueue gpu_;
   int plan_ = -1;
+  int turns_ = -1;                         // the plan by which all GPUs wait for the host
   int average_ = -1;                       // the last update of the average model
   int issued_ = -1;                        // the last task handed out, in turn
   std::vector<std::vector<int>> learned_;  // by learner, then iteration

@@ -20,6 +20,13 @@
 // Every tau-th iteration synchronises; in the others local(t, j) applies the gradient only, and average, aggregate and
 // all-reduce are left out.
 //
+// By the host. The program that Crossbow's authors released (github.com/lsds/Crossbow, commit d4441b35,
+// clib-multigpu/synch/sma.c, built with DEVICE_SYNCHRONIZE) does not overlap: a thread of the host waits until the
+// learning of all learners of all GPUs has ended, has one GPU after the other form its learners' differences and waits
+// for each, then starts the all-reduce and the average model, waits for the last GPU, and only then hands out the next
+// batches. With n GPUs, w seconds for the host to notice that a GPU is done, and d for a GPU's differences, an
+// iteration takes L + u + w + n (d + w) + G, G the all-reduce and the average model, u the plain update of the replica.
+//
 // Scheduling. First come, first served: a replica that is free takes its next batch at once. Round-robin: batches go to
 // the GPU's replicas in turn, so that a free replica waits until the one before it in turn has begun.
 #include <string>
@@ -48,6 +55,7 @@ struct SmaCost {
   TaskCost update;                     ///< in its place where nothing is synchronised: the gradient applied
   TaskCost aggregate;                  ///< for all learners of a GPU; 0 s for one learner
   TaskCost average;
+  TaskCost differences;         ///< by the host: of all learners of a GPU, in its place of local and aggregate
   std::int64_t wire_bytes = 0;  ///< of the differences' sum
 
   double learning_s() const;
@@ -66,12 +74,14 @@ struct SmaOptions {
   double to_device_s = 0;  ///< copy of one batch to the GPU
   int prefetch = 2;        ///< batches of a learner in flight ahead of its task (2 = double buffering)
   double launch_s = 0;     ///< of each all-reduce
+  bool by_host = false;    ///< the host synchronises, as the released program does: without overlap
+  double host_wait_s = 0;  ///< w
 
   bool synchronises(int iteration) const { return tau > 0 && (iteration + 1) % tau == 0; }
 };
 
 /// Streams of every GPU: "input", "copy", "synchronisation", "scheduler", then "learner 0" and so on. An iteration ends
-/// with the last of its local synchronisations.
+/// with the last of its local synchronisations, by the host with that of its updates.
 Program sma(const SmaCost& cost, const SmaOptions& options, const AllReduce& all_reduce);
 
 }  // namespace lockstep::sim

@@ -344,6 +344,13 @@ std::vector<Case> cases() {
        "scenario.json: /learners/tau: \"seldom\" is unknown; allowed: never"},
       {s, "/learners", "{\"fill\": 0.5, \"scheduling\": \"lottery\"}",
        "scenario.json: /learners/scheduling: \"lottery\" is unknown; allowed: first-come-first-served, round-robin"},
+      {s, "/learners", "{\"fill\": 0.5, \"synchronised_by\": \"nobody\"}",
+       "scenario.json: /learners/synchronised_by: \"nobody\" is unknown; allowed: streams, host"},
+      {s, "/learners", "{\"fill\": 0.5, \"synchronised_by\": \"host\"}",
+       "scenario.json: /learners: missing key \"host_wait\"; allowed: a time, for the host to notice that a GPU is "
+       "done"},
+      {s, "/learners", "{\"fill\": 0.5, \"host_wait\": \"2 s\"}",
+       "scenario.json: /learners/host_wait: value 2 s is out of range; allowed: 0 to 1 s"},
       {s, "/learners", "{\"fill\": 0.5, \"auto_tune\": {\"threshold\": 0}}",
        "scenario.json: /learners/auto_tune/threshold: value 0 is out of range; allowed: 1e-06 to 1"},
       {s, "/learners", "{\"occupancy\": {\"multiprocessors\": 24.5}}",

@@ -66,19 +66,32 @@ TEST_CASE("published: several learners on one GPU train ResNet-32 about 1.4 time
   CHECK(compared == 3);
 }
 
-// In direction only: the paper's gains of 19 % (never, sections 5.6) and up to 31 % (tau, 5.5) are far more than the
-// exchange of ResNet-32's 1.9 MB explains, which takes 1 ms and hides behind learning tasks of 28 ms. Without overlap
-// the prediction comes to 4 %.
-TEST_CASE("published: rarer synchronisation never trains slower, and costs most where it does not overlap") {
+// Missed: the paper's gains are 19 % (never, section 5.6) and up to 31 % (tau, 5.5). By streams, as the paper
+// describes, the exchange of ResNet-32's 1.9 MB, 0.7 ms, hides behind learning tasks of 28 ms and nothing is gained.
+// From the host, as the released program does, 2.2 ms of kernels, all-reduce and waiting are exposed in every
+// synchronisation, and the slowest learner's lateness. What is missing, another 3 ms or so, is not in the program's
+// calls: the host's threads, more than its cores, that launch all GPUs' tasks at the same moment, are not modelled.
+TEST_CASE("published: rarer synchronisation trains faster, from the host by 7 %, by streams by nothing") {
   const sim::Report report = predict_file("resnet32_tau");
-  CHECK(rate_of(report, "never") == Approx(18500).epsilon(0.005));  // the input
-  CHECK(rate_of(report, "never") > rate_of(report, "tau 1"));
-  for (const char* tau : {"tau 2", "tau 3", "tau 4"}) CHECK(rate_of(report, tau) > rate_of(report, "tau 1"));
-  CHECK(rate_of(report, "2 learners, never") > rate_of(report, "2 learners, tau 1"));
-  const double strict = rate_of(report, "tau 1, no overlap");
-  CHECK(strict < rate_of(report, "tau 1"));
-  CHECK(rate_of(report, "never") / strict - 1 > 0.02);
-  CHECK(rate_of(report, "EA-SGD") >= rate_of(report, "tau 1"));
+  const double never = rate_of(report, "never");
+  CHECK(never == Approx(18500).epsilon(0.005));  // the input
+  double last = rate_of(report, "tau 1");
+  CHECK(never / last - 1 == Approx(0.077).margin(0.01));
+  for (const char* tau : {"tau 2", "tau 3", "tau 4"}) {
+    INFO(tau);
+    CHECK(rate_of(report, tau) > 1.005 * last);
+    last = rate_of(report, tau);
+  }
+  CHECK(never > last);
+  CHECK(rate_of(report, "2 learners, never") > 1.05 * rate_of(report, "2 learners, tau 1"));
+  CHECK(point_of(report, "tau 1").details["synchronisation_s"]["all_reduce"].get<double>() ==
+        Approx(0.68e-3).epsilon(0.05));  // between DeepBench's 0.25 ms of 0.4 MB and 3.63 ms of 12.4 MB
+
+  const double streams = rate_of(report, "streams, tau 1");
+  CHECK(never / streams - 1 == Approx(0).margin(0.005));
+  CHECK(rate_of(report, "streams, tau 4") >= streams);
+  CHECK(never / rate_of(report, "streams, tau 1, no overlap") - 1 > 0.02);
+  CHECK(rate_of(report, "streams, EA-SGD") >= streams);
 }
 
 TEST_CASE("published: ResNet-50 on 8 GPUs gains from a second learner, and both fit") {

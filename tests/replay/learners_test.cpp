@@ -105,6 +105,50 @@ TEST_CASE("learners by hand: two learners that fill more than the GPU") {
   CHECK(period_s(cost, options(1, 2, 0)) == Approx(17e-3).epsilon(1e-9));
 }
 
+TEST_CASE("learners by hand: the host synchronises two GPUs of two learners") {
+  // Learning 10 ms and the update 1 ms on each; then the host notices (w = 0.5 ms), has the first GPU form its
+  // differences (2 ms) and notices (w), then the second (2 ms + w); the all-reduce of 40 MB, 2.004 ms with its launch;
+  // the average model, 3 ms; and the host notices (w): 11 + 0.5 + 2 x 2.5 + 2.004 + 3 + 0.5 ms.
+  SmaOptions o = options(2, 2);
+  o.launch_s = 1e-3;
+  o.by_host = true;
+  o.host_wait_s = 0.5e-3;
+  SmaCost cost = light_cost();
+  cost.differences = {2e-3, 0.1};
+  CHECK(period_s(cost, o) == Approx(22.004e-3).epsilon(1e-6));
+  // One GPU: 11 + 0.5 + 2.5 + 3 + 0.5 ms.
+  o.gpus = 1;
+  CHECK(period_s(cost, o) == Approx(17.5e-3).epsilon(1e-6));
+  // Every third iteration: (2 x 11 + 22.004) / 3; never: 11 ms.
+  o.gpus = 2;
+  o.tau = 3;
+  CHECK(period_s(cost, o, 3) == Approx(44.004e-3 / 3).epsilon(1e-6));
+  o.tau = 0;
+  CHECK(period_s(cost, o) == Approx(11e-3).epsilon(1e-6));
+}
+
+TEST_CASE("the host waits for the slowest learner of all in every synchronisation, streams only one iteration later") {
+  // One of the eight GPUs takes 1.2 times as long, in turn: the host waits for it in every iteration; with streams each
+  // GPU loses it once in eight, 11 + 2.2 / 8 ms, since the others need its difference only an iteration later.
+  const Jitter in_turn = [](int gpu, int draw) { return gpu == draw / 2 % 8 && draw % 2 == 0 ? 1.2 : 1.0; };
+  SmaOptions o = options(8, 1);
+  o.iterations = 17;
+  SmaCost cost = light_cost();
+  cost.differences = cost.local = cost.update;
+  cost.aggregate = {};
+  cost.wire_bytes = 8;
+  const auto mean_s = [&] {
+    const std::vector<double> e = ends(cost, o, in_turn);
+    return (e.back() - e.front()) / double(e.size() - 1);
+  };
+  const double streams_s = mean_s();
+  o.by_host = true;
+  const double host_s = mean_s();
+  // 1.2 x (10 + 1) + 8 x 1 + 3 ms and the all-reduce's 14 rounds of 2 us.
+  CHECK(host_s == Approx(24.228e-3).epsilon(1e-4));
+  CHECK(streams_s == Approx(11.275e-3).epsilon(1e-3));
+}
+
 TEST_CASE("one learner without overlap takes the sum of its parts, as S-SGD does") {
   SmaOptions o = options(2, 1);
   o.overlap = false;

@@ -35,6 +35,7 @@ TEST_CASE("learners: every key") {
       "per_gpu": 3, "tau": "never", "scheduling": "round-robin", "overlap": false, "workspace": "10 MB",
       "occupancy": {"multiprocessors": 24, "streaming_threads": 1024, "matrix_threads": 256, "outputs_per_thread": 16},
       "pre_processing": {"workers": 20, "rate": "100 images/s"},
+      "synchronised_by": "host", "host_wait": "20 us",
       "auto_tune": {"threshold": 0.02, "window": 7}})")))
                                   .one()
                                   .learners;
@@ -42,6 +43,8 @@ TEST_CASE("learners: every key") {
   CHECK(l.tau == 0);
   CHECK(l.round_robin);
   CHECK(!l.overlap);
+  CHECK(l.by_host);
+  CHECK(l.host_wait_s == 20e-6);
   CHECK(l.workspace_bytes == 10e6);
   CHECK(l.occupancy.multiprocessors == 24);
   CHECK(l.occupancy.streaming_threads == 1024);

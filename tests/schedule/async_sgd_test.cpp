@@ -67,6 +67,25 @@ std::vector<double> staleness(const std::vector<Update>& updates, int shard, std
 
 }  // namespace
 
+TEST_CASE("a side branch goes back as soon as it has gone forward") {
+  // Bottom, side branch, top, each 1 s forward and 2 s back: the bottom forward until 1 s, the branch forward until 2 s
+  // and back until 4 s, the top forward until 5 s and back until 7 s, the bottom back until 9 s.
+  AsyncSgd o = free_of_communication(1, 3);
+  for (Shard& shard : o.shards) shard.forward_s = 1, shard.backward_s = 2;
+  o.shards[1].is_side_branch = true;
+  const std::vector<Update> updates = updates_of(o);
+  REQUIRE(updates.size() == 3);
+  const int order[]{1, 2, 0};
+  const double ends_s[]{4, 7, 9};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(updates[i].shard == order[i]);
+    CHECK(updates[i].time_s == Approx(ends_s[i]));
+  }
+  // Sent at the end, all come together.
+  o.sends_in_backward = false;
+  for (const Update& update : updates_of(o)) CHECK(update.time_s == Approx(9));
+}
+
 TEST_CASE("asynchronous staleness by hand: a fast and a slow worker") {
   // One shard, free communication, 3 steps each. Worker 0 updates at 1, 2, 3 s; worker 1 at 2.5, 5 and 7.5 s.
   //   2.5 s: worker 1 read version 0 at 0 s, there were updates at 1 and 2 s: staleness 2.
