@@ -35,6 +35,8 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->check(CLI::Range(0.01, 3600.0));
   app.add_option("--warm-up", r.sampling.warm_up_s, "Seconds before each series, and three runs at least (0.05)")
       ->check(CLI::Range(0.0, 3600.0));
+  app.add_option("--most-bytes", r.probes.most_bytes, "Largest copy, collective and update (67108864)")
+      ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 36));
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
   app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");

@@ -6,9 +6,9 @@
 namespace lockstep::calib {
 namespace {
 
-const std::vector<std::pair<std::string, std::string>> kVariables{{"iteration", "batch"}, {"layer", "batch"},
-                                                                  {"copy", "bytes"},      {"collective", "bytes"},
-                                                                  {"launch", "kernels"},  {"update", "elements"}};
+const std::vector<std::pair<std::string, std::string>> kVariables{
+    {"iteration", "batch"}, {"layer", "batch"},     {"copy", "bytes"}, {"collective", "bytes"},
+    {"launch", "kernels"},  {"update", "elements"}, {"pass", "batch"}, {"input", "batch"}};
 
 std::string canonical(const std::string& probe, const Json& key) {
   return probe + " " + nlohmann::json::parse(key.dump()).dump();

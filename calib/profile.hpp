@@ -11,8 +11,11 @@
 //   collective   operation, library, ranks, nodes, bytes                  bytes
 //   launch       how, kernels                                             kernels
 //   update       kernel, elements                                         elements
+//   pass         model, precision, batch                                  batch
+//   input        source, model, learners, devices, batch                  batch
 //
-// `iteration` is one learner's gradient and update without communication, while `learners` of them share a device.
+// `iteration` is one learner's gradient and update without communication, while `learners` of them share a device; with
+// `input` in its key, while the input pipeline prepares the next batches beside it.
 #include <map>
 #include <string>
 #include <vector>

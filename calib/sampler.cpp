@@ -1,5 +1,6 @@
 #include "calib/sampler.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace lockstep::calib {
@@ -17,6 +18,7 @@ class Sampling {
       : timed_(timed),
         options_(options),
         now_s_(timed.now_s ? timed.now_s : steady_now_s),
+        least_(std::max(options.least, timed.least)),
         deadline_s_(now_s_() + options.time_limit_s) {}
 
   Series run() {
@@ -34,7 +36,12 @@ class Sampling {
  private:
   void warm_up() {
     const double until_s = now_s_() + options_.warm_up_s;
-    for (int i = 0; i < options_.warm_up_runs || (now_s_() < until_s && now_s_() < deadline_s_); ++i) timed_.run();
+    for (int i = 0; i < options_.warm_up_runs || (now_s_() < until_s && now_s_() < deadline_s_); ++i) run_once();
+  }
+
+  double run_once() {
+    ++runs_;
+    return timed_.run();
   }
 
   bool is_throttled() const { return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio; }
@@ -43,34 +50,41 @@ class Sampling {
   Series take() {
     Series series;
     std::vector<double> slow;
+    std::vector<std::size_t> slow_runs;
     while (static_cast<int>(series.seconds.size()) < options_.most) {
-      const double seconds = timed_.run();
+      const double seconds = run_once();
       if (is_throttled()) {
         ++series.throttled;
         slow.push_back(seconds);
+        slow_runs.push_back(runs_ - 1);
       } else {
         series.seconds.push_back(seconds);
+        series.runs.push_back(runs_ - 1);
       }
       const int kept = static_cast<int>(series.seconds.size());
       const bool is_late = now_s_() >= deadline_s_;
-      if (kept >= options_.least && (is_late || kept % kCheckEvery == 1)) {
+      if (kept >= least_ && (is_late || kept % kCheckEvery == 1)) {
         series.summary = summarise(series.seconds);
         series.is_precise = series.summary.relative_half_width <= options_.tolerance;
         if (series.is_precise) break;
       }
       if (is_late) break;
     }
-    if (series.seconds.empty()) series.seconds = slow;
+    if (series.seconds.empty()) {
+      series.seconds = slow;
+      series.runs = slow_runs;
+    }
     series.summary = summarise(series.seconds);
-    series.is_precise =
-        series.summary.count >= options_.least && series.summary.relative_half_width <= options_.tolerance;
+    series.is_precise = series.summary.count >= least_ && series.summary.relative_half_width <= options_.tolerance;
     return series;
   }
 
   const Timed& timed_;
   const SamplingOptions& options_;
   std::function<double()> now_s_;
+  int least_;
   double deadline_s_;
+  std::size_t runs_ = 0;
 };
 
 }  // namespace
@@ -78,6 +92,7 @@ class Sampling {
 std::vector<std::string> Series::flags() const {
   std::vector<std::string> flags;
   if (summary.drifts()) flags.push_back("drift");
+  if (repeats > 0) flags.push_back("remeasured");
   if (throttled > 0) flags.push_back("throttled");
   if (summary.outliers * 20 > summary.count) flags.push_back("outliers");
   if (!is_precise) flags.push_back("imprecise");

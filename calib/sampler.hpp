@@ -26,15 +26,18 @@ struct Timed {
   std::function<double()> clock_ratio;
   /// For the series' own clock; empty: std::chrono::steady_clock. Tests give a made-up one.
   std::function<double()> now_s;
+  /// Samples that it needs beyond SamplingOptions::least: what is timed has parts, which scatter more than their sum.
+  int least = 0;
 };
 
 struct Series {
-  std::vector<double> seconds;  ///< kept samples, in order
+  std::vector<double> seconds;    ///< kept samples, in order
+  std::vector<std::size_t> runs;  ///< which call of Timed::run gave each, from 0; warm-up counted
   Summary summary;
   int throttled = 0;                       ///< samples discarded because the clock had dropped
   int repeats = 0;                         ///< times the series was begun anew because it drifted
   bool is_precise = false;                 ///< reached the tolerance
-  std::vector<std::string> flags() const;  ///< "drift", "throttled", "outliers", "imprecise"
+  std::vector<std::string> flags() const;  ///< "drift", "remeasured", "throttled", "outliers", "imprecise"
 };
 
 /// Warm-up, then samples until the tolerance is reached and there are at least `least`, or until `most` or the time

@@ -5,7 +5,7 @@
 namespace lockstep::calib {
 namespace {
 
-double now_s() {
+double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -16,15 +16,23 @@ std::string key_text(const Probe& probe) {
   return text;
 }
 
-Sample sample_of(const Probe& probe, const std::string& source, const SamplingOptions& options) {
-  const Series series = sample(probe.prepare(), options);
-  Sample taken;
-  taken.probe = probe.probe;
-  taken.key = probe.key;
-  taken.seconds = series.seconds;
-  taken.source = source;
-  taken.flags = series.flags();
-  return taken;
+// What the probe measured; its parts, where it has any, before itself, so that a run killed between them takes it
+// again.
+std::vector<Sample> samples_of(const Probe& probe, const std::string& source, const SamplingOptions& options) {
+  const Prepared prepared = probe.prepare();
+  const Series series = sample(prepared.timed, options);
+  std::vector<Sample> samples;
+  if (prepared.parts) samples = prepared.parts(series);
+  Sample whole;
+  whole.probe = probe.probe;
+  whole.key = probe.key;
+  whole.seconds = series.seconds;
+  samples.push_back(whole);
+  for (Sample& taken : samples) {
+    taken.source = source;
+    taken.flags = series.flags();
+  }
+  return samples;
 }
 
 }  // namespace
@@ -34,7 +42,7 @@ void measure(const std::vector<Probe>& probes, const std::string& source, const 
              const std::function<void(const std::string& probe, const std::string& why)>& failed) {
   Progress state;
   state.of = probes.size();
-  const double began_s = now_s();
+  const double began_s = steady_now_s();
   for (const Probe& probe : probes) {
     if (log.has(probe.id())) {
       ++state.done;
@@ -44,15 +52,15 @@ void measure(const std::vector<Probe>& probes, const std::string& source, const 
     state.now = key_text(probe);
     const double measured = static_cast<double>(state.done - state.resumed);
     const double left = static_cast<double>(state.of - state.done);
-    state.expected_s = measured > 0 ? (now_s() - began_s) / measured * left : left * options.time_limit_s / 4;
+    state.expected_s = measured > 0 ? (steady_now_s() - began_s) / measured * left : left * options.time_limit_s / 4;
     progress(state);
-    std::optional<Sample> taken;
+    std::vector<Sample> taken;
     try {
-      taken = sample_of(probe, source, options);
+      taken = samples_of(probe, source, options);
     } catch (const std::exception& error) {
       failed(state.now, error.what());
     }
-    if (taken) log.append(*taken);
+    for (const Sample& one : taken) log.append(one);
     ++state.done;
   }
   state.now.clear();

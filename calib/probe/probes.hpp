@@ -6,9 +6,14 @@
 //   collective   the sum of a vector over all devices, as the algorithms use it
 //   update       momentum, LARS, SMA correction and average model, over their vectors
 //   launch       small operations one after another: what each costs before it does anything
+//   layer        every layer of a model, forward, backward (of parameters and input apart where the layer can), update
+//   pass         the training pass whose parts those are: slower than an iteration by the clocks read in between
+//   input        one iteration's batches, as train prepares them in a thread beside the learners
 //
-// Times are of the host's steady clock around work that the device has finished; short work is repeated inside one
-// sample, as often as makes it last `kShortestSample_s`.
+// An `iteration` with "input" in its key has that thread beside it.
+//
+// Times are by the backend's clock around work that the device has finished (layers: by the device's own events where
+// it has them); short work is repeated inside one sample, as often as makes it last `kShortestSample_s`.
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,14 +31,23 @@ struct ProbeOptions {
   std::vector<int> batches{1, 2, 4, 8, 16, 32, 64};
   std::vector<int> learners{1};
   std::vector<std::string> precisions{"fp32"};
-  std::int64_t most_bytes = std::int64_t{1} << 26;  ///< of copies and collectives
+  bool has_layers = true;
+  bool has_input = true;  ///< the input pipeline: alone, and beside iterations
+  std::int64_t most_bytes = std::int64_t{1} << 26;  ///< of copies, collectives and update vectors
+};
+
+/// What a probe prepared: how it is timed, and, where one run times several things, the samples of those.
+struct Prepared {
+  Timed timed;
+  /// Samples of the parts, from the runs whose times were kept (Series::runs). Empty: there are none.
+  std::function<std::vector<Sample>(const Series&)> parts;
 };
 
 /// One thing to measure. `prepare` allocates what it needs; the result owns it.
 struct Probe {
   std::string probe;
   Json key;
-  std::function<Timed()> prepare;
+  std::function<Prepared()> prepare;
   /// As in Sample::id().
   std::string id() const;
 };
@@ -44,14 +58,21 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
 
 /// The parts.
 Probe iteration_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
-                      int batch);
+                      int batch, bool has_input = false);
+Probe input_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
+                  int batch);
 std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes);
-std::vector<Probe> update_probes(device::Backend& backend);
+std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> launch_probes(device::Backend& backend);
+/// A pass over all layers; its parts are the samples of `layer`.
+Probe pass_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch);
+/// The update (momentum) of every layer with parameters; batch-independent, and keyed by `batch`.
+std::vector<Probe> layer_update_probes(device::Backend& backend, const std::string& model, const std::string& precision,
+                                       int batch);
 
-/// Times `work` by the steady clock, from an idle backend to an idle one, repeated so that a sample lasts long enough;
-/// gives the seconds of one.
-std::function<double()> timed_work(device::Backend& backend, std::function<void()> work);
+/// Times `work` by the backend's clock, from an idle backend to an idle one, repeated so that a sample lasts long
+/// enough; gives the seconds of one. Samples taken at a low device clock are told from others.
+Prepared timed_work(device::Backend& backend, std::function<void()> work, double shortest_s = kShortestSample_s);
 
 }  // namespace lockstep::calib

@@ -25,7 +25,7 @@ std::string device_name(int device) {
 Probe copy_probe(device::Backend& backend, const std::string& from, const std::string& to, std::int64_t bytes,
                  const std::function<std::function<void()>()>& make_work) {
   return {"copy", {{"from", from}, {"to", to}, {"both_ways", false}, {"bytes", bytes}}, [&backend, make_work] {
-            return Timed{timed_work(backend, make_work()), {}, {}};
+            return timed_work(backend, make_work());
           }};
 }
 
@@ -82,6 +82,47 @@ const std::vector<std::pair<std::string, Update>>& updates() {
   return all;
 }
 
+// The sum in place, as the algorithms use it.
+Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
+  auto buffers = std::make_shared<std::vector<DeviceVector>>();
+  for (int d = 0; d < backend.devices(); ++d)
+    buffers->emplace_back(backend.ops(), floats_in(bytes), d);  // zeros stay zeros when summed
+  return timed_work(backend, [&backend, buffers, bytes] {
+    std::vector<float*> pointers;
+    for (DeviceVector& buffer : *buffers) pointers.push_back(buffer.data());
+    backend.ops().sum_all(floats_in(bytes), pointers);
+  });
+}
+
+// The mean of the devices' vectors on device 0, from where each device updates its model: what S-SGD of `train` does.
+Prepared average_work(device::Backend& backend, std::int64_t bytes) {
+  auto buffers = std::make_shared<std::vector<DeviceVector>>();
+  for (int d = 0; d <= backend.devices(); ++d)
+    buffers->emplace_back(backend.ops(), floats_in(bytes), d % backend.devices());
+  return timed_work(backend, [&backend, buffers, bytes] {
+    std::vector<const float*> inputs;
+    for (int d = 0; d < backend.devices(); ++d) inputs.push_back((*buffers)[static_cast<std::size_t>(d)].data());
+    backend.ops().average(floats_in(bytes), inputs, buffers->back().data());
+  });
+}
+
+// Out of place; the vector's length is rounded up to a multiple of the devices' number.
+Prepared exchange_work(device::Backend& backend, device::Collective collective, std::int64_t bytes) {
+  const std::int64_t devices = backend.devices(), n = (floats_in(bytes) + devices - 1) / devices * devices;
+  auto send = std::make_shared<std::vector<DeviceVector>>(), receive = std::make_shared<std::vector<DeviceVector>>();
+  for (int d = 0; d < backend.devices(); ++d) {
+    send->emplace_back(backend.ops(), n, d);
+    receive->emplace_back(backend.ops(), n, d);
+  }
+  return timed_work(backend, [&backend, send, receive, collective, n] {
+    std::vector<const float*> from;
+    std::vector<float*> to;
+    for (DeviceVector& buffer : *send) from.push_back(buffer.data());
+    for (DeviceVector& buffer : *receive) to.push_back(buffer.data());
+    backend.exchange(collective, n, from, to);
+  });
+}
+
 }  // namespace
 
 std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes) {
@@ -102,38 +143,30 @@ std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes
 std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes) {
   std::vector<Probe> probes;
   if (backend.devices() < 2) return probes;
-  const std::string library = backend.name() == "cuda" ? "nccl" : "host";
+  const std::string library = backend.name() == "cuda" ? "nccl" : backend.name();
+  const auto add = [&](const std::string& operation, std::int64_t bytes, const std::function<Prepared()>& prepare) {
+    const Json key{
+        {"operation", operation}, {"library", library}, {"ranks", backend.devices()}, {"nodes", 1}, {"bytes", bytes}};
+    probes.push_back({"collective", key, prepare});
+  };
+  using device::Collective;
   for (std::int64_t bytes : sizes_up_to(most_bytes)) {
-    const Json key{{"operation", "all-reduce"},
-                   {"library", library},
-                   {"ranks", backend.devices()},
-                   {"nodes", 1},
-                   {"bytes", bytes}};
-    probes.push_back({"collective", key, [=, &backend] {
-                        auto buffers = std::make_shared<std::vector<DeviceVector>>();
-                        for (int d = 0; d < backend.devices(); ++d)
-                          buffers->emplace_back(backend.ops(), floats_in(bytes), d);  // zeros stay zeros when summed
-                        return Timed{timed_work(backend,
-                                                [&backend, buffers, bytes] {
-                                                  std::vector<float*> pointers;
-                                                  for (DeviceVector& buffer : *buffers)
-                                                    pointers.push_back(buffer.data());
-                                                  backend.ops().sum_all(floats_in(bytes), pointers);
-                                                }),
-                                     {},
-                                     {}};
-                      }});
+    add("all-reduce", bytes, [=, &backend] { return sum_all_work(backend, bytes); });
+    add("average", bytes, [=, &backend] { return average_work(backend, bytes); });
+    for (const Collective collective : {Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
+                                        Collective::all_gather, Collective::all_to_all})
+      add(to_string(collective), bytes, [=, &backend] { return exchange_work(backend, collective, bytes); });
   }
   return probes;
 }
 
-std::vector<Probe> update_probes(device::Backend& backend) {
+std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes) {
   std::vector<Probe> probes;
   for (const auto& [name, update] : updates())
-    for (std::int64_t elements : {1 << 12, 1 << 15, 1 << 18, 1 << 21, 1 << 24})
+    for (std::int64_t elements = 1 << 12; elements <= std::max<std::int64_t>(1 << 12, most_bytes / 4); elements *= 8)
       probes.push_back({"update", {{"kernel", name}, {"elements", elements}}, [&backend, update = update, elements] {
                           auto vectors = std::make_shared<Vectors>(backend.ops(), elements);
-                          return Timed{timed_work(backend, [vectors, update] { update(*vectors); }), {}, {}};
+                          return timed_work(backend, [vectors, update] { update(*vectors); });
                         }});
   return probes;
 }
@@ -143,29 +176,10 @@ std::vector<Probe> launch_probes(device::Backend& backend) {
   for (int kernels : {1, 2, 4, 8, 16, 32, 64})
     probes.push_back({"launch", {{"how", "stream"}, {"kernels", kernels}}, [&backend, kernels] {
                         auto x = std::make_shared<DeviceVector>(backend.ops(), 1, 0);
-                        return Timed{timed_work(backend,
-                                                [&backend, x, kernels] {
-                                                  for (int i = 0; i < kernels; ++i) backend.ops().zero(1, x->data());
-                                                }),
-                                     {},
-                                     {}};
+                        return timed_work(backend, [&backend, x, kernels] {
+                          for (int i = 0; i < kernels; ++i) backend.ops().zero(1, x->data());
+                        });
                       }});
-  return probes;
-}
-
-std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options) {
-  std::vector<Probe> probes = launch_probes(backend);
-  const auto append = [&](std::vector<Probe> more) {
-    for (Probe& probe : more) probes.push_back(std::move(probe));
-  };
-  append(copy_probes(backend, options.most_bytes));
-  append(collective_probes(backend, options.most_bytes));
-  append(update_probes(backend));
-  for (const std::string& model : options.models)
-    for (const std::string& precision : options.precisions)
-      for (int learners : options.learners)
-        for (int batch : options.batches)
-          probes.push_back(iteration_probe(backend, model::zoo_graph(model).name, precision, learners, batch));
   return probes;
 }
 

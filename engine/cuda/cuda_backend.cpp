@@ -35,6 +35,11 @@ class GatedReplica final : public device::Replica {
     const Passage passage(ops_, gate_);
     return replica_->correct(parameters, batch, count);
   }
+  std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
+                                             std::uint64_t step) override {
+    const Passage passage(ops_, gate_);
+    return replica_->time_layers(parameters, batch, step);
+  }
   void set_loss_scale(double scale) override { replica_->set_loss_scale(scale); }
   std::vector<float> running_statistics() override { return replica_->running_statistics(); }
   void set_running_statistics(const std::vector<float>& statistics) override {
@@ -81,6 +86,10 @@ class CudaBackend final : public device::Backend {
   }
   int devices() const override { return ops_.devices(); }
   sync::VectorOps& ops() override { return ops_; }
+  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
+                const std::vector<float*>& receive) override {
+    ops_.exchange(collective, n, send, receive);
+  }
 
   std::unique_ptr<device::Replica> make_replica(const model::Graph& graph,
                                                 const device::ReplicaOptions& options) override {

@@ -212,17 +212,38 @@ void CudaReplica::pack() {
                   state_.data(), elements_.data(), reals_.data(), stream_);
 }
 
-void CudaReplica::training_pass() {
+void CudaReplica::training_pass(LayerTimer* timer) {
   pack();
-  for (const LayerOperationPtr& operation : operations_) operation->forward(true);
+  if (timer != nullptr) timer->start();
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    operations_[i]->forward(true);
+    if (timer != nullptr) timer->mark(program_.steps[i].layer, device::LayerPart::forward);
+  }
   for (std::size_t i = operations_.size(); i-- > 0;) {
-    if (program_.steps[i].backward) operations_[i]->backward();
+    if (program_.steps[i].backward) backward(i, timer);
   }
   sum_losses(losses_.data(), static_cast<int>(losses_.size()), state_.data(), stream_);
   unpack_gradients(element_,
                    {unpack_segments_.data(), static_cast<int>(unpack_segments_.size()), packing_.unpack_blocks},
                    element_gradients_.data(), real_gradients_.data(), gradient_.data(), state_.data(), stream_);
   if (element_ == Element::f16) settle_loss_scale(gradient_.data(), gradient_.size(), state_.data(), stream_);
+}
+
+void CudaReplica::backward(std::size_t step, LayerTimer* timer) {
+  if (timer == nullptr) {
+    operations_[step]->backward();
+    return;
+  }
+  const Step& timed = program_.steps[step];
+  const bool is_product = timed.kind == LayerKind::conv || timed.kind == LayerKind::fc;
+  device::LayerPart rest = is_product ? device::LayerPart::backward_filter : device::LayerPart::backward;
+  machine_.filter_done = [&] {
+    timer->mark(timed.layer, device::LayerPart::backward_filter);
+    rest = device::LayerPart::backward_data;
+  };
+  operations_[step]->backward();
+  machine_.filter_done = nullptr;
+  timer->mark(timed.layer, rest);
 }
 
 void CudaReplica::evaluation_pass() {
@@ -240,6 +261,18 @@ const float* CudaReplica::gradient(const float* parameters, const device::HostBa
   finished_.record(stream_);
   finished_.hold(streams_.updates);
   return gradient_.data();
+}
+
+std::vector<device::LayerTime> CudaReplica::time_layers(const float* parameters, const device::HostBatch& batch,
+                                                        std::uint64_t step) {
+  const OnDevice on_device(streams_.device);
+  check_labels(batch.labels, options_.batch);
+  bring_in(parameters, batch, options_.batch, step);
+  LayerTimer timer(stream_);
+  training_pass(&timer);
+  finished_.record(stream_);
+  finished_.hold(streams_.updates);
+  return timer.finish();
 }
 
 double CudaReplica::loss() {

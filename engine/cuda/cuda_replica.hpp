@@ -9,6 +9,7 @@
 
 #include "engine/cuda/input_staging.hpp"
 #include "engine/cuda/layer_operation.hpp"
+#include "engine/cuda/layer_timer.hpp"
 #include "engine/cuda/pass_graph.hpp"
 #include "engine/cuda/program.hpp"
 #include "engine/cuda/segments.hpp"
@@ -30,6 +31,9 @@ class CudaReplica final : public device::Replica {
   std::vector<float> running_statistics() override;
   void set_running_statistics(const std::vector<float>& statistics) override;
   std::int64_t memory_bytes() const override;
+  /// By CUDA events around the kernels of each step, enqueued one by one while the stream is held.
+  std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
+                                             std::uint64_t step) override;
 
   /// Passes are enqueued kernel by kernel from now on.
   void disable_graphs();
@@ -47,7 +51,8 @@ class CudaReplica final : public device::Replica {
   void check_labels(const std::int32_t* labels, int count) const;
   void bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step);
   void pack();
-  void training_pass();
+  void training_pass(LayerTimer* timer = nullptr);
+  void backward(std::size_t step, LayerTimer* timer);
   void evaluation_pass();
 
   model::Graph graph_;

@@ -2,6 +2,7 @@
 // One step of a program on a GPU: how it runs forward and backward. All its work goes to the replica's stream.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,9 +29,10 @@ struct Machine {
   std::int64_t workspace_bytes = 0;
   std::int64_t scratch_bytes = 0;
   std::int64_t partial_count = 0;
-  void* workspace = nullptr;  ///< of cuDNN and cuBLASLt
-  void* scratch = nullptr;    ///< beside it: results that are added to others
-  float* partials = nullptr;  ///< parts of sums
+  void* workspace = nullptr;          ///< of cuDNN and cuBLASLt
+  void* scratch = nullptr;            ///< beside it: results that are added to others
+  float* partials = nullptr;          ///< parts of sums
+  std::function<void()> filter_done;  ///< between a layer's gradient of its parameters and that of its input; or empty
 };
 
 /// One input of a step.

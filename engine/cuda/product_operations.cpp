@@ -33,6 +33,7 @@ class ConvolutionOperation final : public LayerOperation {
     else if (c_.relu)
       mask_gradient();
     run(*filter_, {input().values.data, c_.gradient, c_.weight_gradient});
+    if (data_ != nullptr && m_.filter_done) m_.filter_done();
     if (data_ != nullptr) run(*data_, {input_gradient(), c_.gradient, c_.weight});
   }
 
@@ -83,6 +84,7 @@ class FullyConnectedOperation final : public LayerOperation {
     else if (c_.relu)
       mask_gradient();
     weight_.run(input().values.data, c_.gradient, c_.weight_gradient, m_.workspace, m_.stream);
+    if (data_ && m_.filter_done) m_.filter_done();
     if (data_) data_->run(c_.weight, c_.gradient, input_gradient(), m_.workspace, m_.stream);
   }
 

@@ -356,6 +356,25 @@ void CudaVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) 
   for (std::size_t j = 1; j < buffers.size(); ++j) copy(n, buffers.front(), buffers[j]);
 }
 
+Communicator& CudaVectorOps::communicator() {
+  if (!communicator_) {
+    std::vector<int> gpus;
+    for (const auto& device : devices_) gpus.push_back(device->gpu);
+    communicator_ = std::make_unique<Communicator>(gpus);
+  }
+  return *communicator_;
+}
+
+void CudaVectorOps::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
+                             const std::vector<float*>& receive) {
+  if (!are_distinct_) throw std::runtime_error("NCCL: every device must be a GPU of its own");
+  sync::require(n % devices() == 0 && send.size() == devices_.size() && receive.size() == devices_.size(),
+                "exchange: a buffer per device, of a multiple of the devices' number");
+  std::vector<cudaStream_t> streams;
+  for (int d = 0; d < devices(); ++d) streams.push_back(stream_of(d));
+  communicator().exchange(collective, n, send, receive, streams);
+}
+
 /// Sums on every device, over the devices, and back to all buffers of each.
 void CudaVectorOps::sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device) {
   std::vector<float*> sums;
@@ -366,12 +385,7 @@ void CudaVectorOps::sum_everywhere(std::int64_t n, const std::vector<std::vector
     if (!others.empty()) accumulate(n, others.data(), others.size(), true, 1.0F, sums.back());
     streams.push_back(stream_of(static_cast<int>(d)));
   }
-  if (!communicator_) {
-    std::vector<int> gpus;
-    for (const auto& device : devices_) gpus.push_back(device->gpu);
-    communicator_ = std::make_unique<Communicator>(gpus);
-  }
-  communicator_->all_reduce(n, sums, streams);
+  communicator().all_reduce(n, sums, streams);
   for (const std::vector<float*>& on_one : by_device) {
     for (std::size_t j = 1; j < on_one.size(); ++j) copy(n, on_one.front(), on_one[j]);
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/cuda/runtime.hpp"
+#include "engine/device/backend.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::cuda {
@@ -60,6 +61,9 @@ class CudaVectorOps final : public sync::VectorOps {
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
   /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
+  /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
+  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
+                const std::vector<float*>& receive);
 
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
                   float* w) override;
@@ -88,6 +92,7 @@ class CudaVectorOps final : public sync::VectorOps {
   SegmentTable table_of(int device, const sync::Layout& layout);
   void accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further, float scale,
                   float* y);
+  Communicator& communicator();
   void sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
 
   std::vector<std::unique_ptr<Device>> devices_;

@@ -1,6 +1,7 @@
 #include "engine/device/backend.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -28,6 +29,47 @@ Precision precision_from(const std::string& name) {
     if (to_string(precision) == name) return precision;
   }
   throw std::invalid_argument("unknown precision " + in_quotes(name) + "; allowed: fp32, tf32, fp16, bf16");
+}
+
+std::string to_string(LayerPart part) {
+  switch (part) {
+    case LayerPart::forward:
+      return "forward";
+    case LayerPart::backward:
+      return "backward";
+    case LayerPart::backward_data:
+      return "backward_data";
+    case LayerPart::backward_filter:
+      return "backward_filter";
+  }
+  throw std::invalid_argument("no such part of a layer");
+}
+
+std::string to_string(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce:
+      return "all-reduce";
+    case Collective::reduce:
+      return "reduce";
+    case Collective::broadcast:
+      return "broadcast";
+    case Collective::reduce_scatter:
+      return "reduce-scatter";
+    case Collective::all_gather:
+      return "all-gather";
+    case Collective::all_to_all:
+      return "all-to-all";
+  }
+  throw std::invalid_argument("no such collective");
+}
+
+void Backend::exchange(Collective collective, std::int64_t /*n*/, const std::vector<const float*>& /*send*/,
+                       const std::vector<float*>& /*receive*/) {
+  throw std::runtime_error(name() + ": has no " + to_string(collective));
+}
+
+double Backend::now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 sync::Layout layout_of(const model::Graph& graph) {

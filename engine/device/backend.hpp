@@ -38,6 +38,21 @@ struct HostBatch {
   const std::int32_t* labels;
 };
 
+/// A part of a training pass through one layer: a layer computes all its gradients at once (`backward`), or that of its
+/// parameters and that of its input one after the other.
+enum class LayerPart { forward, backward, backward_data, backward_filter };
+std::string to_string(LayerPart part);
+
+struct LayerTime {
+  int layer;  ///< in Graph::layers; of layers that run as one, the first
+  LayerPart part;
+  double seconds;
+};
+
+/// What devices exchange, named as in MPI and NCCL.
+enum class Collective { all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all };
+std::string to_string(Collective collective);
+
 class Replica {
  public:
   virtual ~Replica() = default;
@@ -63,6 +78,13 @@ class Replica {
   virtual std::vector<float> running_statistics() = 0;
   virtual void set_running_statistics(const std::vector<float>& statistics) = 0;
 
+  /// A training pass as in gradient(), timed part by part in the order in which they ran; waits. In all it takes longer
+  /// than gradient(): clocks are read in between and nothing is replayed from a graph. Empty: the backend cannot.
+  virtual std::vector<LayerTime> time_layers(const float* /*parameters*/, const HostBatch& /*batch*/,
+                                             std::uint64_t /*step*/) {
+    return {};
+  }
+
   /// Device memory of the replica: activations, gradients, workspaces; parameters excluded.
   virtual std::int64_t memory_bytes() const = 0;
 };
@@ -79,6 +101,17 @@ class Backend {
   virtual std::unique_ptr<Replica> make_replica(const model::Graph& graph, const ReplicaOptions& options) = 0;
   /// Waits until all devices are idle.
   virtual void synchronise() = 0;
+
+  /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n floats, n a
+  /// multiple of devices(). all_gather sends the first n / devices() of each, reduce_scatter receives as many; reduce
+  /// and broadcast have root 0. Throws std::runtime_error where the devices cannot (two of them on one GPU).
+  virtual void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
+                        const std::vector<float*>& receive);
+
+  /// The clock that work is timed by, in seconds: steady, of the host. A synthetic device has one of its own.
+  virtual double now_s();
+  /// Current clock of the slowest device over its default; 1 where it cannot be read.
+  virtual double clock_ratio() { return 1; }
 };
 
 /// Parameter tensors of a graph as segments of the flat buffer.

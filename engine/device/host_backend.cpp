@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -80,6 +81,23 @@ class HostReplica final : public Replica {
     return correct;
   }
 
+  std::vector<LayerTime> time_layers(const float* parameters, const HostBatch& batch, std::uint64_t step) override {
+    executor_.wait();
+    load(parameters);
+    network_.set_step(step);
+    std::vector<LayerTime> times;
+    auto last = std::chrono::steady_clock::now();
+    loss_ = static_cast<double>(network_.loss_and_gradients_by_layer(
+        batch.images, batch.labels, [&](int layer, host::Gradients gradients, bool is_forward) {
+          const auto now = std::chrono::steady_clock::now();
+          if (layer > 0)
+            times.push_back(
+                {layer, part_of(layer, gradients, is_forward), std::chrono::duration<double>(now - last).count()});
+          last = now;
+        }));
+    return times;
+  }
+
   void set_loss_scale(double scale) override {
     executor_.wait();
     loss_scale_ = static_cast<float>(scale);
@@ -104,6 +122,14 @@ class HostReplica final : public Replica {
   }
 
  private:
+  LayerPart part_of(int layer, host::Gradients gradients, bool is_forward) const {
+    if (is_forward) return LayerPart::forward;
+    if (gradients == host::Gradients::of_input) return LayerPart::backward_data;
+    const model::LayerKind kind = network_.graph().layers[static_cast<std::size_t>(layer)].kind;
+    const bool is_product = kind == model::LayerKind::conv || kind == model::LayerKind::fc;
+    return is_product ? LayerPart::backward_filter : LayerPart::backward;  // the first layer's input needs no gradient
+  }
+
   /// The pool's threads must not be left with work on a replica that is gone.
   void settle() noexcept {
     try {
@@ -172,7 +198,60 @@ class HostBackend final : public Backend {
 
   void synchronise() override { executor_.wait(); }
 
+  /// Every device's thread makes its own part of the result; an all-reduce is a reduce-scatter and an all-gather.
+  void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
+                const std::vector<float*>& receive) override {
+    const auto count = static_cast<std::size_t>(devices_);
+    if (n % devices_ != 0 || send.size() != count || receive.size() != count)
+      throw std::invalid_argument("exchange: a buffer per device, of a multiple of the devices' number");
+    const std::int64_t part = n / devices_;
+    for_devices([&](int d) {
+      const std::int64_t own = d * part;
+      float* to = receive[static_cast<std::size_t>(d)];
+      switch (collective) {
+        case Collective::all_reduce:
+          return sum(part, own, send, to + own);
+        case Collective::reduce:
+          return sum(part, own, send, receive[0] + own);
+        case Collective::reduce_scatter:
+          return sum(part, own, send, to);
+        case Collective::broadcast:
+          std::copy_n(send[0], n, to);
+          return;
+        case Collective::all_gather:
+          for (int from = 0; from < devices_; ++from)
+            std::copy_n(send[static_cast<std::size_t>(from)], part, to + from * part);
+          return;
+        case Collective::all_to_all:
+          for (int from = 0; from < devices_; ++from)
+            std::copy_n(send[static_cast<std::size_t>(from)] + own, part, to + from * part);
+          return;
+      }
+    });
+    if (collective != Collective::all_reduce) return;
+    for_devices([&](int d) {
+      for (int from = 0; from < devices_; ++from)
+        if (from != d)
+          std::copy_n(receive[static_cast<std::size_t>(from)] + from * part, part,
+                      receive[static_cast<std::size_t>(d)] + from * part);
+    });
+  }
+
  private:
+  template <typename Task>
+  void for_devices(const Task& task) {
+    executor_.wait();
+    for (int d = 1; d < devices_; ++d) executor_.submit([&task, d] { task(d); });
+    task(0);
+    executor_.wait();
+  }
+
+  static void sum(std::int64_t n, std::int64_t begin, const std::vector<const float*>& inputs, float* to) {
+    Eigen::Map<Eigen::ArrayXf> total(to, n);
+    total = Eigen::Map<const Eigen::ArrayXf>(inputs[0] + begin, n);
+    for (std::size_t j = 1; j < inputs.size(); ++j) total += Eigen::Map<const Eigen::ArrayXf>(inputs[j] + begin, n);
+  }
+
   int devices_;
   int threads_;
   Executor executor_;

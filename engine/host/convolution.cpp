@@ -64,15 +64,17 @@ class Convolution final : public Operation<Scalar> {
     });
   }
 
-  void backward(const Step&) override {
+  bool splits_gradients() const override { return w_.inputs[0].gradient != nullptr; }
+
+  void backward(const Step& step) override {
     w_.pool->parallel_for(slots_, [&](int slot, int worker) {
       const int begin = w_.batch * slot / slots_;
       const int end = w_.batch * (slot + 1) / slots_;
       for (int first = begin; first < end; first += together_) {
-        backward_images(first, std::min(together_, end - first), slot, worker, first != begin);
+        backward_images(first, std::min(together_, end - first), slot, worker, first != begin, step.gradients);
       }
     });
-    if (slots_ > 1) add_slots();
+    if (slots_ > 1 && step.gradients != Gradients::of_input) add_slots();
   }
 
  private:
@@ -118,11 +120,17 @@ class Convolution final : public Operation<Scalar> {
     return rows;
   }
 
-  void backward_images(int first, int images, int slot, int worker, bool accumulate) const {
+  void backward_images(int first, int images, int slot, int worker, bool accumulate, Gradients wanted) const {
+    const Scalar* columns = wanted == Gradients::of_input ? nullptr : columns_of(first, images, worker);
+    const Scalar* gradient = gradient_rows(first, images, worker);
+    if (columns != nullptr) parameter_gradients(images, slot, accumulate, columns, gradient);
+    if (wanted != Gradients::of_parameters && w_.inputs[0].gradient != nullptr)
+      input_gradient(first, images, worker, gradient);
+  }
+
+  void parameter_gradients(int images, int slot, bool accumulate, const Scalar* columns, const Scalar* gradient) const {
     const std::int64_t width = images * pixels_;
     const std::int64_t rows = layer().out.channels / groups();
-    const Scalar* columns = columns_of(first, images, worker);
-    const Scalar* gradient = gradient_rows(first, images, worker);
     for (int g = 0; g < groups(); ++g) {
       gemm<Scalar>({rows, taps_, width}, {gradient + g * rows * width, width},
                    {columns + g * taps_ * width, width, true}, slot_weights(slot) + g * rows * taps_, taps_,
@@ -132,7 +140,6 @@ class Convolution final : public Operation<Scalar> {
       const Scalar sum = Eigen::Map<const Vector<Scalar>>(gradient + k * width, width).sum();
       slot_biases(slot)[k] = accumulate ? slot_biases(slot)[k] + sum : sum;
     }
-    if (w_.inputs[0].gradient != nullptr) input_gradient(first, images, worker, gradient);
   }
 
   void input_gradient(int first, int images, int worker, const Scalar* gradient) const {

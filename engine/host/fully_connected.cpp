@@ -32,15 +32,12 @@ class FullyConnected final : public Operation<Scalar> {
     });
   }
 
-  void backward(const Step&) override {
-    const bool biased = layer().parameters.size() > 1;
-    for_features(outputs_, [&](std::int64_t first, std::int64_t count) {
-      gemm<Scalar>({count, inputs_, w_.batch}, {w_.gradient + first, outputs_, true}, {w_.inputs[0].values, inputs_},
-                   w_.parameter_gradients[0] + first * inputs_, inputs_, false);
-      if (biased) bias_gradient(first, count);
-    });
+  bool splits_gradients() const override { return w_.inputs[0].gradient != nullptr; }
+
+  void backward(const Step& step) override {
+    if (step.gradients != Gradients::of_input) parameter_gradients();
     const Input<Scalar>& input = w_.inputs[0];
-    if (input.gradient == nullptr) return;
+    if (input.gradient == nullptr || step.gradients == Gradients::of_parameters) return;
     for_features(inputs_, [&](std::int64_t first, std::int64_t count) {
       gemm<Scalar>({w_.batch, count, outputs_}, {w_.gradient, outputs_}, {w_.parameters[0] + first, inputs_},
                    input.gradient + first, inputs_, input.accumulate);
@@ -48,6 +45,15 @@ class FullyConnected final : public Operation<Scalar> {
   }
 
  private:
+  void parameter_gradients() const {
+    const bool biased = layer().parameters.size() > 1;
+    for_features(outputs_, [&](std::int64_t first, std::int64_t count) {
+      gemm<Scalar>({count, inputs_, w_.batch}, {w_.gradient + first, outputs_, true}, {w_.inputs[0].values, inputs_},
+                   w_.parameter_gradients[0] + first * inputs_, inputs_, false);
+      if (biased) bias_gradient(first, count);
+    });
+  }
+
   void bias_gradient(std::int64_t first, std::int64_t count) const {
     Scalar* sum = w_.parameter_gradients[1] + first;
     std::fill_n(sum, count, Scalar{0});

@@ -55,6 +55,10 @@ class Network {
   Scalar loss(const int* labels) const;
   /// A training pass and its gradients.
   Scalar loss_and_gradients(const Scalar* images, const int* labels);
+  /// The same, part by part: `done(layer, gradients, is_forward)` is called after each, with the input before the first
+  /// layer. Layers that cannot split their backward pass do `Gradients::all`.
+  template <typename Done>
+  Scalar loss_and_gradients_by_layer(const Scalar* images, const int* labels, const Done& done);
   /// Images classified correctly in evaluation mode.
   int correct(const Scalar* images, const int* labels);
 
@@ -93,6 +97,32 @@ class Network {
   std::uint64_t seed_ = 0;
   std::uint64_t step_ = 0;
 };
+
+template <typename Scalar>
+template <typename Done>
+Scalar Network<Scalar>::loss_and_gradients_by_layer(const Scalar* images, const int* labels, const Done& done) {
+  check_labels(labels);
+  std::copy_n(images, graph_.layers[0].out.elements() * batch_, values_[0]);
+  Step step{true, seed_, step_, labels};
+  const int layers = static_cast<int>(operations_.size());
+  done(0, Gradients::all, true);
+  for (int i = 1; i < layers; ++i) {
+    operations_[i]->forward(step);
+    done(i, Gradients::all, true);
+  }
+  for (int i = layers - 1; i > 0; --i) {
+    if (!needs_gradient_[i]) continue;
+    const bool splits = operations_[i]->splits_gradients();
+    for (const Gradients part : {Gradients::of_parameters, Gradients::of_input}) {
+      step.gradients = splits ? part : Gradients::all;
+      operations_[i]->backward(step);
+      done(i, step.gradients, false);
+      if (!splits) break;
+    }
+  }
+  ++step_;
+  return loss(labels);
+}
 
 extern template class Network<float>;
 extern template class Network<double>;

@@ -67,11 +67,15 @@ struct Wiring {
   ThreadPool* pool;
 };
 
+/// What a backward pass computes: both, or one after the other, so that they can be timed apart.
+enum class Gradients { all, of_parameters, of_input };
+
 struct Step {
   bool training;
   std::uint64_t seed;
   std::uint64_t number;  ///< of the training step: each has its own dropout
   const int* labels;     ///< of the batch; only in the backward pass
+  Gradients gradients = Gradients::all;
 };
 
 template <typename Scalar>
@@ -82,6 +86,8 @@ class Operation {
   virtual void forward(const Step& step) = 0;
   /// Follows a training forward pass with the same step.
   virtual void backward(const Step& step) = 0;
+  /// Whether backward() heeds Step::gradients.
+  virtual bool splits_gradients() const { return false; }
 
  protected:
   const model::Layer& layer() const { return *w_.layer; }

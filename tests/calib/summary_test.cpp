@@ -89,7 +89,7 @@ struct MadeUpDevice {
               clock_s += seconds;
               return seconds;
             },
-            [this] { return throttles() ? 0.5 : 1.0; }, [this] { return clock_s; }};
+            [this] { return throttles() ? 0.5 : 1.0; }, [this] { return clock_s; }, 0};
   }
 };
 

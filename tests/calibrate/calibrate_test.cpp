@@ -20,7 +20,7 @@ namespace {
 
 const std::string kProgram = std::string(LOCKSTEP_BUILD_DIR) + "/calibrate";
 const std::string kMeasure =
-    " --device host --gpus 2 --threads 2 --models lenet --batches 2,4 --seconds 0.01 --warm-up 0 --quiet";
+    " --device host --gpus 2 --threads 2 --models lenet --batches 2,4 --seconds 0.01 --warm-up 0 --most-bytes 65536 --quiet";
 
 tests::Outcome run_in(const TemporaryFolder& folder, const std::string& arguments) {
   return tests::run_program(folder.path(""), "calibrate", arguments);
@@ -36,6 +36,17 @@ pid_t start(const std::string& arguments) {
   return child;
 }
 
+// What was taken so far makes a profile that reads back.
+void check_profile_of(const std::vector<Sample>& samples) {
+  Profile profile;
+  profile.name = "killed";
+  profile.device = {"processor", "host", 2, Json::object()};
+  profile.samples = samples;
+  profile.fits = fit_curves(samples);
+  const JsonDocument document = JsonDocument::parse(to_json(profile).dump(), "killed.json");
+  CHECK(profile_from_json(document.root()).samples.size() == samples.size());
+}
+
 }  // namespace
 
 TEST_CASE("calibrate on the host measures every probe and writes a profile that reads back") {
@@ -47,14 +58,14 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
   const Profile profile = load_profile(profile_path);
   CHECK(profile.device.kind == "host");
   CHECK(profile.device.count == 2);
-  for (const std::string probe : {"iteration", "copy", "collective", "launch", "update"})
+  for (const std::string probe : {"iteration", "copy", "collective", "launch", "update", "layer", "pass", "input"})
     CHECK(std::any_of(profile.samples.begin(), profile.samples.end(),
                       [&](const Sample& sample) { return sample.probe == probe && sample.kind == "measured"; }));
   const Fit* iteration =
       profile.find("iteration", {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}});
   REQUIRE(iteration != nullptr);
   CHECK(iteration->line.at(4) > 0);
-  // Copying 64 MiB takes longer than copying 64 B.
+  // Copying 64 KiB takes longer than copying 64 B.
   const auto copies = profile.curve("copy", {{"from", "host"}, {"to", "gpu0"}, {"both_ways", false}});
   REQUIRE(copies.size() > 5);
   CHECK(copies.back().seconds > copies.front().seconds);
@@ -68,17 +79,24 @@ TEST_CASE("killed at random moments, calibrate goes on and loses no sample but t
   TemporaryFolder folder;
   const std::string profile_path = folder.path("host.json"), samples_path = folder.path("host.samples.jsonl");
   std::size_t before = 0;
+  int interrupted = 0, grew = 0;
   for (int round = 0; round < 20; ++round) {
     const pid_t child = start(kMeasure + " --resume -o " + profile_path);
     usleep(static_cast<useconds_t>(20000 + 200000 * random_uniform(8, 0, static_cast<std::uint64_t>(round))));
     kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    interrupted += WIFSIGNALED(status);
     if (!std::filesystem::exists(samples_path)) continue;
-    const std::size_t now = SampleLog(samples_path).samples().size();
-    REQUIRE(now >= before);
-    before = now;
+    const std::vector<Sample> samples = SampleLog(samples_path).samples();
+    REQUIRE(samples.size() >= before);
+    grew += samples.size() > before;
+    before = samples.size();
+    check_profile_of(samples);
     if (std::filesystem::exists(profile_path)) CHECK_NOTHROW(load_profile(profile_path));
   }
+  CHECK(interrupted == 20);
+  CHECK(grew >= 5);
   const std::string kept = read_file(samples_path);
   const auto run = run_in(folder, kMeasure + " --resume -o " + profile_path);
   INFO(run.err);

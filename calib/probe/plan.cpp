@@ -1,0 +1,43 @@
+#include "calib/probe/probes.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+// The layers of device 0; on one device alone or on several, layers take what they take.
+std::vector<Probe> layer_probes(device::Backend& backend, const ProbeOptions& options) {
+  std::vector<Probe> probes;
+  for (const std::string& model : options.models)
+    for (const std::string& precision : options.precisions) {
+      const std::string name = model::zoo_graph(model).name;
+      for (int batch : options.batches) probes.push_back(pass_probe(backend, name, precision, batch));
+      for (Probe& probe : layer_update_probes(backend, name, precision, options.batches.front()))
+        probes.push_back(std::move(probe));
+    }
+  return probes;
+}
+
+}  // namespace
+
+std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options) {
+  std::vector<Probe> probes = launch_probes(backend);
+  const auto append = [&](std::vector<Probe> more) {
+    for (Probe& probe : more) probes.push_back(std::move(probe));
+  };
+  append(copy_probes(backend, options.most_bytes));
+  append(collective_probes(backend, options.most_bytes));
+  append(update_probes(backend, options.most_bytes));
+  for (const std::string& model : options.models)
+    for (const std::string& precision : options.precisions)
+      for (int learners : options.learners)
+        for (int batch : options.batches) {
+          const std::string name = model::zoo_graph(model).name;
+          probes.push_back(iteration_probe(backend, name, precision, learners, batch, false));
+          if (!options.has_input) continue;
+          probes.push_back(iteration_probe(backend, name, precision, learners, batch, true));
+          probes.push_back(input_probe(backend, name, precision, learners, batch));
+        }
+  if (options.has_layers) append(layer_probes(backend, options));
+  return probes;
+}
+
+}  // namespace lockstep::calib

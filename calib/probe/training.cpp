@@ -1,0 +1,80 @@
+#include "calib/probe/training.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+constexpr std::int64_t kImages = 10000;  // of the synthetic data set, as many as `train --data synthetic` has
+constexpr std::uint64_t kSeed = 1;
+constexpr sync::StepSize kStep{1e-6, 0.9, 0};
+
+data::SyntheticImages synthetic_images(const model::Graph& graph) {
+  return {{graph.input.channels, graph.input.height, graph.input.width},
+          static_cast<int>(graph.layers.back().out.elements()),
+          kImages,
+          kSeed};
+}
+
+}  // namespace
+
+Training::Training(device::Backend& backend, const TrainingOptions& options)
+    : backend_(backend),
+      options_(options),
+      graph_(model::zoo_graph(options.model)),
+      layout_(device::layout_of(graph_)),
+      initial_(device::initial_parameters(graph_, kSeed)),
+      images_(synthetic_images(graph_)),
+      order_(kImages, kSeed) {
+  for (int device = 0; device < backend.devices(); ++device)
+    for (int l = 0; l < options.learners; ++l) make_learner(device);
+  fixed_.resize(learners_.size());
+  prepare_batches();
+  if (!options.has_input) return;
+  if (learners_.size() == 1) average_.emplace(backend.ops(), layout_.count, 0);
+  pipeline_ = std::make_unique<train::InputPipeline>(images_, order_, options.batch, std::nullopt, kSeed);
+  pipeline_->start(0, static_cast<int>(learners_.size()));
+}
+
+void Training::make_learner(int device) {
+  device::ReplicaOptions replica;
+  replica.batch = options_.batch;
+  replica.device = device;
+  replica.precision = device::precision_from(options_.precision);
+  replica.learners = backend_.devices() * options_.learners;
+  learners_.push_back({backend_.make_replica(graph_, replica),
+                       sync::DeviceVector(backend_.ops(), layout_.count, device),
+                       sync::DeviceVector(backend_.ops(), layout_.count, device)});
+  backend_.ops().upload(layout_.count, initial_.data(), learners_.back().parameters.data());
+}
+
+device::HostBatch Training::batch_of(std::size_t learner) const {
+  const data::Batch& batch = (*batches_)[learner];
+  return {batch.images.data(), batch.labels.data()};
+}
+
+void Training::prepare_batches() {
+  for (data::Batch& batch : fixed_) {
+    data::read_batch(images_, order_.samples(position_, options_.batch), nullptr, kSeed, batch);
+    position_ += options_.batch;
+  }
+}
+
+void Training::iterate() {
+  if (pipeline_) batches_ = &pipeline_->take();
+  std::vector<const float*> gradients;
+  for (std::size_t l = 0; l < learners_.size(); ++l)
+    gradients.push_back(learners_[l].replica->gradient(learners_[l].parameters.data(), batch_of(l), step_));
+  if (average_) {
+    backend_.ops().average(layout_.count, gradients, average_->data());
+    gradients = {average_->data()};
+  }
+  for (std::size_t l = 0; l < learners_.size(); ++l)
+    backend_.ops().momentum_update(layout_, kStep, gradients[l], learners_[l].velocity.data(),
+                                   learners_[l].parameters.data());
+  ++step_;
+}
+
+std::vector<device::LayerTime> Training::time_layers() {
+  return learners_.front().replica->time_layers(learners_.front().parameters.data(), batch_of(0), step_++);
+}
+
+}  // namespace lockstep::calib

@@ -1,0 +1,65 @@
+#pragma once
+// What probes of whole models train: learners with parameters of their own, on images that can be learnt, so that
+// activations and gradients keep sizes as in training.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/data/augment.hpp"
+#include "engine/data/synthetic.hpp"
+#include "engine/device/backend.hpp"
+#include "engine/train/pipeline.hpp"
+
+namespace lockstep::calib {
+
+struct TrainingOptions {
+  std::string model;
+  std::string precision;
+  int learners = 1;  ///< of each device
+  int batch = 1;
+  /// As `train` runs: its input pipeline prepares the next batches in a thread beside the learners, and a learner that
+  /// is alone averages its gradient with no other's. Several exchange nothing: the average is a `collective`.
+  bool has_input = false;
+};
+
+class Training {
+ public:
+  Training(device::Backend& backend, const TrainingOptions& options);
+
+  /// Every learner of every device computes a gradient and applies it, with momentum. The rate is so low that
+  /// parameters stay where they are reasonable, whatever the model.
+  void iterate();
+  /// The parts of one pass of device 0's first learner.
+  std::vector<device::LayerTime> time_layers();
+  /// Every learner's next batch, as the input pipeline would prepare them.
+  void prepare_batches();
+
+  const model::Graph& graph() const { return graph_; }
+
+ private:
+  struct Learner {
+    std::unique_ptr<device::Replica> replica;
+    sync::DeviceVector parameters, velocity;
+  };
+
+  void make_learner(int device);
+  device::HostBatch batch_of(std::size_t learner) const;
+
+  device::Backend& backend_;
+  TrainingOptions options_;
+  model::Graph graph_;
+  sync::Layout layout_;
+  std::vector<float> initial_;
+  data::SyntheticImages images_;
+  data::BatchOrder order_;
+  std::vector<Learner> learners_;
+  std::vector<data::Batch> fixed_;  ///< batches without a pipeline
+  const std::vector<data::Batch>* batches_ = &fixed_;
+  std::optional<sync::DeviceVector> average_;
+  std::unique_ptr<train::InputPipeline> pipeline_;
+  std::int64_t position_ = 0;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace lockstep::calib

@@ -1,0 +1,177 @@
+#pragma once
+// A device whose costs are declared: every operation advances a made-up clock by latency + amount / rate, times the
+// noise of the sample it is part of. It computes nothing. Outliers, a drift and a throttle can be planted.
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "engine/base/random.hpp"
+#include "engine/device/backend.hpp"
+
+namespace lockstep::tests {
+
+struct Cost {
+  double latency_s;
+  double per_unit_s;
+  double of(double amount) const { return latency_s + amount * per_unit_s; }
+};
+
+struct PlantedCosts {
+  Cost launch{2e-6, 0};
+  Cost to_device{8e-6, 1 / 25e9}, to_host{9e-6, 1 / 26e9}, within{3e-6, 1 / 1.5e12}, to_peer{6e-6, 1 / 300e9};
+  // NCCL's two protocols: the second from 256 KiB on.
+  Cost short_sum{12e-6, 1 / 20e9}, long_sum{22.5e-6, 1 / 200e9};
+  double protocol_bytes = 262144;
+  Cost average{15e-6, 1 / 100e9};
+  std::map<device::Collective, Cost> exchange{{device::Collective::reduce, {10e-6, 1 / 150e9}},
+                                              {device::Collective::broadcast, {9e-6, 1 / 160e9}},
+                                              {device::Collective::reduce_scatter, {11e-6, 1 / 310e9}},
+                                              {device::Collective::all_gather, {12e-6, 1 / 320e9}},
+                                              {device::Collective::all_to_all, {14e-6, 1 / 250e9}}};
+  Cost momentum{4e-6, 20 / 3e12}, lars{9e-6, 28 / 3e12}, correction{5e-6, 24 / 3e12}, average_model{6e-6, 20 / 3e12};
+  Cost gradient{700e-6, 30e-6};  // over images
+
+  double sum_s(double bytes) const { return (bytes < protocol_bytes ? short_sum : long_sum).of(bytes); }
+  /// Over images; each layer and part has its own.
+  Cost layer(int layer, device::LayerPart part) const {
+    const double scale = (1 + 0.37 * layer) * (1 + 0.5 * static_cast<int>(part));
+    return {3e-6 * scale, 0.8e-6 * scale};
+  }
+};
+
+struct Disturbances {
+  double noise = 0.01;    ///< standard deviation of a sample, relative
+  int outlier_every = 0;  ///< every so many samples takes five times as long; 0: none
+  // Of the replica with this number (from 0, in the order in which they are made): -1: none.
+  int drifting_replica = -1;   ///< its first 120 passes get slower by 0.4 % each, the later ones are as planted
+  int throttled_replica = -1;  ///< its passes 30 to 59 run at half the clock
+};
+
+class PlantedDevice final : public device::Backend, private sync::VectorOps {
+ public:
+  PlantedDevice(int devices, const Disturbances& disturbances) : devices_(devices), disturbances_(disturbances) {}
+
+  PlantedCosts costs;
+
+  std::string name() const override { return "host"; }
+  std::string description() const override { return "planted device"; }
+  int devices() const override { return devices_; }
+  sync::VectorOps& ops() override { return *this; }
+  std::unique_ptr<device::Replica> make_replica(const model::Graph& graph,
+                                                const device::ReplicaOptions& options) override {
+    return std::make_unique<PlantedReplica>(*this, graph, options, replicas_++);
+  }
+  /// Work between two of these is one sample.
+  void synchronise() override {
+    ++samples_;
+    sample_factor_ = 1 + disturbances_.noise * random_normal(17, 1, samples_);
+    if (disturbances_.outlier_every > 0 && samples_ % disturbances_.outlier_every == 0) sample_factor_ *= 5;
+  }
+  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>&,
+                const std::vector<float*>&) override {
+    spend(costs.exchange.at(collective).of(4.0 * double(n)));
+  }
+  double now_s() override { return clock_s_; }
+  double clock_ratio() override { return is_throttled_ ? 0.5 : 1; }
+
+ private:
+  class PlantedReplica final : public device::Replica {
+   public:
+    PlantedReplica(PlantedDevice& device, const model::Graph& graph, const device::ReplicaOptions& options, int number)
+        : device_(device), graph_(graph), batch_(options.batch), number_(number) {
+      gradient_.resize(static_cast<std::size_t>(graph.parameter_count()));
+    }
+    const float* gradient(const float*, const device::HostBatch&, std::uint64_t) override {
+      const Disturbances& d = device_.disturbances_;
+      double factor = 1;
+      if (number_ == d.drifting_replica && passes_ < 120) factor = 1 + 0.004 * passes_;
+      if (number_ == d.throttled_replica) device_.is_throttled_ = passes_ >= 30 && passes_ < 60;
+      if (device_.is_throttled_) factor = 2;
+      device_.spend(factor * device_.costs.gradient.of(batch_));
+      ++passes_;
+      return gradient_.data();
+    }
+    std::vector<device::LayerTime> time_layers(const float*, const device::HostBatch&, std::uint64_t) override {
+      std::vector<device::LayerTime> times;
+      const int layers = static_cast<int>(graph_.layers.size());
+      for (int i = 1; i < layers; ++i) times.push_back({i, device::LayerPart::forward, 0});
+      for (int i = layers - 1; i > 0; --i) times.push_back({i, device::LayerPart::backward, 0});
+      for (device::LayerTime& time : times) {
+        const double noise = 1 + device_.disturbances_.noise * random_normal(23, number_, draws_++);
+        time.seconds = noise * device_.costs.layer(time.layer, time.part).of(batch_);
+        device_.clock_s_ += time.seconds;
+      }
+      return times;
+    }
+    double loss() override { return 0; }
+    int correct(const float*, const device::HostBatch&, int) override { return 0; }
+    std::vector<float> running_statistics() override { return {}; }
+    void set_running_statistics(const std::vector<float>&) override {}
+    std::int64_t memory_bytes() const override { return 0; }
+
+   private:
+    PlantedDevice& device_;
+    model::Graph graph_;
+    int batch_;
+    int number_;
+    int passes_ = 0;
+    std::uint64_t draws_ = 0;
+    std::vector<float> gradient_;
+  };
+
+  void spend(double seconds) { clock_s_ += seconds * sample_factor_; }
+  int device_of(const float* x) const { return buffers_.at(x); }
+
+  float* allocate(std::int64_t n, int device) override {
+    auto* x = static_cast<float*>(std::calloc(static_cast<std::size_t>(n), sizeof(float)));
+    buffers_[x] = device;
+    return x;
+  }
+  void release(float* x) override {
+    buffers_.erase(x);
+    std::free(x);
+  }
+  void upload(std::int64_t n, const float*, float*) override { spend(costs.to_device.of(4.0 * double(n))); }
+  void download(std::int64_t n, const float*, float*) override { spend(costs.to_host.of(4.0 * double(n))); }
+  void zero(std::int64_t n, float*) override {
+    if (n == 1) spend(costs.launch.latency_s);  // of larger ones the probes only prepare
+  }
+  void copy(std::int64_t n, const float* x, float* y) override {
+    spend((device_of(x) == device_of(y) ? costs.within : costs.to_peer).of(4.0 * double(n)));
+  }
+  void scale(std::int64_t, double, float*) override {}
+  void axpy(std::int64_t, double, const float*, float*) override {}
+  double dot(std::int64_t, const float*, const float*) override { return 0; }
+  std::vector<double> norms(const sync::Layout&, const float*) override { return {}; }
+  void average(std::int64_t n, const std::vector<const float*>&, float*) override {
+    spend(costs.average.of(4.0 * double(n)));
+  }
+  void sum_all(std::int64_t n, const std::vector<float*>&) override { spend(costs.sum_s(4.0 * double(n))); }
+  void sgd_update(const sync::Layout&, double, double, const float*, float*) override {}
+  void momentum_update(const sync::Layout& layout, const sync::StepSize&, const float*, float*, float*) override {
+    spend(costs.momentum.of(double(layout.count)));
+  }
+  void lars_update(const sync::Layout& layout, const sync::StepSize&, const sync::LarsOptions&, const float*, float*,
+                   float*) override {
+    spend(costs.lars.of(double(layout.count)));
+  }
+  void corrected_update(const sync::Layout& layout, double, double, double, const float*, const float*, float*,
+                        float*) override {
+    spend(costs.correction.of(double(layout.count)));
+  }
+  void elastic_pull(std::int64_t, double, const float*, float*, float*) override {}
+  void average_model_update(std::int64_t n, double, const float*, float*, float*) override {
+    spend(costs.average_model.of(double(n)));
+  }
+
+  int devices_;
+  Disturbances disturbances_;
+  std::map<const float*, int> buffers_;
+  double clock_s_ = 0;
+  double sample_factor_ = 1;
+  std::uint64_t samples_ = 0;
+  int replicas_ = 0;
+  bool is_throttled_ = false;
+};
+
+}  // namespace lockstep::tests
