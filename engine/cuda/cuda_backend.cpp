@@ -41,6 +41,7 @@ class GatedReplica final : public device::Replica {
     replica_->set_running_statistics(statistics);
   }
   std::int64_t memory_bytes() const override { return replica_->memory_bytes(); }
+  std::vector<std::string> slow_paths() const override { return replica_->slow_paths(); }
 
  private:
   /// What is enqueued meanwhile comes after the device's operations so far and before its later ones.

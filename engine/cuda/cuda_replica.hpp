@@ -5,6 +5,7 @@
 // first is one CUDA graph. Everything that changes between passes (parameters' address, step number, loss scale) is
 // read from device memory.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/cuda/input_staging.hpp"
@@ -30,6 +31,7 @@ class CudaReplica final : public device::Replica {
   std::vector<float> running_statistics() override;
   void set_running_statistics(const std::vector<float>& statistics) override;
   std::int64_t memory_bytes() const override;
+  std::vector<std::string> slow_paths() const override;
 
   /// Passes are enqueued kernel by kernel from now on.
   void disable_graphs();

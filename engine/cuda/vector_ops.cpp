@@ -25,10 +25,6 @@ UpdateScalars scalars(const sync::StepSize& step) {
   return {step.learning_rate, step.momentum, step.weight_decay};
 }
 
-std::string mib(std::size_t bytes) {
-  return std::to_string(bytes >> 20) + " MiB";
-}
-
 /// Copies between two devices go directly where their link allows it. Without it CUDA goes through the host.
 void enable_peer_access(int from, int to) {
   int can = 0;
@@ -222,12 +218,8 @@ float* CudaVectorOps::allocate(std::int64_t n, int device) {
   device %= devices();
   const OnDevice on_device(gpu(device));
   void* memory = nullptr;
-  if (cudaMalloc(&memory, bytes_of(n)) != cudaSuccess) {
-    std::size_t free_bytes = 0, total_bytes = 0;
-    cudaMemGetInfo(&free_bytes, &total_bytes);
-    fail("cudaMalloc", mib(bytes_of(n)) + " asked for on GPU " + std::to_string(gpu(device)) + ", which has " +
-                           mib(free_bytes) + " free of " + mib(total_bytes));
-  }
+  const cudaError_t error = cudaMalloc(&memory, bytes_of(n));
+  if (error != cudaSuccess) fail_to_allocate("cudaMalloc", bytes_of(n), error);
   auto* x = static_cast<float*>(memory);
   allocations_[x] = {n, device};
   zero(n, x);

@@ -65,6 +65,10 @@ class Replica {
 
   /// Device memory of the replica: activations, gradients, workspaces; parameters excluded.
   virtual std::int64_t memory_bytes() const = 0;
+
+  /// One line for each thing that runs more slowly than the device could, with the reason: a convolution that no
+  /// library offers an engine for, a pass that cannot be captured. Empty where all is well; complete after two passes.
+  virtual std::vector<std::string> slow_paths() const { return {}; }
 };
 
 class Backend {
