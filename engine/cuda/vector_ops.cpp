@@ -146,7 +146,8 @@ class CudaVectorOps::Operation {
   std::vector<Staged> written_;
 };
 
-CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus) {
+CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus, sync::Processes* processes)
+    : processes_(processes != nullptr ? processes : &alone_) {
   for (const int gpu : gpus) {
     const OnDevice on_device(gpu);
     devices_.push_back(std::make_unique<Device>(devices(), gpu));
@@ -338,7 +339,9 @@ void CudaVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) 
   for (float* buffer : buffers) by_device[static_cast<std::size_t>(device_of(buffer))].push_back(buffer);
   const bool is_everywhere =
       std::none_of(by_device.begin(), by_device.end(), [](const auto& on_one) { return on_one.empty(); });
-  if (devices() > 1 && are_distinct_ && is_everywhere) {
+  const bool is_one_of_many = processes() > 1;
+  if (is_one_of_many) sync::require(are_distinct_ && is_everywhere, "vector: a sum over processes takes all GPUs");
+  if (is_one_of_many || (devices() > 1 && are_distinct_ && is_everywhere)) {
     sum_everywhere(n, by_device);
     return;
   }
@@ -361,7 +364,7 @@ void CudaVectorOps::sum_everywhere(std::int64_t n, const std::vector<std::vector
   if (!communicator_) {
     std::vector<int> gpus;
     for (const auto& device : devices_) gpus.push_back(device->gpu);
-    communicator_ = std::make_unique<Communicator>(gpus);
+    communicator_ = std::make_unique<Communicator>(gpus, *processes_);
   }
   communicator_->all_reduce(n, sums, streams);
   for (const std::vector<float*>& on_one : by_device) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/cuda/runtime.hpp"
+#include "engine/sync/processes.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::cuda {
@@ -34,7 +35,8 @@ class CudaVectorOps final : public sync::VectorOps {
  public:
   /// Device d is GPU gpus[d]. One GPU may be several devices: slower, and without NCCL, but it shows on one GPU that
   /// devices wait for each other. Throws std::runtime_error where CUDA fails.
-  explicit CudaVectorOps(const std::vector<int>& gpus);
+  /// With `processes`, which must outlive it, sum_all() goes over all of them: as many GPUs in each.
+  explicit CudaVectorOps(const std::vector<int>& gpus, sync::Processes* processes = nullptr);
   ~CudaVectorOps() override;
 
   int devices() const { return static_cast<int>(devices_.size()); }
@@ -60,6 +62,7 @@ class CudaVectorOps final : public sync::VectorOps {
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
   /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
+  int processes() const override { return processes_->count(); }
 
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
                   float* w) override;
@@ -93,6 +96,8 @@ class CudaVectorOps final : public sync::VectorOps {
   std::vector<std::unique_ptr<Device>> devices_;
   bool are_distinct_;  ///< the devices' GPUs
   std::map<const float*, Allocation> allocations_;
+  sync::Processes alone_;
+  sync::Processes* processes_;
   std::unique_ptr<Communicator> communicator_;  ///< made when first needed
 };
 
