@@ -12,6 +12,7 @@
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
 #include "engine/train/command_line.hpp"
+#include "engine/train/launch.hpp"
 #include "engine/train/memory_report.hpp"
 #include "engine/train/screen.hpp"
 
@@ -26,21 +27,43 @@ void check_outputs(const train::Request& r) {
   }
 }
 
-int run(const train::Request& request, const std::vector<std::string>& argv) {
-  const train::Settings settings = train::resolve(request);
+int run(const train::Request& request, const std::vector<std::string>& argv, sync::Processes& processes) {
+  const train::Settings settings = train::resolve(request, processes.count());
   if (request.memory_plan) {
     std::map<std::string, std::string> inputs;
     std::fputs(train::memory_plan_text(train::load_model(request, inputs), settings).c_str(), stdout);
     return 0;
   }
   check_outputs(request);
-  train::Trainer trainer(settings, argv);
+  train::Trainer trainer(settings, argv, &processes);
+  if (processes.rank() != 0) {
+    train::Observer nobody;
+    return trainer.run(nobody).at("status") == "diverged" ? 1 : 0;
+  }
   train::Screen screen(!request.quiet && isatty(STDERR_FILENO), !request.quiet);
   const Json record = trainer.run(screen);
   std::fputs(train::summary_text(record).c_str(), stdout);
   if (record.at("status") != "diverged") return 0;
   std::fputs("train: the loss is not finite: training has diverged; a lower --learning-rate may help\n", stderr);
   return 1;
+}
+
+int exit_code_of(const std::exception& error) {
+  return dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
+}
+
+/// As one of the processes of mpirun where that started it: one that fails ends all.
+int run_with_others(const train::Request& request, int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
+  try {
+    return run(request, words, *processes);
+  } catch (const std::exception& error) {
+    if (processes->count() == 1) throw;
+    std::fprintf(stderr, "train, process %d: %s\n", processes->rank(), error.what());
+    processes->abort(exit_code_of(error));
+    return exit_code_of(error);
+  }
 }
 
 struct SweepOptions {
@@ -64,6 +87,7 @@ CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
 }
 
 int run_sweep(SweepOptions o, const std::vector<std::string>& argv) {
+  train::forget_launcher();  // each caller is one of those that share the sweep
   const sweep::Sweep sweep = sweep::load_sweep(o.file, o.means);
   if (o.only_shows) {
     std::fputs(sweep::table(sweep::summary(sweep, o.runner.folder, argv)).c_str(), stdout);
@@ -92,8 +116,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", lockstep::version_line());
   try {
     app.parse(argc, argv);
-    const std::vector<std::string> words(argv, argv + argc);
-    return sweeps->parsed() ? run_sweep(sweep, words) : run(request, words);
+    if (sweeps->parsed()) return run_sweep(sweep, std::vector<std::string>(argv, argv + argc));
+    return run_with_others(request, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const lockstep::InputError& error) {

@@ -17,7 +17,8 @@ usage() {
 usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
   prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
   run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
-             done in this build is not repeated. COLLECT_SECONDS (570) bounds the whole call.
+             done in this build is not repeated. COLLECT_SECONDS (570) bounds the whole call. Every program has a
+             limit of its own, and what is there so far is packed after each.
   stages     the stages with their limits
   --dry-run  the plan, and a check of what can be checked without a GPU
 TEXT
@@ -27,16 +28,17 @@ say() { printf 'collect: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 # Stage, limit in seconds, what it does; in the order of running.
+# What is worth most comes first: the whole takes longer than one call, and a machine may go at any time.
 stages() {
   cat <<'TEXT'
 facts        30  the machine: GPUs, driver, clocks, versions, state of the tree
 build       420  configures and builds for this machine's GPU
-tests       300  ctest -L gpu, and what needs no GPU
-sanitizer   300  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
-resnet50    560  ResNet-50 images/s, Lockstep and PyTorch in turns
-small       420  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
-train       240  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD
+tests       240  the tests that need a GPU, four at a time, each at most 150 s
+resnet50    420  ResNet-50 images/s, Lockstep and PyTorch in turns
+small       300  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
+train       200  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD
 calibrate   420  the machine's profile
+sanitizer   400  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
 TEXT
 }
 
@@ -138,37 +140,81 @@ stage_build() {
   cmake --build "$build" -j "$(nproc)" --target "${wanted[@]}"
 }
 
+# Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole output is in
+# logs/tests/; a failure names call, sizes, engine and the library's words.
 stage_tests() {
-  "$build/test_cuda_host" || return 1
-  ctest --test-dir "$build" -L gpu --output-on-failure --output-junit "$state/results/gpu_tests.xml"
+  local logs=$state/logs/tests log failures
+  rm -rf "$logs" "$state/results/gpu_tests.txt"
+  mkdir -p "$logs"
+  timeout 60 "$build/test_cuda_host" >"$logs/host.log" 2>&1 || { echo "FAILED test_cuda_host"; tail -n 40 "$logs/host.log"; failed=1; }
+  # Alone, because it looks at the memory that is free.
+  run_test "Memory is what the device gives" || failed=1
+  "$build/test_cuda" --list-test-names-only | sed 's/^ *//' | grep -vE '^$|^Memory is what the device gives$|test cases?$|^All available' |
+    xargs -d '\n' -P 4 -n 1 "$root/results/collect_gpu.sh" test || failed=1
+  pack_now
+  sort "$state/results/gpu_tests.txt"
+  failures=$(grep -c '^FAILED' "$state/results/gpu_tests.txt" || true)
+  echo "tests: $(grep -c '^ok' "$state/results/gpu_tests.txt" || true) ok, $(grep -c '^skip' "$state/results/gpu_tests.txt" || true) skipped, $failures failed"
+  for log in $(grep -l -E '^FAILED' "$logs"/*.log 2>/dev/null | head -n 12); do
+    echo "== $log"
+    head -c 3000 "$log"
+  done
+  return "$failed"
+}
+
+# run_test NAME: a test case of test_cuda, within its limit; a line in results/gpu_tests.txt.
+run_test() {
+  local name=$1 log status=0 start=$SECONDS
+  log=$state/logs/tests/$(printf '%s' "$name" | tr -c 'A-Za-z0-9' '_').log
+  # Catch2 reads commas and brackets in a test's name as patterns.
+  timeout --kill-after=5 150 "$build/test_cuda" "$(printf '%s' "$name" | sed 's/[,[]/\\&/g')" >"$log" 2>&1 || status=$?
+  if grep -q '^No test' "$log"; then status=98; fi
+  if [ "$status" -eq 0 ] && grep -q '^skipped (gpu)' "$log"; then
+    printf 'skip   %4d s  %s: %s\n' $((SECONDS - start)) "$name" "$(grep -m1 '^skipped' "$log")"
+  elif [ "$status" -eq 0 ]; then
+    printf 'ok     %4d s  %s\n' $((SECONDS - start)) "$name"
+  else
+    echo "FAILED with exit status $status (124: after 150 s)" >>"$log"
+    printf 'FAILED %4d s  %s: exit status %d\n' $((SECONDS - start)) "$name" "$status"
+  fi >>"$state/results/gpu_tests.txt"
+  return "$status"
 }
 
 # Whole networks and large vectors take minutes under the sanitizer and show nothing that small ones do not.
 stage_sanitizer() {
-  local tool status=0 tests=${LOCKSTEP_SANITIZER_TESTS:-*on a GPU*,*evices*,*gate*}
+  local tool tests=${LOCKSTEP_SANITIZER_TESTS:-*on a GPU*,*evices*,*gate*,A replay takes*}
   command -v compute-sanitizer >/dev/null || die "no compute-sanitizer on this machine"
   for tool in memcheck racecheck synccheck; do
     echo "== $tool"
-    timeout 95 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
-      "$build/test_cuda" "$tests" || { status=$?; echo "== $tool: exit status $status"; }
+    timeout --kill-after=5 125 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
+      "$build/test_cuda" "$tests" || { echo "== $tool: exit status $?"; failed=1; }
+    pack_now
   done
-  return "$status"
+  return "$failed"
 }
 
-# measure NAME COMMAND...: appends to results/NAME.jsonl, a line per configuration; goes on after a failure.
+# pack_now: what is there so far, to where run was told.
+pack_now() {
+  if [ -n "${COLLECT_OUT:-}" ]; then pack "$COLLECT_OUT"; fi
+}
+
+# measure NAME COMMAND...: appends to results/NAME.jsonl, a line per configuration; goes on after a failure, and after
+# a program that hangs.
 failed=0
 measure() {
-  local name=$1
+  local name=$1 status=0
   shift
   echo "+ $*"
-  "$@" | tee -a "$state/results/$name.jsonl" | cut -c1-400 || { echo "+ failed: $*"; failed=1; }
+  timeout --kill-after=5 "${MEASURE_SECONDS:-90}" "$@" | tee -a "$state/results/$name.jsonl" | cut -c1-400 || status=$?
+  if [ "$status" -ne 0 ]; then echo "+ failed with exit status $status: $*"; failed=1; fi
+  pack_now
 }
 
 stage_resnet50() {
   local precision
   rm -f "$state/results/resnet50.jsonl"
-  measure resnet50 "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256,64,128 --seconds 3
-  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256,64,128 --seconds 3
+  measure resnet50 "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256,64 --seconds 3
+  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256,64 --seconds 3
   measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256 --mode compile --seconds 3
   measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256 --input host --seconds 3
   measure resnet50 "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256 --seconds 3   # has the clock moved?
@@ -176,7 +222,6 @@ stage_resnet50() {
     measure resnet50 "$build/bench_cuda" --model resnet50 --precision "$precision" --batch 128 --seconds 3
     measure resnet50 python3 "$baseline" --model resnet50 --precision "$precision" --batch 128 --seconds 3
   done
-  measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 64 --mode compile --seconds 3
   measure resnet50 python3 "$baseline" --model resnet50 --precision tf32 --batch 128 --mode compile --seconds 3
   return "$failed"
 }
@@ -185,10 +230,14 @@ stage_small() {
   local model
   rm -f "$state/results/small.jsonl"
   for model in lenet resnet32; do
-    measure small "$build/bench_cuda" --model "$model" --batch 16 --precision fp32,tf32 --learners 1,2,4,8 --algorithm sma --seconds 2
-    measure small "$build/bench_cuda" --model "$model" --batch 16,64,256 --precision fp32 --algorithm ssgd --seconds 2
-    measure small python3 "$baseline" --model "$model" --batch 16,64,256 --precision fp32 --seconds 2
+    measure small "$build/bench_cuda" --model "$model" --batch 16 --precision fp32 --learners 1,2,4,8 --algorithm sma --seconds 2
+  done
+  for model in lenet resnet32; do
+    measure small python3 "$baseline" --model "$model" --batch 16 --precision fp32 --seconds 2
     measure small python3 "$baseline" --model "$model" --batch 16 --precision fp32 --mode compile,graphs --seconds 2
+    measure small "$build/bench_cuda" --model "$model" --batch 16 --precision tf32 --learners 1,2,4,8 --algorithm sma --seconds 2
+    measure small "$build/bench_cuda" --model "$model" --batch 16,64,256 --precision fp32 --algorithm ssgd --seconds 2
+    measure small python3 "$baseline" --model "$model" --batch 64,256 --precision fp32 --seconds 2
   done
   return "$failed"
 }
@@ -198,8 +247,9 @@ lenet() {
   local name=$1
   shift
   echo "+ $name"
-  "$build/train" --device cuda --model lenet --data mnist --data-dir "$build/data" --target 0.99 --epochs 30 --quiet \
-    -o "$state/results/$name.json" "$@" || { echo "+ failed: $name"; failed=1; }
+  timeout --kill-after=5 60 "$build/train" --device cuda --model lenet --data mnist --data-dir "$build/data" --target 0.99 \
+    --epochs 30 --quiet -o "$state/results/$name.json" "$@" || { echo "+ failed with exit status $?: $name"; failed=1; }
+  pack_now
 }
 
 stage_train() {
@@ -207,14 +257,17 @@ stage_train() {
   if [ ! -f "$carry/mnist.tar.gz" ]; then echo "skipped: no MNIST in .carry/"; return; fi
   mkdir -p "$build/data"
   tar -xzf "$carry/mnist.tar.gz" -C "$build/data"
-  for seed in 1 2 3; do
+  lenet lenet_ssgd_1 --algorithm ssgd --seed 1
+  lenet lenet_sma_1_1 --algorithm sma --learners 1 --seed 1
+  lenet lenet_sma_4_1 --algorithm sma --learners 4 --seed 1
+  lenet lenet_easgd_4 --algorithm easgd --learners 4
+  lenet lenet_sma_2 --algorithm sma --learners 2
+  lenet lenet_sma_8 --algorithm sma --learners 8
+  for seed in 2 3; do
     lenet "lenet_ssgd_$seed" --algorithm ssgd --seed "$seed"
     lenet "lenet_sma_1_$seed" --algorithm sma --learners 1 --seed "$seed"
     lenet "lenet_sma_4_$seed" --algorithm sma --learners 4 --seed "$seed"
   done
-  lenet lenet_sma_2 --algorithm sma --learners 2
-  lenet lenet_sma_8 --algorithm sma --learners 8
-  lenet lenet_easgd_4 --algorithm easgd --learners 4
   return "$failed"
 }
 
@@ -229,9 +282,9 @@ stage_calibrate() {
 # The small text results and all logs in one file, replaced after every stage: what is there survives a call that is
 # stopped at its limit.
 pack() {
-  tar -czf "$1/gpu.tar.gz.part" -C "$state" .
+  tar -czf "$1/gpu.tar.gz.part" -C "$state" . 2>/dev/null || true   # a log that grows meanwhile is no failure
   mv "$1/gpu.tar.gz.part" "$1/gpu.tar.gz"
-  cp "$state/summary.txt" "$1/summary.txt"
+  if [ -f "$state/summary.txt" ]; then cp "$state/summary.txt" "$1/summary.txt"; fi
 }
 
 note() { printf '%-10s %-24s %4d s\n' "$1" "$2" "$3" | tee -a "$state/summary.txt"; }
@@ -247,7 +300,7 @@ run_stage() {
   if [ "$limit" -gt "$left" ]; then limit=$left; fi
   if [ "$limit" -lt 20 ]; then note "$stage" "not started: no time" 0; return 1; fi
   say "$stage, at most $limit s"
-  timeout --kill-after=5 "$limit" "$root/results/collect_gpu.sh" stage "$stage" >"$state/logs/$stage.log" 2>&1 </dev/null || status=$?
+  COLLECT_OUT=$out timeout --kill-after=5 "$limit" "$root/results/collect_gpu.sh" stage "$stage" >"$state/logs/$stage.log" 2>&1 </dev/null || status=$?
   case $status in
     0) touch "$state/$stage.done"; note "$stage" "ok" $((SECONDS - start)) ;;
     124 | 137) note "$stage" "stopped at its limit" $((SECONDS - start)) ;;
@@ -334,6 +387,7 @@ case "${1:-}" in
     run "$@"
     ;;
   stage) "stage_$2" ;;   # for run_stage
+  test) run_test "$2" ;; # for stage_tests
   stages) stages ;;
   --dry-run) dry_run ;;
   help | -h | --help) usage ;;

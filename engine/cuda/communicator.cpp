@@ -3,35 +3,56 @@
 namespace lockstep::cuda {
 namespace {
 
-void check(ncclResult_t result, const char* call) {
-  if (result != ncclSuccess) fail(call, ncclGetErrorString(result));
+void check(ncclResult_t result, const std::string& call) {
+  if (result == ncclSuccess) return;
+  fail(call, std::string(ncclGetErrorString(result)) + " (" + ncclGetLastError(nullptr) + ")");
 }
 
 }  // namespace
 
-Communicator::Communicator(const std::vector<int>& gpus) : ranks_(gpus.size()) {
-  check(ncclCommInitAll(ranks_.data(), static_cast<int>(gpus.size()), gpus.data()), "ncclCommInitAll");
+Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& processes)
+    : gpus_(gpus), ranks_(gpus.size(), nullptr) {
+  const int before = static_cast<int>(gpus.size()) * processes.rank();
+  const int all = static_cast<int>(gpus.size()) * processes.count();
+  ncclUniqueId id{};
+  if (processes.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  processes.broadcast(sizeof(id), &id);
+  // One thread has several ranks: without the group the first would wait for the others for ever.
+  check(ncclGroupStart(), "ncclGroupStart");
+  for (std::size_t d = 0; d < gpus_.size(); ++d) {
+    const OnDevice on_device(gpus_[d]);
+    const int rank = before + static_cast<int>(d);
+    check(ncclCommInitRank(&ranks_[d], all, id, rank),
+          "ncclCommInitRank, rank " + std::to_string(rank) + " of " + std::to_string(all));
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd of ncclCommInitRank");
 }
 
 Communicator::~Communicator() {
-  for (ncclComm_t rank : ranks_) ncclCommDestroy(rank);
+  for (ncclComm_t rank : ranks_) {
+    if (rank != nullptr) ncclCommDestroy(rank);
+  }
 }
 
 void Communicator::all_reduce(std::int64_t n, const std::vector<float*>& buffers,
                               const std::vector<cudaStream_t>& streams) {
+  const std::string what = "ncclAllReduce of " + std::to_string(n) + " floats";
   check(ncclGroupStart(), "ncclGroupStart");
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
+    const OnDevice on_device(gpus_[d]);
     check(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), ncclFloat, ncclSum, ranks_[d], streams[d]),
-          "ncclAllReduce");
+          what);
   }
-  check(ncclGroupEnd(), "ncclGroupEnd");
+  check(ncclGroupEnd(), "ncclGroupEnd of " + what);
 }
 
 void Communicator::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                             const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams) {
   check(ncclGroupStart(), "ncclGroupStart");
-  for (std::size_t d = 0; d < ranks_.size(); ++d)
+  for (std::size_t d = 0; d < ranks_.size(); ++d) {
+    const OnDevice on_device(gpus_[d]);
     exchange_of_rank(collective, d, static_cast<std::size_t>(n), send[d], receive[d], streams[d]);
+  }
   check(ncclGroupEnd(), "ncclGroupEnd");
 }
 

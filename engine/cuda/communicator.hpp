@@ -1,5 +1,5 @@
 #pragma once
-// NCCL between the GPUs of this process.
+// NCCL between the GPUs of this process, and of the run's other processes.
 #include <nccl.h>
 
 #include <cstdint>
@@ -7,19 +7,20 @@
 
 #include "engine/cuda/runtime.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/sync/processes.hpp"
 
 namespace lockstep::cuda {
 
 class Communicator {
  public:
-  /// A rank on every one of these GPUs, which differ; takes about a second.
-  explicit Communicator(const std::vector<int>& gpus);
+  /// A rank on every one of these GPUs, which differ; every process has as many. Takes about a second.
+  Communicator(const std::vector<int>& gpus, sync::Processes& processes);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Every buffers[d], n floats on gpus[d], becomes the sum of all of them, on streams[d]. NCCL chooses the order of
-  /// the summation; all GPUs get the same bits.
+  /// Every buffers[d], n floats on gpus[d], becomes the sum of those of all processes, on streams[d]. NCCL chooses the
+  /// order of the summation; all GPUs get the same bits.
   void all_reduce(std::int64_t n, const std::vector<float*>& buffers, const std::vector<cudaStream_t>& streams);
   /// device::Backend::exchange() on streams[d].
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
@@ -29,6 +30,7 @@ class Communicator {
   void exchange_of_rank(device::Collective collective, std::size_t rank, std::size_t n, const float* send,
                         float* receive, cudaStream_t stream);
 
+  std::vector<int> gpus_;
   std::vector<ncclComm_t> ranks_;
 };
 

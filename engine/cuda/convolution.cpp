@@ -9,8 +9,7 @@
 namespace lockstep::cuda {
 namespace {
 
-constexpr std::size_t kMostTimed = 8;  ///< engines of a problem and route
-constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{256} << 20;
+constexpr std::size_t kMostTimed = 10;  ///< engines of a problem and route
 constexpr int kRounds = 3;
 constexpr int kRunsOfRound = 4;
 
@@ -77,19 +76,23 @@ std::shared_ptr<const ConvolutionEngines> ConvolutionSolvers::engines_of(const C
   if (route == Route::direct) return nullptr;
   ConvolutionProblem asked = problem;
   asked.accumulate = problem.accumulate && route == Route::engine;
-  return std::make_shared<const ConvolutionEngines>(handle_, asked);
+  return std::make_shared<const ConvolutionEngines>(ConvolutionTarget{handle_, nullptr}, asked);
 }
 
-std::unique_ptr<Solver> ConvolutionSolvers::build(const ConvolutionProblem& problem, Choice choice,
-                                                  std::shared_ptr<const ConvolutionEngines> engines) const {
+std::unique_ptr<Solver> ConvolutionSolvers::build(const ConvolutionProblem& problem, const Choice& choice,
+                                                  std::shared_ptr<const ConvolutionEngines> engines,
+                                                  std::string& why) const {
   auto solver = std::make_unique<Solver>();
   solver->problem = problem;
   solver->choice = choice;
   solver->engines = std::move(engines);
   if (choice.route == Route::direct) return solver;
   if (choice.route == Route::engine_then_add) solver->scratch_bytes = image_bytes(problem);
-  if (choice.engine >= solver->engines->count()) return nullptr;
-  solver->plan = solver->engines->plan(choice.engine);
+  if (choice.engine >= solver->engines->count()) {
+    why = "only " + std::to_string(solver->engines->count()) + " engines: " + solver->engines->remarks();
+    return nullptr;
+  }
+  solver->plan = solver->engines->plan(choice.engine, why);
   if (solver->plan == nullptr) return nullptr;
   solver->workspace_bytes = solver->plan->workspace_bytes;
   return solver;
@@ -100,30 +103,46 @@ std::shared_ptr<const Solver> ConvolutionSolvers::solver(const ConvolutionProble
   const ProblemKey key = key_of(problem, device_);
   const auto known = solvers_.find(key);
   if (known != solvers_.end()) return known->second;
-  Choice choice;
+  std::shared_ptr<const Solver> solver;
   {
     const std::lock_guard<std::mutex> lock(findings().mutex);
     const auto found = findings().choices.find(key);
-    choice = found != findings().choices.end() ? found->second : fastest(problem, memory);
-    findings().choices[key] = choice;
+    if (found == findings().choices.end()) {
+      solver = fastest(problem, memory);
+      findings().choices[key] = solver->choice;
+    } else {
+      const Choice& choice = found->second;
+      std::string why;
+      solver = build(problem, choice, engines_of(problem, choice.route), why);
+      if (solver == nullptr) fail(describe(problem), "an engine that ran before cannot be built again: " + why);
+    }
   }
-  std::shared_ptr<const Solver> solver = build(problem, choice, engines_of(problem, choice.route));
-  if (solver == nullptr) fail("cuDNN", "an engine that ran before cannot be built again");
   solvers_[key] = solver;
   return solver;
 }
 
-Choice ConvolutionSolvers::fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const {
+std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& problem,
+                                                    const ConvolutionMemory& memory) const {
   std::vector<std::unique_ptr<Solver>> candidates;
   std::vector<Route> routes{Route::engine};
   if (problem.accumulate) routes.push_back(Route::engine_then_add);
   std::int64_t workspace_bytes = 0;
+  std::string remarks;
   for (Route route : routes) {
     const std::shared_ptr<const ConvolutionEngines> engines = engines_of(problem, route);
+    remarks += (remarks.empty() ? "" : "; then adding: ") + engines->remarks();
     std::size_t usable = 0;
     for (std::size_t i = 0; i < engines->count() && usable < kMostTimed; ++i) {
-      std::unique_ptr<Solver> candidate = build(problem, {route, i}, engines);
-      if (candidate == nullptr || candidate->workspace_bytes > kMostWorkspaceBytes) continue;
+      std::string why;
+      std::unique_ptr<Solver> candidate = build(problem, {route, i, ""}, engines, why);
+      if (candidate != nullptr && candidate->workspace_bytes > kMostWorkspaceBytes) {
+        why = "a workspace of " + std::to_string(candidate->workspace_bytes) + " bytes";
+        candidate = nullptr;
+      }
+      if (candidate == nullptr) {
+        remarks += "; engine " + std::to_string(i) + ": " + why;
+        continue;
+      }
       workspace_bytes = std::max(workspace_bytes, candidate->workspace_bytes);
       candidates.push_back(std::move(candidate));
       ++usable;
@@ -131,15 +150,29 @@ Choice ConvolutionSolvers::fastest(const ConvolutionProblem& problem, const Conv
   }
   const DeviceBuffer<char> workspace(workspace_bytes);
   const DeviceBuffer<char> scratch(problem.accumulate ? image_bytes(problem) : 0);
-  Choice best;
+  std::unique_ptr<Solver> best;
   float best_ms = std::numeric_limits<float>::infinity();
-  for (const std::unique_ptr<Solver>& candidate : candidates) {
-    const float ms = time(*candidate, memory, workspace.data(), scratch.data());
+  for (std::unique_ptr<Solver>& candidate : candidates) {
+    std::string why;
+    const float ms = time(*candidate, memory, workspace.data(), scratch.data(), why);
+    if (!why.empty()) remarks += "; engine " + std::to_string(candidate->choice.engine) + " does not run: " + why;
     if (ms >= best_ms) continue;
     best_ms = ms;
-    best = candidate->choice;
+    best = std::move(candidate);
   }
-  return best;
+  if (best != nullptr) return best;
+  std::string none;
+  return build(problem, {Route::direct, 0, remarks}, nullptr, none);
+}
+
+std::vector<std::string> ConvolutionSolvers::slow_paths() const {
+  std::vector<std::string> lines;
+  for (const auto& [key, solver] : solvers_) {
+    if (solver->choice.route != Route::direct) continue;
+    lines.push_back(describe(solver->problem) + ": no engine of cuDNN's, our own slow kernels (" + solver->choice.why +
+                    ")");
+  }
+  return lines;
 }
 
 cudnnStatus_t ConvolutionSolvers::try_run(const Solver& solver, const ConvolutionMemory& memory, void* workspace,
@@ -159,21 +192,31 @@ cudnnStatus_t ConvolutionSolvers::try_run(const Solver& solver, const Convolutio
 
 void ConvolutionSolvers::run(const Solver& solver, const ConvolutionMemory& memory, void* workspace,
                              void* scratch) const {
-  LOCKSTEP_CUDNN_CHECK(try_run(solver, memory, workspace, scratch));
+  const cudnnStatus_t status = try_run(solver, memory, workspace, scratch);
+  if (status != CUDNN_STATUS_SUCCESS) fail(describe(solver.problem), cudnn_error(status));
 }
 
-float ConvolutionSolvers::time(const Solver& solver, const ConvolutionMemory& memory, void* workspace,
-                               void* scratch) const {
+float ConvolutionSolvers::time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch,
+                               std::string& why) const {
   constexpr float kNever = std::numeric_limits<float>::infinity();
-  if (try_run(solver, memory, workspace, scratch) != CUDNN_STATUS_SUCCESS) return kNever;
-  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  const auto runs = [&] {
+    const cudnnStatus_t status = try_run(solver, memory, workspace, scratch);
+    if (status == CUDNN_STATUS_SUCCESS) return true;
+    why = cudnn_error(status);
+    forget_cuda_error();
+    return false;
+  };
+  if (!runs()) return kNever;
+  const cudaError_t ran = cudaStreamSynchronize(stream_);
+  if (ran != cudaSuccess)
+    fail(describe(solver.problem), "an engine failed on the GPU: " + std::string(cudaGetErrorString(ran)));
   Event start(true);
   Event end(true);
   float best_ms = kNever;
   for (int round = 0; round < kRounds; ++round) {
     start.record(stream_);
     for (int i = 0; i < kRunsOfRound; ++i) {
-      if (try_run(solver, memory, workspace, scratch) != CUDNN_STATUS_SUCCESS) return kNever;
+      if (!runs()) return kNever;
     }
     end.record(stream_);
     LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(end));

@@ -4,10 +4,15 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/cuda/cudnn_plan.hpp"
 
 namespace lockstep::cuda {
+
+/// An engine that wants more is passed over.
+constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{256} << 20;
 
 /// How a problem is solved.
 enum class Route {
@@ -19,6 +24,7 @@ enum class Route {
 struct Choice {
   Route route = Route::direct;
   std::size_t engine = 0;  ///< index into ConvolutionEngines; those of a problem are the same every time
+  std::string why;         ///< direct: what cuDNN said
 };
 
 /// A problem solved by one replica.
@@ -42,18 +48,21 @@ class ConvolutionSolvers {
 
   /// Equal problems share one. `memory` is what the problem will run on: timing overwrites its output.
   std::shared_ptr<const Solver> solver(const ConvolutionProblem& problem, const ConvolutionMemory& memory);
+  /// One line for each problem that runs on our own slow kernels, with what cuDNN said.
+  std::vector<std::string> slow_paths() const;
   /// Enqueues it on the stream.
   void run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
 
  private:
   std::shared_ptr<const ConvolutionEngines> engines_of(const ConvolutionProblem& problem, Route route) const;
-  /// null where the engine cannot run here.
-  std::unique_ptr<Solver> build(const ConvolutionProblem& problem, Choice choice,
-                                std::shared_ptr<const ConvolutionEngines> engines) const;
-  Choice fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const;
+  /// null where the engine cannot run here, with the reason in `why`.
+  std::unique_ptr<Solver> build(const ConvolutionProblem& problem, const Choice& choice,
+                                std::shared_ptr<const ConvolutionEngines> engines, std::string& why) const;
+  std::unique_ptr<Solver> fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const;
   cudnnStatus_t try_run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
-  /// Milliseconds of one run; infinite where it does not run.
-  float time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
+  /// Milliseconds of one run; infinite where it does not run, with the reason in `why`.
+  float time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch,
+             std::string& why) const;
 
   cudnnHandle_t handle_;
   cudaStream_t stream_;

@@ -18,7 +18,7 @@ class GatedReplica final : public device::Replica {
   GatedReplica(CudaVectorOps& ops, const model::Graph& graph, const device::ReplicaOptions& options)
       : ops_(ops), gate_(options.device) {
     ops_.open(gate_);
-    replica_ = make_cuda_replica(graph, options, {options.device, gate_.stream});
+    replica_ = make_cuda_replica(graph, options, {ops_.gpu(options.device), gate_.stream});
     ops_.close(gate_);
   }
   ~GatedReplica() override {
@@ -46,12 +46,13 @@ class GatedReplica final : public device::Replica {
     replica_->set_running_statistics(statistics);
   }
   std::int64_t memory_bytes() const override { return replica_->memory_bytes(); }
+  std::vector<std::string> slow_paths() const override { return replica_->slow_paths(); }
 
  private:
   /// What is enqueued meanwhile comes after the device's operations so far and before its later ones.
   class Passage {
    public:
-    Passage(CudaVectorOps& ops, ReplicaGate& gate) : on_device_(gate.device), ops_(ops), gate_(gate) {
+    Passage(CudaVectorOps& ops, ReplicaGate& gate) : on_device_(ops.gpu(gate.device)), ops_(ops), gate_(gate) {
       ops_.open(gate_);
     }
     ~Passage() { ops_.close(gate_); }
@@ -75,11 +76,11 @@ std::string gib(std::int64_t bytes) {
 
 class CudaBackend final : public device::Backend {
  public:
-  explicit CudaBackend(const std::vector<int>& gpus) : ops_(gpus) {}
+  CudaBackend(const std::vector<int>& gpus, sync::Processes* processes) : ops_(gpus, processes) {}
 
   std::string name() const override { return "cuda"; }
   std::string description() const override {
-    const DeviceFacts facts = device_facts(0);
+    const DeviceFacts facts = device_facts(ops_.gpu(0));
     return std::to_string(devices()) + " x " + facts.name + " (" + std::to_string(facts.multiprocessors) + " SMs, " +
            gib(facts.memory_bytes) + "), driver for CUDA " + driver_cuda_version() + ", CUDA " + runtime_version() +
            ", cuDNN " + cudnn_version() + ", NCCL " + nccl_version();
@@ -95,13 +96,13 @@ class CudaBackend final : public device::Backend {
                                                 const device::ReplicaOptions& options) override {
     sync::require(options.batch >= 1, "replica: a batch of at least one image");
     sync::require(options.device >= 0 && options.device < devices(), "replica: no such device");
-    const OnDevice on_device(options.device);
+    const OnDevice on_device(ops_.gpu(options.device));
     return std::make_unique<GatedReplica>(ops_, graph, options);
   }
 
   void synchronise() override {
     for (int d = 0; d < devices(); ++d) {
-      const OnDevice on_device(d);
+      const OnDevice on_device(ops_.gpu(d));
       LOCKSTEP_CUDA_CHECK(cudaDeviceSynchronize());
     }
   }
@@ -142,7 +143,19 @@ int visible_gpus(std::string& why) {
   return count;
 }
 
-std::unique_ptr<device::Backend> make_cuda_backend(int devices) {
+std::vector<int> gpus_of_process(int devices, int visible, int local_rank, int local_count) {
+  const int first = visible >= devices * local_count ? devices * local_rank : 0;
+  // As many as each has, but not for all: the launcher gave every process its own. Others would share GPUs unknowingly.
+  if (first + devices > visible || (local_count > 1 && visible > devices && visible < devices * local_count)) {
+    throw std::runtime_error("CUDA: " + std::to_string(local_count) + " processes with " + std::to_string(devices) +
+                             " GPUs each on this machine, " + std::to_string(visible) + " usable");
+  }
+  std::vector<int> gpus(static_cast<std::size_t>(devices));
+  std::iota(gpus.begin(), gpus.end(), first);
+  return gpus;
+}
+
+std::unique_ptr<device::Backend> make_cuda_backend(int devices, sync::Processes* processes) {
   sync::require(devices >= 1, "CUDA: at least one GPU");
   std::string why;
   const int visible = visible_gpus(why);
@@ -151,9 +164,10 @@ std::unique_ptr<device::Backend> make_cuda_backend(int devices) {
     throw std::runtime_error("CUDA: " + std::to_string(devices) + " GPUs asked for, " + std::to_string(visible) +
                              " usable" + (why.empty() ? "" : ": " + why));
   }
-  std::vector<int> gpus(static_cast<std::size_t>(devices));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return std::make_unique<CudaBackend>(gpus);
+  const sync::Processes alone;
+  const sync::Processes& all = processes != nullptr ? *processes : alone;
+  return std::make_unique<CudaBackend>(gpus_of_process(devices, visible, all.local_rank(), all.local_count()),
+                                       processes);
 }
 
 }  // namespace lockstep::cuda

@@ -338,6 +338,17 @@ std::int64_t CudaReplica::memory_bytes() const {
   return sum;
 }
 
+std::vector<std::string> CudaReplica::slow_paths() const {
+  std::vector<std::string> lines = convolutions_->slow_paths();
+  for (const LayerOperationPtr& operation : operations_) {
+    const std::string line = operation->slow_path();
+    if (!line.empty()) lines.push_back(line);
+  }
+  if (!training_.refusal().empty()) lines.push_back("training pass without a CUDA graph: " + training_.refusal());
+  if (!evaluation_.refusal().empty()) lines.push_back("evaluation pass without a CUDA graph: " + evaluation_.refusal());
+  return lines;
+}
+
 void CudaReplica::disable_graphs() {
   const OnDevice on_device(streams_.device);
   stream_.synchronise();

@@ -5,6 +5,7 @@
 // first is one CUDA graph. Everything that changes between passes (parameters' address, step number, loss scale) is
 // read from device memory.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/cuda/input_staging.hpp"
@@ -34,6 +35,7 @@ class CudaReplica final : public device::Replica {
   /// By CUDA events around the kernels of each step, enqueued one by one while the stream is held.
   std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
                                              std::uint64_t step) override;
+  std::vector<std::string> slow_paths() const override;
 
   /// Passes are enqueued kernel by kernel from now on.
   void disable_graphs();

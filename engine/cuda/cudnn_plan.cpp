@@ -146,11 +146,52 @@ void CudnnDescriptor::finalise() {
   LOCKSTEP_CUDNN_CHECK(cudnnBackendFinalize(descriptor_));
 }
 
-bool CudnnDescriptor::try_finalise() {
-  return cudnnBackendFinalize(descriptor_) == CUDNN_STATUS_SUCCESS;
+cudnnStatus_t CudnnDescriptor::try_finalise() {
+  return cudnnBackendFinalize(descriptor_);
 }
 
-ConvolutionEngines::ConvolutionEngines(cudnnHandle_t handle, const ConvolutionProblem& problem) : handle_(handle) {
+std::string cudnn_error(cudnnStatus_t status) {
+  std::array<char, 1024> detail{};
+  cudnnGetLastErrorString(detail.data(), detail.size());
+  std::string text = cudnnGetErrorString(status);
+  if (detail[0] != '\0') text += std::string(" (") + detail.data() + ")";
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+CudnnDescriptor described_gpu(const std::string& json) {
+#if CUDNN_VERSION >= 91100
+  CudnnDescriptor descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  descriptor.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<std::int64_t>(json.size() + 1),
+                 json.c_str());
+  descriptor.finalise();
+  return descriptor;
+#else
+  static_cast<void>(json);
+  fail("cuDNN", "before 9.11 there are no engines for a GPU that is only described");
+#endif
+}
+
+std::string describe(const ConvolutionProblem& problem) {
+  const ConvolutionShape& s = problem.shape;
+  const model::Window& w = s.window;
+  const auto by = [](int a, int b) { return std::to_string(a) + "x" + std::to_string(b); };
+  std::string text = problem.direction == Direction::forward         ? "forward convolution"
+                     : problem.direction == Direction::data_gradient ? "data gradient of a convolution"
+                                                                     : "filter gradient of a convolution";
+  text += ", " + device::to_string(problem.precision) + ", " + std::to_string(s.images) + " x " +
+          std::to_string(s.in_channels) + "x" + by(s.in_height, s.in_width) + " -> " + std::to_string(s.out_channels) +
+          "x" + by(s.out_height, s.out_width) + ", kernel " + by(w.kernel_h, w.kernel_w) + ", stride " +
+          by(w.stride_h, w.stride_w) + ", padding top " + std::to_string(w.pad_top) + " bottom " +
+          std::to_string(w.pad_bottom) + " left " + std::to_string(w.pad_left) + " right " +
+          std::to_string(w.pad_right);
+  if (w.groups != 1) text += ", " + std::to_string(w.groups) + " groups";
+  if (problem.accumulate) text += ", added to what is there";
+  return text;
+}
+
+ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const ConvolutionProblem& problem)
+    : target_(target) {
   const ConvolutionShape& s = problem.shape;
   const model::Window& w = s.window;
   parts_.push_back(tensor(kX, problem.precision, s.images, s.in_channels, s.in_height, s.in_width));
@@ -169,26 +210,41 @@ ConvolutionEngines::ConvolutionEngines(cudnnHandle_t handle, const ConvolutionPr
   operation.set_descriptor(names.convolution, parts_[3]);
   operation.set(names.alpha, CUDNN_TYPE_FLOAT, 1, &alpha);
   operation.set(names.beta, CUDNN_TYPE_FLOAT, 1, &beta);
-  if (!operation.try_finalise()) return;  // nothing can run it
+  cudnnStatus_t status = operation.try_finalise();
+  if (status != CUDNN_STATUS_SUCCESS) {
+    remark("the operation is refused: " + cudnn_error(status));
+    return;
+  }
   parts_.push_back(std::move(operation));
 
   graph_ = std::make_unique<CudnnDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  graph_->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+  if (target_.handle != nullptr) graph_->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target_.handle);
   graph_->set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts_[4]);
-  if (!graph_->try_finalise()) return;
-  propose(CUDNN_HEUR_MODE_A, problem);
-  propose(CUDNN_HEUR_MODE_FALLBACK, problem);
+  status = graph_->try_finalise();
+  if (status != CUDNN_STATUS_SUCCESS) {
+    remark("the graph is refused: " + cudnn_error(status));
+    return;
+  }
+  propose("mode A", CUDNN_HEUR_MODE_A, problem);
+  propose("fallback", CUDNN_HEUR_MODE_FALLBACK, problem);
 }
 
-void ConvolutionEngines::propose(cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem) {
+void ConvolutionEngines::remark(const std::string& text) {
+  remarks_ += (remarks_.empty() ? "" : "; ") + text;
+}
+
+void ConvolutionEngines::propose(const char* name, cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set_descriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, *graph_);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-  if (!heuristics.try_finalise()) return;
+#if CUDNN_VERSION >= 91100
+  if (target_.described != nullptr) heuristics.set_descriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target_.described);
+#endif
+  cudnnStatus_t status = heuristics.try_finalise();
   std::int64_t count = 0;
-  if (cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0,
-                               &count, nullptr) != CUDNN_STATUS_SUCCESS) {
-    return;
+  if (status == CUDNN_STATUS_SUCCESS) {
+    status = cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0,
+                                      &count, nullptr);
   }
   std::vector<CudnnDescriptor> found;
   std::vector<cudnnBackendDescriptor_t> into;
@@ -196,30 +252,43 @@ void ConvolutionEngines::propose(cudnnBackendHeurMode_t mode, const ConvolutionP
     found.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     into.push_back(found.back().get());
   }
-  std::int64_t filled = 0;
-  if (count == 0 ||
-      cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count,
-                               &filled, into.data()) != CUDNN_STATUS_SUCCESS) {
-    return;
+  std::int64_t filled = 0;  // at most `count`: not all that are counted need be there
+  if (status == CUDNN_STATUS_SUCCESS && count > 0) {
+    status = cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                      count, &filled, into.data());
   }
-  for (std::int64_t i = 0; i < std::min(filled, count); ++i) {
+  if (status != CUDNN_STATUS_SUCCESS) return remark(std::string(name) + ": " + cudnn_error(status));
+  filled = std::min(filled, count);
+  std::int64_t left_out = 0;
+  for (std::int64_t i = 0; i < filled; ++i) {
     CudnnDescriptor& configuration = found[static_cast<std::size_t>(i)];
-    if (is_wanted(configuration, problem.precision)) configurations_.push_back(std::move(configuration));
+    if (is_wanted(configuration, problem.precision))
+      configurations_.push_back(std::move(configuration));
+    else
+      ++left_out;
   }
+  remark(std::string(name) + ": " + std::to_string(filled) + " engines, " + std::to_string(left_out) + " left out");
 }
 
-std::unique_ptr<ConvolutionEngines::Plan> ConvolutionEngines::plan(std::size_t index) const {
+std::unique_ptr<ConvolutionEngines::Plan> ConvolutionEngines::plan(std::size_t index, std::string& why) const {
   CudnnDescriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
+  if (target_.handle != nullptr)
+    descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &target_.handle);
+#if CUDNN_VERSION >= 91100
+  if (target_.described != nullptr) descriptor.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target_.described);
+#endif
   descriptor.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configurations_.at(index));
-  if (!descriptor.try_finalise()) return nullptr;
-  std::int64_t bytes = 0;
+  cudnnStatus_t status = descriptor.try_finalise();
+  std::int64_t size_bytes = 0;
   std::int64_t count = 0;
-  if (cudnnBackendGetAttribute(descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
-                               &bytes) != CUDNN_STATUS_SUCCESS) {
-    return nullptr;
+  if (status == CUDNN_STATUS_SUCCESS) {
+    status = cudnnBackendGetAttribute(descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+                                      &count, &size_bytes);
   }
-  return std::make_unique<Plan>(Plan{std::move(descriptor), bytes});
+  if (status == CUDNN_STATUS_SUCCESS) return std::make_unique<Plan>(Plan{std::move(descriptor), size_bytes});
+  why = cudnn_error(status);
+  forget_cuda_error();
+  return nullptr;
 }
 
 cudnnStatus_t execute(cudnnHandle_t handle, const ConvolutionEngines::Plan& plan, const ConvolutionMemory& memory,

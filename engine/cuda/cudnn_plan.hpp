@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/cuda/kernels.hpp"
@@ -12,10 +13,13 @@
 
 namespace lockstep::cuda {
 
-inline void check(cudnnStatus_t status, const char* call) {
-  if (status != CUDNN_STATUS_SUCCESS) fail(call, cudnnGetErrorString(status));
+/// The status by name, and what cuDNN says of the last error on this thread (which attribute, which value).
+std::string cudnn_error(cudnnStatus_t status);
+
+inline void check(cudnnStatus_t status, const char* call, const char* file = nullptr, int line = 0) {
+  if (status != CUDNN_STATUS_SUCCESS) fail(call, cudnn_error(status), file, line);
 }
-#define LOCKSTEP_CUDNN_CHECK(call) ::lockstep::cuda::check((call), #call)
+#define LOCKSTEP_CUDNN_CHECK(call) ::lockstep::cuda::check((call), #call, __FILE__, __LINE__)
 
 /// A library handle on a stream of the current device.
 class CudnnHandle {
@@ -43,8 +47,8 @@ class CudnnDescriptor {
   void set_integers(cudnnBackendAttributeName_t name, const std::vector<std::int64_t>& values);
   void set_descriptor(cudnnBackendAttributeName_t name, const CudnnDescriptor& value);
   void finalise();
-  /// false where cuDNN refuses it: this engine cannot run this operation here.
-  bool try_finalise();
+  /// Other than success where cuDNN refuses it: this engine cannot run this operation here.
+  cudnnStatus_t try_finalise();
 
  private:
   cudnnBackendDescriptor_t descriptor_ = nullptr;
@@ -60,26 +64,42 @@ struct ConvolutionProblem {
   bool accumulate;
 };
 
+/// "forward convolution, bf16, 64 x 3x224x224 -> 64x112x112, kernel 7x7, ...": for messages.
+std::string describe(const ConvolutionProblem& problem);
+
+/// Whose engines are asked for: those of the handle's GPU, or of a GPU that is only described (cuDNN 9.11 and later).
+/// A description lets everything but the execution be tried on a machine without a GPU.
+struct ConvolutionTarget {
+  cudnnHandle_t handle = nullptr;
+  const CudnnDescriptor* described = nullptr;
+};
+/// From cuDNN's JSON of a GPU's properties. Throws std::runtime_error where this cuDNN cannot.
+CudnnDescriptor described_gpu(const std::string& json);
+
 /// A problem as cuDNN sees it, and the engines that may solve it, most promising first: those of heuristic mode A, then
 /// the fallback ones. Left out are engines whose results vary between runs and engines of another precision: for fp32
 /// those that round inputs (TF32) or transform large tiles (Winograd 4x4 and up, FFT), for all those that convert
 /// inputs down or sum in half precision.
 class ConvolutionEngines {
  public:
-  ConvolutionEngines(cudnnHandle_t handle, const ConvolutionProblem& problem);
+  ConvolutionEngines(const ConvolutionTarget& target, const ConvolutionProblem& problem);
   std::size_t count() const { return configurations_.size(); }
+  /// What cuDNN refused and what was left out, for messages: "mode A: 12 engines, 3 left out; ...".
+  const std::string& remarks() const { return remarks_; }
 
   struct Plan {
     CudnnDescriptor descriptor;
     std::int64_t workspace_bytes;
   };
-  /// null where the engine cannot run here.
-  std::unique_ptr<Plan> plan(std::size_t index) const;
+  /// null where the engine cannot run here, with the reason in `why`.
+  std::unique_ptr<Plan> plan(std::size_t index, std::string& why) const;
 
  private:
-  void propose(cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem);
+  void propose(const char* name, cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem);
+  void remark(const std::string& text);
 
-  cudnnHandle_t handle_;
+  ConvolutionTarget target_;
+  std::string remarks_;
   std::vector<CudnnDescriptor> parts_;  ///< what the operation refers to
   std::unique_ptr<CudnnDescriptor> graph_;
   std::vector<CudnnDescriptor> configurations_;

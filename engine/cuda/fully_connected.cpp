@@ -50,8 +50,23 @@ struct Product::Descriptors {
   }
 };
 
+std::string describe(const ProductShape& shape, device::Precision precision) {
+  std::string text = "product of fully-connected layers, " + device::to_string(precision) + ", " +
+                     std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + ", inner " +
+                     std::to_string(shape.inner);
+  if (shape.transpose_a) text += ", A transposed";
+  if (shape.transpose_b) text += ", B transposed";
+  if (shape.accumulate) text += ", added to what is there";
+  if (shape.bias != nullptr) text += ", bias";
+  if (shape.relu) text += ", ReLU";
+  return text;
+}
+
 Product::Product(cublasLtHandle_t handle, device::Precision precision, const ProductShape& shape)
-    : handle_(handle), descriptors_(std::make_unique<Descriptors>()), accumulate_(shape.accumulate) {
+    : handle_(handle),
+      what_(describe(shape, precision)),
+      descriptors_(std::make_unique<Descriptors>()),
+      accumulate_(shape.accumulate) {
   Descriptors& with = *descriptors_;
   const cudaDataType_t type = data_type(precision);
   const cublasComputeType_t compute =
@@ -75,15 +90,18 @@ Product::Product(cublasLtHandle_t handle, device::Precision precision, const Pro
 
   std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
   int count = 0;
-  LOCKSTEP_CUBLAS_CHECK(cublasLtMatmulAlgoGetHeuristic(handle_, with.product, with.a, with.b, with.d, with.d,
-                                                       with.preference, static_cast<int>(results.size()),
-                                                       results.data(), &count));
-  for (int i = 0; i < count; ++i) {
-    if (results[static_cast<std::size_t>(i)].state != CUBLAS_STATUS_SUCCESS) continue;
-    algorithm_ = results[static_cast<std::size_t>(i)].algo;
+  cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle_, with.product, with.a, with.b, with.d, with.d, with.preference,
+                                     static_cast<int>(results.size()), results.data(), &count);
+  for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i) {
+    const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
+    if (result.state != CUBLAS_STATUS_SUCCESS) continue;
+    algorithm_ = result.algo;
     return;
   }
-  fail("cublasLtMatmulAlgoGetHeuristic", "no algorithm for a fully-connected layer");
+  if (status == CUBLAS_STATUS_SUCCESS) status = CUBLAS_STATUS_NOT_SUPPORTED;
+  fail(what_, std::string("cublasLtMatmulAlgoGetHeuristic gives ") + std::to_string(count) + " algorithms, " +
+                  cublasLtGetStatusString(status));
 }
 
 Product::~Product() = default;
@@ -92,9 +110,10 @@ void Product::run(const void* a, const void* b, void* d, void* workspace, cudaSt
   const float alpha = 1;
   const float beta = accumulate_ ? 1 : 0;
   const Descriptors& with = *descriptors_;
-  LOCKSTEP_CUBLAS_CHECK(cublasLtMatmul(handle_, with.product, &alpha, a, with.a, b, with.b, &beta, d, with.d, d, with.d,
-                                       &algorithm_, workspace, static_cast<std::size_t>(kProductWorkspaceBytes),
-                                       stream));
+  const cublasStatus_t status =
+      cublasLtMatmul(handle_, with.product, &alpha, a, with.a, b, with.b, &beta, d, with.d, d, with.d, &algorithm_,
+                     workspace, static_cast<std::size_t>(kProductWorkspaceBytes), stream);
+  if (status != CUBLAS_STATUS_SUCCESS) fail(what_, std::string("cublasLtMatmul: ") + cublasLtGetStatusString(status));
 }
 
 }  // namespace lockstep::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/cuda/convolution.hpp"
@@ -71,6 +72,8 @@ class LayerOperation {
   virtual void backward() = 0;
   /// Device memory of its own.
   virtual std::int64_t memory_bytes() const { return 0; }
+  /// What it does more slowly than it should, and why; empty: nothing.
+  virtual std::string slow_path() const { return {}; }
 
  protected:
   const Source& input(std::size_t i = 0) const { return c_.inputs[i]; }

@@ -29,20 +29,22 @@ void PassGraph::disable() {
 void PassGraph::capture(cudaStream_t stream, const std::function<void()>& enqueue) {
   // Only this thread's calls are forbidden to wait: other learners go on.
   LOCKSTEP_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  bool enqueued = true;
   try {
     enqueue();
-  } catch (const std::runtime_error&) {
-    enqueued = false;  // an error that has nothing to do with the capture comes again without it
+  } catch (const std::runtime_error& error) {
+    refusal_ = error.what();  // an error that has nothing to do with the capture comes again without it
   }
   cudaGraph_t graph = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-  if (enqueued && ended == cudaSuccess && cudaGraphInstantiate(&executable_, graph, 0) != cudaSuccess) {
-    executable_ = nullptr;
+  cudaError_t status = cudaStreamEndCapture(stream, &graph);
+  if (refusal_.empty() && status == cudaSuccess) {
+    status = cudaGraphInstantiate(&executable_, graph, 0);
+    if (status != cudaSuccess) executable_ = nullptr;
   }
   if (graph != nullptr) cudaGraphDestroy(graph);
-  cudaGetLastError();
-  if (executable_ == nullptr) disabled_ = true;
+  forget_cuda_error();
+  if (executable_ != nullptr) return;
+  disabled_ = true;
+  if (refusal_.empty()) refusal_ = std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status);
 }
 
 }  // namespace lockstep::cuda

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <string>
 
 namespace lockstep::cuda {
 
@@ -21,11 +22,14 @@ class PassGraph {
   bool replayed() const { return executable_ != nullptr; }
   /// From now on nothing is captured or replayed.
   void disable();
+  /// Why the pass could not be captured; empty where it could, or was not tried.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   void capture(cudaStream_t stream, const std::function<void()>& enqueue);
 
   cudaGraphExec_t executable_ = nullptr;
+  std::string refusal_;
   bool has_run_ = false;
   bool disabled_ = false;
 };

@@ -1,6 +1,8 @@
 // Convolution and fully-connected layers, with bias and ReLU.
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 #include "engine/cuda/layer_operation.hpp"
 
@@ -65,8 +67,8 @@ class FullyConnectedOperation final : public LayerOperation {
       : LayerOperation(connections),
         inputs_(static_cast<int>(c_.layer->in.elements())),
         outputs_(c_.layer->out.channels),
-        forward_(m_.cublas, m_.precision, {outputs_, m_.batch, inputs_, true, false, false, c_.bias_elements, c_.relu}),
         weight_(m_.cublas, m_.precision, {inputs_, outputs_, m_.batch, false, true, false, nullptr, false}) {
+    make_forward();
     if (input_gradient() != nullptr) {
       data_.emplace(m_.cublas, m_.precision,
                     ProductShape{inputs_, m_.batch, outputs_, false, false, accumulates(), nullptr, false});
@@ -75,7 +77,11 @@ class FullyConnectedOperation final : public LayerOperation {
     m_.partial_count = std::max(m_.partial_count, partial_floats(m_.element, m_.batch, outputs_));
   }
 
-  void forward(bool) override { forward_.run(c_.weight, input().values.data, c_.output.data, m_.workspace, m_.stream); }
+  void forward(bool) override {
+    forward_->run(c_.weight, input().values.data, c_.output.data, m_.workspace, m_.stream);
+    if (!apart_.empty()) add_bias(m_.element, c_.output.data, m_.batch, outputs_, c_.vectors[0], c_.relu, m_.stream);
+  }
+  std::string slow_path() const override { return apart_; }
 
   void backward() override {
     if (c_.vectors[0] != nullptr)
@@ -89,9 +95,27 @@ class FullyConnectedOperation final : public LayerOperation {
   }
 
  private:
+  /// Bias and ReLU in the product where cuBLASLt can, else by a kernel of their own.
+  void make_forward() {
+    ProductShape shape{outputs_, m_.batch, inputs_, true, false, false, c_.bias_elements, c_.relu};
+    if (shape.bias == nullptr) {
+      forward_.emplace(m_.cublas, m_.precision, shape);
+      return;
+    }
+    try {
+      forward_.emplace(m_.cublas, m_.precision, shape);
+    } catch (const std::runtime_error& error) {
+      apart_ = std::string("bias and ReLU apart: ") + error.what();
+      shape.bias = nullptr;
+      shape.relu = false;
+      forward_.emplace(m_.cublas, m_.precision, shape);
+    }
+  }
+
   int inputs_;
   int outputs_;
-  Product forward_;
+  std::string apart_;  ///< why bias and ReLU are not in the product; empty: they are
+  std::optional<Product> forward_;
   Product weight_;
   std::optional<Product> data_;  ///< empty: no gradient needed
 };

@@ -1,7 +1,9 @@
 #pragma once
-// Owned CUDA resources and error checks. An error becomes std::runtime_error with the call and CUDA's own words.
+// Owned CUDA resources and error checks. An error becomes std::runtime_error with the call, its place and CUDA's own
+// words: a run on a GPU machine must be understood from its log alone.
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -9,13 +11,23 @@
 
 namespace lockstep::cuda {
 
-[[noreturn]] void fail(const char* call, const std::string& why);
+/// "CUDA: engine/cuda/x.cpp:12: call: why". Takes CUDA's pending error away, so that no later launch is blamed for it.
+[[noreturn]] void fail(const std::string& call, const std::string& why, const char* file = nullptr, int line = 0);
 
-inline void check(cudaError_t error, const char* call) {
-  if (error != cudaSuccess) fail(call, cudaGetErrorString(error));
+inline void check(cudaError_t error, const char* call, const char* file = nullptr, int line = 0) {
+  if (error == cudaSuccess) return;
+  fail(call, std::string(cudaGetErrorName(error)) + ", " + cudaGetErrorString(error), file, line);
 }
 
-#define LOCKSTEP_CUDA_CHECK(call) ::lockstep::cuda::check((call), #call)
+#define LOCKSTEP_CUDA_CHECK(call) ::lockstep::cuda::check((call), #call, __FILE__, __LINE__)
+
+/// A library may leave CUDA's error of a launch that it gave up; no launch of ours shall be blamed for it.
+inline void forget_cuda_error() {
+  cudaGetLastError();
+}
+
+/// Names what was asked for and, of a device's memory, what is free.
+[[noreturn]] void fail_to_allocate(const char* call, std::size_t size_bytes, cudaError_t error);
 
 /// Makes a device current for a scope.
 class OnDevice {
@@ -70,12 +82,10 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(std::int64_t count) : count_(count) {
     if (count == 0) return;
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    const std::size_t size_bytes = static_cast<std::size_t>(count) * sizeof(T);
     void* memory = nullptr;
-    if (is_pinned)
-      LOCKSTEP_CUDA_CHECK(cudaMallocHost(&memory, bytes));
-    else
-      LOCKSTEP_CUDA_CHECK(cudaMalloc(&memory, bytes));
+    const cudaError_t error = is_pinned ? cudaMallocHost(&memory, size_bytes) : cudaMalloc(&memory, size_bytes);
+    if (error != cudaSuccess) fail_to_allocate(is_pinned ? "cudaMallocHost" : "cudaMalloc", size_bytes, error);
     data_ = static_cast<T*>(memory);
   }
   Buffer(Buffer&& other) noexcept : data_(other.data_), count_(other.count_) {

@@ -25,10 +25,6 @@ UpdateScalars scalars(const sync::StepSize& step) {
   return {step.learning_rate, step.momentum, step.weight_decay};
 }
 
-std::string mib(std::size_t bytes) {
-  return std::to_string(bytes >> 20) + " MiB";
-}
-
 /// Copies between two devices go directly where their link allows it. Without it CUDA goes through the host.
 void enable_peer_access(int from, int to) {
   int can = 0;
@@ -150,7 +146,8 @@ class CudaVectorOps::Operation {
   std::vector<Staged> written_;
 };
 
-CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus) {
+CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus, sync::Processes* processes)
+    : processes_(processes != nullptr ? processes : &alone_) {
   for (const int gpu : gpus) {
     const OnDevice on_device(gpu);
     devices_.push_back(std::make_unique<Device>(devices(), gpu));
@@ -222,12 +219,8 @@ float* CudaVectorOps::allocate(std::int64_t n, int device) {
   device %= devices();
   const OnDevice on_device(gpu(device));
   void* memory = nullptr;
-  if (cudaMalloc(&memory, bytes_of(n)) != cudaSuccess) {
-    std::size_t free_bytes = 0, total_bytes = 0;
-    cudaMemGetInfo(&free_bytes, &total_bytes);
-    fail("cudaMalloc", mib(bytes_of(n)) + " asked for on GPU " + std::to_string(gpu(device)) + ", which has " +
-                           mib(free_bytes) + " free of " + mib(total_bytes));
-  }
+  const cudaError_t error = cudaMalloc(&memory, bytes_of(n));
+  if (error != cudaSuccess) fail_to_allocate("cudaMalloc", bytes_of(n), error);
   auto* x = static_cast<float*>(memory);
   allocations_[x] = {n, device};
   zero(n, x);
@@ -346,7 +339,9 @@ void CudaVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) 
   for (float* buffer : buffers) by_device[static_cast<std::size_t>(device_of(buffer))].push_back(buffer);
   const bool is_everywhere =
       std::none_of(by_device.begin(), by_device.end(), [](const auto& on_one) { return on_one.empty(); });
-  if (devices() > 1 && are_distinct_ && is_everywhere) {
+  const bool is_one_of_many = processes() > 1;
+  if (is_one_of_many) sync::require(are_distinct_ && is_everywhere, "vector: a sum over processes takes all GPUs");
+  if (is_one_of_many || (devices() > 1 && are_distinct_ && is_everywhere)) {
     sum_everywhere(n, by_device);
     return;
   }
@@ -360,7 +355,7 @@ Communicator& CudaVectorOps::communicator() {
   if (!communicator_) {
     std::vector<int> gpus;
     for (const auto& device : devices_) gpus.push_back(device->gpu);
-    communicator_ = std::make_unique<Communicator>(gpus);
+    communicator_ = std::make_unique<Communicator>(gpus, *processes_);
   }
   return *communicator_;
 }
@@ -368,6 +363,7 @@ Communicator& CudaVectorOps::communicator() {
 void CudaVectorOps::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                              const std::vector<float*>& receive) {
   if (!are_distinct_) throw std::runtime_error("NCCL: every device must be a GPU of its own");
+  if (processes_->count() > 1) throw std::runtime_error("exchange: its ranks are the GPUs of one process");
   sync::require(n % devices() == 0 && send.size() == devices_.size() && receive.size() == devices_.size(),
                 "exchange: a buffer per device, of a multiple of the devices' number");
   std::vector<cudaStream_t> streams;

@@ -13,6 +13,7 @@
 
 #include "engine/cuda/runtime.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/sync/processes.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::cuda {
@@ -35,7 +36,8 @@ class CudaVectorOps final : public sync::VectorOps {
  public:
   /// Device d is GPU gpus[d]. One GPU may be several devices: slower, and without NCCL, but it shows on one GPU that
   /// devices wait for each other. Throws std::runtime_error where CUDA fails.
-  explicit CudaVectorOps(const std::vector<int>& gpus);
+  /// With `processes`, which must outlive it, sum_all() goes over all of them: as many GPUs in each.
+  explicit CudaVectorOps(const std::vector<int>& gpus, sync::Processes* processes = nullptr);
   ~CudaVectorOps() override;
 
   int devices() const { return static_cast<int>(devices_.size()); }
@@ -64,6 +66,7 @@ class CudaVectorOps final : public sync::VectorOps {
   /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive);
+  int processes() const override { return processes_->count(); }
 
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
                   float* w) override;
@@ -98,6 +101,8 @@ class CudaVectorOps final : public sync::VectorOps {
   std::vector<std::unique_ptr<Device>> devices_;
   bool are_distinct_;  ///< the devices' GPUs
   std::map<const float*, Allocation> allocations_;
+  sync::Processes alone_;
+  sync::Processes* processes_;
   std::unique_ptr<Communicator> communicator_;  ///< made when first needed
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "engine/sync/processes.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::device {
@@ -87,6 +88,10 @@ class Replica {
 
   /// Device memory of the replica: activations, gradients, workspaces; parameters excluded.
   virtual std::int64_t memory_bytes() const = 0;
+
+  /// One line for each thing that runs more slowly than the device could, with the reason: a convolution that no
+  /// library offers an engine for, a pass that cannot be captured. Empty where all is well; complete after two passes.
+  virtual std::vector<std::string> slow_paths() const { return {}; }
 };
 
 class Backend {
@@ -119,7 +124,8 @@ sync::Layout layout_of(const model::Graph& graph);
 /// Initial parameters: those of host::Network::initialise(seed), the same for every backend.
 std::vector<float> initial_parameters(const model::Graph& graph, std::uint64_t seed);
 
-/// `devices` threads-as-devices sharing this machine's cores; `threads` in all, 0: as many as there are cores.
-std::unique_ptr<Backend> make_host_backend(int devices, int threads);
+/// `devices` threads-as-devices sharing this machine's cores; `threads` in all, 0: as many as there are cores. With
+/// `processes`, which must outlive it, sums go over all of them; devices are those of this process.
+std::unique_ptr<Backend> make_host_backend(int devices, int threads, sync::Processes* processes = nullptr);
 
 }  // namespace lockstep::device

@@ -177,7 +177,11 @@ std::string processor_name() {
 
 class HostBackend final : public Backend {
  public:
-  HostBackend(int devices, int threads) : devices_(devices), threads_(threads), executor_(threads), ops_(executor_) {}
+  HostBackend(int devices, int threads, sync::Processes* processes)
+      : devices_(devices),
+        threads_(threads),
+        executor_(threads),
+        ops_(executor_, processes != nullptr ? *processes : alone_) {}
 
   std::string name() const override { return "host"; }
   std::string description() const override {
@@ -255,15 +259,16 @@ class HostBackend final : public Backend {
   int devices_;
   int threads_;
   Executor executor_;
+  sync::Processes alone_;
   WaitingOps ops_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_host_backend(int devices, int threads) {
+std::unique_ptr<Backend> make_host_backend(int devices, int threads, sync::Processes* processes) {
   if (devices < 1 || threads < 0) throw std::invalid_argument("host backend: at least one device, no negative threads");
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::make_unique<HostBackend>(devices, threads);
+  return std::make_unique<HostBackend>(devices, threads, processes);
 }
 
 }  // namespace lockstep::device

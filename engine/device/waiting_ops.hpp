@@ -6,12 +6,13 @@
 
 #include "engine/device/executor.hpp"
 #include "engine/sync/host_vector_ops.hpp"
+#include "engine/sync/processes.hpp"
 
 namespace lockstep::device {
 
 class WaitingOps final : public sync::VectorOps {
  public:
-  explicit WaitingOps(Executor& executor) : executor_(executor) {}
+  WaitingOps(Executor& executor, sync::Processes& processes) : executor_(executor), processes_(processes) {}
 
   float* allocate(std::int64_t n, int device) override { return now().allocate(n, device); }
   void release(float* x) override {
@@ -35,7 +36,14 @@ class WaitingOps final : public sync::VectorOps {
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override {
     now().average(n, inputs, y);
   }
-  void sum_all(std::int64_t n, const std::vector<float*>& buffers) override { now().sum_all(n, buffers); }
+  /// Within this process, then over the processes: with one buffer each, the order of a single process.
+  void sum_all(std::int64_t n, const std::vector<float*>& buffers) override {
+    now().sum_all(n, buffers);
+    if (processes_.count() == 1) return;
+    processes_.sum(n, buffers.front());
+    for (std::size_t j = 1; j < buffers.size(); ++j) ops_.copy(n, buffers.front(), buffers[j]);
+  }
+  int processes() const override { return processes_.count(); }
 
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
                   float* w) override {
@@ -67,6 +75,7 @@ class WaitingOps final : public sync::VectorOps {
   }
 
   Executor& executor_;
+  sync::Processes& processes_;
   sync::HostVectorOps ops_;
 };
 

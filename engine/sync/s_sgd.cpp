@@ -6,7 +6,7 @@
 namespace lockstep::sync {
 
 SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options)
-    : ops_(ops), layout_(std::move(layout)), options_(options), average_(ops, layout_.count) {
+    : ops_(ops), layout_(std::move(layout)), options_(options) {
   require(replicas >= 1, "S-SGD: at least one replica");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "S-SGD: initial model of the wrong size");
   check(options_);
@@ -14,17 +14,31 @@ SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int
     parameters_.emplace_back(ops_, layout_.count, j);
     velocities_.emplace_back(ops_, layout_.count, j);
     ops_.upload(layout_.count, initial.data(), parameters_.back().data());
+    if (replicas * ops_.processes() > 1) averages_.emplace_back(ops_, layout_.count, j);
   }
 }
 
 void SSgd::step(double learning_rate, const GradientFunction& gradient) {
   std::vector<const float*> gradients;
   for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
-  ops_.average(layout_.count, gradients, average_.data());
+  const std::vector<const float*> averages = average(gradients);
   for (std::size_t j = 0; j < parameters_.size(); ++j) {
-    update(ops_, layout_, options_, learning_rate, average_.data(), velocities_[j].data(), parameters_[j].data());
+    update(ops_, layout_, options_, learning_rate, averages[j], velocities_[j].data(), parameters_[j].data());
   }
   ++iteration_;
+}
+
+std::vector<const float*> SSgd::average(const std::vector<const float*>& gradients) {
+  if (averages_.empty()) return gradients;
+  const std::int64_t n = layout_.count;
+  std::vector<float*> buffers;
+  for (std::size_t j = 0; j < averages_.size(); ++j) {
+    ops_.copy(n, gradients[j], averages_[j].data());
+    buffers.push_back(averages_[j].data());
+  }
+  ops_.sum_all(n, buffers);
+  for (float* buffer : buffers) ops_.scale(n, 1.0 / (replicas() * ops_.processes()), buffer);
+  return {buffers.begin(), buffers.end()};
 }
 
 void SSgd::visit_state(StateVisitor& state) {

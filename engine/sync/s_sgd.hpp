@@ -7,7 +7,8 @@
 //   g  = (1/k) sum_j g_j(w)
 //   v <- mu v - gamma (g + lambda w);  w <- w + v        (or with LARS; see lars.hpp)
 //
-// which is one replica with k times the batch, to rounding. Replicas stay identical bit by bit.
+// which is one replica with k times the batch, to rounding. Replicas stay identical bit by bit. Every device has its
+// own copy of g, by an all-reduce over all replicas of all processes.
 #include <vector>
 
 #include "engine/sync/lars.hpp"
@@ -18,7 +19,7 @@ namespace lockstep::sync {
 
 class SSgd {
  public:
-  /// k = `replicas` copies of `initial` (layout.count elements on the host); replica j lies on device j.
+  /// `replicas` copies of `initial` in this process (layout.count elements on the host); replica j lies on device j.
   /// Throws std::invalid_argument: replicas < 1, a wrong number of elements, options out of range.
   SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {});
 
@@ -32,12 +33,15 @@ class SSgd {
   const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
 
  private:
+  /// On every replica's device, from the replicas' own gradients.
+  std::vector<const float*> average(const std::vector<const float*>& gradients);
+
   VectorOps& ops_;
   Layout layout_;
   UpdateOptions options_;
   std::vector<DeviceVector> parameters_;  ///< w, one per replica
   std::vector<DeviceVector> velocities_;  ///< v, one per replica
-  DeviceVector average_;                  ///< g
+  std::vector<DeviceVector> averages_;    ///< g, one per replica; none where there is a single replica
   std::int64_t iteration_ = 0;
 };
 

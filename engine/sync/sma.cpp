@@ -24,6 +24,8 @@ Sma::Sma(VectorOps& ops, Layout layout, const std::vector<float>& initial, const
   check(options_);
   const std::int64_t n = layout_.count;
   require(static_cast<std::int64_t>(initial.size()) == n, "SMA: initial model of the wrong size");
+  require(ops_.processes() == 1 || options_.averaging == Averaging::kOneAverage,
+          "SMA: several processes keep one average model");
   for (int p = 0; p < options_.gpus; ++p) {
     gpus_.push_back({{ops_, n, p}, {ops_, n, p}, {ops_, n, p}});
     ops_.upload(n, initial.data(), gpus_.back().average.data());
@@ -127,7 +129,7 @@ int Sma::learners_on(int gpu) const {
 
 double Sma::alpha() const {
   if (options_.alpha) return *options_.alpha;
-  if (options_.averaging == Averaging::kOneAverage) return 1.0 / learners();
+  if (options_.averaging == Averaging::kOneAverage) return 1.0 / (learners() * ops_.processes());
   int most = 0;
   for (int p = 0; p < options_.gpus; ++p) most = std::max(most, learners_on(p));
   return 1.0 / (most + options_.gpus - 1);

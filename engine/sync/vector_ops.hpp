@@ -52,8 +52,11 @@ class VectorOps {
 
   /// y <- (1/m) sum_j x_j over the m >= 1 inputs, summed in their order.
   virtual void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) = 0;
-  /// Every buffer <- the sum of all of them, in their order (an all-reduce when they lie on several devices).
+  /// Every buffer <- the sum of all of them, in their order (an all-reduce when they lie on several devices). Where the
+  /// run has several processes, of all buffers of all of them: every process names as many.
   virtual void sum_all(std::int64_t n, const std::vector<float*>& buffers) = 0;
+  /// Processes whose buffers sum_all() adds up; see processes.hpp.
+  virtual int processes() const { return 1; }
 
   /// Plain gradient descent: w_i <- w_i - gamma (g_i + lambda_i w_i)
   virtual void sgd_update(const Layout& layout, double learning_rate, double weight_decay, const float* g,

@@ -10,8 +10,8 @@ constexpr std::int64_t kImages = 100;  // per pass
 }  // namespace
 
 Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, device::Precision precision,
-                     const data::ImageSource& test)
-    : test_(test), batch_(static_cast<int>(std::min(kImages, test.count()))) {
+                     const data::ImageSource& test, sync::Processes& processes)
+    : test_(test), processes_(processes), batch_(static_cast<int>(std::min(kImages, test.count()))) {
   device::ReplicaOptions options;
   options.batch = batch_;
   options.precision = precision;
@@ -19,6 +19,12 @@ Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, device
 }
 
 double Evaluator::accuracy(const sync::DeviceVector& model, const std::vector<float>& running) {
+  double accuracy = processes_.rank() == 0 ? own_accuracy(model, running) : 0;
+  processes_.broadcast(sizeof(accuracy), &accuracy);
+  return accuracy;
+}
+
+double Evaluator::own_accuracy(const sync::DeviceVector& model, const std::vector<float>& running) {
   replica_->set_running_statistics(running);
   std::int64_t correct = 0;
   std::vector<data::Sample> samples(static_cast<std::size_t>(batch_));

@@ -10,16 +10,20 @@ namespace lockstep::train {
 
 class Evaluator {
  public:
-  /// `test` must outlive it.
+  /// `test` and `processes` must outlive it.
   Evaluator(device::Backend& backend, const model::Graph& graph, device::Precision precision,
-            const data::ImageSource& test);
+            const data::ImageSource& test, sync::Processes& processes);
 
-  /// Share of the test images that are classified correctly, with batch norm's `running` statistics.
+  /// Share of the test images that are classified correctly, with batch norm's `running` statistics: as process 0
+  /// finds it, for all.
   double accuracy(const sync::DeviceVector& model, const std::vector<float>& running);
   std::int64_t memory_bytes() const { return replica_->memory_bytes(); }
 
  private:
+  double own_accuracy(const sync::DeviceVector& model, const std::vector<float>& running);
+
   const data::ImageSource& test_;
+  sync::Processes& processes_;
   int batch_;
   std::unique_ptr<device::Replica> replica_;
   data::Batch images_;

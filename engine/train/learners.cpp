@@ -15,8 +15,12 @@ constexpr int kTunedLearners = 16;                // most learners that the auto
 }  // namespace
 
 Learners::Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings,
-                   const Trainable& trainable)
-    : backend_(backend), graph_(graph), settings_(settings), parameters_(graph.parameter_count()) {
+                   const Trainable& trainable, sync::Processes& processes)
+    : backend_(backend),
+      graph_(graph),
+      settings_(settings),
+      processes_(processes),
+      parameters_(graph.parameter_count()) {
   if (settings.precision == device::Precision::fp16) scale_.emplace();
   follow(trainable);
 }
@@ -42,7 +46,7 @@ void Learners::follow(const Trainable& trainable) {
   }
   for (int j = static_cast<int>(gpus_.size()); j < trainable.learners(); ++j) {
     gpus_.push_back(trainable.gpu_of(j));
-    replicas_.push_back(make(gpus_.back(), j));
+    replicas_.push_back(make(gpus_.back(), processes_.rank() * trainable.learners() + j));
     // A new replica's statistics are those of the learners that are there.
     if (j > 0) replicas_.back()->set_running_statistics(replicas_.front()->running_statistics());
   }
@@ -90,7 +94,8 @@ void Learners::set_scale() {
 double Learners::loss() {
   double sum = 0;
   for (const int learner : asked_) sum += replicas_[at(learner)]->loss();
-  return sum / static_cast<double>(asked_.size());
+  processes_.sum(1, &sum);
+  return sum / static_cast<double>(asked_.size() * static_cast<std::size_t>(processes_.count()));
 }
 
 std::vector<float> Learners::mean_running_statistics() {
@@ -100,8 +105,9 @@ std::vector<float> Learners::mean_running_statistics() {
     sum.resize(statistics.size(), 0.0);
     for (std::size_t i = 0; i < statistics.size(); ++i) sum[i] += static_cast<double>(statistics[i]);
   }
+  if (!sum.empty()) processes_.sum(static_cast<std::int64_t>(sum.size()), sum.data());
   std::vector<float> mean(sum.size());
-  const double count = static_cast<double>(replicas_.size());
+  const double count = static_cast<double>(replicas_.size() * static_cast<std::size_t>(processes_.count()));
   std::transform(sum.begin(), sum.end(), mean.begin(), [&](double x) { return static_cast<float>(x / count); });
   return mean;
 }

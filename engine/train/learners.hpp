@@ -5,6 +5,7 @@
 // but the scale, and its batches are lost.
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/data/augment.hpp"
@@ -16,23 +17,26 @@ namespace lockstep::train {
 
 class Learners {
  public:
-  /// `graph` and `backend` must outlive it.
-  Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings, const Trainable& trainable);
+  /// `graph`, `backend` and `processes` must outlive it.
+  Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings, const Trainable& trainable,
+           sync::Processes& processes);
 
   /// One iteration on `batches`, one per learner. False where it was dropped.
   bool step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches);
-  /// Mean loss of the gradients of the last step. Waits for them.
+  /// Mean loss of the gradients of the last step, over all processes. Waits for them.
   double loss();
   /// True when not even an unscaled gradient fits: no later step will.
   bool is_stuck() const { return stuck_; }
   std::int64_t dropped() const { return scale_ ? scale_->overflows() : 0; }
   double loss_scale() const { return scale_ ? scale_->value() : 1; }
 
-  /// Mean of the learners' running statistics.
+  /// Mean of the learners' running statistics, over all processes.
   std::vector<float> mean_running_statistics();
   /// Makes or removes replicas after the number of learners has changed.
   void follow(const Trainable& trainable);
   std::int64_t memory_bytes() const;
+  /// Of the first replica; see device::Replica.
+  std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
   void visit_state(RunVisitor& state);
 
  private:
@@ -43,6 +47,7 @@ class Learners {
   device::Backend& backend_;
   const model::Graph& graph_;
   const Settings& settings_;
+  sync::Processes& processes_;
   std::int64_t parameters_;
   std::vector<std::unique_ptr<device::Replica>> replicas_;
   std::vector<int> gpus_;   ///< of each replica

@@ -131,6 +131,20 @@ void check_files(const Request& r) {
   if (r.stop != "target" && !r.target) refuse("--stop", "without a target", "with --target ACCURACY");
 }
 
+/// What every process must decide alike, and does not yet.
+void check_processes(const Request& r, Algorithm algorithm, device::Precision precision, int processes) {
+  if (processes == 1) return;
+  const std::string several = std::to_string(processes) + " processes";
+  if (algorithm != Algorithm::ssgd && algorithm != Algorithm::sma)
+    refuse("--algorithm " + to_string(algorithm), "runs in one process, not in " + several, "ssgd, sma");
+  if (r.averaging.value_or("one") != "one")
+    refuse("--averaging " + *r.averaging, "runs in one process, not in " + several, "one");
+  if (r.auto_tune) refuse("--auto-tune", "runs in one process, not in " + several, "--learners M");
+  if (!r.checkpoint.empty()) refuse("--checkpoint", "is kept by one process, not by " + several, "none");
+  if (precision == device::Precision::fp16)
+    refuse("--precision fp16", "drops iterations in one process, not in " + several, "fp32, tf32, bf16");
+}
+
 int tau_of(const Request& r, Algorithm algorithm) {
   if (!r.tau) return 1;
   const std::string allowed = algorithm == Algorithm::sma ? "1 to 1000000, or never" : "1 to 1000000";
@@ -166,10 +180,11 @@ std::string to_string(Algorithm algorithm) {
   return kNames[static_cast<std::size_t>(algorithm)];
 }
 
-Settings resolve(const Request& r) {
+Settings resolve(const Request& r, int processes) {
   using A = Algorithm;
   Settings s{};
   s.request = r;
+  s.processes = processes;
   s.algorithm = choose<A>("--algorithm", r.algorithm, {std::begin(kNames), std::end(kNames)},
                           {A::ssgd, A::sma, A::easgd, A::backup, A::stale});
   using P = device::Precision;
@@ -181,6 +196,7 @@ Settings resolve(const Request& r) {
     refuse("--precision tf32", "the host has no TF32", "fp32, fp16, bf16 (emulated), or --device cuda");
   check_flags_of_algorithms(r, s.algorithm);
   check_counts(r, s.algorithm);
+  check_processes(r, s.algorithm, s.precision, processes);
   check_numbers(r);
   check_schedule(r);
   check_files(r);
@@ -196,7 +212,7 @@ Settings resolve(const Request& r) {
   s.staleness = r.staleness.value_or(0);
   s.staleness_ramp_epochs = r.staleness_ramp_epochs.value_or(0);
   // Alg. 1 with one learner is a leapfrog: without momentum it diverges (see engine/sync/sma.hpp).
-  if (s.algorithm == A::sma && r.gpus * s.learners == 1 && s.momentum == 0 && !r.alpha)
+  if (s.algorithm == A::sma && processes * r.gpus * s.learners == 1 && s.momentum == 0 && !r.alpha)
     refuse("--momentum 0", "one SMA learner diverges without momentum", "a momentum, --alpha below 1, more learners");
   return s;
 }
@@ -229,6 +245,7 @@ namespace {
 void add_algorithm(const Settings& s, Json& json) {
   const Request& r = s.request;
   json["algorithm"] = to_string(s.algorithm);
+  json["processes"] = s.processes;
   json["gpus"] = r.gpus;
   json["learners"] = s.learners;
   json["batch"] = s.batch;

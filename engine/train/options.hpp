@@ -88,15 +88,16 @@ struct Settings {
   sync::DelayDistribution delay;
   int staleness;
   double staleness_ramp_epochs;
+  int processes = 1;  ///< of mpirun, each with `request.gpus` GPUs
 
-  /// Learners of all GPUs that take a batch in every iteration.
+  /// Learners of all GPUs of this process that take a batch in every iteration.
   int all_learners() const { return request.gpus * learners + backups; }
   /// Images of an iteration whose gradients count.
-  std::int64_t global_batch() const { return std::int64_t{request.gpus} * learners * batch; }
+  std::int64_t global_batch() const { return std::int64_t{processes} * request.gpus * learners * batch; }
 };
 
-/// Throws InputError.
-Settings resolve(const Request& request);
+/// For a run of `processes` processes. Throws InputError.
+Settings resolve(const Request& request, int processes = 1);
 /// Learning rate of every iteration, for `images` training images.
 sync::LearningRate schedule_of(const Settings& settings, std::int64_t images);
 /// Epochs as a number of iterations, rounded up.

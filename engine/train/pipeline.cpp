@@ -20,10 +20,11 @@ void InputPipeline::stop() {
   thread_.join();
 }
 
-void InputPipeline::start(std::int64_t position, int learners) {
+void InputPipeline::start(std::int64_t position, int learners, int first, int all) {
   stop();
-  start_ = position;
+  start_ = position + std::int64_t{first} * batch_;
   learners_ = static_cast<std::size_t>(learners);
+  stride_ = std::int64_t{all == 0 ? learners : all} * batch_;
   for (auto& slot : slots_) slot.resize(learners_);
   prepared_ = taken_ = 0;
   failure_ = nullptr;
@@ -50,7 +51,7 @@ void InputPipeline::prepare() {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      fill(slots_[iteration % 2], start_ + iteration * static_cast<std::int64_t>(learners_) * batch_);
+      fill(slots_[iteration % 2], start_ + iteration * stride_);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -2,7 +2,8 @@
 // The input pipeline: while the learners compute on the batches of one iteration, a thread prepares those of the next.
 //
 // Batches come from the endless sequence of data/batch_order.hpp: an iteration of k learners with batches of b takes
-// the k b positions from where the last one ended, learner j the j-th b of them.
+// the k b positions from where the last one ended, learner j the j-th b of them. Of several processes each prepares the
+// batches of its own learners.
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -23,8 +24,9 @@ class InputPipeline {
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
 
-  /// Begins, or begins anew, at `position` of the sequence with `learners` batches per iteration.
-  void start(std::int64_t position, int learners);
+  /// Begins, or begins anew, at `position` of the sequence with `learners` batches per iteration, of the `all` that an
+  /// iteration takes those from number `first` on; all 0: there are no others.
+  void start(std::int64_t position, int learners, int first = 0, int all = 0);
   /// The next iteration's batches, one per learner. Those taken before are given back and overwritten.
   /// Rethrows what went wrong while preparing them.
   const std::vector<data::Batch>& take();
@@ -42,6 +44,7 @@ class InputPipeline {
 
   std::int64_t start_ = 0;  ///< position of iteration 0
   std::size_t learners_ = 1;
+  std::int64_t stride_ = 1;            ///< positions from one iteration to the next
   std::vector<data::Batch> slots_[2];  ///< iteration i lies in slot i mod 2
 
   std::thread thread_;

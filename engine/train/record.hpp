@@ -1,7 +1,8 @@
 #pragma once
 // The record of a run, schema lockstep/run/1:
 //
-//   schema, provenance, options (as resolved), backend {name, description, devices}, model {name, parameters},
+//   schema, provenance, options (as resolved), backend {name, description, devices, slow_paths (what
+//   runs more slowly than the device could, with the reason; see device::Replica)}, model {name, parameters},
 //   data {name, train_images, test_images},
 //   epochs: [{epoch, iterations, images, learning_rate, train_loss, test_accuracy, epoch_s, train_s, samples_per_s,
 //   ...}]

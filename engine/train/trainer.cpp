@@ -35,20 +35,34 @@ std::unique_ptr<Trainable> initial_trainable(const Settings& settings, device::B
 
 }  // namespace
 
-Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv)
+Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv, sync::Processes* processes)
     : settings_(settings),
+      processes_(processes != nullptr ? *processes : alone_),
       argv_(argv),
       graph_(load_model(settings.request, inputs_)),
       images_(load_images(settings.request, graph_)),
-      backend_(make_backend(settings)),
+      backend_(make_backend(settings, processes_)),
       trainable_(initial_trainable(settings, *backend_, graph_, images_.train->count())),
-      learners_(*backend_, graph_, settings_, *trainable_),
-      evaluator_(*backend_, graph_, settings_.precision, *images_.test),
+      learners_(*backend_, graph_, settings_, *trainable_, processes_),
+      evaluator_(*backend_, graph_, settings_.precision, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed),
       schedule_(schedule_of(settings, images_.train->count())),
       tuners_(static_cast<std::size_t>(settings.request.gpus)) {
+  sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
+  if (processes_.rank() != 0) settings_.request.output.clear();
   inputs_.insert(images_.inputs.begin(), images_.inputs.end());
+}
+
+void Trainer::start_pipeline() {
+  const int own = trainable_->learners();
+  pipeline_.start(position_, own, processes_.rank() * own, processes_.count() * own);
+}
+
+bool Trainer::all_agree(bool own) {
+  char answer = own ? 1 : 0;
+  processes_.broadcast(sizeof(answer), &answer);
+  return answer != 0;
 }
 
 Json Trainer::run(Observer& observer) {
@@ -57,7 +71,7 @@ Json Trainer::run(Observer& observer) {
   if (r.resume && std::filesystem::exists(r.checkpoint)) restore(observer);
   decide_status();
   if (!r.checkpoint.empty()) save();
-  pipeline_.start(position_, trainable_->learners());
+  start_pipeline();
   observe_from_here();
   while (status_ == "running") {
     train_epoch(observer);
@@ -94,7 +108,8 @@ void Trainer::train_epoch(Observer& observer) {
       evaluate();
       decide_status();
     }
-    if (status_ == "running" && limit && counted_ < epoch_end() && elapsed_s() > 60 * *limit) status_ = "time is up";
+    if (status_ == "running" && limit && counted_ < epoch_end() && all_agree(elapsed_s() > 60 * *limit))
+      status_ = "time is up";
     const bool due = seconds_between(last_save_, Clock::now()) > checkpoint_s;
     if (!settings_.request.checkpoint.empty() && due && status_ == "running") save();
   }
@@ -104,9 +119,9 @@ void Trainer::one_iteration() {
   const std::vector<data::Batch>& batches = pipeline_.take();
   learning_rate_ = sync::learning_rate(schedule_, counted_ / settings_.global_batch());
   const bool kept = learners_.step(*trainable_, learning_rate_, batches);
-  position_ += std::int64_t{trainable_->learners()} * settings_.batch;
+  position_ += std::int64_t{settings_.processes} * trainable_->learners() * settings_.batch;
   if (!kept) return;
-  const std::int64_t images = std::int64_t{trainable_->counted()} * settings_.batch;
+  const std::int64_t images = std::int64_t{settings_.processes} * trainable_->counted() * settings_.batch;
   counted_ += images;
   epoch_counted_ += images;
   ++iterations_;
@@ -172,7 +187,7 @@ void Trainer::decide_status() {
   if (r.target && settings_.stop == Stop::target && first_reached(entries, *r.target)) status_ = "target reached";
   if (r.target && settings_.stop == Stop::median && median_reached(epochs_, *r.target)) status_ = "target reached";
   if (status_ == "running" && static_cast<int>(epochs_.size()) >= r.epochs) status_ = "epochs done";
-  if (status_ == "running" && r.max_minutes && elapsed_s() > 60 * *r.max_minutes) status_ = "time is up";
+  if (status_ == "running" && r.max_minutes && all_agree(elapsed_s() > 60 * *r.max_minutes)) status_ = "time is up";
 }
 
 double Trainer::elapsed_s() const {
@@ -201,7 +216,7 @@ void Trainer::tune(Observer& observer) {
     observer.tuned(gpu, state.learners);
     changed = true;
   }
-  if (changed) pipeline_.start(position_, trainable_->learners());
+  if (changed) start_pipeline();
   observe_from_here();
 }
 
@@ -288,8 +303,10 @@ Json Trainer::record(const std::string& model_digest) {
   record["schema"] = "lockstep/run/1";
   record["provenance"] = provenance(argv_, "", inputs_);
   record["options"] = to_json(settings_, false);
-  record["backend"] = {
-      {"name", backend_->name()}, {"description", backend_->description()}, {"devices", backend_->devices()}};
+  record["backend"] = {{"name", backend_->name()},
+                       {"description", backend_->description()},
+                       {"devices", backend_->devices()},
+                       {"slow_paths", learners_.slow_paths()}};
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
   record["data"] = {{"name", images_.train->name()},
                     {"train_images", images_.train->count()},

@@ -8,6 +8,9 @@
 //
 // On the host the same settings and seed give the same models bit by bit, whatever the number of threads and however
 // often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not.
+//
+// Several processes (mpirun) run this alike, each with its own learners: what they train is one model, its record is
+// written by process 0.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -36,7 +39,8 @@ class Observer {
 class Trainer {
  public:
   /// Loads data and model, makes device and learners. Throws InputError, or std::runtime_error for the device.
-  Trainer(const Settings& settings, const std::vector<std::string>& argv);
+  /// `processes`, where given, must outlive it and be settings.processes many.
+  Trainer(const Settings& settings, const std::vector<std::string>& argv, sync::Processes* processes = nullptr);
 
   /// Trains to the end and returns the record, which it also writes to --output after every epoch.
   Json run(Observer& observer);
@@ -64,7 +68,13 @@ class Trainer {
   Json memory() const;
   double elapsed_s() const;
 
+  void start_pipeline();
+  /// Process 0's answer.
+  bool all_agree(bool own);
+
   Settings settings_;
+  sync::Processes alone_;
+  sync::Processes& processes_;
   std::vector<std::string> argv_;
   std::map<std::string, std::string> inputs_;
   model::Graph graph_;

@@ -111,6 +111,7 @@ class Training {
       s_sgd_->step(kLearningRate, gradient);
   }
   double loss() { return replicas_.front()->loss(); }
+  std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
   std::int64_t memory_bytes() const {
     std::int64_t sum = 0;
     for (const auto& replica : replicas_) sum += replica->memory_bytes();
@@ -166,6 +167,7 @@ Json measure(device::Backend& backend, const model::Graph& graph, const Request&
   json["warm_up_steps"] = warm_up_steps;
   json["setup_s"] = setup_s;
   json["replica_memory_bytes"] = training.memory_bytes();
+  json["slow_paths"] = training.slow_paths();
   json["loss"] = std::isfinite(loss) ? Json(loss) : Json("not finite");
   return json;
 }

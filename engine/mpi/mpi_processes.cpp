@@ -1,0 +1,113 @@
+#include "engine/mpi/mpi_processes.hpp"
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lockstep::mpi {
+namespace {
+
+constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 28;  // numbers: MPI counts in int
+
+void check(int result, const char* call) {
+  if (result == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(result, text, &length);
+  throw std::runtime_error(std::string(call) + ": " + text);
+}
+
+class MpiProcesses final : public sync::Processes {
+ public:
+  MpiProcesses(int& argc, char**& argv) {
+    int provided = 0;
+    check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    check(MPI_Comm_size(MPI_COMM_WORLD, &count_), "MPI_Comm_size");
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+    MPI_Comm machine = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine),
+          "MPI_Comm_split_type");
+    MPI_Comm_rank(machine, &local_rank_);
+    MPI_Comm_size(machine, &local_count_);
+    MPI_Comm_free(&machine);
+  }
+  ~MpiProcesses() override { MPI_Finalize(); }
+  MpiProcesses(const MpiProcesses&) = delete;
+  MpiProcesses& operator=(const MpiProcesses&) = delete;
+
+  int count() const override { return count_; }
+  int rank() const override { return rank_; }
+  int local_rank() const override { return local_rank_; }
+  int local_count() const override { return local_count_; }
+
+  void sum(std::int64_t n, float* x) override {
+    for (std::int64_t begin = 0; begin < n; begin += kMostAtOnce) {
+      sum_block(static_cast<int>(std::min(kMostAtOnce, n - begin)), x + begin);
+    }
+  }
+
+  /// Few numbers: all of them to everybody.
+  void sum(std::int64_t n, double* x) override {
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<double> all(size * static_cast<std::size_t>(count_));
+    check(
+        MPI_Allgather(x, static_cast<int>(n), MPI_DOUBLE, all.data(), static_cast<int>(n), MPI_DOUBLE, MPI_COMM_WORLD),
+        "MPI_Allgather");
+    std::copy_n(all.begin(), size, x);
+    for (std::size_t k = size; k < all.size(); ++k) x[k % size] += all[k];
+  }
+
+  void broadcast(std::size_t size_bytes, void* data) override {
+    check(MPI_Bcast(data, static_cast<int>(size_bytes), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  }
+
+  void abort(int exit_code) override {
+    if (count_ > 1) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  }
+
+ private:
+  /// Process p's share of n numbers: [begins_[p], begins_[p] + sizes_[p]).
+  void share_out(int n) {
+    sizes_.assign(static_cast<std::size_t>(count_), n / count_);
+    for (int p = 0; p < n % count_; ++p) ++sizes_[static_cast<std::size_t>(p)];
+    begins_.assign(sizes_.size(), 0);
+    for (std::size_t p = 1; p < sizes_.size(); ++p) begins_[p] = begins_[p - 1] + sizes_[p - 1];
+  }
+
+  void sum_block(int n, float* x) {
+    share_out(n);
+    const int own = sizes_[static_cast<std::size_t>(rank_)];
+    const std::vector<int> own_sizes(sizes_.size(), own);
+    std::vector<int> own_begins(sizes_.size());
+    for (std::size_t p = 0; p < own_begins.size(); ++p) own_begins[p] = static_cast<int>(p) * own;
+    received_.resize(static_cast<std::size_t>(own) * sizes_.size());
+    check(MPI_Alltoallv(x, sizes_.data(), begins_.data(), MPI_FLOAT, received_.data(), own_sizes.data(),
+                        own_begins.data(), MPI_FLOAT, MPI_COMM_WORLD),
+          "MPI_Alltoallv");
+    const auto size = static_cast<std::size_t>(own);
+    for (std::size_t k = size; k < received_.size(); ++k) received_[k % size] += received_[k];
+    check(MPI_Allgatherv(received_.data(), own, MPI_FLOAT, x, sizes_.data(), begins_.data(), MPI_FLOAT, MPI_COMM_WORLD),
+          "MPI_Allgatherv");
+  }
+
+  int count_ = 1;
+  int rank_ = 0;
+  int local_rank_ = 0;
+  int local_count_ = 1;
+  std::vector<int> sizes_, begins_;
+  std::vector<float> received_;
+};
+
+}  // namespace
+
+std::unique_ptr<sync::Processes> start(int& argc, char**& argv) {
+  return std::make_unique<MpiProcesses>(argc, argv);
+}
+
+}  // namespace lockstep::mpi

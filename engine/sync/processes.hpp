@@ -1,0 +1,31 @@
+#pragma once
+// The processes of one run: a single one, or those that mpirun has started (engine/mpi). Each has its own devices and
+// learners; all run the same algorithm on the same numbers, so that whatever depends on a clock or on one process's
+// learners must be agreed upon here. Calls are collective: every process makes them, in the same order, on one thread.
+#include <cstddef>
+#include <cstdint>
+
+namespace lockstep::sync {
+
+/// This class itself: one process, nothing to agree upon.
+class Processes {
+ public:
+  virtual ~Processes() = default;
+
+  virtual int count() const { return 1; }
+  virtual int rank() const { return 0; }
+  /// This process among those on the same machine, and how many they are.
+  virtual int local_rank() const { return 0; }
+  virtual int local_count() const { return 1; }
+
+  /// x <- the sum over all processes of n numbers in host memory, added in the order of the ranks whatever the number
+  /// of machines: the same bits everywhere and every time. Throws std::runtime_error where communication fails.
+  virtual void sum(std::int64_t /*n*/, float* /*x*/) {}
+  virtual void sum(std::int64_t /*n*/, double* /*x*/) {}
+  /// Rank 0's bytes for everybody.
+  virtual void broadcast(std::size_t /*size_bytes*/, void* /*data*/) {}
+  /// Ends all processes at once: the others would wait for this one for ever. Returns where there are no others.
+  virtual void abort(int /*exit_code*/) {}
+};
+
+}  // namespace lockstep::sync

@@ -1,0 +1,56 @@
+#include "engine/train/launch.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#ifdef LOCKSTEP_WITH_MPI
+#include "engine/mpi/mpi_processes.hpp"
+#endif
+
+namespace lockstep::train {
+namespace {
+
+int number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+}  // namespace
+
+int launched_processes() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (number_in(variable) > 0) return number_in(variable);
+  }
+  // Slurm gives the number of tasks to a job's script too, PMIx's rank to the tasks alone.
+  if (std::getenv("PMIX_RANK") != nullptr && number_in("SLURM_NTASKS") > 0) return number_in("SLURM_NTASKS");
+  return 1;
+}
+
+std::unique_ptr<sync::Processes> join_processes(int& argc, char**& argv) {
+  if (launched_processes() == 1) return std::make_unique<sync::Processes>();
+#ifdef LOCKSTEP_WITH_MPI
+  return mpi::start(argc, argv);
+#else
+  static_cast<void>(argc);
+  static_cast<void>(argv);
+  throw std::runtime_error("started as one of " + std::to_string(launched_processes()) +
+                           " processes, but this build has no MPI (CMake found none)");
+#endif
+}
+
+void forget_launcher() {
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string name(*entry, std::string(*entry).find('='));
+    for (const char* prefix : {"OMPI_", "PMIX_", "PMI_"}) {
+      if (name.rfind(prefix, 0) == 0) names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+}
+
+}  // namespace lockstep::train

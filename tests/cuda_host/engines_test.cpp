@@ -1,0 +1,118 @@
+// Every convolution of the zoo as cuDNN sees it on an H100 that is only described: descriptors, heuristics, numerical
+// notes and plans are cuDNN's own, on the processor. What is left for a GPU is the execution.
+#include <cudnn.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "engine/cuda/convolution.hpp"
+#include "engine/cuda/program.hpp"
+#include "engine/model/graph.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+using device::Precision;
+
+// NVIDIA H100 80GB HBM3 (SXM): 132 multiprocessors, 50 MB of L2, 227 KiB of shared memory per block.
+constexpr const char* kH100 = R"({"cudaDeviceId":0,"deviceName":"NVIDIA H100 80GB HBM3","deviceVer":900,
+"driverVer":13000,"isTccDriver":0,"l2CacheSize":52428800,"maxBlockSize":[1024,1024,64],"maxCtasPerSM":32,
+"maxGridSize":[2147483647,65535,65535],"maxRegistersPerSM":65536,"maxSharedMemoryPerBlock":49152,
+"maxSharedMemoryPerBlockOptin":232448,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"memClockRateKHz":2619000,
+"multiProcessorCount":132,"pciDeviceId":0,"regsPerBlock":65536,"reservedSharedMemoryPerBlock":1024,
+"smClockRateKHz":1980000,"supportCoopLaunch":1,"targetSMcount":0,"totalGlobalMem":85017493504,"warpSize":32})";
+
+/// The problems of a replica, each once, as ConvolutionOperation asks for them.
+std::map<ProblemKey, ConvolutionProblem> problems_of(const model::Graph& graph, int batch, Precision precision) {
+  const Program program = make_program(graph, batch, element_of(precision), precision != Precision::fp32);
+  std::map<ProblemKey, ConvolutionProblem> problems;
+  const auto add = [&](Direction direction, const ConvolutionShape& shape, bool accumulate) {
+    const ConvolutionProblem problem{direction, shape, precision, accumulate};
+    problems.emplace(key_of(problem, 0), problem);
+  };
+  for (const Step& step : program.steps) {
+    const model::Layer& layer = graph.layers[static_cast<std::size_t>(step.layer)];
+    if (layer.kind != model::LayerKind::conv) continue;
+    const int in_channels = step.inputs.front() == 0 ? program.input_channels : layer.in.channels;
+    const ConvolutionShape shape{batch,           layer.in.height,    layer.in.width, in_channels, layer.out.height,
+                                 layer.out.width, layer.out.channels, layer.window};
+    add(Direction::forward, shape, false);
+    add(Direction::filter_gradient, shape, false);
+    if (step.writes.front().needed) add(Direction::data_gradient, shape, step.writes.front().accumulate);
+  }
+  return problems;
+}
+
+/// Whether one of the first engines has a plan whose workspace is not too large; else what cuDNN says.
+bool is_solved(const ConvolutionTarget& h100, ConvolutionProblem problem, std::string& why) {
+  for (const bool accumulate : std::set<bool>{problem.accumulate, false}) {
+    problem.accumulate = accumulate;
+    const ConvolutionEngines engines(h100, problem);
+    why += engines.remarks();
+    for (std::size_t i = 0; i < engines.count(); ++i) {
+      std::string refused;
+      const auto plan = engines.plan(i, refused);
+      if (plan != nullptr && plan->workspace_bytes <= kMostWorkspaceBytes) return true;
+      why += "; " + (plan != nullptr ? "workspace " + std::to_string(plan->workspace_bytes) : refused);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+#if CUDNN_VERSION >= 91100
+
+TEST_CASE("cuDNN has an engine on an H100 for every convolution of a model in every precision") {
+  const CudnnDescriptor h100 = described_gpu(kH100);
+  for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
+    std::map<ProblemKey, ConvolutionProblem> problems;
+    for (const char* name : {"lenet_crossbow", "resnet32_crossbow", "alexnet_grouped", "resnet50"}) {
+      const model::Graph graph = model::zoo_graph(name);
+      problems.merge(problems_of(graph, graph.input.height <= 32 ? 16 : 64, precision));
+    }
+    CHECK(problems.size() > 80);
+    for (const auto& [key, problem] : problems) {
+      std::string why;
+      INFO(describe(problem));
+      const bool solved = is_solved({nullptr, &h100}, problem, why);
+      INFO(why);
+      CHECK(solved);
+    }
+  }
+}
+
+TEST_CASE("Engines for single precision use no tensor cores, those for TF32 do") {
+  const CudnnDescriptor h100 = described_gpu(kH100);
+  ConvolutionShape shape{32, 28, 28, 128, 28, 28, 128, {}};
+  shape.window.kernel_h = shape.window.kernel_w = 3;
+  shape.window.pad_top = shape.window.pad_bottom = shape.window.pad_left = shape.window.pad_right = 1;
+  const ConvolutionEngines single({nullptr, &h100}, {Direction::forward, shape, Precision::fp32, false});
+  const ConvolutionEngines tf32({nullptr, &h100}, {Direction::forward, shape, Precision::tf32, false});
+  CHECK(single.count() > 0);
+  CHECK(tf32.count() > single.count());
+  CHECK_THAT(single.remarks(), !Contains("mode A: 0 engines"));
+}
+
+TEST_CASE("A convolution that cuDNN refuses is named with the reason") {
+  const CudnnDescriptor h100 = described_gpu(kH100);
+  ConvolutionShape shape{4, 8, 8, 16, 5, 5, 16, {}};  // 8 pixels, a kernel of 3 and no padding leave 6, not 5
+  shape.window.kernel_h = shape.window.kernel_w = 3;
+  const ConvolutionProblem problem{Direction::forward, shape, Precision::bf16, false};
+  const ConvolutionEngines engines({nullptr, &h100}, problem);
+  CHECK(engines.count() == 0);
+  CHECK_THAT(engines.remarks(), Contains("CUDNN_STATUS_BAD_PARAM"));
+  CHECK(
+      describe(problem) ==
+      "forward convolution, bf16, 4 x 16x8x8 -> 16x5x5, kernel 3x3, stride 1x1, padding top 0 bottom 0 left 0 right 0");
+}
+
+TEST_CASE("A GPU's description that cuDNN cannot read is an error with cuDNN's words") {
+  CHECK_THROWS_WITH(described_gpu("{}"), Contains("CUDNN_STATUS"));
+}
+
+#endif
+
+}  // namespace lockstep::cuda
