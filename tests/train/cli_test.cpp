@@ -39,6 +39,7 @@ const BadUsage kBadUsage[] = {
      "--gpus: backup workers share one set of parameters; allowed: 1 (--learners N --backups b)"},
     {"--algorithm stale --gpus 2", "--gpus: staleness is simulated by one replica; allowed: 1"},
     {"--batch 0", "--batch: 0 is out of range; allowed: 1 to 65536"},
+    {"--evaluations-per-epoch 0", "--evaluations-per-epoch: 0 is out of range; allowed: 1 to 1000"},
     {"--epochs 0", "--epochs: 0 is out of range; allowed: 1 to 1000000"},
     {"--threads -1", "--threads: -1 is out of range; allowed: 0 (one per core) to 1024"},
     {"--target 99", "--target: 99 is out of range; allowed: a test accuracy above 0, up to 1"},

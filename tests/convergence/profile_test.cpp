@@ -1,0 +1,278 @@
+// Profiles: from records, to a file and back, and what they answer. The example's figures are worked by hand.
+#include <cmath>
+#include <stdexcept>
+
+#include "sim/convergence/build.hpp"
+#include "sim/convergence/time_to_accuracy.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+/// A record of `train` with evaluations (iterations, accuracy).
+Json record(const std::string& algorithm, int batch, int seed, const std::vector<std::pair<int, double>>& evaluations) {
+  Json json = Json::parse(R"({"schema": "lockstep/run/1", "status": "epochs done", "target": 0.99,
+    "model": {"name": "lenet_caffe"}, "data": {"name": "MNIST train", "train_images": 60000}, "epochs": []})");
+  json["options"] = {{"algorithm", algorithm}, {"gpus", 1},    {"learners", 1},
+                     {"batch", batch},         {"seed", seed}, {"learning_rate", 0.01}};
+  json["evaluations"] = Json::array();
+  for (const auto& [iterations, accuracy] : evaluations)
+    json["evaluations"].push_back({{"iterations", iterations}, {"test_accuracy", accuracy}});
+  return json;
+}
+
+const std::vector<TargetAccuracy> kTargets{{"96 % test accuracy", 0.96}, {"99 % test accuracy", 0.99}};
+
+ProfileRun run_of(const Json& json) {
+  const JsonDocument document = JsonDocument::parse(json.dump(), "run.json");
+  return run_of_record(document.root(), "cell", kTargets);
+}
+
+/// A sweep's folder: S-SGD at five batches whose runs follow 100 (1 + 400 / batch) to 96 %, two seeds each 10 % apart,
+/// which never reach 99 %.
+void write_sweep(const TemporaryFolder& folder) {
+  for (const int batch : {25, 50, 100, 200, 400}) {
+    for (const int seed : {1, 2}) {
+      const double iterations = 100 * (1 + 400.0 / batch) * (seed == 1 ? 0.95 : 1.05);
+      const int reached = static_cast<int>(std::lround(iterations));
+      folder.write("out/ssgd-" + std::to_string(batch) + "/seed-" + std::to_string(seed) + ".json",
+                   record("ssgd", batch, seed, {{reached - 1, 0.95999}, {reached, 0.96}, {9000, 0.97}}).dump());
+    }
+  }
+  folder.write("out/search/ssgd-25/rate-0.1.json", record("ssgd", 25, 100, {{10, 0.999}}).dump());
+  folder.write("out/sweep.json",
+               R"({"schema": "lockstep/sweep-result/1", "sweep": {"targets": [0.96, 0.99]}, "cells": []})");
+}
+
+ConvergenceProfile fitted(const TemporaryFolder& folder, const std::vector<std::string>& held_out = {}) {
+  ConvergenceProfile profile = profile_of({folder.path("out")}, {"LeNet", {}, held_out});
+  fit_profile(profile);
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("a run reaches a target where its error crosses it, log-linear between two evaluations") {
+  // Errors 8 % at 100 and 2 % at 200 iterations; 4 % is half-way in the logarithm: 150.
+  const ProfileRun run = run_of(record("ssgd", 32, 3, {{100, 0.92}, {200, 0.98}, {300, 0.97}}));
+  REQUIRE(run.targets.size() == 2);
+  CHECK(run.targets[0].is_reached);
+  CHECK(run.targets[0].iterations == Approx(150));
+  CHECK(run.targets[0].above == 100);
+  CHECK_FALSE(run.targets[1].is_reached);
+  CHECK(run.targets[1].iterations == 300);
+  CHECK(run.setting.algorithm == "s-sgd");
+  CHECK(run.setting.images() == 32);
+  CHECK(run.seed == 3);
+}
+
+TEST_CASE("the first evaluation is taken as it is, and epochs where there are no evaluations") {
+  CHECK(run_of(record("ssgd", 32, 1, {{100, 0.97}})).targets[0].iterations == 100);
+  Json json = record("ssgd", 32, 1, {});
+  json.erase("evaluations");
+  json["epochs"] = Json::parse(R"([{"iterations": 1875, "test_accuracy": 0.991}])");
+  CHECK(run_of(json).targets[1].iterations == 1875);
+}
+
+TEST_CASE("train's algorithms under the simulator's names") {
+  Json json = record("sma", 16, 1, {{100, 0.9}});
+  json["options"]["learners"] = 4;
+  json["options"]["gpus"] = 2;
+  json["options"]["tau"] = 3;
+  ProfileRun run = run_of(json);
+  CHECK(run.setting.algorithm == "sma");
+  CHECK(run.setting.workers == 8);
+  CHECK(run.setting.tau == 3);
+  json = record("backup", 16, 1, {{100, 0.9}});
+  json["options"]["learners"] = 4;
+  json["options"]["backups"] = 2;
+  CHECK(run_of(json).setting.workers == 4);  // the gradients of an update
+  json = record("stale", 32, 1, {{100, 0.9}});
+  json["options"]["staleness"] = 20;
+  CHECK(run_of(json).setting.algorithm == "async-sgd");
+  CHECK(run_of(json).setting.staleness == 20);
+}
+
+TEST_CASE("a profile from a sweep's folder finds the planted law, without the search's runs") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const ConvergenceProfile profile = fitted(folder);
+  CHECK(profile.runs.size() == 10);
+  CHECK(profile.model == "lenet_caffe");
+  const ConvergenceFit* fit = profile.fit("s-sgd", "batch", 0);
+  REQUIRE(fit);
+  CHECK(std::exp(fit->law.parameters(0)) == Approx(100).epsilon(0.05));
+  CHECK(std::exp(fit->law.parameters(1) - fit->law.parameters(0)) == Approx(400).epsilon(0.1));
+  CHECK(fit->reached == 10);
+  CHECK(fit->from_x == 25);
+  CHECK(fit->to_x == 400);
+  CHECK_FALSE(profile.fit("s-sgd", "batch", 1));  // none reached it: no law, rather than a guess
+}
+
+TEST_CASE("a cell that is held out does not move the fit, and is predicted by it") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const Law before = fitted(folder, {"ssgd-100"}).fits[0].law;
+  folder.write("out/ssgd-100/seed-3.json", record("ssgd", 100, 3, {{1, 0.1}, {40000, 0.97}}).dump());
+  const ConvergenceProfile profile = fitted(folder, {"ssgd-100"});
+  CHECK(profile.fits[0].law.parameters == before.parameters);
+  const std::vector<LeftOutCell> cells = check_held_out(profile);
+  REQUIRE(cells.size() >= 1);
+  CHECK(cells[0].cell == "ssgd-100");
+  CHECK(cells[0].predicted.iterations == Approx(500).epsilon(0.05));
+  CHECK(cells[0].measured == Approx(525).epsilon(0.01));  // median of 475, 525 and the odd one
+  CHECK(cells[0].inside == 2);
+  CHECK(cells[0].runs == 3);
+  CHECK_THROWS_AS(fitted(folder, {"ssgd-999"}), InputError);
+}
+
+TEST_CASE("each cell is predicted by fits without it") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const std::vector<LeftOutCell> cells = check_one_by_one(fitted(folder));
+  REQUIRE(cells.size() == 5);
+  for (const LeftOutCell& cell : cells) CHECK(cell.predicted.iterations == Approx(cell.measured).epsilon(0.15));
+}
+
+TEST_CASE("records of different models are refused") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  Json other = record("ssgd", 25, 9, {{10, 0.9}});
+  other["model"]["name"] = "alexnet";
+  folder.write("out/z/seed-9.json", other.dump());
+  CHECK(error_of([&] { fitted(folder); }).find("allowed: runs of one kind") != std::string::npos);
+  CHECK_THROWS_AS(profile_of({folder.path("nothing.json")}, {}), InputError);
+}
+
+TEST_CASE("a profile read back from its file answers the same") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const ConvergenceProfile profile = fitted(folder, {"ssgd-100"});
+  const JsonDocument document = JsonDocument::parse(to_json(profile).dump(), "profile.json");
+  const ConvergenceProfile back = convergence_profile_from_json(document.root());
+  CHECK(to_json(back).dump() == to_json(profile).dump());
+  const TrainingSetting setting{"s-sgd", 30, 4, 1, 0};
+  const IterationsBound a = estimate_iterations(profile, 0, setting).bound;
+  const IterationsBound b = estimate_iterations(back, 0, setting).bound;
+  CHECK(a.iterations == Approx(b.iterations).epsilon(1e-12));
+  CHECK(a.low == Approx(b.low).epsilon(1e-12));
+}
+
+TEST_CASE("within the runs no remark, beyond them a note, far beyond a refusal") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const ConvergenceProfile profile = fitted(folder);
+  const auto at = [](double images) { return TrainingSetting{"s-sgd", images, 1, 1, 0}; };
+  CHECK(estimate_iterations(profile, 0, at(80)).notes.empty());
+  const IterationsEstimate beyond = estimate_iterations(profile, 0, at(800));
+  REQUIRE(beyond.notes.size() == 1);
+  CHECK(beyond.notes[0].find("extrapolated: 800 images an update") != std::string::npos);
+  CHECK(why_not_covered(profile, 0, at(1700)).value().find("more than 4 times beyond the runs") != std::string::npos);
+  CHECK_THROWS_AS(estimate_iterations(profile, 0, at(5)), std::invalid_argument);
+  CHECK(why_not_covered(profile, 0, {"sma", 16, 4, 1, 0}).value() ==
+        "has no law of \"sma\" to 96 % test accuracy; allowed: s-sgd");
+}
+
+namespace {
+
+/// Laws written by hand: SMA 100 (1 + 8 / m) at batch 16 and m^..., tau^0.5; stale gradients 1000 (1 + 0.02 age).
+const char* const kByHand = R"({"schema": "lockstep/convergence/1", "name": "by hand", "model": "m", "data": "d",
+  "train_samples": 60000, "kind": "measured", "source": "test", "runs": [],
+  "targets": [{"name": "t", "accuracy": 0.9}],
+  "fits": [
+    {"algorithm": "sma", "variable": "learners", "target": "t", "batch": 16, "law": "saturating",
+     "parameters": {"iterations_least": 100, "critical": 8}, "log_covariance": [[0.01, 0], [0, 0.01]], "spread": 0.1,
+     "degrees_of_freedom": 10, "range": [1, 16], "reached": 12, "censored": 0, "diverged": 0},
+    {"algorithm": "sma", "variable": "tau", "target": "t", "batch": 16, "learners": 4, "law": "power",
+     "parameters": {"iterations_at_1": 300, "exponent": 0.5}, "log_covariance": [[0.01, 0], [0, 0.01]], "spread": 0.1,
+     "degrees_of_freedom": 10, "range": [1, 4], "reached": 12, "censored": 0, "diverged": 0},
+    {"algorithm": "async-sgd", "variable": "staleness", "target": "t", "batch": 32, "law": "linear",
+     "parameters": {"iterations_fresh": 1000, "per_unit": 0.02}, "log_covariance": [[0, 0], [0, 0]], "spread": 0.1,
+     "degrees_of_freedom": 10, "range": [0, 50], "reached": 12, "censored": 0, "diverged": 0},
+    {"algorithm": "s-sgd", "variable": "batch", "target": "t", "law": "table",
+     "table": [{"x": 256, "iterations": 1000}, {"x": 1024, "iterations": 500}], "spread": 0.1,
+     "degrees_of_freedom": 10, "range": [256, 1024], "reached": 2, "censored": 0, "diverged": 0}]})";
+
+ConvergenceProfile by_hand() {
+  const JsonDocument document = JsonDocument::parse(kByHand, "p.json");
+  return convergence_profile_from_json(document.root());
+}
+
+}  // namespace
+
+TEST_CASE("laws by learners, tau, staleness and a table, by hand") {
+  const ConvergenceProfile profile = by_hand();
+  // 100 (1 + 8 / 4) = 300; with tau 4 twice that, and wider bounds.
+  const IterationsBound one = estimate_iterations(profile, 0, {"sma", 16, 4, 1, 0}).bound;
+  CHECK(one.iterations == Approx(300));
+  const IterationsBound four = estimate_iterations(profile, 0, {"sma", 16, 4, 4, 0}).bound;
+  CHECK(four.iterations == Approx(600));
+  CHECK(four.high / four.iterations > one.high / one.iterations);
+  // Variance 0.1^2 + 0.01 (1/3)^2 + 0.01 (2/3)^2 = 0.015556; t of 80 % with 10 degrees 1.3722.
+  CHECK(one.high == Approx(300 * std::exp(1.3722 * std::sqrt(0.0155556))).epsilon(1e-4));
+  CHECK(estimate_iterations(profile, 0, {"async-sgd", 32, 1, 1, 50}).bound.iterations == Approx(2000));
+  // Half-way in the logarithm of the batch: the geometric mean of 1000 and 500.
+  CHECK(estimate_iterations(profile, 0, {"s-sgd", 512, 1, 1, 0}).bound.iterations == Approx(std::sqrt(5e5)));
+  CHECK(why_not_covered(profile, 0, {"sma", 32, 4, 1, 0}).value() ==
+        "its runs of \"sma\" had a batch of 16 per learner or worker, not 32");
+  CHECK(why_not_covered(profile, 0, {"sma", 16, 4, 0, 0}).has_value());  // never synchronised
+  CHECK(why_not_covered(profile, 0, {"sma", 16, 4, 17, 0}).has_value());
+}
+
+TEST_CASE("time to accuracy takes the profile's bounds, and updates that share an iteration") {
+  ConvergenceSpec spec;
+  spec.profile = std::make_shared<const ConvergenceProfile>(by_hand());
+  spec.target = "t";
+  spec.train_samples = 60000;
+  // 11 workers of 32 images, gradients 10 updates old: 1200 updates in rounds of 11, 109.09 of them.
+  const IterationsEstimate rounds = iterations_to_target(spec, {"async-sgd", 32, 1, 1, 10}, 352, 0.05);
+  CHECK(rounds.bound.iterations == Approx(1200 / 11.0));
+  const TimeToAccuracy time = time_to_accuracy(spec, rounds, 352, 2, 1, 1);
+  CHECK(time.iterations == 110);
+  CHECK(time.seconds == Approx(220));
+  CHECK(time.epochs == Approx(1200 * 32 / 60000.0));
+  const double factor = std::exp(1.3722 * 0.1);
+  CHECK(time.high_s == Approx(220 * factor).epsilon(1e-4));
+  CHECK(time.low_s == Approx(220 / factor).epsilon(1e-4));
+}
+
+TEST_CASE("a profile that is wrong is refused in one line") {
+  struct Bad {
+    const char* was;
+    const char* is;
+    const char* error;
+  };
+  const Bad bad[] = {
+      {"convergence/1", "convergence/2", "/schema: "},
+      {"\"train_samples\": 60000", "\"train_samples\": -1", "/train_samples: "},
+      {"\"accuracy\": 0.9", "\"accuracy\": 90", "/targets/0/accuracy: "},
+      {"\"kind\": \"measured\"", "\"kind\": \"guessed\"", "/kind: "},
+      {"\"target\": \"t\"", "\"target\": \"u\"", "/fits/0/target: is none of the profile's targets"},
+      {"\"law\": \"saturating\"", "\"law\": \"cubic\"", "/fits/0/law: "},
+      {"\"critical\": 8", "\"critical\": 0", "/fits/0/parameters/critical: "},
+      {"\"critical\": 8", "\"exponent\": 8", "/fits/0/parameters: unknown key \"exponent\""},
+      {"[[0.01, 0], [0, 0.01]]", "[[0.01, 0]]", "/fits/0/log_covariance: is no matrix"},
+      {"[[0.01, 0], [0, 0.01]]", "[[0.01, 1], [1, 0.01]]", "/fits/0/log_covariance: is no covariance"},
+      {"\"range\": [1, 16]", "\"range\": [16, 1]", "/fits/0/range/1: "},
+      {"\"variable\": \"tau\"", "\"variable\": \"learners\"", "/fits/1: is there twice"},
+      {"{\"x\": 1024", "{\"x\": 256", "/fits/3/table/1/x: not in ascending order"},
+      {"\"spread\": 0.1", "\"spread\": -0.1", "/fits/0/spread: "},
+      {"\"runs\": []", "\"run\": []", "unknown key \"run\""},
+  };
+  for (const Bad& b : bad) {
+    std::string text = kByHand;
+    text.replace(text.find(b.was), std::string(b.was).size(), b.is);
+    INFO(b.is);
+    const std::string error = error_of([&] {
+      const JsonDocument document = JsonDocument::parse(text, "p.json");
+      convergence_profile_from_json(document.root());
+    });
+    INFO(error);
+    CHECK(error.rfind("p.json: ", 0) == 0);
+    CHECK(error.find(b.error) != std::string::npos);
+  }
+}
+
+}  // namespace lockstep::sim
