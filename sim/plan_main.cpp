@@ -8,6 +8,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/version.hpp"
+#include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
 
 namespace {
@@ -73,24 +74,53 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
   std::fputs(sim::plan_table(result).c_str(), stdout);
 }
 
-int run(const Options& o, const std::vector<std::string>& argv) {
-  const sim::PlanSpec plan = sim::load_plan(o.plan);
-  check_outputs(o);
+int jobs_of(const Options& o, const sim::MpiSession& session) {
+  if (o.jobs > 0) return o.jobs;
+  return session.size() > 1 ? 1 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+int work_out(const Options& o, const std::vector<std::string>& argv, const sim::PlanSpec& plan, sim::Workers& workers) {
   const std::string journal_path = journal_of(o);
-  sim::Journal none;
   std::optional<sim::Journal> kept;
   if (!journal_path.empty()) kept.emplace(journal_path, plan.digest, o.resume);
+  sim::Journal none;
   sim::Journal& journal = kept ? *kept : none;
   if (!journal.note().empty()) std::fprintf(stderr, "%s\n", journal.note().c_str());
-
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const auto workers = sim::local_workers(o.jobs > 0 ? o.jobs : cores, sim::plan_runner(plan));
-  sim::Evaluation evaluation(plan, *workers, journal, progress_of(o));
+  sim::Evaluation evaluation(plan, workers, journal, progress_of(o));
   const sim::PlanResult result = sim::work_out(plan, evaluation);
   if (o.resume && !o.quiet)
     std::fprintf(stderr, "%zu simulations taken up, %zu done\n", evaluation.resumed(), evaluation.simulated());
   write_outputs(o, result, argv);
   return result.focus() ? 0 : 1;
+}
+
+// Rank 0 says what is wrong with the input; the others, which read the same, end silently with it.
+int run(const Options& o, const std::vector<std::string>& argv, const sim::MpiSession& session) {
+  std::optional<sim::PlanSpec> plan;
+  try {
+    plan = sim::load_plan(o.plan);
+    if (session.rank() == 0) check_outputs(o);
+  } catch (const InputError& error) {
+    if (session.rank() == 0 || session.size() == 1) std::fprintf(stderr, "%s\n", error.what());
+    session.agree("");
+    return 2;
+  }
+  if (!session.agree(plan->digest)) {
+    if (session.rank() == 0) std::fprintf(stderr, "plan: the ranks do not all read the same plan and inputs\n");
+    return session.rank() == 0 ? 1 : 2;
+  }
+  const sim::RunTask runner = sim::plan_runner(*plan);
+  if (session.rank() > 0) {
+    sim::serve_mpi(session, jobs_of(o, session), runner);
+    return 0;
+  }
+  const auto workers = sim::mpi_workers(session, jobs_of(o, session), runner);
+  try {
+    return work_out(o, argv, *plan, *workers);
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
 }
 
 }  // namespace
@@ -101,7 +131,8 @@ int main(int argc, char** argv) {
   declare(app, options);
   try {
     app.parse(argc, argv);
-    return run(options, std::vector<std::string>(argv, argv + argc));
+    const lockstep::sim::MpiSession session;
+    return run(options, std::vector<std::string>(argv, argv + argc), session);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const lockstep::InputError& error) {

@@ -92,7 +92,8 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
 }
 
 void take(const PointResult& point, const Scenario& s, Outcome& o) {
-  o.fidelity = point.method == "messages" ? "message" : point.fidelity;  // whatever was asked for
+  // What was done, whatever was asked for.
+  o.fidelity = point.method == "messages" ? "message" : point.method == "max-plus" ? "fast" : "analytic";
   o.method = point.method;
   o.nodes = point.nodes;
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
@@ -105,8 +106,9 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
   o.idle_s = point.input_wait_s;
 }
 
-PointRequest request_of(const Scenario& s, const Task& task) {
+PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   PointRequest request;
+  request.most_messages = plan.refine.most_messages;
   request.gpus = s.gpus.front();
   request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
   request.fidelity = fidelity_from(task.fidelity);
@@ -136,7 +138,7 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
   try {
     Scenario s = loaded->variants.front();
     apply_variation(task.variation, s);
-    const PointRequest request = request_of(s, task);
+    const PointRequest request = request_of(plan, s, task);
     Outcome outcome = describe(s, request);
     const std::string limit = beyond_limits(plan.limits, s, task, outcome);
     if (!limit.empty()) {

@@ -10,9 +10,9 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr std::size_t kLargestChunk = 256;
-constexpr int kChunksPerSlot = 4;  // of tasks on one cluster, so that no slot waits long for the last
-constexpr int kAttempts = 2;       // a process that dies on a task may have been another's fault
+constexpr std::size_t kSmallestChunk = 8, kLargestChunk = 256;
+constexpr std::size_t kChunksPerSlot = 32;  // of all tasks, so that no slot waits long for the last
+constexpr int kAttempts = 2;                // a process that dies on a task may have been another's fault
 
 // Tasks of one run, in chunks: those on one cluster together, the others alone.
 class Queue {
@@ -51,8 +51,8 @@ class Queue {
 
  private:
   void add_batch(const std::vector<std::size_t>& batch, int slots) {
-    const std::size_t parts = static_cast<std::size_t>(std::max(1, slots) * kChunksPerSlot);
-    const std::size_t size = std::clamp<std::size_t>((batch.size() + parts - 1) / parts, 8, kLargestChunk);
+    const std::size_t parts = static_cast<std::size_t>(std::max(1, slots)) * kChunksPerSlot;
+    const std::size_t size = std::clamp(tasks_.size() / parts, kSmallestChunk, kLargestChunk);
     for (std::size_t from = 0; from < batch.size(); from += size)
       chunks_.emplace_back(batch.begin() + static_cast<std::ptrdiff_t>(from),
                            batch.begin() + static_cast<std::ptrdiff_t>(std::min(from + size, batch.size())));

@@ -99,13 +99,14 @@ LimitsSpec read_limits(const JsonNode& node) {
 }
 
 RefineSpec read_refine(const JsonNode& node) {
-  node.keys({"coarse", "refined", "analytic_error", "most"});
+  node.keys({"coarse", "refined", "analytic_error", "most", "most_messages"});
   RefineSpec refine;
   const std::vector<std::string> names{"analytic", "fast", "message"};
   if (const auto coarse = node.find("coarse")) refine.coarse = fidelity_from(coarse->choice(names));
   if (const auto refined = node.find("refined")) refine.refined = fidelity_from(refined->choice({"fast", "message"}));
   if (const auto error = node.find("analytic_error")) refine.analytic_error = error->sourced_number({0, 1});
   if (const auto most = node.find("most")) refine.most = static_cast<int>(most->integer(0, 1000000));
+  if (const auto messages = node.find("most_messages")) refine.most_messages = messages->number({1, 1e15});
   return refine;
 }
 
@@ -184,6 +185,17 @@ ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string&
   return ScenarioTemplate::load(file, variant);
 }
 
+// An objective of money needs a price of GPUs, the plan's or some point's own.
+void check_prices(const PlanSpec& plan) {
+  bool has_price = !plan.prices.gpu_usd_per_s.empty() || plan.objective.kind == ObjectiveKind::least_time;
+  const auto look = [&](const AxisValue& value) { has_price = has_price || value.prices.gpu_usd_per_s.has_value(); };
+  for (const Axis& axis : plan.axes) std::for_each(axis.values.begin(), axis.values.end(), look);
+  std::for_each(plan.listed.begin(), plan.listed.end(), look);
+  if (!has_price)
+    throw InputError(plan.path + ": /prices/gpu: missing, and the objective is \"" + to_string(plan.objective.kind) +
+                     "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
+}
+
 void note_defaults(const JsonNode& root, PlanSpec& plan) {
   const auto note = [&](const char* pointer, const Json& value, const char* source) {
     root.document().note({pointer, value, "assumed", source});
@@ -232,6 +244,7 @@ PlanSpec load_plan(const std::string& path) {
   plan.objective = read_objective(root.at("objective"));
   if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
   if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
+  check_prices(plan);
   note_defaults(root, plan);
   plan.scenario = read_scenario_template(root, path);
   complete_axes(root, plan);

@@ -115,7 +115,8 @@ class Planner {
       const Outcome& outcome = evaluation_.at(task);
       take(task, outcome);
       result_.rows[task.point].is_refined = true;
-      if (outcome.is_ok()) errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
+      if (outcome.is_ok() && outcome.fidelity != to_string(plan_.refine.coarse))
+        errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
     }
     result_.refined_points += rows.size();
     return true;
@@ -132,6 +133,11 @@ class Planner {
                     to_string(plan_.refine.coarse).c_str());
       result_.warnings.push_back(line);
     }
+    for (const PlanRow& row : result_.rows)
+      if (row.outcome.is_ok() && row.asked != to_string(plan_.refine.coarse) && row.outcome.fidelity == "analytic")
+        result_.warnings.push_back(row.point->id +
+                                   ": stays analytic, since its messages share links and are more than "
+                                   "/refine/most_messages");
     if (error() > plan_.refine.analytic_error) {
       std::snprintf(line, sizeof line, "%s was off by up to %.1f %%, more than the %.1f %% of /refine/analytic_error",
                     to_string(plan_.refine.coarse).c_str(), 100 * error(), 100 * plan_.refine.analytic_error);

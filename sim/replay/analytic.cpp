@@ -8,26 +8,45 @@
 namespace lockstep::sim {
 namespace {
 
+using Flow = PlanCosts::Flow;
+
+// Drops flows that another one outlasts whatever the perturbation: no less latency, no less transfer.
+std::vector<Flow> longest_of(std::vector<Flow> flows) {
+  std::sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+    return a.latency_s != b.latency_s ? a.latency_s > b.latency_s : a.transfer_s > b.transfer_s;
+  });
+  std::vector<Flow> kept;
+  for (const Flow& flow : flows)
+    if (kept.empty() || flow.transfer_s > kept.back().transfer_s) kept.push_back(flow);
+  return kept;
+}
+
 // Bytes that cross each link in one round of a phase.
 class RoundLoad {
  public:
   explicit RoundLoad(Cluster& cluster) : cluster_(cluster), bytes_(at(cluster.link_count()), 0) {}
-  /// Longest transfer of a round in which all flows start together and share every link evenly until the last has left.
-  double round_s(const Phase& phase, double reduction_rate, const Perturbation& perturbation) {
-    for (const Transfer& t : phase.transfers)
-      for (int link : cluster_.route(t.src, t.dst).links) bytes_[at(link)] += static_cast<double>(t.bytes);
-    double longest = 0;
-    for (const Transfer& t : phase.transfers) {
-      double flow_s = 0;
-      for (int link : cluster_.route(t.src, t.dst).links)
-        flow_s = std::max(flow_s, bytes_[at(link)] / cluster_.link_bandwidth(link));
-      if (t.reduces && reduction_rate > 0) flow_s = std::max(flow_s, static_cast<double>(t.bytes) / reduction_rate);
-      const double latency_s = cluster_.message_latency_s(t.src, t.dst);
-      longest = std::max(longest, latency_s * perturbation.latency + flow_s / perturbation.bandwidth);
+  /// Transfers of a round in which all flows start together and share every link evenly until the last has left.
+  std::vector<Flow> flows(const Phase& phase, double reduction_rate) {
+    std::vector<const Route*> routes;
+    for (const Transfer& t : phase.transfers) routes.push_back(&cluster_.route(t.src, t.dst));
+    for (std::size_t i = 0; i < routes.size(); ++i)
+      for (int link : routes[i]->links) bytes_[at(link)] += static_cast<double>(phase.transfers[i].bytes);
+    std::vector<Flow> flows;
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+      const Transfer& t = phase.transfers[i];
+      double transfer_s = 0;
+      for (int link : routes[i]->links)
+        transfer_s = std::max(transfer_s, bytes_[at(link)] / cluster_.link_bandwidth(link));
+      if (t.reduces && reduction_rate > 0)
+        transfer_s = std::max(transfer_s, static_cast<double>(t.bytes) / reduction_rate);
+      const Flow flow{cluster_.message_latency_s(t.src, t.dst), transfer_s};
+      // Neighbours are mostly alike: what repeats needs no place in the list.
+      if (flows.empty() || flow.latency_s != flows.back().latency_s || flow.transfer_s != flows.back().transfer_s)
+        flows.push_back(flow);
     }
-    for (const Transfer& t : phase.transfers)
-      for (int link : cluster_.route(t.src, t.dst).links) bytes_[at(link)] = 0;
-    return longest;
+    for (const Route* route : routes)
+      for (int link : route->links) bytes_[at(link)] = 0;
+    return longest_of(std::move(flows));
   }
 
  private:
@@ -35,21 +54,49 @@ class RoundLoad {
   std::vector<double> bytes_;
 };
 
+using PlanCost = std::vector<PlanCosts::PhaseCost>;
+
+PlanCost plan_cost(const Plan& plan, Cluster& cluster, double reduction_rate) {
+  if (plan.call) return {{1, {call_closed_form(plan, cluster)}}};
+  PlanCost cost;
+  RoundLoad load(cluster);
+  for (const Phase& phase : plan.phases) cost.push_back({phase.rounds, load.flows(phase, reduction_rate)});
+  return cost;
+}
+
+double seconds_of(const PlanCost& cost, const Perturbation& perturbation) {
+  double total = 0;
+  for (const PlanCosts::PhaseCost& phase : cost) {
+    double longest = 0;
+    for (const Flow& flow : phase.flows)
+      longest = std::max(longest, flow.latency_s * perturbation.latency + flow.transfer_s / perturbation.bandwidth);
+    total += phase.rounds * longest;
+  }
+  return total;
+}
+
 }  // namespace
 
 double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate, const Perturbation& perturbation) {
-  if (plan.call) return call_closed_form_s(plan, cluster, perturbation);
-  RoundLoad load(cluster);
-  double total = 0;
-  for (const Phase& phase : plan.phases) total += phase.rounds * load.round_s(phase, reduction_rate, perturbation);
-  return total;
+  return seconds_of(plan_cost(plan, cluster, reduction_rate), perturbation);
+}
+
+PlanCosts plan_costs(const Program& program, Cluster& cluster) {
+  PlanCosts costs;
+  for (const Plan& plan : program.plans)
+    costs.phases.push_back(plan_cost(plan, cluster, program.reduction_rate_bytes_per_s));
+  return costs;
 }
 
 Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
+  return replay_analytic(program, cluster, expected_slowest, perturbation, plan_costs(program, cluster));
+}
+
+Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+                       const Perturbation& perturbation, const PlanCosts& costs) {
   std::vector<double> plan_s;
-  for (const Plan& plan : program.plans)
-    plan_s.push_back(analytic_plan_s(plan, cluster, program.reduction_rate_bytes_per_s, perturbation));
+  for (const PlanCost& cost : costs.phases) plan_s.push_back(seconds_of(cost, perturbation));
 
   Replay replay;
   replay.method = "closed form";

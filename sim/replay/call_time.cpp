@@ -40,7 +40,7 @@ CallOnCluster call_on_cluster(const Plan& plan, Cluster& cluster) {
   return call;
 }
 
-double call_closed_form_s(const Plan& plan, Cluster& cluster, const Perturbation& perturbation) {
+PlanCosts::Flow call_closed_form(const Plan& plan, Cluster& cluster) {
   double transfer_s = plan.call->transfer_s;
   std::vector<double> load(at(cluster.link_count()), 0);
   for (const Phase& phase : plan.phases)
@@ -49,8 +49,7 @@ double call_closed_form_s(const Plan& plan, Cluster& cluster, const Perturbation
         load[at(link)] += static_cast<double>(t.bytes);
         transfer_s = std::max(transfer_s, load[at(link)] / cluster.link_bandwidth(link));
       }
-  const double latency_s = std::max(plan.call->latency_s, longest_latency_s(plan, cluster));
-  return latency_s * perturbation.latency + transfer_s / perturbation.bandwidth;
+  return {std::max(plan.call->latency_s, longest_latency_s(plan, cluster)), transfer_s};
 }
 
 }  // namespace lockstep::sim

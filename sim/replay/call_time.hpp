@@ -18,6 +18,6 @@ CallOnCluster call_on_cluster(const Plan& plan, Cluster& cluster);
 double call_wait_s(const Plan& plan, Cluster& cluster);
 
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
-double call_closed_form_s(const Plan& plan, Cluster& cluster, const Perturbation& perturbation);
+PlanCosts::Flow call_closed_form(const Plan& plan, Cluster& cluster);
 
 }  // namespace lockstep::sim

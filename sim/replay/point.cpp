@@ -36,8 +36,9 @@ int learners_of(const Scenario& scenario) {
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
 void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest,
                 PointResult& point) {
+  const PlanCosts costs = plan_costs(program, cluster);
   const auto iteration_s = [&](const Perturbation& perturbation) {
-    const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation).iteration_end_s;
+    const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation, costs).iteration_end_s;
     const int round = warm_up_iterations(scenario);
     return (ends.back() - ends[ends.size() - 1 - static_cast<std::size_t>(round)]) / round;
   };
@@ -63,6 +64,9 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
     return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus * learners_of(scenario)));
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
+  const double messages = program.messages_per_iteration() * program.iterations;
+  if (request.fidelity == Fidelity::fast && request.most_messages > 0 && messages > request.most_messages)
+    return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus * learners_of(scenario)));
   return replay_messages(program, cluster, jitter, options);
 }
 

@@ -17,6 +17,7 @@ struct PointRequest {
   std::uint64_t seed = 1;
   int iterations = 10;
   std::vector<int> trace_gpus;  ///< empty: no trace
+  double most_messages = 0;     ///< fast: a point that needs more, all iterations together, stays closed form; 0: any
 };
 
 struct PointResult {

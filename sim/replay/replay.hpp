@@ -81,9 +81,26 @@ struct Perturbation {
   double latency = 1;    ///< on latencies, per-message overheads, launches
 };
 
+/// What the closed form knows of a program's plans on a cluster, whatever the perturbation: found once, used for each.
+struct PlanCosts {
+  /// A way in which a phase may be longest: rounds x (latency + transfer).
+  struct Flow {
+    double latency_s;
+    double transfer_s;
+  };
+  struct PhaseCost {
+    int rounds;
+    std::vector<Flow> flows;  ///< those that can be the longest
+  };
+  std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
+};
+PlanCosts plan_costs(const Program& program, Cluster& cluster);
+
 /// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
+Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+                       const Perturbation& perturbation, const PlanCosts& costs);
 
 /// Seconds of one plan with all ranks starting together, by the closed form.
 double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate = 0,

@@ -1,0 +1,44 @@
+#pragma once
+// A plan over MPI ranks: rank 0 hands out chunks and gathers outcomes; every rank, the first too, runs them in forked
+// processes of its own. Only rank 0 reads the journal and writes results.
+//
+// A rank sends a sign of life every second. One that is silent for kSilence_s is given up: what it had not finished is
+// handed out again. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
+// --enable-recovery; otherwise it ends the job, and --resume goes on from the journal).
+#include <memory>
+#include <string>
+
+#include "sim/plan/workers.hpp"
+
+namespace lockstep::sim {
+
+constexpr double kSilence_s = 20;
+
+/// MPI, started where a launcher made this process one of several (by the environment that mpirun and srun set);
+/// otherwise one rank and nothing started. Without MPI in the build always so; a launcher is then refused with
+/// InputError.
+class MpiSession {
+ public:
+  MpiSession();
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// Every rank must say the same text (a digest); false where one says another, or nothing.
+  bool agree(const std::string& text) const;
+  /// Ends all ranks, when one has failed.
+  [[noreturn]] void abort(int code) const;
+
+ private:
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+/// Rank 0: all ranks' processes, `jobs` of each. Its destructor tells the others to end.
+std::unique_ptr<Workers> mpi_workers(const MpiSession& session, int jobs, const RunTask& run);
+/// The other ranks: until rank 0 ends.
+void serve_mpi(const MpiSession& session, int jobs, const RunTask& run);
+
+}  // namespace lockstep::sim

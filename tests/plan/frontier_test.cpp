@@ -1,0 +1,143 @@
+// The choice among points, against its definition by brute force on random points.
+#include "sim/plan/frontier.hpp"
+
+#include <algorithm>
+
+#include "engine/base/random.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+using sim::Choice;
+using sim::Objective;
+using sim::ObjectiveKind;
+
+// On a coarse grid of values, so that many points are alike in time, in cost or in both.
+std::vector<Choice> random_points(std::uint64_t seed, std::size_t count) {
+  std::vector<Choice> points;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double time_s = std::ceil(20 * random_uniform(seed, 1, i)), cost = std::ceil(20 * random_uniform(seed, 2, i));
+    points.push_back({time_s, time_s * 1.2, cost, cost * 1.3, random_uniform(seed, 3, i) < 0.3});
+  }
+  return points;
+}
+
+bool beats(const Choice& a, const Choice& b) {
+  return a.time_s <= b.time_s && a.cost_usd <= b.cost_usd && (a.time_s < b.time_s || a.cost_usd < b.cost_usd);
+}
+
+bool is_alike(const Choice& a, const Choice& b) {
+  return a.time_s == b.time_s && a.cost_usd == b.cost_usd;
+}
+
+}  // namespace
+
+TEST_CASE("the frontier is what no point beats, and of alike points the first") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::vector<Choice> points = random_points(seed, 1 + seed % 60);
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      bool is_beaten = false;
+      for (std::size_t j = 0; j < points.size(); ++j)
+        is_beaten = is_beaten || beats(points[j], points[i]) || (j < i && is_alike(points[j], points[i]));
+      if (!is_beaten) expected.push_back(i);
+    }
+    std::sort(expected.begin(), expected.end(),
+              [&](std::size_t a, std::size_t b) { return points[a].time_s < points[b].time_s; });
+    CHECK(sim::pareto_frontier(points) == expected);
+  }
+  CHECK(sim::pareto_frontier({}).empty());
+}
+
+TEST_CASE("without costs the frontier is the fastest point alone") {
+  std::vector<Choice> points = random_points(7, 40);
+  for (Choice& p : points) p.cost_usd = 0;
+  const auto fastest = std::min_element(points.begin(), points.end(),
+                                        [](const Choice& a, const Choice& b) { return a.time_s < b.time_s; });
+  CHECK(sim::pareto_frontier(points) == std::vector<std::size_t>{static_cast<std::size_t>(fastest - points.begin())});
+}
+
+TEST_CASE("a point's distance is the error at which it would join the frontier, and not before") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const std::vector<Choice> points = random_points(seed, 30);
+    std::vector<Choice> frontier;
+    for (std::size_t i : sim::pareto_frontier(points)) frontier.push_back(points[i]);
+    for (const Choice& p : points) {
+      const double distance = sim::distance_to_frontier(p, frontier);
+      CHECK(distance >= 0);
+      CHECK(distance < 1);
+      const auto moved = [&](double e) {
+        Choice q = p;
+        q.time_s *= 1 - e;
+        q.cost_usd *= 1 - e;
+        return std::none_of(frontier.begin(), frontier.end(), [&](const Choice& f) { return beats(f, q); });
+      };
+      CHECK(moved(distance + 1e-9));
+      if (distance > 0) CHECK(!moved(distance - 1e-9));
+    }
+  }
+}
+
+TEST_CASE("neighbours are the unrefined points nearer than the error, nearest first") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const std::vector<Choice> points = random_points(seed, 50);
+    const std::vector<std::size_t> on = sim::pareto_frontier(points), near = sim::neighbours(points, 0.3);
+    std::vector<Choice> frontier;
+    for (std::size_t i : on) frontier.push_back(points[i]);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool expected = !points[i].is_refined && std::find(on.begin(), on.end(), i) == on.end() &&
+                            sim::distance_to_frontier(points[i], frontier) < 0.3;
+      CHECK((std::find(near.begin(), near.end(), i) != near.end()) == expected);
+    }
+    for (std::size_t i = 1; i < near.size(); ++i)
+      CHECK(sim::distance_to_frontier(points[near[i - 1]], frontier) <=
+            sim::distance_to_frontier(points[near[i]], frontier));
+  }
+}
+
+TEST_CASE("the best of a ranking meets the objective and no point that meets it is better") {
+  const std::vector<Objective> objectives{{ObjectiveKind::least_time, 0, 0, false},
+                                          {ObjectiveKind::least_cost, 0, 0, false},
+                                          {ObjectiveKind::least_cost_by_deadline, 8, 0, false},
+                                          {ObjectiveKind::least_cost_by_deadline, 8, 0, true},
+                                          {ObjectiveKind::least_time_in_budget, 0, 8, false},
+                                          {ObjectiveKind::least_time_in_budget, 0, 8, true}};
+  for (const Objective& objective : objectives) {
+    const bool by_time =
+        objective.kind == ObjectiveKind::least_time || objective.kind == ObjectiveKind::least_time_in_budget;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      const std::vector<Choice> points = random_points(seed, 1 + seed % 40);
+      const std::vector<std::size_t> order = sim::ranking(objective, points);
+      std::size_t meeting = 0;
+      for (const Choice& p : points) {
+        bool meets = true;
+        if (objective.kind == ObjectiveKind::least_cost_by_deadline)
+          meets = (objective.is_cautious ? p.time_s_high : p.time_s) <= 8;
+        if (objective.kind == ObjectiveKind::least_time_in_budget)
+          meets = (objective.is_cautious ? p.cost_usd_high : p.cost_usd) <= 8;
+        meeting += meets;
+        if (meets) {
+          const Choice& best = points[order.at(0)];
+          CHECK((by_time ? best.time_s <= p.time_s : best.cost_usd <= p.cost_usd));
+        }
+      }
+      CHECK(order.size() == meeting);
+      // Who meets a deadline at least cost is beaten by nobody: on the frontier, or alike to one that is.
+      if (!order.empty())
+        for (const Choice& p : points) CHECK(!(beats(p, points[order[0]]) && sim::meets(objective, p)));
+    }
+  }
+}
+
+TEST_CASE("where nothing meets a deadline the closest is the fastest") {
+  const std::vector<Choice> points{{10, 12, 1, 1, true}, {7, 30, 5, 5, true}, {9, 10, 2, 2, true}};
+  Objective objective{ObjectiveKind::least_cost_by_deadline, 5, 0, false};
+  CHECK(sim::ranking(objective, points).empty());
+  CHECK(sim::closest(objective, points) == 1);
+  objective.is_cautious = true;
+  CHECK(sim::closest(objective, points) == 2);
+  CHECK(!sim::closest(objective, {}));
+}
+
+}  // namespace lockstep::tests

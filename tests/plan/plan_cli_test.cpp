@@ -1,0 +1,142 @@
+// The program as a user runs it: exit codes, the same bytes from any number of processes and ranks, a killed run taken
+// up again.
+#include <algorithm>
+
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/plan/small_plans.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+Outcome plan(const SmallPlan& files, const std::string& arguments) {
+  files.write();
+  return run_program(files.folder.path("."), "plan", arguments);
+}
+
+Json document(const SmallPlan& files, const std::string& name) {
+  Json json = Json::parse(slurp(files.folder.path(name)));
+  json.erase("provenance");
+  return json;
+}
+
+std::size_t lines_of(const std::string& path) {
+  const std::string text = slurp(path);
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Runs a shell script in the folder; $PLAN is the program.
+int shell(const SmallPlan& files, const std::string& script) {
+  files.write();
+  const std::string path = files.folder.write("script.sh", "PLAN='" LOCKSTEP_BUILD_DIR "/plan'\n" + script);
+  return std::system(("cd '" + files.folder.path(".") + "' && sh '" + path + "' >script.out 2>&1").c_str());
+}
+
+bool has_mpirun() {
+  const bool has = std::system("command -v mpirun >/dev/null 2>&1") == 0;
+  if (!has) WARN("skipped: no mpirun");
+  return has;
+}
+
+// Ranks share the machine, and its root where that is who runs the tests.
+const std::string kMpirun =
+    "mpirun --oversubscribe $([ $(id -u) = 0 ] && echo --allow-run-as-root) --mca btl_vader_single_copy_mechanism "
+    "none ";
+
+}  // namespace
+
+TEST_CASE("plan prints the answer and writes what it is asked for") {
+  const SmallPlan files;
+  const Outcome done = plan(files, "plan.json --json out.json --csv out.csv --markdown out.md");
+  CHECK(done.code == 0);
+  CHECK(done.err.empty());
+  CHECK_THAT(done.out, Contains("Frontier of time and cost") && Contains("recommended") && Contains("what if"));
+  CHECK(document(files, "out.json")["points"].size() == 12);
+  CHECK(lines_of(files.folder.path("out.csv")) == 13);
+  CHECK_THAT(slurp(files.folder.path("out.md")), Contains("**Answer.**"));
+}
+
+TEST_CASE("plan: bad usage and bad input end with 2 and touch no file") {
+  SmallPlan files;
+  CHECK(plan(files, "").code == 2);
+  CHECK(plan(files, "plan.json --jobs 0").code == 2);
+  CHECK(plan(files, "none.json --json out.json").code == 2);
+  CHECK(plan(files, "plan.json --resume").code == 2);
+  CHECK(plan(files, "plan.json --json none/out.json").code == 2);
+  files.plan["axes"][1]["values"][0] = "many";
+  const Outcome bad = plan(files, "plan.json --json out.json --csv out.csv");
+  CHECK(bad.code == 2);
+  CHECK(bad.out.empty());
+  CHECK_THAT(bad.err, Contains("plan.json: /axes/1/values/0: "));
+  CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
+  CHECK(files.folder.files() == 2);
+}
+
+TEST_CASE("plan: the same bytes with one process and with four") {
+  const SmallPlan files;
+  CHECK(plan(files, "plan.json --jobs 1 --json one.json --csv one.csv").code == 0);
+  CHECK(plan(files, "plan.json --jobs 4 --json four.json --csv four.csv").code == 0);
+  CHECK(document(files, "one.json").dump() == document(files, "four.json").dump());
+  CHECK(slurp(files.folder.path("one.csv")) == slurp(files.folder.path("four.csv")));
+}
+
+TEST_CASE("plan: the same bytes over three MPI ranks") {
+  if (!has_mpirun()) return;
+  const SmallPlan files;
+  CHECK(plan(files, "plan.json --jobs 1 --json one.json --csv one.csv").code == 0);
+  CHECK(shell(files, kMpirun + "-n 3 $PLAN plan.json --json ranks.json --csv ranks.csv") == 0);
+  INFO(slurp(files.folder.path("script.out")));
+  CHECK(document(files, "one.json").dump() == document(files, "ranks.json").dump());
+  CHECK(slurp(files.folder.path("one.csv")) == slurp(files.folder.path("ranks.csv")));
+  CHECK_THAT(slurp(files.folder.path("script.out")), Contains("Frontier of time and cost"));
+}
+
+TEST_CASE("plan: what a journal has is not done again") {
+  const SmallPlan files;
+  CHECK(plan(files, "plan.json --json out.json").code == 0);
+  const Json expected = document(files, "out.json");
+  const std::string journal = files.folder.path("out.points.jsonl");
+  const std::size_t all = lines_of(journal) - 1;
+  const Outcome resumed = plan(files, "plan.json --json out.json --resume");
+  CHECK(resumed.err == std::to_string(all) + " simulations taken up, 0 done\n");
+  CHECK(document(files, "out.json") == expected);
+
+  const std::string whole = slurp(journal);
+  std::size_t end = 0;
+  for (int line = 0; line < 6; ++line) end = whole.find('\n', end) + 1;
+  files.folder.write("out.points.jsonl", whole.substr(0, end + 40));  // five tasks, and a torn one
+  const Outcome torn = plan(files, "plan.json --json out.json --resume");
+  CHECK_THAT(torn.err, Contains("5 simulations taken up, " + std::to_string(all - 5) + " done"));
+  CHECK(document(files, "out.json") == expected);
+}
+
+TEST_CASE("plan: another plan does not take a journal up") {
+  SmallPlan files;
+  CHECK(plan(files, "plan.json --json out.json").code == 0);
+  files.plan["prices"]["gpu"] = "3 USD/h";
+  const Outcome other = plan(files, "plan.json --json out.json --resume");
+  CHECK_THAT(other.err, Contains("made by another plan") && Contains("0 simulations taken up"));
+}
+
+TEST_CASE("plan: killed at any moment, it goes on to the same result") {
+  SmallPlan files;
+  files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
+  files.plan["scenario"]["iterations"] = 20;
+  CHECK(plan(files, "plan.json --jobs 2 --json whole.json").code == 0);
+  // Killed once there are four lines, the header and three tasks.
+  CHECK(shell(files,
+              "$PLAN plan.json --jobs 1 --json out.json &\n"
+              "pid=$!\n"
+              "while kill -0 $pid 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 4 ]; do :; done\n"
+              "kill -9 $pid\n"
+              "wait $pid\n"
+              "cp out.points.jsonl killed.jsonl\n"
+              "$PLAN plan.json --jobs 2 --json out.json --resume\n") == 0);
+  const std::string said = slurp(files.folder.path("script.out"));
+  INFO(said);
+  CHECK(lines_of(files.folder.path("killed.jsonl")) >= 4);
+  CHECK(said.find("\n0 simulations taken up") == std::string::npos);
+  CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
+}
+
+}  // namespace lockstep::tests
