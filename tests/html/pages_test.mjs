@@ -108,6 +108,21 @@ async function sortBy(table, title) {
 
 const tableOf = (page, caption) => page.locator('.table-box', {has: page.locator('caption', {hasText: caption})});
 
+// The rows of the program's table: cells stand two blanks apart, a number and its unit one.
+function printedRows(name) {
+  const lines = fs.readFileSync(path.join(folder, name + '.txt'), 'utf8').split('\n').map(line => line.trim().split(/ {2,}/));
+  const head = lines.findIndex(cells => cells[0] === 'GPUs' && cells[1] === 'batch/GPU');
+  return lines.slice(head + 1, lines.findIndex((cells, index) => index > head && cells[0] === ''));
+}
+
+async function showsWhatIsPrinted(table, name) {
+  const cells = await table.locator('tbody tr').evaluateAll(rows => rows.map(row => [...row.cells].map(cell => cell.firstChild.textContent.replaceAll('\u00a0', ' '))));
+  const printed = printedRows(name);
+  assert.ok(printed.length > 5);
+  const plainCount = row => [row[0].replaceAll(',', ''), ...row.slice(1, 9)];  // GPUs are printed without commas
+  assert.deepEqual(cells.map(plainCount), printed.map(plainCount));
+}
+
 async function simulationWorks(page) {
   const {points} = documentOf('simulation'), last = points[points.length - 1];
   const rate = Math.round(last.samples_per_s).toLocaleString('en-GB');
@@ -118,6 +133,7 @@ async function simulationWorks(page) {
   for (const key of ['Home', 'ArrowRight']) await page.keyboard.press(key);
   assert.match(await canvas.locator('xpath=../..').locator('[aria-live]').innerText(), /^16 GPUs, 99\.\d.% efficient/);
   const table = tableOf(page, 'Predictions');
+  await showsWhatIsPrinted(table, 'simulation');
   assert.equal(await sortBy(table, 'Images/s'), 'ascending');
   assert.equal(await sortBy(table, 'Images/s'), 'descending');
   assert.deepEqual(await column(table, 'GPUs'), points.map(point => point.gpus.toLocaleString('en-GB')).reverse());
@@ -184,7 +200,7 @@ const runs = [
   ['long-plan', 'desktop', 6, longPlanWorks]];
 if (fs.existsSync(pageFile('planned'))) runs.push(['planned', 'desktop', 1], ['planned', 'phone', 1]);
 
-const browser = await chromium.launch({executablePath});
+const browser = await chromium.launch({executablePath, args: ['--disable-dev-shm-usage']});
 let failures = 0;
 for (const [name, screen, charts, works] of runs) {
   const context = await browser.newContext(screens[screen]), page = await context.newPage(), complaints = [];

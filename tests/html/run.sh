@@ -14,7 +14,7 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 
 pages=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-html-test.XXXXXX")
 trap 'rm -rf "$pages"' EXIT
-"$build/simulate" "$source_dir/scenarios/imagenet_64k.json" --quiet --html "$pages/simulation.html" >/dev/null
+"$build/simulate" "$source_dir/scenarios/imagenet_64k.json" --quiet --html "$pages/simulation.html" >"$pages/simulation.txt"
 "$build/simulate" "$source_dir/scenarios/imagenet_64k_groups.json" --quiet --html "$pages/variants.html" >/dev/null
 "$build/validate" --suite "$source_dir/scenarios/published" --catalogue "$source_dir/scenarios/catalogue" --only exchanges --quiet --html "$pages/validation.html" >/dev/null
 node "$here/pages_test.mjs" "$modules" "$chromium" "$pages"

@@ -44,8 +44,8 @@ function suitesTable(validation) {
     {title: 'Unmapped', number: true, value: row => row.unmapped, text: row => format.count(row.unmapped), note: 'Results that cannot be expressed as a simulation'},
     percent('Median', 'median_error'), percent('90th', 'p90_error'), percent('Worst', 'worst_error'),
     percent('Inside bounds', 'coverage'), percent('Half width', 'median_width', 'Median of half the bounds\u2019 width over the prediction'),
-    {title: 'Worst record', value: row => row.worst_id || undefined},
-    {title: 'Tolerances', value: row => row.use === 'fit' ? undefined : row.broken === 0 ? 'kept' : 'broken'}]});
+    {title: 'Tolerances', value: row => row.use === 'fit' || row.predicted === 0 ? undefined : row.broken === 0 ? 'kept' : 'broken'},
+    {title: 'Worst record', value: row => row.worst_id || undefined, node: row => h('span', {class: 'id'}, row.worst_id || NONE)}]});
 }
 
 // Within factors of 1.25 and 2 of a published value; axes of all units at once, as only the ratio counts here.
