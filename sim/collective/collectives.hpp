@@ -32,6 +32,11 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int 
 /// When n is no power of two, the 2(n - 2^p) first ranks fold in pairs before (S one way) and unfold after.
 Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes);
 
+/// Binomial tree, the whole vector at every hop: rank r + 2^k gives to rank r in level k, and all the way back (Caffe's
+/// own data parallelism over the GPUs of a node).
+///   T = 2 ceil(log2 n) (alpha + S beta); together 2(n-1)S.
+Plan tree_all_reduce(int ranks, std::int64_t bytes);
+
 /// Double binary tree (Sanders, Speck & Traff 2009): two trees over all ranks, each for half of the vector, an inner
 /// rank of one a leaf of the other; reduced up, broadcast down, pipelined in `slices` per half.
 /// Each rank sends at most 2S in all, together 2(n-1)S.

@@ -37,6 +37,7 @@ AllReduce all_reduce_of(const Scenario& scenario) {
     return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) {
       return hierarchical_all_reduce(gpus, k, bytes, m);
     };
+  if (spec.all_reduce == "tree") return tree_all_reduce;
   if (spec.all_reduce == "double-binary-tree")
     return
         [m = spec.tree_slices](int gpus, std::int64_t bytes) { return double_binary_tree_all_reduce(gpus, m, bytes); };

@@ -127,8 +127,8 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
              "ddp", "accumulation"});
   CommunicationSpec spec;
   spec.all_reduce = node.at("all_reduce")
-                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "torus",
-                                 "nccl", "profile"});
+                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
+                                 "torus", "nccl", "profile"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
   spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
   if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))

@@ -157,6 +157,17 @@ TEST_CASE("one rank has nothing to say") {
   CHECK(ring_all_reduce(1, 100).messages() == 0);
   CHECK(hierarchical_all_reduce(1, 16, 100).messages() == 0);
   CHECK(halving_doubling_all_reduce(1, 100).messages() == 0);
+  CHECK(tree_all_reduce(1, 100).messages() == 0);
   CHECK(double_binary_tree_all_reduce(1, 4, 100).messages() == 0);
   CHECK(torus_all_reduce(1, 1, 100).messages() == 0);
+}
+
+TEST_CASE("tree: 2(n-1) whole vectors in 2 ceil(log2 n) rounds") {
+  for (const auto& [n, levels] : std::vector<std::pair<int, int>>{{2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}, {9, 4}}) {
+    const Plan plan = tree_all_reduce(n, 1000);
+    INFO(n << " ranks");
+    CHECK(plan.messages() == 2 * (n - 1));
+    CHECK(plan.bytes_sent() == 2 * (n - 1) * 1000);
+    CHECK(static_cast<int>(plan.phases.size()) == 2 * levels);
+  }
 }

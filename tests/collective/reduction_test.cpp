@@ -28,7 +28,8 @@ std::vector<std::set<int>> knowledge_after(const Plan& plan) {
 TEST_CASE("after an all-reduce every rank knows of every rank") {
   for (int n : {2, 3, 5, 6, 8, 12, 16, 24, 33}) {
     std::vector<Plan> plans{ring_all_reduce(n, 10000), hierarchical_all_reduce(n, 4, 10000),
-                            halving_doubling_all_reduce(n, 10000), double_binary_tree_all_reduce(n, 3, 10000)};
+                            halving_doubling_all_reduce(n, 10000), double_binary_tree_all_reduce(n, 3, 10000),
+                            tree_all_reduce(n, 10000)};
     if (n % 3 == 0) plans.push_back(torus_all_reduce(n, 3, 10000));
     for (const Plan& plan : plans)
       for (const std::set<int>& known : knowledge_after(plan)) {

@@ -101,8 +101,30 @@ TEST_CASE("Poseidon: four GPUs of one node with a leader scale linearly, a tree 
   const Report report = run("googlenet_4gpu", {4});
   for (const ReportPoint& row : report.points) {
     if (row.variant == "Poseidon") CHECK(row.scaling_efficiency > 0.98);
-    if (row.variant == "Caffe") CHECK(row.scaling_efficiency < 0.96);
+    if (row.variant == "Caffe") CHECK(row.scaling_efficiency == Approx(0.75).epsilon(0.15));
+    if (row.variant == "Caffe, direct copies") CHECK(row.scaling_efficiency < 0.96);
   }
+}
+
+TEST_CASE("Poseidon: nodes of eight GPUs scale linearly, their leader alone uses the network") {
+  const Report report = run("googlenet_p2_8xlarge", {8, 32});
+  for (const Comparison& c : report.comparisons) CHECK(std::abs(c.error()) < 0.05);
+  const PointResult& overlapped = point_at(report, "Poseidon", 32);
+  const PointResult& after = point_at(report, "after the backward pass", 32);
+  CHECK(overlapped.mean_iteration_s() < 0.9 * after.mean_iteration_s());
+  // 53.5 MB of gradients: the leader adds those of its 7 others, sends 3/4 of the sum to the 3 other servers and serves
+  // a fourth; parameters go the same ways back.
+  const Json& busiest = overlapped.details.at("busiest_gpu");
+  CHECK(busiest.at("bytes_sent").get<double>() == Approx((7 + 2 * 0.75) * 53.5e6).epsilon(0.02));
+  CHECK(busiest.at("bytes_received") == busiest.at("bytes_sent"));
+}
+
+TEST_CASE("Poseidon: TensorFlow's remote procedure calls hold up what one server holds") {
+  // The paper: 32 machines can be slower than one on VGG19-22K; at 8 the gradient of fc6, 411 MB, from and to 7 others
+  // at 0.57 GB/s is 10 s a step already.
+  const Report report = run("tensorflow_40gbe", {8});
+  CHECK(point_at(report, "VGG19-22K, TensorFlow", 8).samples_per_s() < 34.8);
+  CHECK(point_at(report, "Inception-V3, TensorFlow", 8).samples_per_s() > 4 * 43.2);
 }
 
 TEST_CASE("Poseidon: one constant was fitted, and the result it was fitted on is marked") {

@@ -63,6 +63,21 @@ TEST_CASE("ring all-reduce takes 2(n-1)(alpha + S/(n beta)) to 0.1 %") {
   }
 }
 
+TEST_CASE("a tree of whole vectors takes 2 ceil(log2 n) (alpha + S/beta)") {
+  for (int n : {2, 5, 8}) {
+    const ClusterSpec spec = tests::nvswitch_cluster(n, 1);
+    const double alpha_s = in_child([&] {
+      Cluster cluster(spec, n);
+      cluster.set_message_overhead({4e-6, 4e-6});
+      return std::vector<double>{cluster.message_latency_s(0, 1)};
+    })[0];
+    const int levels = n == 2 ? 1 : 3;
+    INFO(n << " ranks");
+    CHECK(last(run_messages(spec, tree_all_reduce(n, 4'000'000), 4e-6)) ==
+          Approx(2 * levels * (alpha_s + 4e6 / 12.5e9)).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("hierarchical all-reduce takes 4(k-1) rounds of S/k and 2(g-1) of S/g") {
   // 4 nodes of 4 GPUs, k = 4, S = 16 MB. Chains: 2 x 6 rounds of 4 MB over NVSwitch (2 us + 100 us). Ring of 4 masters:
   // 6 rounds of 4 MB over the NICs at 12.5 GB/s (320 us) + latency of the route between nodes.
