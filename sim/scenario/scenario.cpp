@@ -142,6 +142,8 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
   if (spec.all_reduce == "nccl" || node.has("nccl")) spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name);
+  if (!spec.nccl.measured.empty() && spec.launch_overhead_s > 0)
+    node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
   const JsonNode rates = node.at("reduction_rate");
   rates.keys({"fp32", "fp16"});
   for (const char* wire : {"fp32", "fp16"})
@@ -373,6 +375,7 @@ void include_files(JsonDocument& document) {
   document.include("/model");
   document.include("/workers/delay/samples");
   document.include("/compute/profile");
+  document.include("/communication/nccl/profile");
 }
 
 // The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.

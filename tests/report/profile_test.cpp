@@ -174,3 +174,31 @@ TEST_CASE("what the profile does not hold is refused") {
   broken.scenario["compute"]["profile"]["samples"][0]["seconds"][0] = -1;
   CHECK(error_of(broken).find("/compute/profile/samples/0/seconds/0: ") != std::string::npos);
 }
+
+TEST_CASE("NCCL's latency and bandwidth follow a profile's all-reduces, which contain their launch") {
+  SmallFiles files = files_with_profile();
+  files.scenario["communication"] = Json::parse(R"({"all_reduce": "nccl", "fusion_threshold": "1 GB", "overlap": false,
+                                                    "launch_overhead": "0 us", "nccl": {"generation": "hopper"}})");
+  const auto iteration_s = [&] {
+    return predict(files.load({{"/fidelity", "fast"}, {"/gpus", "[2]"}}), 1, {}).points[0].point.mean_iteration_s();
+  };
+  const double by_tables_s = iteration_s();
+  // 2 ms + 1 GB/s: far slower than any NVSwitch, for 4,447,784 B 6.45 ms.
+  calib::Profile profile;
+  profile.name = "slow";
+  profile.device = {"G", "imported", 2, Json::object()};
+  const Json key{{"operation", "all-reduce"}, {"library", "nccl"}, {"ranks", 2}, {"nodes", 1}};
+  for (double bytes = 1e6; bytes < 1e10; bytes *= 10)
+    profile.samples.push_back(curve_point("collective", key, "bytes", bytes, 2e-3 + bytes / 1e9));
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["communication"]["nccl"]["profile"] = calib::to_json(profile);
+  CHECK(iteration_s() > by_tables_s + 5e-3);
+  CHECK(iteration_s() < by_tables_s + 8e-3);
+  files.scenario["communication"]["launch_overhead"] = "20 us";
+  CHECK(error_of(files).find("/communication/launch_overhead: measured calls contain their launch; allowed: \"0 us\" "
+                             "beside nccl/profile") != std::string::npos);
+  files.scenario["communication"]["launch_overhead"] = "0 us";
+  files.scenario["communication"]["nccl"]["profile"] = small_profile();
+  CHECK(error_of(files).find("/communication/nccl/profile: has no all-reduces by NCCL on one node; allowed: two sizes "
+                             "or more") != std::string::npos);
+}
