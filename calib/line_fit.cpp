@@ -251,7 +251,8 @@ LineFit fit_pieces(std::vector<Measured> points, const LineFitOptions& options) 
     const std::vector<double> between = errors_left_out(points, [](const Points& others, double x) {
       return between_anchors(rising(others), {}, x);  // an interior point: no piece is asked
     });
-    if (root_mean_square(between) < root_mean_square(left_out)) {
+    const double of_pieces = root_mean_square(left_out);
+    if (of_pieces > 1e-6 && root_mean_square(between) < of_pieces) {  // lines that are exact stay lines
       fit.anchors = rising(points);
       left_out = between;
     }

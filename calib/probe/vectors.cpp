@@ -6,6 +6,9 @@ namespace {
 
 using sync::DeviceVector;
 
+constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the caches of any device
+constexpr std::int64_t kMostColdSets = 1024;
+
 std::int64_t floats_in(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / 4);
 }
@@ -95,14 +98,21 @@ Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
 }
 
 // The mean of the devices' vectors on device 0, from where each device updates its model: what S-SGD of `train` does.
+// Gradients come from a pass that went through more memory than caches hold, so the vectors are cold here too: sets of
+// them take turns, of `kColdBytes` in all.
 Prepared average_work(device::Backend& backend, std::int64_t bytes) {
-  auto buffers = std::make_shared<std::vector<DeviceVector>>();
-  for (int d = 0; d <= backend.devices(); ++d)
-    buffers->emplace_back(backend.ops(), floats_in(bytes), d % backend.devices());
-  return timed_work(backend, [&backend, buffers, bytes] {
+  const std::int64_t of_set = (backend.devices() + 1) * bytes;
+  const auto sets = static_cast<std::size_t>(std::clamp<std::int64_t>(kColdBytes / of_set, 1, kMostColdSets));
+  auto buffers = std::make_shared<std::vector<std::vector<DeviceVector>>>(sets);
+  for (std::vector<DeviceVector>& set : *buffers)
+    for (int d = 0; d <= backend.devices(); ++d)
+      set.emplace_back(backend.ops(), floats_in(bytes), d % backend.devices());
+  auto turn = std::make_shared<std::size_t>(0);
+  return timed_work(backend, [&backend, buffers, turn, bytes] {
+    std::vector<DeviceVector>& set = (*buffers)[(*turn)++ % buffers->size()];
     std::vector<const float*> inputs;
-    for (int d = 0; d < backend.devices(); ++d) inputs.push_back((*buffers)[static_cast<std::size_t>(d)].data());
-    backend.ops().average(floats_in(bytes), inputs, buffers->back().data());
+    for (int d = 0; d < backend.devices(); ++d) inputs.push_back(set[static_cast<std::size_t>(d)].data());
+    backend.ops().average(floats_in(bytes), inputs, set.back().data());
   });
 }
 

@@ -248,8 +248,36 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
   const std::vector<NcclTime> times = nccl_times(system, operation, bytes);
   if (times.empty())
     throw std::invalid_argument("NCCL has no algorithm for " + to_string(operation) + " on this machine as set");
-  return *std::min_element(times.begin(), times.end(),
-                           [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
+  NcclTime chosen = *std::min_element(times.begin(), times.end(),
+                                      [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
+  if (system.latency_excess_s == 0 && system.bandwidth_factor == 1) return chosen;
+  chosen.latency_s = std::max(0.0, chosen.latency_s + system.latency_excess_s);
+  chosen.bandwidth_bytes_per_s *= system.bandwidth_factor;
+  chosen.seconds = chosen.latency_s + static_cast<double>(bytes) / chosen.bandwidth_bytes_per_s;
+  return chosen;
+}
+
+// Normal equations of the two unknowns e and g = 1 / f, each row divided by its t_i.
+NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const std::vector<NcclMeasured>& measured) {
+  NcclSystem tables = system;
+  tables.latency_excess_s = 0;
+  tables.bandwidth_factor = 1;
+  double ee = 0, eg = 0, gg = 0, et = 0, gt = 0;
+  for (const NcclMeasured& call : measured) {
+    const NcclTime chosen = nccl_choice(tables, operation, static_cast<std::int64_t>(call.bytes));
+    const double e = 1 / call.seconds, g = call.bytes / chosen.bandwidth_bytes_per_s / call.seconds;
+    const double t = 1 - chosen.latency_s / call.seconds;
+    ee += e * e;
+    eg += e * g;
+    gg += g * g;
+    et += e * t;
+    gt += g * t;
+  }
+  const double determinant = ee * gg - eg * eg;
+  if (!(determinant > 1e-9 * ee * gg)) throw std::invalid_argument("measured calls of one size determine no bandwidth");
+  const double inverse_factor = (ee * gt - eg * et) / determinant;
+  if (!(inverse_factor > 0)) throw std::invalid_argument("measured calls do not take longer with more bytes");
+  return {(et - eg * inverse_factor) / ee, 1 / inverse_factor};
 }
 
 }  // namespace lockstep::sim

@@ -55,6 +55,9 @@ struct NcclSystem {
   std::vector<std::array<int, 3>> nvlinks;      ///< of a mesh: local GPU, local GPU, number of links
   std::optional<NcclAlgorithm> only_algorithm;  ///< as NCCL_ALGO
   std::optional<NcclProtocol> only_protocol;    ///< as NCCL_PROTO
+  // What was measured beside what the tables say; the choice is by the tables, for NCCL knows nothing else.
+  double latency_excess_s = 0;  ///< of every call; may be negative
+  double bandwidth_factor = 1;  ///< measured bandwidth over the tables'
 };
 
 struct NcclTime {
@@ -71,6 +74,23 @@ std::vector<NcclTime> nccl_times(const NcclSystem& system, NcclOperation operati
 /// The fastest of them, the first where several are. Needs two ranks or more; throws std::invalid_argument where
 /// nothing can run (an only_algorithm that the machine does not have).
 NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
+
+/// A measured call.
+struct NcclMeasured {
+  double bytes;
+  double seconds;
+};
+
+/// The excess e and the factor f that make the chosen calls of `system` (measured ones, of one node) last as measured:
+///   t_i = L_i + e + S_i / (f B_i)
+/// by least squares of the relative error, L_i and B_i from the tables. From one node they are carried over to several:
+/// what a call costs before it moves anything, and what share of the tables' bandwidth the machine gives.
+/// Needs two sizes. Throws std::invalid_argument where they do not determine a factor above 0.
+struct NcclCorrection {
+  double latency_excess_s = 0;
+  double bandwidth_factor = 1;
+};
+NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const std::vector<NcclMeasured>& measured);
 
 /// The call as a plan with NCCL's time (Plan::call). `bytes` is the whole vector: what an all-gather ends with, what a
 /// reduce-scatter begins with. Its transfers spread over links as NCCL's channels do: ring and tree over neighbours in

@@ -122,6 +122,18 @@ void set_only(const NcclSpec& spec, NcclSystem& system) {
   if (spec.protocol == "simple") system.only_protocol = NcclProtocol::simple;
 }
 
+// By the node's calls as measured.
+void correct(const ClusterSpec& cluster, const NcclSpec& spec, NcclSystem& system) {
+  NcclSpec tables = spec;
+  tables.measured.clear();
+  const NcclSystem node = nccl_system(cluster, tables, std::min(spec.measured_ranks, cluster.gpus_per_node));
+  std::vector<NcclMeasured> calls;
+  for (const auto& [bytes, seconds] : spec.measured) calls.push_back({bytes, seconds});
+  const NcclCorrection correction = fit_nccl(node, NcclOperation::all_reduce, calls);
+  system.latency_excess_s = correction.latency_excess_s;
+  system.bandwidth_factor = correction.bandwidth_factor;
+}
+
 }  // namespace
 
 NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus) {
@@ -148,6 +160,7 @@ NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpu
   set_graph(spec.tree, system.tree);
   set_graph(spec.nvls, system.nvls);
   set_only(spec, system);
+  if (!spec.measured.empty()) correct(cluster, spec, system);
   return system;
 }
 

@@ -14,6 +14,19 @@ Optimizer optimizer_from(const std::string& name) {
   return name == "lars" ? Optimizer::lars : Optimizer::momentum;
 }
 
+// Measured layers instead of the roofline's: what each takes of the iteration, whose sum is measured on its own.
+void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
+  const ProfileSpec& profile = scenario.compute.profile;
+  const std::vector<model::Layer>& layers = scenario.model.layers;
+  for (std::size_t i = 0; profile.has_layers() && i < layers.size(); ++i) {
+    const LayerSeconds seconds = profile.layer(layers[i].name, batch);
+    cost.layers[i] = {seconds.forward_s, seconds.backward_s};
+  }
+  const calib::LineFit* update = profile.update(scenario.compute.optimizer);
+  if (profile.has_layers() && update != nullptr)
+    cost.update_s = update->at(static_cast<double>(scenario.model.parameter_count()));
+}
+
 }  // namespace
 
 // Mixed precision stores activations in two bytes.
@@ -42,6 +55,7 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   const Optimizer optimizer = optimizer_from(scenario.compute.optimizer);
   ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
   if (const ProfileSpec& profile = scenario.compute.profile) {
+    take_layers(cost, scenario, batch_per_gpu);
     cost.scale(profile.iteration(scenario.compute.busy_devices).at(batch_per_gpu) / cost.iteration_s());
     return cost;
   }

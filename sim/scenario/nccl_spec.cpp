@@ -1,6 +1,6 @@
 #include "sim/scenario/nccl_spec.hpp"
 
-#include <vector>
+#include "calib/profile.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -13,6 +13,27 @@ NcclGraphSpec read_graph(const JsonNode& node) {
   return {static_cast<int>(node.at("channels").integer(1, kMostChannels)),
           node.at("intra").sourced_quantity(Dimension::bandwidth, bandwidth),
           node.at("inter").sourced_quantity(Dimension::bandwidth, bandwidth)};
+}
+
+// The out-of-place all-reduces of NCCL within a node, over the most ranks that were measured.
+void read_measured(const JsonNode& node, NcclSpec& spec) {
+  const calib::Profile profile = calib::profile_from_json(node);
+  const calib::Fit* taken = nullptr;
+  for (const calib::Fit& fit : profile.fits) {
+    const Json& key = fit.key;
+    if (fit.probe != "collective" || key.value("operation", "") != "all-reduce" || key.value("library", "") != "nccl" ||
+        key.value("nodes", 1) != 1 || key.value("in_place", false) || fit.line.points < 2)
+      continue;
+    if (taken == nullptr || key.value("ranks", 0) > taken->key.value("ranks", 0)) taken = &fit;
+  }
+  if (taken == nullptr || taken->key.value("ranks", 0) < 2)
+    node.fail("has no all-reduces by NCCL on one node", "allowed: two sizes or more");
+  spec.measured_ranks = taken->key.value("ranks", 0);
+  for (const calib::Measured& point : profile.curve(taken->probe, taken->key))
+    spec.measured.emplace_back(point.x, point.seconds);
+  node.document().note({node.pointer(), profile.name, taken->kind == "measured" ? "measured" : "published",
+                        "all-reduces over " + std::to_string(spec.measured_ranks) + " GPUs of a node (" +
+                            profile.device.name + "): NCCL's latency and bandwidth follow them, between nodes too"});
 }
 
 }  // namespace
@@ -31,7 +52,7 @@ std::string nccl_generation(const std::string& gpu_name) {
 }
 
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name) {
-  node.keys({"generation", "cpu", "nic_latency", "algorithm", "protocol", "ring", "tree", "nvls"});
+  node.keys({"generation", "cpu", "nic_latency", "algorithm", "protocol", "ring", "tree", "nvls", "profile"});
   NcclSpec spec;
   if (const auto generation = node.find("generation"))
     spec.generation = generation->choice({"pascal", "volta", "ampere", "hopper", "blackwell"});
@@ -49,6 +70,7 @@ NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name) {
   if (const auto graph = node.find("ring")) spec.ring = read_graph(*graph);
   if (const auto graph = node.find("tree")) spec.tree = read_graph(*graph);
   if (const auto graph = node.find("nvls")) spec.nvls = read_graph(*graph);
+  if (const auto profile = node.find("profile")) read_measured(*profile, spec);
   return spec;
 }
 

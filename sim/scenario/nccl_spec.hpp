@@ -6,9 +6,12 @@
 //   "nccl": {"generation": "pascal" | "volta" | "ampere" | "hopper" | "blackwell",   else by the GPU's name
 //            "cpu": "intel" | "amd", "nic_latency": "0 us" S,
 //            "algorithm": "ring" | "tree" | "nvls" | "nvls-tree", "protocol": "ll" | "ll128" | "simple",
-//            "ring" | "tree" | "nvls": {"channels": 12, "intra": "30 GB/s" S, "inter": "30 GB/s" S}}
+//            "ring" | "tree" | "nvls": {"channels": 12, "intra": "30 GB/s" S, "inter": "30 GB/s" S},
+//            "profile": "nccl.json"}   all-reduces of one node as measured: latency and bandwidth follow them
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/base/json.hpp"
 
@@ -28,6 +31,9 @@ struct NcclSpec {
   std::string algorithm;  ///< as NCCL_ALGO; empty: NCCL's choice, as the next
   std::string protocol;   ///< as NCCL_PROTO
   std::optional<NcclGraphSpec> ring, tree, nvls;
+  /// All-reduces of one node that a profile holds, (bytes, seconds); empty: none.
+  std::vector<std::pair<double, double>> measured;
+  int measured_ranks = 0;
 };
 
 /// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); empty for one that NCCL's tables do not have.

@@ -10,9 +10,9 @@ bool has(const Json& key, const char* member, const Json& value) {
   return found != key.end() && *found == value;
 }
 
-bool is_iteration(const calib::Fit& fit, const std::string& model, const std::string& precision) {
-  return fit.probe == "iteration" && has(fit.key, "model", model) && has(fit.key, "precision", precision) &&
-         has(fit.key, "learners", 1);
+bool is_iteration(const calib::Fit& fit, const ProfileSpec& spec) {
+  return fit.probe == "iteration" && has(fit.key, "model", spec.model) && has(fit.key, "precision", spec.precision) &&
+         has(fit.key, "learners", 1) && fit.key.value("input", "") == spec.input;
 }
 
 int devices_of(const calib::Fit& fit) {
@@ -32,7 +32,7 @@ void note(const JsonNode& node, const calib::Profile& profile, const calib::Fit&
 const calib::LineFit& ProfileSpec::iteration(int devices) const {
   const calib::Fit* best = nullptr;
   for (const calib::Fit& fit : profile->fits) {
-    if (!is_iteration(fit, model, precision)) continue;
+    if (!is_iteration(fit, *this)) continue;
     const int mine = devices_of(fit), others = best ? devices_of(*best) : 0;
     const bool is_closer = mine >= devices ? others < devices || mine < others : others < devices && mine > others;
     if (!best || is_closer) best = &fit;
@@ -42,32 +42,55 @@ const calib::LineFit& ProfileSpec::iteration(int devices) const {
 
 const calib::LineFit* ProfileSpec::all_reduce(int ranks) const {
   for (const calib::Fit& fit : profile->fits)
-    if (fit.probe == "collective" && has(fit.key, "operation", "all-reduce") && has(fit.key, "ranks", ranks) &&
+    if (fit.probe == "collective" && has(fit.key, "operation", exchange) && has(fit.key, "ranks", ranks) &&
         fit.key.find("in_place") == fit.key.end())
       return &fit.line;
   return nullptr;
 }
 
-ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision) {
+LayerSeconds ProfileSpec::layer(const std::string& name, double batch) const {
+  LayerSeconds seconds;
+  const auto found = layers.find(name);
+  if (found == layers.end()) return seconds;
+  for (const auto& [pass, fit] : found->second) {
+    if (pass == "forward") seconds.forward_s += fit->at(batch);
+    if (pass.rfind("backward", 0) == 0) seconds.backward_s += fit->at(batch);
+  }
+  return seconds;
+}
+
+const calib::LineFit* ProfileSpec::update(const std::string& kernel) const {
+  for (const calib::Fit& fit : profile->fits)
+    if (fit.probe == "update" && has(fit.key, "kernel", kernel)) return &fit.line;
+  return nullptr;
+}
+
+ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision,
+                         const std::string& input) {
   ProfileSpec spec;
   spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
   spec.model = model;
   spec.precision = precision == "mixed" ? "fp16" : precision;
+  spec.input = input;
   bool is_measured = false;
   std::vector<std::string> others;
   for (const calib::Fit& fit : spec.profile->fits) {
+    if (fit.probe == "layer" && has(fit.key, "model", spec.model) && has(fit.key, "precision", spec.precision))
+      spec.layers[fit.key.value("layer", "")][fit.key.value("pass", "")] = &fit.line;
     if (fit.probe != "iteration") continue;
-    if (is_iteration(fit, spec.model, spec.precision)) {
+    if (is_iteration(fit, spec)) {
       is_measured = true;
       note(
           node, *spec.profile, fit,
           "iterations of " + model + ", " + spec.precision + ", " + std::to_string(devices_of(fit)) + " devices busy,");
     } else {
-      others.push_back(fit.key.value("model", "?") + " at " + fit.key.value("precision", "?"));
+      others.push_back(fit.key.value("model", "?") + " at " + fit.key.value("precision", "?") +
+                       (fit.key.contains("input") ? " with input" : ""));
     }
   }
   if (!is_measured)
-    node.fail("has no iterations of \"" + model + "\" at " + spec.precision + " by one learner",
+    node.fail("has no iterations of \"" + model + "\" at " + spec.precision + " by one learner" +
+                  (input.empty() ? "" : " beside an input pipeline (" + input + ")"),
               others.empty() ? "" : "allowed: " + joined(others));
   return spec;
 }

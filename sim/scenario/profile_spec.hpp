@@ -1,27 +1,48 @@
 #pragma once
 // A profile as a scenario's source of compute and communication times ("compute": {"profile": "h200.json"}).
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "calib/profile.hpp"
 
 namespace lockstep::sim {
 
+/// Forward and backward of one layer, as measured.
+struct LayerSeconds {
+  double forward_s = 0;
+  double backward_s = 0;
+};
+
 struct ProfileSpec {
   std::shared_ptr<const calib::Profile> profile;  ///< null: none
   std::string model;                              ///< as the profile's samples name it
   std::string precision;
+  std::string input;                    ///< of the iterations: measured with this input pipeline beside; empty: without
+  std::string exchange = "all-reduce";  ///< the collective by which learners agree; or "average", as train's S-SGD does
 
   explicit operator bool() const { return profile != nullptr; }
   /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
   /// measured, the next larger one, else the largest. Over the batch per device.
   const calib::LineFit& iteration(int devices) const;
-  /// The fit of an all-reduce over `ranks` devices, over bytes; null where it was not measured.
+  /// The fit of `exchange` over `ranks` devices, over bytes; null where it was not measured.
   const calib::LineFit* all_reduce(int ranks) const;
+  /// Whether single layers of the model were measured.
+  bool has_layers() const { return !layers.empty(); }
+  /// A layer at a batch, the passes of its backward part summed; zeros for one without samples: it ran as part of
+  /// another (a ReLU in its convolution's kernels).
+  LayerSeconds layer(const std::string& name, double batch) const;
+  /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null where it was not measured.
+  const calib::LineFit* update(const std::string& kernel) const;
+
+  /// Fits of the layers by name and pass; kept by read_profile().
+  std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;
 };
 
-/// Reads /compute/profile, checks that it has iterations of the model at the precision, and notes in the document's
-/// ledger what was taken. `precision` is the scenario's; "mixed" takes fp16.
-ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision);
+/// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and
+/// notes in the document's ledger what was taken. `precision` is the scenario's; "mixed" takes fp16.
+ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision,
+                         const std::string& input = "");
 
 }  // namespace lockstep::sim

@@ -80,12 +80,13 @@ void read_jitter(const JsonNode& node, ComputeSpec& compute) {
 }
 
 ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
-  node.keys({"precision", "rates", "profile", "launch_overhead", "efficiency", "optimizer", "jitter"});
+  node.keys({"precision", "rates", "profile", "profile_input", "launch_overhead", "efficiency", "optimizer", "jitter"});
   ComputeSpec compute;
   compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
   compute.rates = read_rates(node.at("rates"));
   if (const auto profile = node.find("profile")) {
-    compute.profile = read_profile(*profile, model, compute.precision);
+    const auto input = node.find("profile_input");
+    compute.profile = read_profile(*profile, model, compute.precision, input ? input->choice({"synthetic"}) : "");
     if (!compute.rates.empty()) node.at("rates").fail("stand beside a profile", "allowed: one of the two");
   }
   compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
@@ -128,7 +129,7 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   CommunicationSpec spec;
   spec.all_reduce = node.at("all_reduce")
                         .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
-                                 "torus", "nccl", "profile"});
+                                 "torus", "nccl", "profile", "profile-average"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
   spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
   if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
@@ -143,6 +144,8 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
   if (spec.all_reduce == "nccl" || node.has("nccl")) spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name);
+  if (!spec.nccl.measured.empty() && spec.launch_overhead_s > 0)
+    node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
   const JsonNode rates = node.at("reduction_rate");
   rates.keys({"fp32", "fp16"});
   for (const char* wire : {"fp32", "fp16"})
@@ -244,7 +247,7 @@ void check_profile_all_reduce(const JsonNode& node, int gpus, const Scenario& s)
   if (s.communication.all_reduce != "profile") return;
   if (!s.compute.profile) node.fail("all_reduce \"profile\" without a profile", "allowed: one in /compute/profile");
   if (gpus > 1 && !s.compute.profile.all_reduce(gpus))
-    node.fail("the profile has no all-reduce over " + std::to_string(gpus) + " devices");
+    node.fail("the profile has no " + s.compute.profile.exchange + " over " + std::to_string(gpus) + " devices");
 }
 
 // What an algorithm does not do is refused rather than ignored.
@@ -323,6 +326,10 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   s.compute = read_compute(root.at("compute"), s.model.name);
   s.input = read_input(root.at("input"));
   s.communication = read_communication(root.at("communication"), s.cluster);
+  if (s.communication.all_reduce == "profile-average") {
+    s.communication.all_reduce = "profile";
+    s.compute.profile.exchange = "average";
+  }
   if (const auto learners = root.find("learners")) s.learners = read_learners(*learners);
   if (const auto server = root.find("parameter_server")) s.parameter_server = read_parameter_server(*server);
   if (has_workers(s.algorithm)) s.workers = read_workers(root.at("workers"), s.algorithm);
@@ -347,6 +354,7 @@ void include_files(JsonDocument& document) {
   document.include("/workers/delay/samples");
   document.include("/compute/profile");
   document.include("/convergence/profile");
+  document.include("/communication/nccl/profile");
 }
 
 // The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.

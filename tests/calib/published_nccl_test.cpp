@@ -4,7 +4,7 @@
 //
 // Goal: within 5 %. What the tables bear: all of H200's 12 sizes; on A100 and H100 some sizes lie off any smooth curve
 // through their neighbours (NCCL changes protocol or channels between them, 64 KiB on H100, or the run was disturbed,
-// 134 MB on A100). Those misses are listed, not tuned away.
+// 128 MiB on A100). Those misses are listed, not tuned away.
 #include <algorithm>
 #include <cmath>
 
@@ -70,7 +70,7 @@ TEST_CASE("published 8 x H100 and 8 x A100: held-out sizes within 5 % but for kn
   INFO("H100: " << report(h100));
   REQUIRE(h100.errors.size() == 22);
   CHECK(median(h100.errors) < 0.03);
-  CHECK(h100.missed_bytes.size() <= 4);
+  CHECK(h100.missed_bytes.size() <= 3);
   const HeldOut a100 = predict_held_out(published("azure_a100_8.txt"));
   INFO("A100: " << report(a100));
   REQUIRE(a100.errors.size() == 22);

@@ -20,7 +20,8 @@ namespace {
 
 const std::string kProgram = std::string(LOCKSTEP_BUILD_DIR) + "/calibrate";
 const std::string kMeasure =
-    " --device host --gpus 2 --threads 2 --models lenet --batches 2,4 --seconds 0.01 --warm-up 0 --most-bytes 65536 --quiet";
+    " --device host --gpus 2 --threads 2 --models lenet --batches 2,4 --seconds 0.01 --warm-up 0 --most-bytes 65536 "
+    "--quiet";
 
 tests::Outcome run_in(const TemporaryFolder& folder, const std::string& arguments) {
   return tests::run_program(folder.path(""), "calibrate", arguments);

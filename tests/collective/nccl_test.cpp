@@ -173,3 +173,32 @@ TEST_CASE("nccl: what a machine lacks is not chosen") {
   CHECK(nccl_times(alone, NcclOperation::all_reduce, 1 << 20).empty());
   CHECK(nccl_plan(alone, NcclOperation::all_reduce, 1 << 20).phases.empty());
 }
+
+TEST_CASE("nccl: a machine's own latency and bandwidth come out of its calls, and go with them between nodes") {
+  // Calls that take 7 us more than the tables say and reach 80 % of their bandwidth.
+  const NcclSystem node = hgx_hopper(1);
+  std::vector<NcclMeasured> measured;
+  for (double bytes = 1024; bytes < 1e10; bytes *= 8) {
+    const NcclTime tables = nccl_choice(node, NcclOperation::all_reduce, static_cast<std::int64_t>(bytes));
+    measured.push_back({bytes, tables.latency_s + 7e-6 + bytes / (0.8 * tables.bandwidth_bytes_per_s)});
+  }
+  const NcclCorrection fit = fit_nccl(node, NcclOperation::all_reduce, measured);
+  CHECK(fit.latency_excess_s == Approx(7e-6).epsilon(1e-6));
+  CHECK(fit.bandwidth_factor == Approx(0.8).epsilon(1e-6));
+  for (int nodes : {1, 2, 16}) {
+    NcclSystem corrected = hgx_hopper(nodes);
+    corrected.latency_excess_s = fit.latency_excess_s;
+    corrected.bandwidth_factor = fit.bandwidth_factor;
+    for (double bytes : {4096.0, 1e6, 1e9}) {
+      const auto size = static_cast<std::int64_t>(bytes);
+      const NcclTime tables = nccl_choice(hgx_hopper(nodes), NcclOperation::all_reduce, size);
+      const NcclTime time = nccl_choice(corrected, NcclOperation::all_reduce, size);
+      CHECK(time.algorithm == tables.algorithm);
+      CHECK(time.protocol == tables.protocol);
+      CHECK(time.latency_s == Approx(tables.latency_s + 7e-6));
+      CHECK(time.seconds == Approx(time.latency_s + double(size) / (0.8 * tables.bandwidth_bytes_per_s)));
+    }
+  }
+  CHECK_THROWS_AS(fit_nccl(node, NcclOperation::all_reduce, {{1e6, 1e-3}}), std::invalid_argument);
+  CHECK_THROWS_AS(fit_nccl(node, NcclOperation::all_reduce, {{1e3, 1.0}, {1e9, 0.01}}), std::invalid_argument);
+}

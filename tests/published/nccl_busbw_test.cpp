@@ -80,6 +80,32 @@ TEST_CASE("published: bus bandwidth of all-reduce on 8 A100, 8 H100 and 8 H200")
     }
 }
 
+TEST_CASE("published: every other size of a table fits NCCL's constants, the rest is predicted better than by tables") {
+  const ClusterSpec a100 = cluster("dgx_a100"), h100 = cluster("dgx_h100");
+  for (const auto& [node, rows] : {std::pair{&a100, &kAzureA100}, std::pair{&h100, &kAzureH100}}) {
+    NcclSpec tables, fitted;
+    tables.generation = fitted.generation = nccl_generation(node->gpu.name);
+    fitted.measured_ranks = 8;
+    const auto seconds = [](const Row& row) { return row.bytes * 1.75 / (row.busbw_gb_per_s * 1e9); };
+    for (std::size_t i = 0; i < rows->size(); i += 2)
+      fitted.measured.emplace_back((*rows)[i].bytes, seconds((*rows)[i]));
+    std::vector<double> by_tables, by_fit;
+    for (std::size_t i = 1; i < rows->size(); i += 2) {
+      const Row& row = (*rows)[i];
+      const auto error = [&](const NcclSpec& spec) {
+        const NcclSystem system = nccl_system(*node, spec, 8);
+        return std::fabs(
+            nccl_choice(system, NcclOperation::all_reduce, std::int64_t(row.bytes)).seconds / seconds(row) - 1);
+      };
+      by_tables.push_back(error(tables));
+      by_fit.push_back(error(fitted));
+    }
+    INFO(node->name << ": tables " << quantile(by_tables, 0.5) << ", fitted " << quantile(by_fit, 0.5));
+    CHECK(quantile(by_fit, 0.5) < 0.10);
+    CHECK(quantile(by_fit, 0.5) < quantile(by_tables, 0.5));
+  }
+}
+
 TEST_CASE("published: with 4 H200 NCCL stays with the ring, with 8 it takes NVLS") {
   const ClusterSpec h100 = cluster("dgx_h100");
   // stas00/ml-engineering, peak bus bandwidths with and without NVLS.

@@ -1,5 +1,6 @@
 // Scenarios that rest on a profile: times are the profile's, and what it does not hold is refused.
 #include "calib/profile.hpp"
+#include "sim/replay/scenario_cost.hpp"
 #include "sim/report/result.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
@@ -17,6 +18,11 @@ calib::Sample iteration(int devices, int batch, double seconds) {
           "measured",
           "test",
           {}};
+}
+
+calib::Sample curve_point(const std::string& probe, Json key, const std::string& variable, double x, double seconds) {
+  key[variable] = x;
+  return {probe, key, {seconds}, "measured", "test", {}};
 }
 
 // Alone: 1 ms + 0.1 ms an image; with two devices busy twice that for an image. All-reduce of two: 50 us + 1 GB/s.
@@ -75,6 +81,68 @@ TEST_CASE("iterations and all-reduces take as long as the profile says") {
   }
 }
 
+TEST_CASE("iterations beside an input pipeline and train's average are taken where the scenario names them") {
+  // Beside the pipeline 2 ms + 0.3 ms an image on two devices; the average of two costs 10 us + 2 GB/s.
+  // Batch 16: 2 + 4.8 = 6.8 ms, and 10 us + 4,447,784 B / 2 GB/s = 2.233892 ms.
+  SmallFiles files = files_with_profile();
+  const JsonDocument document = JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile");
+  calib::Profile profile = calib::profile_from_json(document.root());
+  const Json beside{
+      {"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}, {"input", "synthetic"}};
+  for (double batch : {8, 32, 128})
+    profile.samples.push_back(curve_point("iteration", beside, "batch", batch, 2e-3 + 0.3e-3 * batch));
+  const Json average{{"operation", "average"}, {"library", "host"}, {"ranks", 2}, {"nodes", 1}};
+  for (double bytes : {1e3, 1e5, 1e7})
+    profile.samples.push_back(curve_point("collective", average, "bytes", bytes, 10e-6 + bytes / 2e9));
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["compute"]["profile"] = calib::to_json(profile);
+  files.scenario["compute"]["profile_input"] = "synthetic";
+  files.scenario["communication"]["all_reduce"] = "profile-average";
+  const Report report = predict(files.load({{"/fidelity", "fast"}, {"/gpus", "[2]"}}), 1, {});
+  CHECK(report.points[0].point.mean_iteration_s() == Approx(9.033892e-3).epsilon(1e-4));
+  CHECK(error_of(files, {{"/gpus", "[4]"}}).find("the profile has no average over 4 devices") != std::string::npos);
+  CHECK(error_of(files, {{"/compute/profile_input", "\"disk\""}}).find("/compute/profile_input: ") !=
+        std::string::npos);
+  files.scenario["compute"]["profile"] = small_profile();
+  CHECK(error_of(files).find("by one learner beside an input pipeline (synthetic); allowed: lenet_crossbow at fp32") !=
+        std::string::npos);
+}
+
+TEST_CASE("where layers were measured an iteration is spread over them as they were") {
+  // conv1 takes 3 ms forward and 1 + 2 ms back, fc1 1 ms forward and 2 back, the update 1 ms: 10 ms, while the
+  // iteration of 2.6 ms was measured: a quarter and a bit of each, and nothing for layers that ran as part of others.
+  SmallFiles files = files_with_profile();
+  const JsonDocument document = JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile");
+  calib::Profile profile = calib::profile_from_json(document.root());
+  const auto add = [&](const std::string& layer, const std::string& pass, double seconds) {
+    const Json key{{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"layer", layer}, {"pass", pass}};
+    profile.samples.push_back(curve_point("layer", key, "batch", 16, seconds));
+  };
+  add("conv1", "forward", 3e-3);
+  add("conv1", "backward_filter", 1e-3);
+  add("conv1", "backward_data", 2e-3);
+  add("conv1", "update", 7);  // counted by the update of the whole model
+  add("fc1", "forward", 1e-3);
+  add("fc1", "backward", 2e-3);
+  profile.samples.push_back(curve_point("update", {{"kernel", "momentum"}}, "elements", 1111946, 1e-3));
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["compute"]["profile"] = calib::to_json(profile);
+  const LoadedScenario loaded = files.load();
+  const ModelCost cost = model_cost(loaded.variants[0], 16);
+  const auto layer_of = [&](const std::string& name) {
+    for (std::size_t i = 0; i < cost.layers.size(); ++i)
+      if (loaded.variants[0].model.layers[i].name == name) return cost.layers[i];
+    FAIL("no layer " << name);
+    return LayerCost{};
+  };
+  CHECK(layer_of("conv1").forward_s == Approx(0.78e-3));
+  CHECK(layer_of("conv1").backward_s == Approx(0.78e-3));
+  CHECK(layer_of("fc1").backward_s == Approx(0.52e-3));
+  CHECK(layer_of("pool1").forward_s == 0);
+  CHECK(cost.update_s == Approx(0.26e-3));
+  CHECK(cost.iteration_s() == Approx(2.6e-3));
+}
+
 TEST_CASE("what a prediction takes from a profile is listed as measured, with residual and range") {
   const LoadedScenario loaded = files_with_profile().load();
   int listed = 0;
@@ -105,4 +173,32 @@ TEST_CASE("what the profile does not hold is refused") {
   SmallFiles broken = files_with_profile();
   broken.scenario["compute"]["profile"]["samples"][0]["seconds"][0] = -1;
   CHECK(error_of(broken).find("/compute/profile/samples/0/seconds/0: ") != std::string::npos);
+}
+
+TEST_CASE("NCCL's latency and bandwidth follow a profile's all-reduces, which contain their launch") {
+  SmallFiles files = files_with_profile();
+  files.scenario["communication"] = Json::parse(R"({"all_reduce": "nccl", "fusion_threshold": "1 GB", "overlap": false,
+                                                    "launch_overhead": "0 us", "nccl": {"generation": "hopper"}})");
+  const auto iteration_s = [&] {
+    return predict(files.load({{"/fidelity", "fast"}, {"/gpus", "[2]"}}), 1, {}).points[0].point.mean_iteration_s();
+  };
+  const double by_tables_s = iteration_s();
+  // 2 ms + 1 GB/s: far slower than any NVSwitch, for 4,447,784 B 6.45 ms.
+  calib::Profile profile;
+  profile.name = "slow";
+  profile.device = {"G", "imported", 2, Json::object()};
+  const Json key{{"operation", "all-reduce"}, {"library", "nccl"}, {"ranks", 2}, {"nodes", 1}};
+  for (double bytes = 1e6; bytes < 1e10; bytes *= 10)
+    profile.samples.push_back(curve_point("collective", key, "bytes", bytes, 2e-3 + bytes / 1e9));
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["communication"]["nccl"]["profile"] = calib::to_json(profile);
+  CHECK(iteration_s() > by_tables_s + 5e-3);
+  CHECK(iteration_s() < by_tables_s + 8e-3);
+  files.scenario["communication"]["launch_overhead"] = "20 us";
+  CHECK(error_of(files).find("/communication/launch_overhead: measured calls contain their launch; allowed: \"0 us\" "
+                             "beside nccl/profile") != std::string::npos);
+  files.scenario["communication"]["launch_overhead"] = "0 us";
+  files.scenario["communication"]["nccl"]["profile"] = small_profile();
+  CHECK(error_of(files).find("/communication/nccl/profile: has no all-reduces by NCCL on one node; allowed: two sizes "
+                             "or more") != std::string::npos);
 }
