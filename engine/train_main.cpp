@@ -27,8 +27,8 @@ void check_outputs(const train::Request& r) {
   }
 }
 
-int run(const train::Request& request, const std::vector<std::string>& argv, sync::Processes& processes) {
-  const train::Settings settings = train::resolve(request, processes.count());
+int run(const train::Request& request, const train::Settings& settings, const std::vector<std::string>& argv,
+        sync::Processes& processes) {
   if (request.memory_plan) {
     std::map<std::string, std::string> inputs;
     std::fputs(train::memory_plan_text(train::load_model(request, inputs), settings).c_str(), stdout);
@@ -52,12 +52,20 @@ int exit_code_of(const std::exception& error) {
   return dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
 }
 
-/// As one of the processes of mpirun where that started it: one that fails ends all.
+/// As one of the processes of mpirun where that started it: all find bad usage alike, and the first says so; anything
+/// else may be one process's trouble, which then ends all.
 int run_with_others(const train::Request& request, int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
+  train::Settings settings;
   try {
-    return run(request, words, *processes);
+    settings = train::resolve(request, processes->count());
+  } catch (const InputError&) {
+    if (processes->rank() == 0) throw;
+    return 2;
+  }
+  try {
+    return run(request, settings, words, *processes);
   } catch (const std::exception& error) {
     if (processes->count() == 1) throw;
     std::fprintf(stderr, "train, process %d: %s\n", processes->rank(), error.what());

@@ -1,5 +1,6 @@
 #include "engine/cuda/cuda_backend.hpp"
 
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -119,6 +120,9 @@ std::string capability(const DeviceFacts& facts) {
 
 int visible_gpus(std::string& why) {
   why.clear();
+  // Every learner has streams of its own; beyond 8 they would share hardware queues and wait for each other. Read when
+  // CUDA begins; what the user has set stays.
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
     cudaGetLastError();

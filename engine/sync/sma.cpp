@@ -129,7 +129,7 @@ int Sma::learners_on(int gpu) const {
 
 double Sma::alpha() const {
   if (options_.alpha) return *options_.alpha;
-  if (options_.averaging == Averaging::kOneAverage) return 1.0 / (learners() * ops_.processes());
+  if (options_.averaging == Averaging::kOneAverage) return 1.0 / all_learners();
   int most = 0;
   for (int p = 0; p < options_.gpus; ++p) most = std::max(most, learners_on(p));
   return 1.0 / (most + options_.gpus - 1);

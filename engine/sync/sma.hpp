@@ -78,6 +78,8 @@ class Sma {
   void visit_state(StateVisitor& state);
 
   int learners() const { return static_cast<int>(learners_.size()); }
+  /// Those of all processes; this one has learners() of them.
+  int all_learners() const { return learners() * ops_.processes(); }
   int learners_on(int gpu) const;
   int gpu_of(int learner) const { return learners_.at(static_cast<std::size_t>(learner)).gpu; }
   std::int64_t iteration() const { return iteration_; }

@@ -46,7 +46,7 @@ class SmaTrainable final : public OnOneModel<sync::Sma> {
   int gpu_of(int learner) const override { return sync_.gpu_of(learner); }
   const DeviceVector& model() const override { return sync_.average(); }
   void add_facts(Json& epoch) const override {
-    epoch["learners"] = sync_.learners();
+    epoch["learners"] = sync_.all_learners();
     epoch["restarts"] = sync_.restarts();
   }
   void add_learner(int gpu) override { sync_.add_learner(gpu); }

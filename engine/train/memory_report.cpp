@@ -37,6 +37,7 @@ Json memory_plan_json(const model::Graph& graph, const Settings& settings) {
   json["offline_bytes"] = bytes(plan.arena_elements);
   json["least_bytes"] = bytes(model::least_elements(plan));
   json["replicated_bytes"] = bytes(plan.arena_elements) * learners;
+  json["pooled_is"] = "computed: no backend shares pools";
   json["pooled_bytes"] = model::pooled_bytes(graph, plan, learners, settings.batch, element_bytes(settings));
   return json;
 }
@@ -54,7 +55,7 @@ std::string memory_plan_text(const model::Graph& graph, const Settings& settings
   const std::string all = std::to_string(learners) + " learners, ";
   text += line(all + "every buffer by itself", unplanned * learners, unplanned * learners);
   text += line(all + "an offline plan each", plan.at("replicated_bytes"), unplanned * learners);
-  text += line(all + "shared pools, evenly apart", plan.at("pooled_bytes"), unplanned * learners);
+  text += line(all + "shared pools (computed only)", plan.at("pooled_bytes"), unplanned * learners);
   return text;
 }
 
