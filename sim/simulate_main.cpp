@@ -10,7 +10,7 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/version.hpp"
 #include "sim/convergence/build.hpp"
-#include "sim/records/predict.hpp"
+#include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
@@ -137,10 +137,10 @@ void predict_from_records(const Options& o) {
     throw InputError("--predict " + o.records + ": no scenario beside it; allowed: --predict RECORDS.json alone");
   const std::vector<sim::Record> records = sim::read_records(o.records);
   check_outputs(o);
-  const sim::Catalogue catalogue =
-      sim::load_catalogue(o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue);
-  const std::vector<sim::Prediction> predictions =
-      sim::predict_records(sim::targets_of(records), records, catalogue, jobs_of(o));
+  const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
+  const sim::Catalogue catalogue = sim::load_catalogue(folder);
+  const std::vector<sim::Prediction> predictions = sim::predict_records(
+      sim::targets_of(records), sim::with_known_facts(records, folder + "/../published"), catalogue, jobs_of(o));
   if (!o.json.empty()) write_file_atomically(o.json, sim::predictions_json(predictions).dump(2) + "\n");
   std::fputs(sim::predictions_table(predictions).c_str(), stdout);
 }

@@ -20,6 +20,7 @@ struct Options {
   std::string json, html;
   std::string only;
   bool fit = false;
+  bool leave_out = false;
   bool quiet = false;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 };
@@ -34,6 +35,9 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--fit", o.fit,
                "Fits the constants anew on the records marked fit and writes the catalogue's fitted.json");
+  app.add_flag(
+      "--leave-out", o.leave_out,
+      "Predicts every record with constants fitted without its paper: what to expect of new results (minutes)");
   app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
   app.set_version_flag("--version", version_line());
 }
@@ -51,21 +55,26 @@ std::string page_of(const std::vector<sim::SuiteResult>& results, const std::vec
   return sim::html_page(document);
 }
 
+void tell(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 int validate(const Options& o, const std::vector<std::string>& argv) {
   check_outputs(o);
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
   sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
   if (o.fit) {
-    catalogue = sim::fit_constants(catalogue, records, o.jobs,
-                                   [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+    catalogue = sim::fit_constants(catalogue, records, o.jobs, tell);
     write_file_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue).dump(1) + "\n");
   }
   std::vector<sim::Suite> chosen;
   for (const sim::Suite& suite : suites)
     if (o.only.empty() || suite.name == o.only) chosen.push_back(suite);
   if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
-  const std::vector<sim::SuiteResult> results = sim::validate_suites(chosen, records, catalogue, o.jobs);
+  const std::vector<sim::SuiteResult> results = o.leave_out
+                                                    ? sim::leave_out_suites(chosen, records, catalogue, o.jobs, tell)
+                                                    : sim::validate_suites(chosen, records, catalogue, o.jobs);
   if (!o.json.empty()) write_file_atomically(o.json, sim::validation_json(results).dump(1) + "\n");
   if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
   std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);

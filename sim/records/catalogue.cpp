@@ -111,7 +111,8 @@ StackEntry read_stack(const JsonNode& node) {
 
 ModelEntry read_model(const JsonNode& node) {
   node.keys({"id", "aliases", "train_samples"});
-  return {node.at("id").text(), texts_of(node.at("aliases")), node.at("train_samples").number({1, 1e12})};
+  const std::optional<JsonNode> samples = node.find("train_samples");
+  return {node.at("id").text(), texts_of(node.at("aliases")), samples ? samples->number({1, 1e12}) : 0};
 }
 
 JsonDocument open(const std::string& folder, const std::string& file, const std::string& key) {
@@ -179,7 +180,15 @@ const NetworkEntry* Catalogue::network(const std::string& name) const {
 }
 
 const ModelEntry* Catalogue::model(const std::string& name) const {
-  return best_of(models, name);
+  // Networks with one of the catalogue's as their backbone, or on small images, are others.
+  static const std::vector<std::string> others{"wide", "ssd",  "rcnn", "cnn", "retinanet", "deeplab",
+                                               "unet", "yolo", "mask", "se",  "small",     "tiny"};
+  const std::vector<std::string> words = words_of(name);
+  for (const std::string& other : others)
+    if (std::find(words.begin(), words.end(), other) != words.end()) return nullptr;
+  const ModelEntry* found = best_of(models, name);
+  const bool small_images = mentions(name, "cifar") || mentions(name, "mnist");
+  return found != nullptr && small_images && found->train_samples > 1e5 ? nullptr : found;
 }
 
 const StackEntry& Catalogue::stack(const std::string& texts) const {

@@ -11,7 +11,7 @@
 //                     "host_memory_bandwidth"}
 //   networks.json    {"id", "aliases", "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap"}
-//   models.json      {"id", "aliases", "train_samples"}
+//   models.json      {"id", "aliases", "train_samples"?}
 //   fitted.json      {"name", "value", "records": [ids it was fitted on]}; see fit.hpp
 #include <map>
 #include <optional>
@@ -73,7 +73,7 @@ struct StackEntry {
 struct ModelEntry {
   std::string id;
   std::vector<std::string> aliases;
-  double train_samples = 0;
+  double train_samples = 0;  ///< of an epoch; 0: no data set goes without saying
 };
 
 struct Constant {

@@ -1,5 +1,6 @@
 // The machine of a record.
 #include <algorithm>
+#include <regex>
 
 #include "engine/base/text.hpp"
 #include "sim/records/mapping.hpp"
@@ -18,19 +19,29 @@ const IntraNodeEntry& default_intra_node(Mapping& m, const std::string& why) {
   return entry;
 }
 
-const IntraNodeEntry& intra_node_of(Mapping& m) {
-  const std::string& text = m.record.intra_node_link;
+// "PCI-Express 3.0", "PCI-E": PCIe.
+std::string with_pcie(const std::string& text) {
+  static const std::regex names(R"(pci[ -]?e(?:xpress)?(?![a-z]))", std::regex::icase);
+  return std::regex_replace(text, names, "PCIe");
+}
+
+const IntraNodeEntry& intra_node_of(Mapping& m, int gpus_of_node) {
+  const std::string text = with_pcie(m.record.intra_node_link);
   if (says_no_network(text) || mentions(text, "not stated")) return default_intra_node(m, "not stated");
   if (const IntraNodeEntry* entry = m.catalogue.intra_node(text)) return *entry;
   const IntraNodeEntry& usual = m.catalogue.intra_node_by_id(m.gpu->intra_node);
-  const bool says_nvlink = mentions(text, "nvlink") || mentions(text, "nvswitch");
+  const bool says_nvlink = mentions(text, "nvlink") || mentions(text, "nvswitch") || mentions(text, "sxm");
   if (says_nvlink && usual.is_nvlink) return default_intra_node(m, "generation not stated");
-  if (mentions(text, "pci")) {
-    if (!usual.is_nvlink) return default_intra_node(m, "generation not stated");
-    const IntraNodeEntry& pcie = m.catalogue.intra_node_by_id("pcie");
-    m.assume("intra_node_link", pcie.id, "generation not stated");
-    return pcie;
-  }
+  const auto assumed = [&](const char* id, const char* why) -> const IntraNodeEntry& {
+    m.assume("intra_node_link", id, why);
+    return m.catalogue.intra_node_by_id(id);
+  };
+  if (says_nvlink) return assumed("nvlink-bridge", "NVLink between PCIe boards: a bridge");
+  for (const char* word : {"pci", "qpi", "upi", "root", "host", "switch", "plx", "pix", "pxb", "phb", "sys", "sli"})
+    if (mentions(text, word))
+      return usual.is_nvlink ? assumed("pcie", "generation not stated")
+                             : default_intra_node(m, "generation not stated");
+  if (gpus_of_node == 1) return default_intra_node(m, "one GPU per node");
   throw Unmapped{"intra_node_link " + in_quotes(text) + " is not in the catalogue"};
 }
 
@@ -80,7 +91,15 @@ NetworkFound default_network(Mapping& m, const std::string& why) {
 
 NetworkFound network_of(Mapping& m) {
   const std::string& text = m.record.network;
-  if (says_no_network(text)) return default_network(m, "not stated");
+  if (says_no_network(text)) {
+    // "AWS p4d.24xlarge", "ND_H100_v5": the machine says it.
+    const std::optional<NetworkFound> of_system = read_network_text(m.catalogue, m.record.system);
+    if (of_system && of_system->port_bytes_per_s > 0 && of_system->line_bits_per_s == 0) {
+      m.assume("network", of_system->entry->id, "not stated; that of " + m.record.system);
+      return *of_system;
+    }
+    return default_network(m, "not stated");
+  }
   if (mentions(text, "data cent")) throw Unmapped{"network " + in_quotes(text) + ": neither type nor rate is stated"};
   std::optional<NetworkFound> found = read_network_text(m.catalogue, text);
   if (!found) {
@@ -121,7 +140,7 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   cluster.gpus_per_node = gpus_per_node_of(m, gpus);
   cluster.nodes = (gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
   cluster.gpu = m.gpu->spec;
-  m.intra_node = &intra_node_of(m);
+  m.intra_node = &intra_node_of(m, cluster.gpus_per_node);
   const IntraNodeEntry& node = *m.intra_node;
   const bool has_network = cluster.nodes > 1;
   std::optional<NetworkFound> network;
@@ -129,7 +148,9 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   const double nics = network ? network->ports * network->port_bytes_per_s : 0;
   const std::string kind = node.is_nvlink ? "/nvlink" : "/pcie";
   const double share = cluster.gpus_per_node > 1
-                           ? m.constant({"link share/" + m.transport + "/" + node.id, "link share" + kind}, 0.9)
+                           ? m.constant({"link share/" + m.transport + "/" + node.id,
+                                         "link share/" + m.transport + "/any" + kind, "link share" + kind},
+                                        0.9)
                            : 1.0;
   if (node.is_nvlink) {
     cluster.intra_node = nvlink_node(node, std::min(1.0, share), nics);

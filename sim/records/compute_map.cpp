@@ -6,6 +6,7 @@
 #include "engine/base/text.hpp"
 #include "sim/cost/layer_cost.hpp"
 #include "sim/records/mapping.hpp"
+#include "sim/records/measure.hpp"
 #include "sim/records/names.hpp"
 
 namespace lockstep::sim {
@@ -21,10 +22,13 @@ bool before_tensor_cores(const GpuEntry& gpu) {
 }
 
 std::string precision_named(const std::string& text) {
-  if (mentions(text, "mixed") || mentions(text, "amp")) return "mixed";
-  if (mentions(text, "tf32")) return "tf32";
-  if (mentions(text, "fp32") || mentions(text, "single") || mentions(text, "wire")) return "fp32";
-  if (mentions(text, "fp16") || mentions(text, "bf16") || mentions(text, "half")) return "mixed";
+  const auto any = [&](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(), [&](const char* word) { return mentions(text, word); });
+  };
+  if (any({"mixed", "amp"})) return "mixed";
+  if (any({"tf32", "tensorfloat"})) return "tf32";
+  if (any({"fp32", "single", "wire", "float32", "32-bit", "32 bit"})) return "fp32";
+  if (any({"fp16", "bf16", "half", "float16", "16-bit", "16 bit", "tensor core"})) return "mixed";
   return "";
 }
 
@@ -61,6 +65,7 @@ std::vector<Rate> rates_given(const Mapping& m, int gpus) {
     if (other.role != Role::input || other.id == m.record.id || !other.value) continue;
     const int rank = closeness(m, other);
     if (rank < 0 || !same_work(m, other)) continue;
+    if (mentions(other.algorithm, "sequential")) continue;  // copies to a server are in that time
     const bool alone = other.gpus == 1 || (other.gpus == gpus && leaves_communication_out(other));
     const std::optional<double> rate = rate_of_one_gpu(other, m.model);
     if (alone && rate) rates.push_back({other.batch(), *rate, rank, other.gpus});
@@ -104,7 +109,7 @@ double launch_from_rates(const Mapping& m, const ComputeSpec& compute, double ot
   if (compute.rates.size() < 2) return otherwise;
   const RateSpec &small = compute.rates.front(), &large = compute.rates.back();
   if (large.batch < 2 * small.batch) return otherwise;
-  const model::Graph graph = model::zoo_graph(m.model->id);
+  const model::Graph graph = record_model(m.model->id);
   const double published = (small.batch / small.samples_per_s) / (large.batch / large.samples_per_s);
   double low = 0, high = 2e-3;
   for (int i = 0; i < 50; ++i) {
@@ -143,8 +148,13 @@ int batch_of(Mapping& m) {
       m.assume("batch_per_gpu", other.batch(), "not stated; that of " + other.id);
       return other.batch();
     }
-  const bool small_images = m.model->train_samples < 1e5;
-  const int usual = small_images ? 128 : m.gpu->spec.memory_bytes > 30e9 ? 256 : m.precision == "mixed" ? 128 : 64;
+  const bool is_text = m.model->train_samples == 0;
+  const bool small_images = !is_text && m.model->train_samples < 1e5;
+  const int usual = is_text                           ? 32
+                    : small_images                    ? 128
+                    : m.gpu->spec.memory_bytes > 30e9 ? 256
+                    : m.precision == "mixed"          ? 128
+                                                      : 64;
   m.assume("batch_per_gpu", usual, "not stated; usual for this model and memory");
   return usual;
 }
@@ -163,10 +173,11 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   const bool anchored_here = std::any_of(compute.rates.begin(), compute.rates.end(),
                                          [&](const RateSpec& rate) { return rate.batch == batch; });
   if (!anchored_here) {
-    speed =
-        m.constant({"speed/" + m.gpu->id + "/" + m.precision, "speed/" + m.gpu->generation + "/" + m.precision}, 1) *
-        m.constant({"speed of software/" + m.stack->id}, 1);
-    launch_s = m.constant({"kernel launch/" + m.stack->id}, kUsualLaunch_s);
+    speed = m.constant({"speed/" + m.gpu->id + "/" + m.precision, "speed/" + m.gpu->generation + "/" + m.precision,
+                        "speed/" + m.precision},
+                       1) *
+            m.constant({"speed of software/" + m.stack->id}, 1);
+    launch_s = m.constant({"kernel launch/" + m.stack->id, "kernel launch"}, kUsualLaunch_s);
     m.note("gpu", m.gpu->facts);
   }
   compute.compute_efficiency = {{1, kComputeEfficiency * speed}};
@@ -175,22 +186,26 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   if (gpus > 1) {
     compute.jitter = JitterKind::lognormal;
     const std::string nodes = m.record.gpus_per_node == 1 ? "/one GPU per node" : "";
-    compute.jitter_variation = m.constant({"jitter/" + m.gpu->id + nodes, "jitter/" + m.gpu->generation}, 0.02);
+    compute.jitter_variation =
+        m.constant({"jitter/" + m.gpu->generation + nodes, "jitter/" + m.gpu->generation, "jitter"}, 0.02);
   }
   return compute;
 }
 
 std::optional<double> rate_of_one_gpu(const Record& record, const ModelEntry* model) {
-  if (!record.value || *record.value <= 0 || record.gpus < 1) return std::nullopt;
-  const double value = *record.value;
-  if (record.metric == "images_per_s" || record.metric == "images_per_s_nosync") return value / record.gpus;
-  if (record.metric == "iteration_s" && record.batch() > 0) return record.batch() / value;
-  if (record.metric == "train_seconds_per_5120_images") return kImagesOfTheanoMpi / value / record.gpus;
-  if (record.metric == "epoch_seconds" && model != nullptr) return model->train_samples / value / record.gpus;
+  const std::optional<double> value = si_value(record);
+  if (!value || *value <= 0 || record.gpus < 1) return std::nullopt;
+  const std::string metric = metric_of(record);
+  if (metric == "images_per_s" || metric == "images_per_s_nosync") return *value / record.gpus;
+  if (metric == "iteration_s" && record.batch() > 0) return record.batch() / *value;
+  if (metric == "train_seconds_per_5120_images") return kImagesOfTheanoMpi / *value / record.gpus;
+  if (metric == "epoch_seconds" && model != nullptr && model->train_samples > 0)
+    return model->train_samples / *value / record.gpus;
   return std::nullopt;
 }
 
 double train_samples(const Mapping& m) {
+  if (m.model->train_samples == 0) throw Unmapped{"the samples of an epoch of " + m.record.model + " are not known"};
   return m.model->train_samples;
 }
 
@@ -210,7 +225,7 @@ const Record* epochs_given(const Mapping& m) {
   const Record* best = nullptr;
   for (const Record& other : m.all) {
     if (other.role != Role::input || !other.value) continue;
-    if (other.metric != "epochs_to_accuracy" && other.metric != "epochs") continue;
+    if (metric_of(other) != "epochs_to_accuracy") continue;
     if (m.catalogue.model(other.model) != m.model) continue;
     if (!other.group.empty() && (other.group == m.record.group || other.group == m.record.group + "-ep")) return &other;
     const bool same_batch = other.global_batch == m.record.global_batch;
@@ -222,7 +237,7 @@ const Record* epochs_given(const Mapping& m) {
 }  // namespace
 
 void set_epochs(Mapping& m) {
-  const bool is_asked = m.record.metric == "epochs_to_accuracy";
+  const bool is_asked = m.metric == "epochs_to_accuracy";
   if (const Record* given = is_asked ? nullptr : epochs_given(m)) {
     m.result.epochs = *given->value;
     m.result.assumptions.push_back({"epochs", *given->value, "published", given->id});

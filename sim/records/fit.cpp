@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <set>
 
 #include "engine/base/text.hpp"
 #include "sim/records/names.hpp"
@@ -11,13 +13,17 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int kPasses = 2;
-constexpr double kMostJitter = 0.12;
-constexpr std::size_t kMostRecords = 36;              // of one constant, evenly spread over those that use it
-constexpr double kFirstStep = 0.4, kLastStep = 0.02;  // of log(value)
-constexpr double kPull = 0.003;                       // towards the usual value, where records say nothing
-constexpr double kInside = 0.88;                      // share of fit records inside the bounds
+constexpr double kMostJitter = 0.03;      // a GPU of its own varies by 1 to 2 %; more is something else's fault
+constexpr std::size_t kMostRecords = 18;  // of one constant, evenly spread over those that use it
+constexpr double kFirstStep = 0.4, kLastStep = 0.04;  // of log(value)
+constexpr double kPull = 0.1;         // of |log(value / what stands in)|, against the sum of |log(error)|
+constexpr double kWorth = 0.05;       // by which a constant must lower that sum, and
+constexpr double kWorthEach = 0.005;  // by this for every record
+constexpr double kSlightest = 1e-6;
+constexpr double kInside = 0.85;  // share of fit records inside the bounds
 constexpr double kMostSpread = 12;
-constexpr std::size_t kFewest = 4;  // records that calibrate a class of bounds
+constexpr std::size_t kFewestUsers = 3;  // records that a constant may rest on
+constexpr std::size_t kFewest = 4;       // records that calibrate a class of bounds
 
 struct Stage {
   std::vector<std::string> prefixes;
@@ -52,8 +58,8 @@ const std::vector<Stage>& stages() {
       {{"kernel launch/", "speed/", "speed of software/"}, is_rate_alone, false},
       {{"epochs at small batch/", "critical batch/"}, is_epochs, true},
       {{"link share/", "network share/", "call/", "message/", "fill/"}, is_exchange, false},
-      {{"jitter/", "link share/ps", "link share/kvstore", "network share/rdma/ps", "network share/tcp/", "call/ps",
-        "call/kvstore"},
+      {{"jitter/", "link share/ps", "link share/kvstore", "network share/rdma/ps", "network share/tcp", "call/ps",
+        "call/kvstore", "host copies/"},
        is_scaling,
        true},
       {{"evaluation share/"}, is_time_to_accuracy, true}};
@@ -78,27 +84,43 @@ double usual_value(const std::string& name) {
   if (name.rfind("network hop", 0) == 0) return 2e-6;
   if (name.rfind("evaluation", 0) == 0) return 0.03;
   if (name.rfind("link share", 0) == 0) return 0.9;
+  if (name.rfind("host copies", 0) == 0) return 3e9;
   return 1;
+}
+
+double most_of(const std::string& name) {
+  return name.rfind("jitter", 0) == 0 ? kMostJitter : 1e9;
 }
 
 class Fit {
  public:
-  Fit(Catalogue catalogue, const std::vector<Record>& records, int jobs,
-      const std::function<void(const std::string&)>& tell)
-      : catalogue_(std::move(catalogue)), jobs_(jobs), tell_(tell) {
-    for (const Record& record : records)
-      if (record.use == Use::given || record.use == Use::fit) records_.push_back(record);
-    catalogue_.constants.clear();
+  /// With `only`, the other constants stay as they are, and those named
+  /// are searched from where they were.
+  Fit(Catalogue catalogue, const std::vector<Record>& records, int jobs, const Tell& tell,
+      std::optional<std::set<std::string>> only = {})
+      : catalogue_(std::move(catalogue)),
+        records_(fit_input(records)),
+        jobs_(jobs),
+        tell_(tell),
+        only_(std::move(only)) {
+    if (!only_) catalogue_.constants.clear();
   }
 
   Catalogue run() {
     for (const Stage& stage : stages()) fit_stage(stage);
-    add_wider_classes();
-    fit_bounds();
     return catalogue_;
   }
 
  private:
+  // Of a name: the records that it decides, and what stands in for it.
+  struct User {
+    std::vector<const Record*> records;
+    std::vector<std::string> wider;  // widest last
+  };
+  using Users = std::map<std::string, User>;
+
+  bool is_wanted(const std::string& name) const { return !only_ || only_->count(name) > 0; }
+
   std::vector<const Record*> records_of(const Stage& stage) const {
     std::vector<const Record*> chosen;
     for (const Record& record : records_)
@@ -106,21 +128,32 @@ class Fit {
     return chosen;
   }
 
-  double objective(const std::vector<const Record*>& records, const MapOptions& options,
-                   const std::string& name) const {
+  // What holds where the name has no value of its own.
+  double stand_in(const std::string& name, const User& user) const {
+    for (const std::string& wider : user.wider)
+      if (const auto found = catalogue_.constants.find(wider); found != catalogue_.constants.end())
+        return found->second.value;
+    return usual_value(name);
+  }
+
+  // Sum of |log(published / predicted)|.
+  double misfit(const std::string& name, const User& user, const MapOptions& options) const {
     double sum = 0;
-    const bool is_launch = name.rfind("kernel launch/", 0) == 0;
+    const bool is_launch = name.rfind("kernel launch", 0) == 0;
     std::map<std::string, std::vector<double>> by_speed;
-    for (const Prediction& p : predict_records(records, records_, catalogue_, jobs_, options)) {
+    for (const Prediction& p : predict_records(user.records, records_, catalogue_, jobs_, options)) {
       if (!p.is_mapped() || p.predicted <= 0) continue;
       const bool is_share = p.mapped.quantity == Quantity::efficiency;
       const double off = is_share ? p.error() : std::log(*p.record->value / p.predicted);
       if (is_launch) by_speed[speed_of(p.mapped)].push_back(off);
       sum += std::abs(off);
     }
-    if (is_launch) sum = spread(by_speed);
-    const double away = std::abs(std::log(catalogue_.constants.at(name).value / usual_value(name)));
-    return sum / static_cast<double>(records.size()) + kPull * away;
+    return is_launch ? spread(by_speed) : sum;
+  }
+
+  double objective(const std::string& name, const User& user, const MapOptions& options) const {
+    const double away = std::abs(std::log(catalogue_.constants.at(name).value / stand_in(name, user)));
+    return misfit(name, user, options) + kPull * away;
   }
 
   // The launch overhead is what makes small batches slow; how fast a GPU is at large ones is its speed's to say.
@@ -141,54 +174,65 @@ class Fit {
   }
 
   // A few values far apart first: where communication hides behind computation, nothing near shows a difference.
-  void scan(const std::string& name, const std::vector<const Record*>& records, const MapOptions& options) {
-    const double before = catalogue_.constants[name].value;
-    double best = objective(records, options, name), best_value = before;
+  void scan(const std::string& name, const User& user, const MapOptions& options) {
+    double& value = catalogue_.constants[name].value;
+    const double before = value;
+    double best = objective(name, user, options), best_value = before;
     for (double step : {-2.4, -1.6, -0.8, 0.8, 1.6}) {
-      catalogue_.constants[name].value = before * std::exp(step);
-      const double now = objective(records, options, name);
-      if (now >= best - 1e-6) continue;
+      value = before * std::exp(step);
+      if (value > most_of(name)) continue;
+      const double now = objective(name, user, options);
+      if (now >= best - kSlightest) continue;
       best = now;
-      best_value = catalogue_.constants[name].value;
+      best_value = value;
     }
-    catalogue_.constants[name].value = best_value;
+    value = best_value;
   }
 
-  void search(const std::string& name, const std::vector<const Record*>& records, const MapOptions& options,
-              double first_step) {
-    double best = objective(records, options, name);
+  void search(const std::string& name, const User& user, const MapOptions& options, double first_step) {
+    double& value = catalogue_.constants[name].value;
+    double best = objective(name, user, options);
     for (double step = first_step; step > kLastStep;) {
-      const double before = catalogue_.constants[name].value;
+      const double before = value;
       bool is_better = false;
       for (double direction : {1.0, -1.0}) {
-        catalogue_.constants[name].value = before * std::exp(direction * step);
-        const bool too_much = name.rfind("jitter/", 0) == 0 && catalogue_.constants[name].value > kMostJitter;
-        const double now = too_much ? best : objective(records, options, name);
-        if (now < best - 1e-6) {
+        value = before * std::exp(direction * step);
+        const double now = value > most_of(name) ? best : objective(name, user, options);
+        if (now < best - kSlightest) {
           best = now;
           is_better = true;
           break;
         }
-        catalogue_.constants[name].value = before;
+        value = before;
       }
       if (!is_better) step /= 2;
     }
   }
 
-  // Constants that the stage's records ask for, with the records that do.
-  std::map<std::string, std::vector<const Record*>> wanted(const Stage& stage, const MapOptions& options) {
-    std::map<std::string, std::vector<const Record*>> users;
+  // Names that the stage's records ask for, widest first of all.
+  std::vector<Users> wanted(const Stage& stage, const MapOptions& options) {
+    std::vector<Users> levels;
     for (const Record* record : records_of(stage)) {
       const MappedRecord mapped = map_record(*record, records_, catalogue_, options);
       if (!mapped.unmapped.empty()) continue;
-      for (const auto& [name, chain] : mapped.asked_for) {
-        if (!has_prefix(name, stage.prefixes)) continue;
-        users[name].push_back(record);
-        chains_[name] = chain;
+      for (const auto& [specific, chain] : mapped.asked_for) {
+        if (!has_prefix(specific, stage.prefixes)) continue;
+        for (std::size_t i = 0; i < chain.size(); ++i) {
+          if (!has_prefix(chain[i], stage.prefixes)) continue;
+          const std::size_t level = chain.size() - 1 - i;
+          if (levels.size() <= level) levels.resize(level + 1);
+          User& user = levels[level][chain[i]];
+          if (user.records.empty() || user.records.back() != record) user.records.push_back(record);
+          user.wider.assign(chain.begin() + static_cast<std::ptrdiff_t>(i) + 1, chain.end());
+        }
       }
     }
-    for (auto& [name, records] : users) records = spread_out(records);
-    return users;
+    for (Users& level : levels)
+      for (auto it = level.begin(); it != level.end();) {
+        it->second.records = spread_out(it->second.records);
+        it = it->second.records.size() < kFewestUsers ? level.erase(it) : std::next(it);
+      }
+    return levels;
   }
 
   static std::vector<const Record*> spread_out(const std::vector<const Record*>& records) {
@@ -198,87 +242,142 @@ class Fit {
     return some;
   }
 
+  void begin(const std::string& name, const User& user) {
+    const double value = stand_in(name, user);
+    Constant& constant = catalogue_.constants[name];
+    if (constant.value == 0) constant.value = value;
+    constant.records.clear();
+    for (const Record* record : user.records) constant.records.push_back(record->id);
+  }
+
+  // A constant whose records are met about as well by what stands in for it is left out.
+  void drop_if_idle(const std::string& name, const User& user, const MapOptions& options) {
+    const Constant constant = catalogue_.constants.at(name);
+    const double with = objective(name, user, options);
+    catalogue_.constants.erase(name);
+    const double gain = misfit(name, user, options) - with;
+    if (gain < kWorth + kWorthEach * static_cast<double>(user.records.size())) return;
+    catalogue_.constants[name] = constant;
+  }
+
+  // Names whose last records were taken away.
+  void drop_unused(const Stage& stage, const std::vector<Users>& levels) {
+    for (const std::string& name : *only_) {
+      const bool is_used = std::any_of(levels.begin(), levels.end(), [&](const Users& u) { return u.count(name) > 0; });
+      if (has_prefix(name, stage.prefixes) && !is_used) catalogue_.constants.erase(name);
+    }
+  }
+
   void fit_stage(const Stage& stage) {
     MapOptions options;
     options.use_rates = stage.use_rates;
-    const auto users = wanted(stage, options);
-    for (const auto& [name, records] : users) {
-      Constant& constant = catalogue_.constants[name];
-      if (constant.value == 0) constant.value = usual_value(name);
-      for (const Record* record : records)
-        if (std::find(constant.records.begin(), constant.records.end(), record->id) == constant.records.end())
-          constant.records.push_back(record->id);
-    }
-    for (int pass = 0; pass < kPasses; ++pass)
-      for (const std::string& prefix : stage.prefixes)
-        for (const auto& [name, records] : users)
-          if (name.rfind(prefix, 0) == 0) {
-            if (pass == 0 && prefix.rfind("speed", 0) != 0) scan(name, records, options);
-            search(name, records, options, pass == 0 ? kFirstStep : kFirstStep / 4);
+    const std::vector<Users> levels = wanted(stage, options);
+    if (only_) drop_unused(stage, levels);
+    for (const Users& level : levels) {
+      for (const auto& [name, user] : level)
+        if (is_wanted(name)) begin(name, user);
+      for (int pass = only_ ? 1 : 0; pass < kPasses; ++pass)
+        for (const std::string& prefix : stage.prefixes)
+          for (const auto& [name, user] : level) {
+            if (name.rfind(prefix, 0) != 0 || !is_wanted(name)) continue;
+            if (pass == 0 && prefix.rfind("speed", 0) != 0) scan(name, user, options);
+            search(name, user, options, pass == 0 ? kFirstStep : only_ ? kFirstStep / 2 : kFirstStep / 4);
           }
-    if (tell_)
-      for (const auto& [name, records] : users)
-        tell_(name + " = " + short_number(catalogue_.constants[name].value) + " from " +
-              std::to_string(records.size()) + " records");
+      for (const auto& [name, user] : level)
+        if (is_wanted(name)) drop_if_idle(name, user, options);
+    }
+    if (!tell_) return;
+    for (const Users& level : levels)
+      for (const auto& [name, user] : level)
+        if (const auto found = catalogue_.constants.find(name); is_wanted(name) && found != catalogue_.constants.end())
+          tell_(name + " = " + short_number(found->second.value) + " from " + std::to_string(user.records.size()) +
+                " records");
   }
 
-  void add_wider_classes() {
-    std::map<std::string, std::vector<std::string>> members;
-    for (const auto& [name, chain] : chains_)
-      for (std::size_t i = 1; i < chain.size(); ++i)
-        if (catalogue_.constants.count(chain[i]) == 0) members[chain[i]].push_back(name);
-    for (const auto& [wider, names] : members) {
-      double sum = 0;
-      Constant constant;
-      for (const std::string& name : names) {
-        const Constant& member = catalogue_.constants.at(name);
-        sum += std::log(member.value);
-        constant.records.insert(constant.records.end(), member.records.begin(), member.records.end());
-      }
-      constant.value = std::exp(sum / static_cast<double>(names.size()));
-      std::sort(constant.records.begin(), constant.records.end());
-      constant.records.erase(std::unique(constant.records.begin(), constant.records.end()), constant.records.end());
-      catalogue_.constants[wider] = constant;
-    }
-  }
-
-  // |error| over half the width that the inputs' uncertainty alone gives.
-  void fit_bounds() {
-    std::vector<const Record*> targets;
-    for (const Record& record : records_)
-      if (record.use == Use::fit && record.value && *record.value > 0) targets.push_back(&record);
-    std::map<std::string, std::pair<std::vector<double>, std::vector<std::string>>> classes;
-    for (const Prediction& p : predict_records(targets, records_, catalogue_, jobs_)) {
-      if (!p.is_mapped() || p.predicted <= 0) continue;
-      const double away = *p.record->value - p.predicted;
-      const double width = away > 0 ? p.high - p.predicted : p.predicted - p.low;
-      auto& [spreads, ids] = classes["bounds/" + p.mapped.bounds_class];
-      spreads.push_back(kUncalibrated * std::abs(away) / width);
-      ids.push_back(p.record->id);
-    }
-    for (auto& [name, spread_and_ids] : classes) {
-      if (spread_and_ids.first.size() < kFewest) continue;
-      auto& [spreads, ids] = spread_and_ids;
-      std::sort(spreads.begin(), spreads.end());
-      const double at = std::ceil(kInside * static_cast<double>(spreads.size())) - 1;
-      const double spread = spreads[static_cast<std::size_t>(std::max(0.0, at))];
-      catalogue_.constants[name] = {std::clamp(spread, 0.5, kMostSpread), ids};
-    }
-  }
-
-  static constexpr double kUncalibrated = 1.3;  // the spread of predict.cpp where none was fitted
   Catalogue catalogue_;
   std::vector<Record> records_;
   int jobs_;
-  const std::function<void(const std::string&)>& tell_;
-  std::map<std::string, std::vector<std::string>> chains_;
+  Tell tell_;
+  std::optional<std::set<std::string>> only_;
 };
+
+// Names of the constants that were fitted on a record of the paper.
+std::set<std::string> touched_by(const Catalogue& fitted, const std::set<std::string>& ids) {
+  std::set<std::string> names;
+  for (const auto& [name, constant] : fitted.constants)
+    if (name.rfind("bounds", 0) != 0 && std::any_of(constant.records.begin(), constant.records.end(),
+                                                    [&](const auto& id) { return ids.count(id) > 0; }))
+      names.insert(name);
+  return names;
+}
+
+Catalogue fitted_without(const Catalogue& fitted, const std::string& paper, const std::vector<Record>& records,
+                         int jobs) {
+  std::set<std::string> ids;
+  std::vector<Record> others;
+  for (const Record& record : records)
+    if (record.source == paper)
+      ids.insert(record.id);
+    else
+      others.push_back(record);
+  return Fit(fitted, others, jobs, {}, touched_by(fitted, ids)).run();
+}
+
+// Calibrations, by class: |error| over half the width that the inputs' uncertainty alone gives.
+void fit_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
+  std::map<std::string, std::pair<std::vector<double>, std::vector<std::string>>> classes;
+  for (const Prediction& p : left_out) {
+    if (!p.has_error() || p.predicted <= 0 || p.record->use != Use::fit) continue;
+    const double away = *p.record->value - p.predicted;
+    const double width = away > 0 ? p.high - p.predicted : p.predicted - p.low;
+    for (const std::string& name : bounds_names(p.mapped.bounds_class)) {
+      auto& [spreads, ids] = classes[name];
+      spreads.push_back(kUsualSpread * std::abs(away) / std::max(width, 1e-12));
+      ids.push_back(p.record->id);
+    }
+  }
+  for (auto& [name, spread_and_ids] : classes) {
+    auto& [spreads, ids] = spread_and_ids;
+    if (spreads.size() < kFewest) continue;
+    std::sort(spreads.begin(), spreads.end());
+    const double at = std::ceil(kInside * static_cast<double>(spreads.size())) - 1;
+    const double spread = spreads[static_cast<std::size_t>(std::max(0.0, at))];
+    catalogue.constants[name] = {std::clamp(spread, 0.5, kMostSpread), ids};
+  }
+}
 
 }  // namespace
 
-Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
-                        const std::function<void(const std::string&)>& tell) {
-  return Fit(catalogue, records, jobs, tell).run();
+std::vector<Record> fit_input(const std::vector<Record>& records) {
+  std::vector<Record> kept;
+  for (const Record& record : records)
+    if (record.use == Use::given || record.use == Use::fit) kept.push_back(record);
+  return kept;
+}
+
+Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs, const Tell& tell) {
+  const std::vector<Record> kept = fit_input(records);
+  Catalogue fitted = Fit(catalogue, kept, jobs, tell).run();
+  std::vector<const Record*> targets;
+  for (const Record& record : kept)
+    if (record.use == Use::fit) targets.push_back(&record);
+  fit_bounds(fitted, predict_left_out(fitted, kept, targets, jobs, tell));
+  return fitted;
+}
+
+std::vector<Prediction> predict_left_out(const Catalogue& fitted, const std::vector<Record>& records,
+                                         const std::vector<const Record*>& targets, int jobs, const Tell& tell) {
+  std::map<std::string, std::vector<const Record*>> papers;
+  for (const Record* target : targets) papers[target->source].push_back(target);
+  std::map<const Record*, Prediction> by_record;
+  for (const auto& [paper, of_paper] : papers) {
+    const Catalogue without = fitted_without(fitted, paper, records, jobs);
+    for (Prediction& p : predict_records(of_paper, records, without, jobs)) by_record.emplace(p.record, std::move(p));
+    if (tell) tell("left out: " + paper);
+  }
+  std::vector<Prediction> predictions;
+  for (const Record* target : targets) predictions.push_back(std::move(by_record.at(target)));
+  return predictions;
 }
 
 Json constants_json(const Catalogue& catalogue) {

@@ -1,22 +1,26 @@
 #pragma once
 // Constants from records: `validate --fit`.
 //
-// Stages, in this order; each fits its constants one after the other, by a pattern search in log(value) on the mean of
-// |log(published / predicted)| over the records that use the constant (of an efficiency the difference; at most 36,
+// Stages, in this order; each fits its constants one after the other, by a pattern search in log(value) on the sum of
+// |log(published / predicted)| over the records that use the constant (of an efficiency the difference; at most 18,
 // evenly spread), twice over:
 //
 //   1. speed of GPUs and software, kernel launches        rates of one GPU; MLPerf's rates
 //   2. epochs at small batch, critical batch               epochs
 //   3. shares of links, calls, messages, pipeline fill     all-reduces alone, exchanges
-//   4. shares of links and networks, hops, jitter          rates and speed-ups of several GPUs
+//   4. shares of links and networks, copies, jitter        rates of several GPUs
 //   5. share of evaluations                                times to accuracy
-//   6. bounds                                              the 0.88 quantile of |error| over the inputs' uncertainty
+//   6. bounds                                              the 0.85 quantile of |error| over the inputs' uncertainty,
+//                                                          of predictions made without the record's own paper
+//
+// Within a stage the widest classes come first ("link share/pcie" before "link share/nccl/pcie-k80"): what holds for
+// all members of a class stands in for those that have no constant of their own. A constant of a narrower class is
+// pulled towards what stands in for it, needs three records, and is left out again where it does not pay: where the sum
+// over its records falls by less than 0.05 + 0.005 each.
 //
 // A search begins with a few values far apart. Launches are judged by how alike the errors of one GPU are, whatever its
-// speed. Only records marked `given` and `fit` are read; those marked `test` are dropped before anything else. Stages 1
-// to 3 see records without what their experiments give, so that constants stand for the record itself. A constant that
-// no record bears out is left out; one of a wider class is the geometric mean of its members. The same records give the
-// same constants.
+// speed. Only fit_input() is read. Stages 1 to 3 see records without what their experiments give, so that constants
+// stand for the record itself. The same records give the same constants.
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,9 +29,20 @@
 
 namespace lockstep::sim {
 
-/// The catalogue with constants fitted anew. `tell` gets a line per constant.
+using Tell = std::function<void(const std::string& line)>;
+
+/// All that the fit ever sees: the records marked `given` and `fit`.
+std::vector<Record> fit_input(const std::vector<Record>& records);
+
+/// The catalogue with constants fitted anew. `tell` gets a line per constant and per paper left out.
 Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
-                        const std::function<void(const std::string&)>& tell = {});
+                        const Tell& tell = {});
+
+/// Predicts every target as if its paper had never been seen: all constants that rest on any record with its `source`
+/// are fitted again without those records, or left out where none remain. What the paper's experiments give (rates of
+/// one GPU, ...) is still used, as it is for a paper that is new. In the order of `targets`.
+std::vector<Prediction> predict_left_out(const Catalogue& fitted, const std::vector<Record>& records,
+                                         const std::vector<const Record*>& targets, int jobs, const Tell& tell = {});
 
 /// The file fitted.json.
 Json constants_json(const Catalogue& catalogue);

@@ -43,7 +43,7 @@ using Alternatives = std::vector<Task>;
 struct Anchor {
   Alternatives target;
   Alternatives baseline;
-  double published;  ///< in the record's unit
+  double published;  ///< in SI, bandwidths in GB/s
   double bytes;
   int gpus;
 };
@@ -56,9 +56,11 @@ enum class Quantity {
   efficiency,          ///< over the baseline in images/s per GPU
   samples_time_s,      ///< `samples` images
   epochs,
+  exchange_s,  ///< an iteration less the baseline's, times `factor`
   all_reduce_s,
-  bus_bandwidth,  ///< GB/s: 2(n-1)/n bytes/s
-  alpha_s,        ///< of a line through two sizes
+  bus_bandwidth,        ///< GB/s: 2(n-1)/n bytes/s
+  algorithm_bandwidth,  ///< GB/s: bytes/s
+  alpha_s,              ///< of a line through two sizes
   beta_s_per_byte,
   time_ratio,  ///< baseline's iteration over the target's
 };
@@ -69,7 +71,8 @@ struct MappedRecord {
   Alternatives target;
   Alternatives baseline;  ///< where the quantity needs one
   double samples = 0;     ///< samples_time_s: with evaluations and whatever else takes time
-  double factor = 1;      ///< on all_reduce_s
+  double factor = 1;      ///< on all_reduce_s, exchange_s
+  double per_si = 1;      ///< of the record's unit
   double epochs = 0;
   double epochs_uncertainty = 0;
   std::vector<Anchor> anchors;

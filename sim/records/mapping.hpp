@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/records/map.hpp"
+#include "sim/records/models.hpp"
 
 namespace lockstep::sim {
 
@@ -20,6 +21,7 @@ struct Mapping {
   const MapOptions& options;
   MappedRecord& result;
 
+  std::string metric;  ///< by measure_of()
   const GpuEntry* gpu = nullptr;
   const StackEntry* stack = nullptr;
   const ModelEntry* model = nullptr;
@@ -37,6 +39,16 @@ struct Mapping {
 std::string precision_of(Mapping& mapping);
 std::string wire_of(const Mapping& mapping);
 std::string transport_of(const Record& record);
+bool is_of_collective(const std::string& metric);
+/// Throws Unmapped for what is not synchronous SGD that uses every gradient.
+void refuse_other_algorithms(const Record& record);
+/// One GPU alone copies its gradients to a server in host memory and waits for them.
+bool copies_alone(const Mapping& mapping);
+CommunicationSpec communication_of(Mapping& mapping, const ClusterSpec& cluster);
+/// The task with every all-reduce that may be chosen.
+Alternatives with_algorithms(const Mapping& mapping, const Task& task);
+/// An iteration with the schedule that the record names: servers, sufficient factors, learners, or all-reduces.
+Alternatives with_schedule(Mapping& mapping, Task task);
 
 /// The cluster of `gpus` GPUs.
 ClusterSpec cluster_of(Mapping& mapping, int gpus);

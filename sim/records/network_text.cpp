@@ -1,5 +1,6 @@
 #include "sim/records/network_text.hpp"
 
+#include <algorithm>
 #include <regex>
 
 #include "sim/records/names.hpp"
@@ -31,30 +32,53 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-// "100 Gb/s", "200Gb/Sec", "40GbE", "400Gbps"; the higher end of "20-25 Gb/s". Bytes ("500 GB/s") are no line rate.
+// "100 Gb/s", "200Gb/Sec", "40GbE", "400Gbps", "10GigE", "10 Gigabit"; the higher end of "20-25 Gb/s". Bytes
+// ("500 GB/s") are no line rate. "Gigabit Ethernet" alone is 1 Gbit/s.
 double line_rate(const std::string& part) {
   std::smatch found;
-  static const std::regex pattern(R"((\d+(?:\.\d+)?) ?(?:G[bB]E\b|Gb|Gbit|Gbps|gigabit))");
-  return std::regex_search(part, found, pattern) ? std::stod(found[1].str()) * 1e9 : kNoRate;
+  static const std::regex giga(R"((\d+(?:\.\d+)?)[ -]?(?:G[bB]E\b|GE\b|Gb|Gbit|Gbps|[Gg]ig[Ee]\b|[Gg]igabit|G\b))");
+  if (std::regex_search(part, found, giga)) return std::stod(found[1].str()) * 1e9;
+  static const std::regex mega(R"((\d+(?:\.\d+)?) ?(?:Mb|Mbit|Mbps))");
+  if (std::regex_search(part, found, mega)) return std::stod(found[1].str()) * 1e6;
+  return mentions(part, "gigabit ethernet") || mentions(part, "gige") ? 1e9 : kNoRate;
 }
 
+// "8x HDR", "4 x Mellanox", "NDR x8", "8 NICs", "dual-rail".
 int port_count(const std::string& part) {
   std::smatch found;
-  static const std::regex pattern(R"((?:^|[^\w.])(\d{1,2}) ?x(?: |[A-Z]))");
-  return std::regex_search(part, found, pattern) ? std::stoi(found[1].str()) : 0;
+  static const std::regex before(R"((?:^|[^\w.])(\d{1,2}) ?x(?: |[A-Z]|\d{2,3} ?G))");
+  static const std::regex after(R"((?:^|\s)x ?(\d{1,2})\b)");
+  static const std::regex counted(R"((\d{1,2}) (?:NICs|nics|HCAs|ports|rails|adapters|cards))");
+  for (const std::regex* pattern : {&before, &after, &counted})
+    if (std::regex_search(part, found, *pattern)) {
+      const int ports = std::stoi(found[1].str());
+      if (ports >= 1 && ports <= 32) return ports;
+    }
+  return mentions(part, "dual-rail") || mentions(part, "dual rail") ? 2 : 0;
 }
 
 std::optional<NetworkFound> read_part(const Catalogue& catalogue, const std::string& part) {
   const NetworkEntry* entry = catalogue.network(part);
+  // An adapter alone says its generation.
+  static const std::vector<std::pair<const char*, const char*>> adapters{{"connectx-7", "ndr"},
+                                                                         {"connectx-6", "hdr"},
+                                                                         {"connectx-5", "edr"},
+                                                                         {"connectx-4", "edr"},
+                                                                         {"connectx-3", "fdr"}};
+  for (const auto& [adapter, generation] : adapters)
+    if (entry == nullptr && mentions(part, adapter)) entry = catalogue.network(generation);
   if (entry == nullptr) return std::nullopt;
   NetworkFound found{entry};
   const int ports = port_count(part);
   found.ports = std::max(1, ports);
   found.ports_stated = ports > 0;
   found.line_bits_per_s = line_rate(part);
-  const bool by_rate = found.line_bits_per_s > 0 && (entry->port_bytes_per_s == 0 || entry->id == "ib");
-  found.port_bytes_per_s =
-      by_rate ? found.line_bits_per_s / 8 * (entry->rdma ? kRdmaShare : 1) : entry->port_bytes_per_s;
+  // A stated rate counts where it is not the entry's own: "EFA 400 Gb/s", "InfiniBand 100 Gb/s".
+  const double stated = found.line_bits_per_s / 8 * (entry->rdma ? kRdmaShare : 1);
+  const double off = entry->port_bytes_per_s > 0 ? stated / entry->port_bytes_per_s : 0;
+  const bool is_class = entry->id.rfind("aws", 0) == 0 || entry->id.rfind("azure", 0) == 0;
+  const bool by_rate = stated > 0 && !is_class && (entry->port_bytes_per_s == 0 || off < 0.8 || off > 1.25);
+  found.port_bytes_per_s = by_rate ? stated : entry->port_bytes_per_s;
   return found;
 }
 
@@ -82,8 +106,13 @@ std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const 
 }
 
 bool says_no_network(const std::string& text) {
-  return text.empty() || lower(text).rfind("none", 0) == 0 || mentions(text, "single node") ||
-         mentions(text, "single server");
+  static const std::vector<std::string> words{"single node", "single-node", "single server", "single machine",
+                                              "one node",    "intra-node",  "one server",    "one machine"};
+  const std::string small = lower(text);
+  for (const char* word : {"unknown", "unspecified", "not specified", "not known"})
+    if (small == word) return true;
+  return small.empty() || small.rfind("none", 0) == 0 || small == "n/a" || small == "na" || small == "-" ||
+         std::any_of(words.begin(), words.end(), [&](const auto& word) { return mentions(small, word); });
 }
 
 }  // namespace lockstep::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/text.hpp"
 #include "sim/records/run.hpp"
@@ -9,8 +10,7 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr double kReach = 2.1;        // of an anchor, in the logarithm: a factor of 8 in size
-constexpr double kUsualSpread = 1.3;  // bounds over the inputs' standard deviations, where no record calibrates them
+constexpr double kReach = 2.1;  // of an anchor, in the logarithm: a factor of 8 in size
 constexpr double kLargeBytes = 64 << 20, kSmallBytes = 1024;
 
 struct Value {
@@ -58,10 +58,14 @@ double quantity_of(const MappedRecord& r, const Alternatives& target, double tar
       return r.samples / images_per_s(target, target_s);
     case Quantity::epochs:
       return r.epochs;
+    case Quantity::exchange_s:
+      return std::max(1e-9, target_s - baseline_s) * r.factor;
     case Quantity::all_reduce_s:
       return target_s * r.factor;
     case Quantity::bus_bandwidth:
       return 2 * (gpus - 1) / gpus * static_cast<double>(target.front().bytes.front()) / target_s / 1e9;
+    case Quantity::algorithm_bandwidth:
+      return static_cast<double>(target.front().bytes.front()) / target_s / 1e9;
     case Quantity::alpha_s:
       return std::max(1e-9, target_s - kSmallBytes * (baseline_s - target_s) / (kLargeBytes - kSmallBytes));
     case Quantity::beta_s_per_byte:
@@ -127,12 +131,18 @@ double correction_of(const MappedRecord& r, const Record& record, const std::vec
   return 1;
 }
 
-double in_record_unit(const MappedRecord& r, const Record& record) {
-  if (r.quantity != Quantity::all_reduce_s && r.quantity != Quantity::iteration_s &&
-      r.quantity != Quantity::samples_time_s)
-    return 1;
-  const std::string word = record.unit.substr(0, record.unit.find_first_of(" ("));
-  return word == "ms" ? 1e3 : word == "us" ? 1e6 : word == "min" ? 1.0 / 60 : word == "h" ? 1.0 / 3600 : 1;
+double spread_of(const std::string& bounds_class, const Catalogue& catalogue) {
+  for (const std::string& name : bounds_names(bounds_class))
+    if (const auto found = catalogue.constants.find(name); found != catalogue.constants.end())
+      return found->second.value;
+  return kUsualSpread;
+}
+
+// Many GPUs train no faster than as many times fewer ones.
+double most_of(const MappedRecord& r) {
+  if (r.quantity == Quantity::efficiency) return 1;
+  if (r.quantity == Quantity::speedup) return double(r.target.front().gpus) / r.baseline.front().gpus;
+  return std::numeric_limits<double>::infinity();
 }
 
 void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
@@ -144,15 +154,15 @@ void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogu
     const double target_s = times.next(anchor.target).seconds, baseline_s = times.next(anchor.baseline).seconds;
     at_anchors.push_back(quantity_of(r, anchor.target, target_s, anchor.baseline, baseline_s));
   }
-  const double scale = correction_of(r, *prediction.record, at_anchors) * in_record_unit(r, *prediction.record);
-  const auto calibrated = catalogue.constants.find("bounds/" + r.bounds_class);
-  const double spread = calibrated == catalogue.constants.end() ? kUsualSpread : calibrated->second.value;
+  const double scale = correction_of(r, *prediction.record, at_anchors) * r.per_si;
+  const double spread = spread_of(r.bounds_class, catalogue);
   prediction.predicted = value.value * scale;
   const double below = std::min(0.95, spread * std::abs(1 - value.low / value.value));
   const double above = spread * std::abs(value.high / value.value - 1);
   prediction.low = prediction.predicted * (1 - below);
   prediction.high = prediction.predicted * (1 + above);
   if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
+  prediction.high = std::min(prediction.high, std::max(prediction.predicted, most_of(r) * r.per_si));
 }
 
 void append(std::vector<const Task*>& tasks, const Alternatives& alternatives) {
@@ -160,6 +170,10 @@ void append(std::vector<const Task*>& tasks, const Alternatives& alternatives) {
 }
 
 }  // namespace
+
+std::vector<std::string> bounds_names(const std::string& bounds_class) {
+  return {"bounds/" + bounds_class, "bounds/" + bounds_class.substr(0, bounds_class.find(',')), "bounds"};
+}
 
 double Prediction::error() const {
   const bool is_share = mapped.quantity == Quantity::efficiency || mapped.quantity == Quantity::iteration_increase;

@@ -20,6 +20,11 @@ struct Prediction {
   double error() const;
 };
 
+/// Names of the calibrations of a class of bounds, wider ones last: the first that has been fitted counts.
+std::vector<std::string> bounds_names(const std::string& bounds_class);
+/// Where none has: bounds over the inputs' standard deviations.
+inline constexpr double kUsualSpread = 1.3;
+
 /// Predicts the targets among `records`; `all` are the records that inputs are looked for in. Deterministic.
 std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
                                         const Catalogue& catalogue, int jobs, const MapOptions& options = {});

@@ -63,7 +63,7 @@ Use use_of(const JsonNode& record) {
 
 std::optional<double> value_of(const JsonNode& record) {
   const std::optional<JsonNode> node = stated(record, "value");
-  if (!node || node->is_string() || node->is_array()) return std::nullopt;
+  if (!node || !node->json().is_number()) return std::nullopt;
   return node->number({-1e30, 1e30});
 }
 
@@ -133,7 +133,10 @@ std::vector<Record> read_records(const JsonNode& array) {
 
 std::vector<Record> read_records(const std::string& path) {
   const JsonDocument document = JsonDocument::load(path);
-  return read_records(document.root());
+  const JsonNode root = document.root();
+  if (const std::optional<JsonNode> records = root.is_object() ? root.find("records") : std::nullopt)
+    return read_records(*records);
+  return read_records(root);
 }
 
 }  // namespace lockstep::sim

@@ -70,7 +70,8 @@ TaskTime run_all_reduces(const Task& task) {
 }
 
 bool needs_no_cluster(const Task& task) {
-  return task.kind == Task::Kind::iteration && task.gpus == 1;
+  return task.kind == Task::Kind::iteration && task.gpus == 1 && task.scenario.cluster.nic.per_node == 0 &&
+         !task.scenario.parameter_server;
 }
 
 std::string text_of(const TaskTime& time) {
@@ -91,54 +92,76 @@ void add(std::ostringstream& text, const LinkSpec& link) {
 
 }  // namespace
 
+namespace {
+
+void add_cluster(std::ostringstream& text, const ClusterSpec& c) {
+  text << c.nodes << ' ' << c.gpus_per_node << ' ' << c.gpu.name << ' ' << c.host.memory_bandwidth_bytes_per_s << ' '
+       << c.host.memory_latency_s << ' ' << static_cast<int>(c.intra_node.kind) << ' '
+       << c.intra_node.pcie.peer_across_sockets << ' ' << c.nic.per_node << ' ' << c.nic.gpudirect << ' '
+       << c.nic.half_duplex << ' ';
+  for (const SwitchSpec& s : c.intra_node.pcie.switches) text << s.socket << ':' << s.gpus.size() << ' ';
+  for (const LinkSpec& link : {c.intra_node.gpu_link, c.intra_node.pcie.gpu_link, c.intra_node.pcie.switch_uplink,
+                               c.intra_node.pcie.socket_link, c.nic.link, c.fabric.link})
+    add(text, link);
+}
+
+void add_compute(std::ostringstream& text, const ComputeSpec& c) {
+  text << c.precision << ' ' << c.launch_s << ' ' << c.memory_efficiency << ' ' << c.optimizer << ' '
+       << static_cast<int>(c.jitter) << ' ' << c.jitter_variation << ' ';
+  for (const EfficiencySpec& e : c.compute_efficiency) text << e.flop << ':' << e.efficiency << ' ';
+  for (const RateSpec& rate : c.rates) text << rate.batch << ':' << rate.samples_per_s << ' ';
+}
+
+void add_algorithm(std::ostringstream& text, const Scenario& s) {
+  const CommunicationSpec& c = s.communication;
+  text << s.algorithm << ' ' << c.all_reduce << ' ' << c.group_size << ' ' << c.wire << ' ' << c.fusion_threshold_bytes
+       << ' ' << c.overlap << ' ' << c.message_overhead_s << ' ' << c.launch_overhead_s << ' ' << c.nccl.generation
+       << ' ' << c.torus_columns << ' ' << c.tree_slices << ' ' << s.theano_mpi.exchange << ' '
+       << s.theano_mpi.staging_bytes_per_s << ' ' << s.learners.per_gpu << ' ' << s.learners.tau << ' ';
+  if (s.parameter_server)
+    text << s.parameter_server->scheme << ' ' << s.parameter_server->shards_tensors << ' '
+         << s.parameter_server->pair_bytes << ' ' << s.parameter_server->barrier << ' '
+         << s.parameter_server->staging_bytes_per_s << ' ' << s.parameter_server->staging_overlaps << ' '
+         << s.parameter_server->apply_bytes_per_s << ' ';
+}
+
+}  // namespace
+
 std::string task_text(const Task& task) {
   const Scenario& s = task.scenario;
   std::ostringstream text;
   text.precision(17);
   text << static_cast<int>(task.kind) << ' ' << task.gpus << ' ' << task.batch_per_gpu << ' ' << s.model.name << ' ';
   for (std::int64_t bytes : task.bytes) text << bytes << ' ';
-  text << task.fill_s << ' ' << task.in_switch_bytes_per_s << ' ' << s.fidelity << ' ' << s.cluster.gpus_per_node << ' '
-       << s.cluster.gpu.name << ' ' << s.cluster.host.memory_bandwidth_bytes_per_s << ' '
-       << static_cast<int>(s.cluster.intra_node.kind) << ' ' << s.cluster.intra_node.pcie.peer_across_sockets << ' '
-       << s.cluster.intra_node.pcie.switches.size() << ' ';
-  for (const LinkSpec& link :
-       {s.cluster.intra_node.gpu_link, s.cluster.intra_node.pcie.gpu_link, s.cluster.intra_node.pcie.switch_uplink,
-        s.cluster.intra_node.pcie.socket_link, s.cluster.nic.link})
-    add(text, link);
-  text << s.cluster.nic.gpudirect << ' ' << s.compute.precision << ' ' << s.compute.launch_s << ' '
-       << s.compute.memory_efficiency << ' ' << s.compute.optimizer << ' ' << s.compute.jitter_variation << ' ';
-  for (const RateSpec& rate : s.compute.rates) text << rate.batch << ' ' << rate.samples_per_s << ' ';
-  const CommunicationSpec& c = s.communication;
-  text << c.all_reduce << ' ' << c.group_size << ' ' << c.wire << ' ' << c.fusion_threshold_bytes << ' ' << c.overlap
-       << ' ' << c.message_overhead_s << ' ' << c.launch_overhead_s << ' ' << s.uncertainty.compute << ' '
-       << s.uncertainty.bandwidth << ' ' << s.uncertainty.latency;
+  text << task.fill_s << ' ' << task.in_switch_bytes_per_s << ' ' << s.fidelity << ' ' << s.iterations << ' ';
+  add_cluster(text, s.cluster);
+  add_compute(text, s.compute);
+  add_algorithm(text, s);
+  text << s.uncertainty.compute << ' ' << s.uncertainty.bandwidth << ' ' << s.uncertainty.latency;
   return text.str();
 }
 
 std::vector<TaskTime> run_tasks(const std::vector<const Task*>& tasks, int jobs) {
+  // A search for a constant asks for the same tasks over and over.
+  static std::map<std::string, TaskTime> known;
   std::map<std::string, std::size_t> index;
-  std::vector<const Task*> different;
-  std::vector<std::size_t> which;
+  std::vector<const Task*> in_process;
+  std::vector<std::string> texts;
   for (const Task* task : tasks) {
-    const auto [entry, is_new] = index.try_emplace(task_text(*task), different.size());
-    if (is_new) different.push_back(task);
-    which.push_back(entry->second);
+    texts.push_back(task_text(*task));
+    if (known.count(texts.back()) > 0) continue;
+    if (needs_no_cluster(*task))
+      known[texts.back()] = run_alone(*task);
+    else if (index.try_emplace(texts.back(), in_process.size()).second)
+      in_process.push_back(task);
   }
-  std::vector<TaskTime> times(different.size());
-  std::vector<std::size_t> in_process;
-  for (std::size_t i = 0; i < different.size(); ++i) {
-    if (needs_no_cluster(*different[i]))
-      times[i] = run_alone(*different[i]);
-    else
-      in_process.push_back(i);
-  }
-  const std::vector<std::string> texts = in_processes(in_process.size(), jobs, [&](std::size_t i) {
-    const Task& task = *different[in_process[i]];
+  const std::vector<std::string> times = in_processes(in_process.size(), jobs, [&](std::size_t i) {
+    const Task& task = *in_process[i];
     return text_of(task.kind == Task::Kind::iteration ? run_iteration(task) : run_all_reduces(task));
   });
-  for (std::size_t i = 0; i < in_process.size(); ++i) times[in_process[i]] = time_of(texts[i]);
+  for (const auto& [text, i] : index) known[text] = time_of(times[i]);
   std::vector<TaskTime> results;
-  for (std::size_t i : which) results.push_back(times[i]);
+  for (const std::string& text : texts) results.push_back(known.at(text));
   return results;
 }
 

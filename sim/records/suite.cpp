@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/text.hpp"
+#include "sim/records/fit.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -110,6 +111,16 @@ std::vector<Record> records_of(const std::vector<Suite>& suites) {
   return all;
 }
 
+std::vector<Record> with_known_facts(std::vector<Record> records, const std::string& folder) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(folder, unreadable)) return records;
+  std::set<std::string> ids;
+  for (const Record& record : records) ids.insert(record.id);
+  for (const Record& record : records_of(load_suites(folder)))
+    if (record.use == Use::given && ids.count(record.id) == 0) records.push_back(record);
+  return records;
+}
+
 Score score_of(const std::vector<Prediction>& predictions, Use use) {
   Score score;
   std::vector<double> errors, widths;
@@ -150,16 +161,74 @@ std::vector<std::string> SuiteResult::broken() const {
   return lines;
 }
 
-std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
-                                         const Catalogue& catalogue, int jobs) {
+namespace {
+
+std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vector<Prediction> predictions) {
   std::vector<SuiteResult> results;
+  std::size_t at = 0;
   for (const Suite& suite : suites) {
-    SuiteResult result{&suite, predict_records(targets_of(suite.records), all, catalogue, jobs), {}, {}};
+    SuiteResult result{&suite, {}, {}, {}};
+    for (std::size_t i = targets_of(suite.records).size(); i > 0; --i)
+      result.predictions.push_back(std::move(predictions[at++]));
     result.fit = score_of(result.predictions, Use::fit);
     result.test = score_of(result.predictions, Use::test);
     results.push_back(std::move(result));
   }
   return results;
+}
+
+std::vector<const Record*> targets_of(const std::vector<Suite>& suites) {
+  std::vector<const Record*> targets;
+  for (const Suite& suite : suites)
+    for (const Record* target : targets_of(suite.records)) targets.push_back(target);
+  return targets;
+}
+
+}  // namespace
+
+std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
+                                         const Catalogue& catalogue, int jobs) {
+  return results_of(suites, predict_records(targets_of(suites), all, catalogue, jobs));
+}
+
+std::vector<SuiteResult> leave_out_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
+                                          const Catalogue& catalogue, int jobs,
+                                          const std::function<void(const std::string&)>& tell) {
+  return results_of(suites, predict_left_out(catalogue, all, targets_of(suites), jobs, tell));
+}
+
+std::string family_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::images_per_s:
+    case Quantity::iteration_s:
+    case Quantity::time_ratio:
+    case Quantity::iteration_increase:
+      return "throughput";
+    case Quantity::speedup:
+      return "speed-up";
+    case Quantity::efficiency:
+      return "efficiency";
+    case Quantity::samples_time_s:
+      return "time to accuracy";
+    case Quantity::epochs:
+      return "epochs";
+    default:
+      return "all-reduce";
+  }
+}
+
+std::string quantity_table(const std::vector<SuiteResult>& results) {
+  std::map<std::string, std::vector<Prediction>> families;
+  for (const SuiteResult& result : results)
+    for (const Prediction& p : result.predictions) {
+      if (!p.has_error()) continue;
+      const bool is_epoch = p.mapped.quantity == Quantity::samples_time_s && p.mapped.epochs == 0;
+      families[is_epoch ? "throughput" : family_of(p.mapped.quantity)].push_back(p);
+    }
+  std::string text;
+  for (const auto& [family, predictions] : families)
+    for (Use use : {Use::fit, Use::test}) text += row_of(family, to_string(use).c_str(), score_of(predictions, use));
+  return text;
 }
 
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records) {
@@ -193,6 +262,7 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
   std::vector<Prediction> all;
   for (const SuiteResult& result : results) all.insert(all.end(), result.predictions.begin(), result.predictions.end());
   text += row_of("all", "fit", score_of(all, Use::fit)) + row_of("all", "test", score_of(all, Use::test));
+  text += "by quantity\n" + quantity_table(results);
   for (const SuiteResult& result : results)
     for (const std::string& line : result.broken()) text += "broken: " + line + "\n";
   return text;

@@ -8,6 +8,7 @@
 //
 // The tolerances hold for the test records: the median of |error| and the median half width of the bounds (relative to
 // the prediction) at most, the share of published values inside the bounds at least.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct Suite {
 /// record that says target and given, or an id that two suites have.
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
+
+/// The records and, behind them, what the suites of the folder give as facts (`given`), but for ids that the records
+/// have themselves. The records alone where there is no such folder. Throws InputError for a suite that is wrong.
+std::vector<Record> with_known_facts(std::vector<Record> records, const std::string& folder);
 
 /// "fit" or "test" by the rule of the suites' descriptions: the parity of FNV-1a of the group.
 Use use_by_rule(const std::string& group);
@@ -58,6 +63,16 @@ struct SuiteResult {
 /// Predicts every suite; inputs are looked for in all of them.
 std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
                                          const Catalogue& catalogue, int jobs);
+/// The same with constants fitted without each record's paper (predict_left_out()); `tell` gets a line per paper.
+std::vector<SuiteResult> leave_out_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
+                                          const Catalogue& catalogue, int jobs,
+                                          const std::function<void(const std::string&)>& tell = {});
+
+/// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
+/// "staleness, stragglers".
+std::string family_of(Quantity quantity);
+/// A row per family and use, over all suites.
+std::string quantity_table(const std::vector<SuiteResult>& results);
 
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records);
 Json validation_json(const std::vector<SuiteResult>& results);

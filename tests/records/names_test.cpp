@@ -1,6 +1,7 @@
 // Names of GPUs, links, networks and models as publications spell them.
 #include "sim/records/names.hpp"
 
+#include "sim/records/models.hpp"
 #include "sim/records/network_text.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -33,7 +34,7 @@ TEST_CASE("every alias of the catalogue finds its own entry") {
     for (const std::string& alias : network.aliases) CHECK(catalogue().network(alias)->id == network.id);
   for (const sim::ModelEntry& model : catalogue().models) {
     for (const std::string& alias : model.aliases) CHECK(catalogue().model(alias)->id == model.id);
-    CHECK_NOTHROW(model::zoo_graph(model.id));
+    CHECK_NOTHROW(sim::record_model(model.id));
   }
 }
 
@@ -50,7 +51,23 @@ TEST_CASE("GPUs are found under the names of data sheets and of logs") {
   CHECK(gpu_of("TITAN X (Pascal)") == "titanx-pascal");
   CHECK(gpu_of("GeForce GTX TITAN X") == "titanx-maxwell");
   CHECK(gpu_of("K80 (die)") == "k80");
-  CHECK(gpu_of("TPU v3") == "none");
+  CHECK(gpu_of("NVIDIA GeForce RTX 2080Ti") == "rtx2080ti");
+  CHECK(gpu_of("NVIDIA H100 80GB HBM3") == "h100-sxm");
+  CHECK(gpu_of("NVIDIA A100 80GB PCIe") == "a100-pcie");
+  CHECK(gpu_of("A100x8") == "a100-sxm4");
+  CHECK(gpu_of("GTX 980") == "gtx980");
+  CHECK(gpu_of("RTX A6000") == "rtxa6000");
+  for (const char* other : {"TPU v3", "MI250X", "AMD Instinct MI100", "Gaudi2", "Xeon 8280"})
+    CHECK(gpu_of(other) == "none");
+}
+
+TEST_CASE("models with another's backbone or on small images are others") {
+  for (const char* name : {"SSD-ResNet50", "Mask R-CNN ResNet-50", "Wide ResNet-50-2", "ResNet-50 (CIFAR-10)", "LSTM"})
+    CHECK(catalogue().model(name) == nullptr);
+  CHECK(catalogue().model("ResNet-50 v1.5")->id == "resnet50_v15");
+  CHECK(catalogue().model("MobileNetV2")->id == "mobilenet_v2");
+  CHECK(catalogue().model("Inception-v4")->id == "inception_v4");
+  CHECK(catalogue().model("BERT-Large (phase 1)")->id == "bert_large");
 }
 
 TEST_CASE("a network is the part that carries the most or that is called Compute") {
@@ -66,6 +83,17 @@ TEST_CASE("a network is the part that carries the most or that is called Compute
   CHECK(found("25 Gb/s RoCE").port_bytes_per_s == Approx(0.94 * 25e9 / 8));
   CHECK(found("100GbE ConnectX-4, RoCEv2 + GPUDirect RDMA").entry->rdma);
   CHECK(found("1x Ethernet 40Gb/Sec, 8x ConnectX-6 IB HDR 200Gb/Sec").ports == 8);
+  for (const char* ten :
+       {"10 GbE", "10GigE", "10 Gigabit Ethernet", "10Gbps Ethernet", "TCP/IP 10 Gb/s", "10000 Mb/s TCP"})
+    CHECK(found(ten).port_bytes_per_s == Approx(1.25e9));
+  CHECK(found("Gigabit Ethernet").port_bytes_per_s == Approx(0.125e9));
+  CHECK(found("NDR x8").ports == 8);
+  CHECK(found("8x400Gb/s NDR").ports == 8);
+  CHECK(found("dual-rail EDR").ports == 2);
+  CHECK(found("8x ConnectX-7").entry->id == "ib-ndr");
+  CHECK(found("HDR100").port_bytes_per_s == found("EDR").port_bytes_per_s);
+  // Four ports of 100 Gbit/s, said as one rate.
+  CHECK(found("AWS EFA 400 Gbps").port_bytes_per_s == Approx(0.94 * 50e9));
   CHECK_FALSE(sim::read_network_text(catalogue(), "carrier pigeons"));
   CHECK(sim::says_no_network("none (single server)"));
   CHECK_FALSE(sim::says_no_network("10GbE"));

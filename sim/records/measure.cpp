@@ -1,0 +1,265 @@
+#include "sim/records/measure.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/base/text.hpp"
+#include "sim/records/mapping.hpp"
+#include "sim/records/names.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+enum class Kind { rate, time, share, ratio, bandwidth, count };
+
+struct Known {
+  const char* metric;
+  Kind kind;
+  std::vector<const char*> names;  // words joined, without those of the unit
+};
+
+const std::vector<Known>& known_metrics() {
+  static const std::vector<Known> all{
+      {"images_per_s",
+       Kind::rate,
+       {"images_per",
+        "image_per",
+        "imgs_per",
+        "img_per",
+        "samples_per",
+        "sample_per",
+        "examples_per",
+        "sequences_per",
+        "sequence_per",
+        "sentences_per",
+        "throughput",
+        "training_throughput",
+        "train_throughput",
+        "total_throughput",
+        "images",
+        "img",
+        "samples",
+        "sequences",
+        "ips",
+        "speed",
+        "training_speed",
+        "iterations_per",
+        "steps_per",
+        "batches_per",
+        "it_per"}},
+      {"iteration_s",
+       Kind::time,
+       {"iteration", "iteration_time", "step", "step_time", "time_per_iteration", "time_per_step", "batch_time",
+        "time_per_batch", "per_iteration", "per_step", "mini_batch_time", "minibatch_time", "iter_time",
+        "seconds_per_iteration", "seconds_per_step"}},
+      {"epoch_seconds", Kind::time, {"epoch", "epoch_time", "time_per_epoch", "per_epoch", "seconds_per_epoch"}},
+      {"training_time_s", Kind::time, {"training_time", "training", "train_time", "total_training_time"}},
+      {"time_to_accuracy_s",
+       Kind::time,
+       {"time_to_accuracy", "tta", "time_to_train", "time_to_target", "time_to_convergence", "time_to_solution"}},
+      {"speedup", Kind::ratio, {"speedup", "speed_up", "scaling", "scaling_speedup", "relative_speedup"}},
+      {"scaling_efficiency",
+       Kind::share,
+       {"scaling_efficiency", "efficiency", "parallel_efficiency", "weak_scaling_efficiency"}},
+      {"iteration_time_increase", Kind::share, {"iteration_time_increase"}},
+      {"allreduce_busbw",
+       Kind::bandwidth,
+       {"allreduce_busbw", "all_reduce_busbw", "busbw", "bus_bandwidth", "bus_bw", "allreduce_bus_bandwidth",
+        "all_reduce_bus_bandwidth"}},
+      {"allreduce_algbw",
+       Kind::bandwidth,
+       {"allreduce_algbw", "all_reduce_algbw", "algbw", "algorithm_bandwidth", "alg_bw", "allreduce_bandwidth",
+        "all_reduce_bandwidth", "allreduce_algorithm_bandwidth"}},
+      {"allreduce_seconds",
+       Kind::time,
+       {"allreduce", "all_reduce", "allreduce_time", "all_reduce_time", "allreduce_latency", "all_reduce_latency",
+        "allreduce_seconds"}},
+      {"epochs_to_accuracy", Kind::count, {"epochs_to_accuracy", "epochs_to_target", "epochs_to_converge", "epochs"}},
+  };
+  return all;
+}
+
+const std::map<std::string, double>& time_units() {
+  static const std::map<std::string, double> all{{"s", 1},
+                                                 {"sec", 1},
+                                                 {"secs", 1},
+                                                 {"second", 1},
+                                                 {"seconds", 1},
+                                                 {"ms", 1e3},
+                                                 {"msec", 1e3},
+                                                 {"us", 1e6},
+                                                 {"usec", 1e6},
+                                                 {"ns", 1e9},
+                                                 {"min", 1. / 60},
+                                                 {"mins", 1. / 60},
+                                                 {"minute", 1. / 60},
+                                                 {"minutes", 1. / 60},
+                                                 {"h", 1. / 3600},
+                                                 {"hr", 1. / 3600},
+                                                 {"hrs", 1. / 3600},
+                                                 {"hour", 1. / 3600},
+                                                 {"hours", 1. / 3600},
+                                                 {"day", 1. / 86400},
+                                                 {"days", 1. / 86400},
+                                                 {"milliseconds", 1e3},
+                                                 {"microseconds", 1e6}};
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "_") + word;
+  return text;
+}
+
+// The unit at the end of a metric's name, which is taken off it: "step_time_ms" -> "ms".
+std::string take_unit(std::vector<std::string>& words) {
+  if (words.size() < 2 && (words.empty() || time_units().count(words.back()) == 0)) return "";
+  static const std::set<std::string> others{"gbps", "gb", "gbs", "percent", "pct", "fraction"};
+  const std::string last = words.back();
+  if (time_units().count(last) == 0 && others.count(last) == 0) return "";
+  words.pop_back();
+  return last;
+}
+
+const Known* known_metric(const std::string& name) {
+  for (const Known& known : known_metrics())
+    for (const char* one : known.names)
+      if (name == one) return &known;
+  return nullptr;
+}
+
+std::string first_word(const std::string& unit) {
+  std::string word = lower(unit.substr(0, unit.find_first_of(" (/,")));
+  return word == "\xc2\xb5s" || word == "\xce\xbcs" ? "us" : word;
+}
+
+double of_time(const Record& record, const std::string& in_name) {
+  const std::string word = record.unit.empty() ? in_name : first_word(record.unit);
+  if (word.empty()) return 1;
+  const auto found = time_units().find(word);
+  if (found == time_units().end())
+    throw Unmapped{"unit " + in_quotes(record.unit) + " is not one of time; known: s, ms, us, min, h"};
+  return found->second;
+}
+
+double of_bandwidth(const Record& record) {
+  std::string unit;
+  for (char c : record.unit.substr(0, record.unit.find_first_of("(,")))
+    if (c != ' ') unit += c;
+  if (unit.empty() || unit == "GB/s" || unit == "GBps" || unit == "GB/sec" || unit == "gb/s") return 1;
+  if (unit == "MB/s" || unit == "MBps") return 1e3;
+  if (unit == "GiB/s") return 1e9 / (1 << 30);
+  if (unit == "Gb/s" || unit == "Gbps" || unit == "Gbit/s") return 8;
+  if (unit == "B/s") return 1e9;
+  if (unit == "TB/s") return 1e-3;
+  throw Unmapped{"unit " + in_quotes(record.unit) + " of " + record.metric + "; known: GB/s, MB/s, GiB/s, Gb/s"};
+}
+
+// Of images/s: "images/s", "img/min", "sequences/s/GPU".
+double of_rate(const Record& record, const std::string& in_name) {
+  const std::string unit = lower(record.unit);
+  double scale = 1;
+  if (mentions(unit, "/min") || mentions(unit, "per min"))
+    scale = 60;
+  else if (mentions(unit, "/h") || mentions(unit, "per h"))
+    scale = 3600;
+  else if (mentions(unit, "/day"))
+    scale = 86400;
+  else if (unit.empty())
+    scale = in_name.empty() ? 1 : 1 / time_units().at(in_name);
+  else if (!mentions(unit, "/s") && !mentions(unit, "per s") && !mentions(unit, "ips"))
+    throw Unmapped{"unit " + in_quotes(record.unit) + " of " + record.metric + "; known: images/s"};
+  if (unit.rfind("k", 0) == 0) scale /= 1e3;
+  if (mentions(unit, "token") || mentions(unit, "word"))
+    throw Unmapped{"unit " + in_quotes(record.unit) + ": the length of a sequence is not stated"};
+  return scale;
+}
+
+double of_share(const Record& record, const std::string& in_name) {
+  const bool is_percent =
+      mentions(record.unit, "%") || mentions(record.unit, "percent") || in_name == "percent" || in_name == "pct";
+  // Nobody publishes an efficiency of 90 as a fraction.
+  const bool looks_like = record.unit.empty() && record.value && *record.value > 2;
+  return is_percent || looks_like ? 100 : 1;
+}
+
+}  // namespace
+
+// "images_per_s_per_gpu", "per_gpu_throughput": taken off the name.
+bool take_per_gpu(std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == "per" && (words[i + 1] == "gpu" || words[i + 1] == "device")) {
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i), words.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+      return true;
+    }
+  return false;
+}
+
+Measure measure_of(const Record& record) {
+  static const std::set<std::string> as_they_are{"train_seconds_per_5120_images",
+                                                 "comm_seconds",
+                                                 "speedup_vs_nccl",
+                                                 "speedup_vs_horovod",
+                                                 "alpha_s",
+                                                 "beta_s_per_B",
+                                                 "images_per_s_nosync"};
+  if (record.metric == "train_seconds_per_5120_images" || record.metric == "comm_seconds")
+    return {record.metric, of_time(record, "s")};
+  if (as_they_are.count(record.metric) > 0) return {record.metric};
+  std::vector<std::string> words = words_of(record.metric);
+  const bool named_per_gpu = take_per_gpu(words);
+  const Known* known = known_metric(joined(words));
+  const std::string unit = known == nullptr ? take_unit(words) : "";
+  if (known == nullptr) known = known_metric(joined(words));
+  if (known == nullptr) return {record.metric};
+  Measure measure{known->metric};
+  measure.per_gpu =
+      known->kind == Kind::rate && (named_per_gpu || mentions(record.unit, "/gpu") || mentions(record.unit, "per gpu"));
+  measure.is_iterations =
+      std::string(known->metric) == "images_per_s" && !words.empty() &&
+      (words[0].rfind("iteration", 0) == 0 || words[0] == "steps" || words[0] == "batches" || words[0] == "it");
+  switch (known->kind) {
+    case Kind::rate:
+      measure.per_si = of_rate(record, unit);
+      break;
+    case Kind::time:
+      measure.per_si = of_time(record, unit);
+      break;
+    case Kind::share:
+      measure.per_si = of_share(record, unit);
+      break;
+    case Kind::bandwidth:
+      measure.per_si = of_bandwidth(record);
+      break;
+    case Kind::ratio:
+      if (mentions(record.unit, "%")) measure = {"scaling_efficiency", 100};
+      break;
+    case Kind::count:
+      break;
+  }
+  return measure;
+}
+
+std::string metric_of(const Record& record) {
+  try {
+    return measure_of(record).metric;
+  } catch (const Unmapped&) {
+    return "";
+  }
+}
+
+std::optional<double> si_value(const Record& record) {
+  if (!record.value) return std::nullopt;
+  try {
+    const Measure measure = measure_of(record);
+    const double gpus = measure.per_gpu ? std::max(1, record.gpus) : 1;
+    const double images = measure.is_iterations ? double(std::max(1, record.gpus)) * record.batch() : 1;
+    return *record.value / measure.per_si * gpus * images;
+  } catch (const Unmapped&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace lockstep::sim
