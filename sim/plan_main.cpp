@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -95,7 +96,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
 }
 
 // Rank 0 says what is wrong with the input; the others, which read the same, end silently with it.
-int run(const Options& o, const std::vector<std::string>& argv, const sim::MpiSession& session) {
+int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
   std::optional<sim::PlanSpec> plan;
   try {
     plan = sim::load_plan(o.plan);
@@ -131,8 +132,11 @@ int main(int argc, char** argv) {
   declare(app, options);
   try {
     app.parse(argc, argv);
-    const lockstep::sim::MpiSession session;
-    return run(options, std::vector<std::string>(argv, argv + argc), session);
+    lockstep::sim::MpiSession session;
+    const int code = run(options, std::vector<std::string>(argv, argv + argc), session);
+    if (!session.has_lost_rank()) return code;
+    std::fflush(nullptr);
+    std::_Exit(code);  // MPI's own end at exit would wait for the dead rank
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const lockstep::InputError& error) {

@@ -210,7 +210,7 @@ void collect_assumptions(const PlanSpec& plan, PlanResult& result) {
     if (point) points.push_back(*point);
   points.insert(points.end(), result.frontier.begin(), result.frontier.end());
   for (std::size_t i : points)
-    add_assumptions(result.assumptions, plan.scenario->with(plan.points[i].settings).assumptions);
+    add_assumptions(result.assumptions, scenario_with(plan, plan.points[i].settings).assumptions);
 }
 
 void collect_warnings(PlanResult& result) {

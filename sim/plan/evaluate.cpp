@@ -131,7 +131,7 @@ std::optional<PointResult> predict(const LoadedScenario& loaded, const Scenario&
 std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, AnalyticPoints& shared, bool is_first) {
   std::optional<LoadedScenario> loaded;
   try {
-    loaded = plan.scenario->with(settings_of(plan, task));
+    loaded = scenario_with(plan, settings_of(plan, task));
   } catch (const InputError& error) {
     return refused(error.what());
   }
