@@ -10,6 +10,7 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/version.hpp"
 #include "sim/records/predict.hpp"
+#include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
 
@@ -23,7 +24,7 @@ struct Options {
   std::string fidelity;
   std::optional<std::int64_t> seed;
   std::vector<std::string> settings;
-  std::string json, csv, trace;
+  std::string json, csv, html, trace;
   std::vector<int> trace_gpus;
   std::string records, catalogue;
   std::string optimise;
@@ -46,6 +47,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)")->allow_extra_args(false);
   app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
+  app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--trace", o.trace, "Writes the largest point's timeline as Chrome trace events (for Perfetto)");
   app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")
       ->delimiter(',')
@@ -102,7 +104,7 @@ void show_progress(std::size_t done, std::size_t of) {
 }
 
 void check_outputs(const Options& o) {
-  for (const std::string& path : {o.json, o.csv, o.trace}) {
+  for (const std::string& path : {o.json, o.csv, o.html, o.trace}) {
     std::string why;
     if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
   }
@@ -119,6 +121,7 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
         if (has_bar) show_progress(done, of);
       });
   if (!o.json.empty()) write_file_atomically(o.json, sim::result_json(report, argv).dump(2) + "\n");
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
   if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
   std::fputs(sim::table_text(report).c_str(), stdout);
@@ -154,6 +157,9 @@ void search(const Options& o) {
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
+  if (!o.html.empty() && !(o.records.empty() && o.optimise.empty()))
+    throw InputError("--html " + o.html +
+                     ": no page of what --predict and --optimise give; allowed: without these two");
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {

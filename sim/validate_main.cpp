@@ -4,9 +4,11 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
 #include "engine/base/version.hpp"
 #include "sim/records/fit.hpp"
 #include "sim/records/suite.hpp"
+#include "sim/report/html.hpp"
 
 namespace {
 
@@ -15,7 +17,7 @@ using namespace lockstep;
 struct Options {
   std::string suites = sim::default_catalogue_folder() + "/../published/suites";
   std::string catalogue = sim::default_catalogue_folder();
-  std::string json;
+  std::string json, html;
   std::string only;
   bool fit = false;
   bool quiet = false;
@@ -28,6 +30,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--only", o.only, "Predicts this suite alone");
   app.add_option("--catalogue", o.catalogue, "Folder of names and constants (default: installed)");
   app.add_option("--json", o.json, "Writes every record with its prediction (schema lockstep/validation/1)");
+  app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--fit", o.fit,
                "Fits the constants anew on the records marked fit and writes the catalogue's fitted.json");
@@ -35,7 +38,21 @@ void declare(CLI::App& app, Options& o) {
   app.set_version_flag("--version", version_line());
 }
 
-int validate(const Options& o) {
+void check_outputs(const Options& o) {
+  for (const std::string& path : {o.json, o.html}) {
+    std::string why;
+    if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
+  }
+}
+
+std::string page_of(const std::vector<sim::SuiteResult>& results, const std::vector<std::string>& argv) {
+  Json document = sim::validation_json(results);
+  document["provenance"] = provenance(argv, "", {});
+  return sim::html_page(document);
+}
+
+int validate(const Options& o, const std::vector<std::string>& argv) {
+  check_outputs(o);
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
   sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
@@ -50,6 +67,7 @@ int validate(const Options& o) {
   if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
   const std::vector<sim::SuiteResult> results = sim::validate_suites(chosen, records, catalogue, o.jobs);
   if (!o.json.empty()) write_file_atomically(o.json, sim::validation_json(results).dump(1) + "\n");
+  if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
   std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
   for (const sim::SuiteResult& result : results)
     if (!result.broken().empty()) return 1;
@@ -68,7 +86,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       return app.exit(error) == 0 ? 0 : 2;
     }
-    return validate(options);
+    return validate(options, std::vector<std::string>(argv, argv + argc));
   } catch (const lockstep::InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

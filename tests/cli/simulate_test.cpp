@@ -114,7 +114,8 @@ TEST_CASE("simulate: help has an example, version names what is inside") {
   CHECK(help.code == 0);
   CHECK(help.err == "");
   CHECK(help.out.find("Example:\n  simulate scenarios/imagenet_64k.json") != std::string::npos);
-  for (const char* option : {"--gpus", "--fidelity", "--seed", "--set", "--json", "--csv", "--trace", "--trace-gpus"})
+  for (const char* option :
+       {"--gpus", "--fidelity", "--seed", "--set", "--json", "--csv", "--html", "--trace", "--trace-gpus"})
     CHECK(help.out.find(option) != std::string::npos);
 
   const Outcome version = run_program(folder.path(""), "simulate", "--version");
@@ -216,6 +217,19 @@ TEST_CASE("simulate: files appear whole, nothing else does, stdout has the table
   CHECK(csv.rfind("gpus,nodes,", 0) == 0);
 }
 
+TEST_CASE("simulate: a page is for a simulation alone") {
+  const TemporaryFolder folder;
+  const Outcome page = run_small(folder, "scenario.json --html out.html");
+  CHECK(page.code == 0);
+  CHECK(page.err == "");
+  const std::string html = slurp(folder.path("out.html"));
+  CHECK_THAT(html, Contains("<title>small - Lockstep simulation</title>") && Contains("\"lockstep/result/1\""));
+  const Outcome search = run_small(folder, "scenario.json --optimise backups --html other.html");
+  CHECK(search.code == 2);
+  CHECK_THAT(search.err, Contains("--html other.html: no page of what --predict and --optimise give; allowed:"));
+  CHECK_FALSE(names_in(folder).count("other.html"));
+}
+
 TEST_CASE("simulate: progress shows on a terminal only, and not when quiet") {
   const TemporaryFolder folder;
   write_inputs(folder);
@@ -268,6 +282,7 @@ TEST_CASE("simulate: an output that cannot be written is refused before the simu
   for (const Refused& refused :
        {Refused{" --json nowhere/out.json", "nowhere/out.json: cannot be written: No such file or directory\n"},
         Refused{" --csv folder", "folder: cannot be written: Is a directory\n"},
+        Refused{" --html nowhere/p.html", "nowhere/p.html: cannot be written: No such file or directory\n"},
         Refused{" --trace nowhere/t.json", "nowhere/t.json: cannot be written: No such file or directory\n"}}) {
     // The simulation would die of its limit and give exit code 1.
     const Outcome outcome = run_for_a_second(folder, kEndless + std::string(refused.option));

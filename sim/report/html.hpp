@@ -1,0 +1,15 @@
+#pragma once
+// Results as one HTML page each, which opens offline: style, scripts, chart library and the document itself are inside,
+// and its Content-Security-Policy forbids it to fetch anything. sim/report/html/ holds the parts.
+#include <string>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+/// The page for a document of schema lockstep/result/1 (simulate --json), lockstep/plan-result/1 (plan --json) or
+/// lockstep/validation/1 (validate --json). The same document gives the same bytes; the document stands in the page
+/// as JSON, in the element with the id "document". Throws std::invalid_argument for any other schema.
+std::string html_page(const Json& document);
+
+}  // namespace lockstep::sim

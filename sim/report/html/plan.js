@@ -1,0 +1,225 @@
+// The page of a plan (lockstep/plan-result/1): the answer first, then what it rests on.
+'use strict';
+
+function objectiveText(objective) {
+  const deadline = isNumber(objective.deadline_s) ? format.shortDuration(objective.deadline_s) : '', budget = isNumber(objective.budget_usd) ? format.dollars(objective.budget_usd) : '';
+  const caution = objective.cautious ? ', by the high bounds' : '';
+  return ({'least-time': 'least time', 'least-cost': 'least cost', 'least-cost-by-deadline': 'least cost within ' + deadline,
+          'least-time-in-budget': 'least time for at most ' + budget}[objective.kind] || objective.kind) + caution;
+}
+
+const settingValue = value => typeof value === 'number' ? valueText(value) : plainText(value);
+
+// "batch_per_gpu" as "batch per GPU".
+const axisName = name => name.replaceAll('_', ' ').replace(/\b(gpu|nic)(s?)\b/gi, (word, one, s) => one.toUpperCase() + s);
+const axisTitle = name => capital(axisName(name));
+const capital = text => text.charAt(0).toUpperCase() + text.slice(1);
+
+// "GPU H100, nodes 4": of axes with several values, as the others say nothing about a point.
+function settingText(point, plan) {
+  const varied = plan.axes.filter(axis => axis.values.length > 1).map(axis => axis.name);
+  return (varied.length ? varied : plan.axes.map(axis => axis.name)).filter(name => name in point.setting).map(
+    name => axisName(name) + ' ' + settingValue(point.setting[name])).join(', ') || point.id;
+}
+
+const planFigures = [
+  ['Time', 'time_s', format.duration, true], ['Cost', 'cost_usd', format.dollars, true], ['Throughput', 'samples_per_s', format.rate, true],
+  ['Scaling efficiency', 'scaling_efficiency', format.percent], ['GPUs', 'gpus', format.count], ['Nodes', 'nodes', format.count],
+  ['Batch per GPU', 'batch_per_gpu', format.count], ['Global batch', 'global_batch', format.count], ['Iteration', 'iteration_s', format.milliseconds], ['Compute', 'compute_s', format.milliseconds],
+  ['Exposed communication', 'exposed_communication_s', format.milliseconds], ['Idle', 'idle_s', format.milliseconds],
+  ['Memory per GPU', 'memory_bytes_per_gpu', format.bytes], ['Energy', 'energy_j', format.energy]];
+
+function boundsNote(point, key, show) {
+  return isNumber(point[key + '_low']) && isNumber(point[key + '_high']) ? boundsText(show, point[key + '_low'], point[key + '_high']) : '';
+}
+
+// What the report looks at more closely: the recommended point, else the one that comes closest to the objective.
+const focusOf = (result, byId) => byId.get(result.answer.recommended) || byId.get(result.answer.closest);
+
+function planAnswer(result, byId) {
+  const best = focusOf(result, byId), second = byId.get(result.answer.runner_up);
+  const why = result.answer.why && result.answer.why !== result.answer.text ? h('p', {}, result.answer.why) : null;
+  if (!best) return section('answer', 'The answer', h('p', {class: 'answer'}, result.answer.text || 'No configuration meets the objective.'), why);
+  const figure = ([name, key, show, hasBounds]) => isNumber(best[key]) && {name, value: show(best[key]), note: hasBounds ? boundsNote(best, key, key === 'samples_per_s' ? format.count : show) : ''};
+  return section('answer', 'The answer', h('p', {class: 'answer'}, capital(result.answer.text || settingText(best, result.plan))), tiles([
+    {name: result.answer.recommended ? 'Recommended' : 'Closest', value: plural(best.gpus, 'GPU'), note: settingText(best, result.plan)}, ...[0, 1, 2, 3].map(index => figure(planFigures[index]))]), why,
+    h('p', {class: 'note-line'}, 'Predicted in fidelity ' + best.fidelity + '; the ranges are the bounds of the prediction.'),
+    runnerUpTable(best, second, result.plan));
+}
+
+function runnerUpTable(best, second, plan) {
+  if (!second) return null;
+  const axesShown = plan.axes.filter(axis => axis.values.length > 1 && [best, second].some(point => point.setting[axis.name] !== point.gpus));
+  const keys = ['time_s', 'cost_usd', 'samples_per_s', 'scaling_efficiency', 'gpus', 'memory_bytes_per_gpu'];
+  const rows = [
+    ...axesShown.map(axis => ({name: axisTitle(axis.name), values: [best, second].map(point => settingValue(point.setting[axis.name]))})),
+    ...planFigures.filter(([, key]) => keys.includes(key) && isNumber(best[key])).map(([name, key, show, hasBounds]) => ({
+      name, values: [best, second].map(point => show(point[key])), notes: hasBounds && [best, second].map(point => boundsNote(point, key, show)),
+      change: isNumber(second[key]) && best[key] !== 0 ? second[key] / best[key] - 1 : undefined}))];
+  const cell = index => row => [row.values[index], row.notes && h('span', {class: 'bounds'}, row.notes[index])];
+  return h('div', {}, h('h3', {}, 'Beside the runner-up'), dataTable({caption: 'The recommended configuration beside the runner-up', rows, pageSize: 100, fileName: 'runner-up.csv', columns: [
+    {title: 'What', value: row => row.name, rowHeader: true}, {title: 'Recommended', number: true, value: row => row.values[0], node: cell(0)},
+    {title: 'Runner-up', number: true, value: row => row.values[1], node: cell(1)},
+    {title: 'Difference', number: true, value: row => row.change, text: row => format.change(row.change)}]}));
+}
+
+// ---- charts ----
+
+// The fastest point at each number of GPUs, for each type of GPU.
+function fastestPoints(points) {
+  const fastest = new Map();
+  for (const point of points.filter(one => one.status === 'ok' && isNumber(one.samples_per_s))) {
+    const name = point.gpu || '', key = name + '/' + point.gpus;
+    if (!fastest.has(key) || fastest.get(key).samples_per_s < point.samples_per_s) fastest.set(key, {...point, variant: name});
+  }
+  return groupsOf([...fastest.values()].sort((a, b) => a.gpus - b.gpus));
+}
+
+function planScaling(result) {
+  const hasSeveral = list => new Set(list.map(point => point.gpus)).size > 1;
+  const around = [...(result.scaling || [])].sort((a, b) => a.gpus - b.gpus), fastest = fastestPoints(result.points);
+  if (hasSeveral(around))
+    return section('scaling', 'Throughput and scaling', h('p', {}, 'The ' + (result.answer.recommended ? 'recommended' : 'closest') + ' setting on other numbers of GPUs (fidelity ' +
+                   [...new Set(around.map(point => point.fidelity))].join(', ') + ').'), h('div', {class: 'charts'}, scalingCharts([{name: '', points: around}])));
+  if (!hasSeveral(fastest.flatMap(group => group.points))) return null;
+  return section('scaling', 'Throughput and scaling', h('p', {}, 'The fastest point at each number of GPUs.'), h('div', {class: 'charts'}, scalingCharts(fastest)));
+}
+
+function planPoint(point, plan) {
+  return {x: point.time_s, y: point.cost_usd, xLow: point.time_s_low, xHigh: point.time_s_high, yLow: point.cost_usd_low, yHigh: point.cost_usd_high,
+          tip: [settingText(point, plan), 'time ' + withBounds(format.duration, point.time_s, point.time_s_low, point.time_s_high),
+                'cost ' + withBounds(format.dollars, point.cost_usd, point.cost_usd_low, point.cost_usd_high), plural(point.gpus, 'GPU') + ', fidelity ' + point.fidelity]};
+}
+
+function frontierChart(result, byId) {
+  const plan = result.plan, placed = result.points.filter(point => point.status === 'ok' && isNumber(point.time_s) && isNumber(point.cost_usd));
+  if (placed.length === 0) return null;
+  const frontier = result.frontier.map(id => byId.get(id)).filter(point => point && isNumber(point.cost_usd));
+  const named = [['Recommended', result.answer.recommended], ['Runner-up', result.answer.runner_up], ['Closest', result.answer.closest]].map(([name, id]) => [name, byId.get(id)]).filter(pair => pair[1]);
+  const others = placed.filter(point => !point.on_frontier && !named.some(([, one]) => one === point));
+  const isLogX = spreadsFar(placed.map(point => point.time_s)), isLogY = spreadsFar(placed.map(point => point.cost_usd));
+  const ends = key => [Math.min(...placed.map(point => point[key])), Math.max(...placed.map(point => point[key]))];
+  const {deadline_s: deadline, budget_usd: budget} = plan.objective;
+  const guides = [isNumber(deadline) && {name: 'Deadline ' + format.shortDuration(deadline), isGuide: true, points: ends('cost_usd').map(y => ({x: deadline, y}))},
+                  isNumber(budget) && {name: 'Budget ' + format.dollars(budget), isGuide: true, points: ends('time_s').map(x => ({x, y: budget}))}].filter(Boolean);
+  const series = [
+    ...named.map(([name, point], index) => ({name, look: index + 1, size: 8, points: [planPoint(point, plan)]})),
+    {name: 'Frontier', look: 0, hasLine: true, points: frontier.map(point => planPoint(point, plan))},
+    ...(others.length ? [{name: 'Other points', look: 3, isFaint: true, size: others.length > 500 ? 2 : 3, points: others.map(point => planPoint(point, plan))}] : []), ...guides];
+  return pointChart({title: 'Cost against time', note: 'frontier: nothing else is both faster and cheaper', height: 420, series,
+    x: {...axes.duration, isLog: isLogX}, y: {...axes.cost, isLog: isLogY},
+    summary: plural(frontier.length, 'point') + ' on the frontier of ' + plural(placed.length, 'point') + '; the table lists them.'});
+}
+
+function frontierSection(result, byId) {
+  const chart = frontierChart(result, byId), frontier = result.frontier.map(id => byId.get(id)).filter(Boolean);
+  if (!chart && frontier.length === 0) return null;
+  return section('frontier', 'Time and cost', chart, frontier.length > 0 && dataTable({caption: 'The frontier, by time', rows: frontier, fileName: 'frontier.csv', columns: [
+    {title: 'Setting', value: point => settingText(point, result.plan), rowHeader: true},
+    {title: 'GPUs', number: true, value: point => point.gpus, text: point => format.count(point.gpus)}, boundedColumn('Time', 'time_s', format.duration),
+    boundedColumn('Cost', 'cost_usd', format.dollars), {title: 'Fidelity', value: point => point.fidelity},
+    {title: 'Objective', value: point => point.meets_objective ? 'met' : 'not met'}]}));
+}
+
+const GROUPS_SHOWN = 20;
+
+// The longest groups of layers in their order, the rest as one.
+function shownGroups(groups) {
+  const time = group => (group.forward_s || 0) + (group.backward_s || 0) + (group.update_s || 0);
+  if (groups.length <= GROUPS_SHOWN) return groups;
+  const longest = new Set([...groups].sort((a, b) => time(b) - time(a)).slice(0, GROUPS_SHOWN - 1));
+  const rest = groups.filter(group => !longest.has(group)), sum = key => rest.reduce((total, group) => total + (group[key] || 0), 0);
+  return [...groups.filter(group => longest.has(group)), {name: plural(rest.length, 'other group'), forward_s: sum('forward_s'),
+          backward_s: sum('backward_s'), update_s: sum('update_s'), gradient_bytes: sum('gradient_bytes')}];
+}
+
+function planBreakdown(result, byId) {
+  const breakdown = result.breakdown;
+  if (!breakdown || !breakdown.parts || breakdown.parts.length === 0) return null;
+  const point = byId.get(breakdown.point), groups = breakdown.layer_groups || [];
+  const parts = breakdown.parts.map(part => ({name: capital(part.name), seconds: part.seconds}));
+  const ofGroup = group => [['Forward', 'forward_s'], ['Backward', 'backward_s'], ['Update', 'update_s']].map(([name, key]) => ({name, seconds: group[key] || 0}));
+  const finer = orNone(seconds => fixed(seconds * 1e3, 2) + SPACE + 'ms');
+  const column = (title, key, show) => ({title, number: true, value: group => group[key], text: group => show(group[key])});
+  return section('breakdown', 'Where an iteration goes',
+    h('p', {}, (point ? settingText(point, result.plan) + ': ' : '') + 'an iteration takes ' + format.milliseconds(breakdown.iteration_s) + '.'),
+    breakdown.note && h('p', {class: 'note-line'}, capital(breakdown.note) + '.'),
+    iterationChart('The iteration', [{name: 'Iteration', parts}], 'Iteration'),
+    groups.length > 0 && [iterationChart('Computation by group of layers', shownGroups(groups).map(group => ({name: group.name, parts: ofGroup(group)})), 'Group of layers'),
+      dataTable({caption: 'Groups of layers', rows: groups, fileName: 'layer-groups.csv', columns: [{title: 'Group', value: group => group.name, rowHeader: true},
+        column('Forward', 'forward_s', finer), column('Backward', 'backward_s', finer), column('Update', 'update_s', finer),
+        column('Gradient', 'gradient_bytes', format.bytes)]})]);
+}
+
+function sensitivitySection(result, byId) {
+  const rows = result.sensitivity || [];
+  if (rows.length === 0) return null;
+  const names = rows.map(row => row.what), hasCost = rows.some(row => isNumber(row.cost_change));
+  const bars = (name, key, full, show) => ({name, values: rows.map(row => isNumber(row[key]) ? 100 * row[key] : null),
+    tips: rows.map(row => [row.what, name.toLowerCase() + ' ' + format.change(row[key]) + ', to ' + show(row[full])])});
+  const series = [bars('Time', 'time_change', 'time_s', format.duration), ...(hasCost ? [bars('Cost', 'cost_change', 'cost_usd', format.dollars)] : [])];
+  return section('sensitivity', 'What if', h('p', {}, 'How the ' + (result.answer.recommended ? 'recommended' : 'closest') + ' configuration changes when one thing does.'),
+    barChart({title: 'Change of time and cost', categories: names.map(wrapped), isSideways: true, height: 110 + (hasCost ? 52 : 38) * rows.length, series,
+      value: {label: 'Change (%)', show: value => (value > 0 ? '+' : '') + trimmed(value).replace('-', '\u2212')}, summary: series[0].tips.map(tip => tip.join(': ')).join('. ') + '.'}),
+    dataTable({caption: 'What if', rows, fileName: 'sensitivity.csv', columns: [{title: 'What if', value: row => row.what, rowHeader: true},
+      {title: 'Time', number: true, value: row => row.time_s, text: row => format.duration(row.time_s)},
+      {title: 'Change of time', number: true, value: row => row.time_change, text: row => format.change(row.time_change)},
+      {title: 'Cost', number: true, value: row => row.cost_usd, text: row => format.dollars(row.cost_usd)},
+      {title: 'Change of cost', number: true, value: row => row.cost_change, text: row => format.change(row.cost_change)},
+      ...(rows.some(row => row.recommended || row.why) ? [{title: 'Then recommended', value: row => row.why || (row.recommended ? settingText(byId.get(row.recommended), result.plan) : undefined)}] : [])]}));
+}
+
+// ---- the points ----
+
+function pointDetails(plan) {
+  return point => [
+    point.why && h('p', {}, point.why), (point.warnings || []).length > 0 && h('ul', {class: 'warnings'}, point.warnings.map(text => h('li', {}, text))),
+    facts([['Id', h('code', {}, point.id)], ['Cluster', point.cluster], ['GPU type', point.gpu], ...plan.axes.map(axis => [axisTitle(axis.name), settingValue(point.setting[axis.name])]),
+           ...planFigures.filter(([, key]) => isNumber(point[key])).map(([name, key, show, hasBounds]) => [
+             name, hasBounds ? withBounds(show, point[key], point[key + '_low'], point[key + '_high']) : show(point[key])])])];
+}
+
+function refinementText(result) {
+  const refined = result.refinement, plan = result.plan;
+  if (!refined || !refined.points) return '';
+  return ' ' + plural(refined.points, 'point') + ' on or near the frontier ' + (refined.points === 1 ? 'was' : 'were') + ' predicted again in fidelity ' + plan.refined + '; fidelity ' + plan.coarse +
+    ' had been off by ' + format.percent(refined.median_error) + ' in the median and ' + format.percent(refined.largest_error) + ' at most.';
+}
+
+function pointsSection(result) {
+  const plan = result.plan, points = result.points, chosen = {};
+  const varied = plan.axes.filter(axis => axis.values.length > 1);
+  const marks = point => [point.id === result.answer.recommended && 'recommended', point.id === result.answer.runner_up && 'runner-up', point.id === result.answer.closest && 'closest', point.on_frontier && 'frontier'].filter(Boolean);
+  const isGpuCount = axis => points.every(point => point.setting[axis.name] === point.gpus);
+  const number = (title, key, show) => ({title, number: true, value: point => point[key], text: point => show(point[key])});
+  const table = dataTable({caption: 'All points; refused ones break a limit of the plan', rows: points, pageSize: 25, fileName: 'points.csv', details: pointDetails(plan), sort: null, columns: [
+    ...(varied.length ? [] : [{title: 'Point', value: point => point.id, rowHeader: true}]),
+    ...varied.filter(axis => !isGpuCount(axis)).map((axis, index) => ({title: axisTitle(axis.name), rowHeader: index === 0, number: axis.values.every(isNumber),
+      value: point => point.setting[axis.name], text: point => settingValue(point.setting[axis.name])})),
+    number('GPUs', 'gpus', format.count),
+    {title: 'Status', value: point => point.status, node: point => point.status === 'ok' ? ['ok', marks(point).length > 0 && h('span', {class: 'bounds'}, marks(point).join(', '))]
+      : [h('span', {class: 'badge status-' + point.status}, point.status), h('span', {class: 'bounds reason'}, point.why)],
+     text: point => [point.status, point.why, ...marks(point)].filter(Boolean).join(' ')},
+    boundedColumn('Time', 'time_s', format.duration), boundedColumn('Cost', 'cost_usd', format.dollars),
+    number(capital(style.rateUnit), 'samples_per_s', format.count), number('Efficiency', 'scaling_efficiency', format.percent), number('Memory', 'memory_bytes_per_gpu', format.bytes),
+    {title: 'Fidelity', value: point => point.fidelity}]});
+  const update = () => table.showRows(points.filter(point => Object.entries(chosen).every(([name, value]) => !value ||
+    (name === 'status' ? point.status === value || (value === 'on the frontier' && point.on_frontier) || (value === 'objective met' && point.meets_objective)
+                       : settingValue(point.setting[name]) === value))));
+  const choose = (label, name, values) => choice(label, values, value => { chosen[name] = value; update(); });
+  const counts = ['ok', 'refused', 'failed'].map(status => [status, points.filter(point => point.status === status).length]).filter(pair => pair[1] > 0);
+  return section('points', 'All points', h('p', {}, plural(points.length, 'point') + ': ' + counts.map(([status, count]) => format.count(count) + ' ' + status).join(', ') + '.' + refinementText(result)),
+    h('div', {class: 'filters'}, choose('Show', 'status', [...counts.map(pair => pair[0]), 'on the frontier', 'objective met']),
+      varied.filter(axis => axis.values.length <= 40).map(axis => choose(axisTitle(axis.name), axis.name, axis.values.map(settingValue)))), table);
+}
+
+function planPage(result) {
+  const plan = result.plan, byId = new Map(result.points.map(point => [point.id, point]));
+  Object.assign(style, {rateUnit: 'samples/s', minuteDigits: 1});
+  const best = focusOf(result, byId);
+  const warnings = [...new Set([...(result.warnings || []), ...(best ? best.warnings || [] : [])])];
+  showHeader('capacity plan', plan.name, plan.description, [['Objective', objectiveText(plan.objective)], ['Points', format.count(result.points.length)],
+    ...plan.axes.map(axis => [axisTitle(axis.name), axis.values.length > 8 ? plural(axis.values.length, 'value') : axis.values.map(settingValue).join(', ')])]);
+  return [planAnswer(result, byId), warningsSection(warnings), frontierSection(result, byId), planScaling(result), planBreakdown(result, byId), sensitivitySection(result, byId),
+          pointsSection(result), assumptionsSection(result.assumptions || []), provenanceSection(result.provenance)];
+}

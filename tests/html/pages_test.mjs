@@ -1,0 +1,227 @@
+// Opens pages in headless Chromium: node pages_test.mjs FOLDER_OF_MODULES CHROMIUM FOLDER_OF_PAGES
+// The folder holds what simulate and validate wrote (run.sh); pages of plans are made from one of them by another document.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import {createRequire} from 'node:module';
+import path from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {HOSTILE, samplePlan} from './sample_plan.mjs';
+
+const [modules, executablePath, folder] = process.argv.slice(2);
+const {chromium} = createRequire(path.join(modules, 'x.js'))('playwright-core');
+const DOCUMENT = /(<script type="application\/json" id="document">)([^]*?)(<\/script>)/;
+
+const screens = {desktop: {viewport: {width: 1280, height: 900}, colorScheme: 'light'}, night: {viewport: {width: 1280, height: 900}, colorScheme: 'dark'},
+                 phone: {viewport: {width: 390, height: 800}, colorScheme: 'light', hasTouch: true}};
+
+const pageFile = name => path.join(folder, name + '.html');
+const documentOf = name => JSON.parse(fs.readFileSync(pageFile(name), 'utf8').match(DOCUMENT)[2]);
+
+function writePlan(name, plan) {
+  const text = JSON.stringify(plan).replaceAll('<', '\\u003c');
+  fs.writeFileSync(pageFile(name), fs.readFileSync(pageFile('simulation'), 'utf8').replace(DOCUMENT, (all, begin, old, end) => begin + text + end));
+}
+
+// ---- what holds for every page ----
+
+async function isWellFormed(page) {
+  const wrong = await page.evaluate(() => {
+    const all = selector => [...document.querySelectorAll(selector)], lines = [];
+    const must = (holds, what) => { if (!holds) lines.push(what); };
+    must(all('h1').length === 1 && all('main').length === 1 && all('header').length === 1 && all('nav a').length > 1, 'landmarks');
+    must(document.documentElement.scrollWidth <= innerWidth, 'wider than the screen: ' + document.documentElement.scrollWidth);
+    for (const table of all('table')) must(table.caption && table.caption.textContent, 'a table without caption');
+    for (const th of all('th')) must(th.scope, 'a heading cell without scope: ' + th.textContent);
+    for (const th of all('thead th:not(.opener)')) must(th.hasAttribute('aria-sort') && th.querySelector('button'), 'a column that does not say how it is sorted');
+    for (const part of all('section')) must(document.getElementById(part.getAttribute('aria-labelledby')), 'a section without its title');
+    for (const link of all('nav a, a.skip')) must(document.querySelector(link.getAttribute('href')), 'a link to nowhere: ' + link.href);
+    for (const field of all('input, select')) must(field.labels.length === 1, 'a field without label');
+    for (const canvas of all('canvas')) must(canvas.getAttribute('aria-label').length > 20 && canvas.tabIndex === 0, 'a chart without words');
+    must(!/undefined|NaN|\[object|null/.test(document.body.innerText), 'a value that is none: ' + (document.body.innerText.match(/.{0,40}(undefined|NaN|\[object|null).{0,40}/) || [''])[0]);
+    return lines;
+  });
+  assert.deepEqual(wrong, []);
+}
+
+// Every chart has painted pixels of its own first series' colour, not axes alone.
+async function isDrawn(page, atLeast) {
+  const shares = await page.evaluate(() => [...document.querySelectorAll('canvas')].map(canvas => {
+    const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    const colour = Chart.getChart(canvas).data.datasets[0].borderColor;
+    const wanted = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
+    let count = 0;
+    for (let at = 0; at < pixels.length; at += 4)
+      count += pixels[at + 3] > 200 && wanted.every((value, channel) => Math.abs(pixels[at + channel] - value) < 12);
+    return count;
+  }));
+  assert.ok(shares.length >= atLeast, `${shares.length} charts, wanted ${atLeast}`);
+  for (const [index, count] of shares.entries()) assert.ok(count > 30, `chart ${index} is empty (${count} pixels)`);
+}
+
+// Text against its ground: WCAG's contrast of 4.5 at least.
+async function isReadable(page) {
+  const ratios = await page.evaluate(() => {
+    const style = getComputedStyle(document.documentElement);
+    const light = name => {
+      const hex = style.getPropertyValue(name).trim();
+      const parts = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16) / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+    };
+    const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+    return ['--text', '--faint', '--accent', '--warning'].flatMap(text => ['--surface', '--ground', '--mark'].map(ground => [text + ' on ' + ground, contrast(text, ground)]));
+  });
+  for (const [pair, ratio] of ratios) assert.ok(ratio >= 4.5, `${pair}: contrast ${ratio.toFixed(2)}`);
+}
+
+// ---- what single pages do ----
+
+const chartOf = (page, title) => page.locator('figure', {has: page.getByText(title, {exact: true})}).locator('canvas');
+
+// Moves the pointer to a point of a chart and reads its tip.
+async function tipAt(page, canvas, dataset, index) {
+  await canvas.scrollIntoViewIfNeeded();
+  const at = await canvas.evaluate((element, [d, i]) => {
+    const {x, y} = Chart.getChart(element).getDatasetMeta(d).data[i].getProps(['x', 'y']), box = element.getBoundingClientRect();
+    return {x: box.left + x, y: box.top + y};
+  }, [dataset, index]);
+  await page.mouse.move(at.x - 3, at.y);
+  await page.mouse.move(at.x, at.y);
+  await page.waitForTimeout(60);
+  return canvas.evaluate(element => {
+    const {tooltip} = Chart.getChart(element);
+    return tooltip.opacity === 0 ? '' : [...tooltip.title, ...tooltip.body.flatMap(part => part.lines)].join(' ').replaceAll('\u00a0', ' ');
+  });
+}
+
+async function column(table, title) {
+  const headings = await table.locator('thead th').allTextContents();
+  const at = headings.findIndex(text => text.startsWith(title));
+  assert.ok(at >= 0, `no column ${title} in ${headings}`);
+  return table.locator('tbody tr').evaluateAll((rows, index) => rows.map(row => row.cells[index].textContent), at);
+}
+
+async function sortBy(table, title) {
+  const heading = table.locator('thead th', {hasText: title});
+  await heading.getByRole('button').press('Enter');
+  return heading.getAttribute('aria-sort');
+}
+
+const tableOf = (page, caption) => page.locator('.table-box', {has: page.locator('caption', {hasText: caption})});
+
+// The rows of the program's table: cells stand two blanks apart, a number and its unit one.
+function printedRows(name) {
+  const lines = fs.readFileSync(path.join(folder, name + '.txt'), 'utf8').split('\n').map(line => line.trim().split(/ {2,}/));
+  const head = lines.findIndex(cells => cells[0] === 'GPUs' && cells[1] === 'batch/GPU');
+  return lines.slice(head + 1, lines.findIndex((cells, index) => index > head && cells[0] === ''));
+}
+
+async function showsWhatIsPrinted(table, name) {
+  const cells = await table.locator('tbody tr').evaluateAll(rows => rows.map(row => [...row.cells].map(cell => cell.firstChild.textContent.replaceAll('\u00a0', ' '))));
+  const printed = printedRows(name);
+  assert.ok(printed.length > 5);
+  const plainCount = row => [row[0].replaceAll(',', ''), ...row.slice(1, 9)];  // GPUs are printed without commas
+  assert.deepEqual(cells.map(plainCount), printed.map(plainCount));
+}
+
+async function simulationWorks(page) {
+  const {points} = documentOf('simulation'), last = points[points.length - 1];
+  const rate = Math.round(last.samples_per_s).toLocaleString('en-GB');
+  assert.ok((await page.locator('#answer').innerText()).replaceAll('\u00a0', ' ').includes(rate + ' images/s'));
+  assert.match(await tipAt(page, chartOf(page, 'Throughput against GPUs'), 0, points.length - 1), new RegExp(`2,048 GPUs.*${rate}`));
+  const canvas = chartOf(page, 'Scaling efficiency against GPUs');
+  await canvas.focus();
+  for (const key of ['Home', 'ArrowRight']) await page.keyboard.press(key);
+  assert.match(await canvas.locator('xpath=../..').locator('[aria-live]').innerText(), /^16 GPUs, 99\.\d.% efficient/);
+  const table = tableOf(page, 'Predictions');
+  await showsWhatIsPrinted(table, 'simulation');
+  assert.equal(await sortBy(table, 'Images/s'), 'ascending');
+  assert.equal(await sortBy(table, 'Images/s'), 'descending');
+  assert.deepEqual(await column(table, 'GPUs'), points.map(point => point.gpus.toLocaleString('en-GB')).reverse());
+  await tableOf(page, 'Inputs of').getByLabel('Find').fill('fabric latency');
+  await page.waitForFunction(() => document.querySelector('#assumptions tbody').rows.length === 1);
+}
+
+async function printWorks(page) {
+  const colourOf = () => page.evaluate(() => Chart.getChart(document.querySelector('canvas')).options.color);
+  const before = await colourOf();
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  assert.equal(await colourOf(), '#1d2733', 'charts print dark on light');
+  await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+  assert.equal(await colourOf(), before);
+  assert.ok((await page.pdf({format: 'A4'})).length > 20000);
+}
+
+async function validationWorks(page) {
+  const records = documentOf('validation').suites.flatMap(suite => suite.records), test = records.filter(record => record.use === 'test');
+  await page.getByLabel('Use').selectOption('test');
+  await page.waitForFunction(count => document.querySelector('#records > [role=status]').textContent.startsWith(count + ' record'), test.filter(r => 'error' in r).length);
+  assert.ok((await tipAt(page, chartOf(page, 'Predicted against published'), 0, 0)).length > 10);
+  const table = tableOf(page, 'Records;'), errors = test.filter(record => 'error' in record).map(record => Math.abs(record.error));
+  assert.equal(await sortBy(table, 'Error'), 'descending');
+  const shown = (await column(table, 'Error')).map(text => Math.abs(parseFloat(text.replace('\u2212', '-'))));
+  assert.ok(Math.abs(shown[0] - 100 * Math.max(...errors)) < 0.06, `${shown[0]} first`);
+  await table.locator('button.open').first().click();
+  assert.ok(await page.locator('tr.details table').isVisible());
+}
+
+async function planWorks(page) {
+  const plan = documentOf('plan'), rows = plan.points;
+  assert.ok((await page.locator('#answer .answer').textContent()) === HOSTILE, 'the answer as it is written');
+  assert.equal(await page.locator('img').count(), 0);
+  const frontier = plan.frontier.map(id => rows.find(point => point.id === id));
+  const dataset = await chartOf(page, 'Cost against time').evaluate(element => Chart.getChart(element).data.datasets.findIndex(one => one.label === 'Frontier'));
+  assert.match(await tipAt(page, chartOf(page, 'Cost against time'), dataset, frontier.length - 1), /cost [\d,.]+ USD \([\d,.]+ to [\d,.]+ USD\)/);
+  const table = tableOf(page, 'All points');
+  await page.getByLabel('Show').selectOption('failed');
+  assert.deepEqual((await column(table, 'Status')).map(text => text.includes('onerror')), [true]);
+  await page.getByLabel('Show').selectOption('');
+  await sortBy(table, 'Cost');
+  const cheapest = Math.min(...rows.filter(point => point.status === 'ok').map(point => point.cost_usd));
+  assert.ok((await column(table, 'Cost'))[0].startsWith(cheapest < 100 ? cheapest.toFixed(2) : cheapest.toFixed(0)));
+}
+
+async function longPlanWorks(page) {
+  const table = tableOf(page, 'All points');
+  assert.equal(await table.locator('tbody tr').count(), 25);
+  await table.getByRole('button', {name: 'Next'}).click();
+  assert.equal(await table.locator('[role=status]').innerText(), 'Rows 26 to 50 of 10,000');
+  const [saved] = await Promise.all([page.waitForEvent('download'), table.getByRole('button', {name: 'Save as CSV'}).click()]);
+  assert.equal(fs.readFileSync(await saved.path(), 'utf8').trimEnd().split('\r\n').length, 10001);
+}
+
+// ---- all of them ----
+
+const range = (count, value) => Array.from({length: count}, (unused, index) => value(index));
+writePlan('plan', samplePlan([32, 64, 128, 256, 1024]));
+writePlan('long-plan', samplePlan(range(1000, index => index + 1)));
+const runs = [
+  ['simulation', 'desktop', 4, simulationWorks], ['simulation', 'night', 4, printWorks], ['simulation', 'phone', 4], ['variants', 'desktop', 3], ['variants', 'phone', 3],
+  ['validation', 'desktop', 2, validationWorks], ['validation', 'phone', 2], ['plan', 'desktop', 6, planWorks], ['plan', 'night', 6], ['plan', 'phone', 6],
+  ['long-plan', 'desktop', 6, longPlanWorks]];
+if (fs.existsSync(pageFile('planned'))) runs.push(['planned', 'desktop', 1], ['planned', 'phone', 1]);
+
+const browser = await chromium.launch({executablePath, args: ['--disable-dev-shm-usage']});
+let failures = 0;
+for (const [name, screen, charts, works] of runs) {
+  const context = await browser.newContext(screens[screen]), page = await context.newPage(), complaints = [];
+  page.on('console', message => { if (['error', 'warning'].includes(message.type())) complaints.push('console: ' + message.text()); });
+  page.on('pageerror', error => complaints.push('error: ' + error.stack));
+  const address = pathToFileURL(pageFile(name)).href;
+  page.on('request', request => { if (request.url() !== address && !/^(data|blob):/.test(request.url())) complaints.push('request: ' + request.url()); });
+  try {
+    await page.goto(address);
+    await page.waitForFunction(() => document.querySelector('footer button') && [...document.querySelectorAll('canvas')].every(canvas => Chart.getChart(canvas)));
+    await isWellFormed(page);
+    await isDrawn(page, charts);
+    await isReadable(page);
+    if (works) await works(page);
+    assert.deepEqual(complaints, []);
+    console.log(`ok      ${name}, ${screen}`);
+  } catch (error) {
+    ++failures;
+    console.log(`failed  ${name}, ${screen}: ${error.stack}\n${complaints.join('\n')}`);
+  }
+  await context.close();
+}
+await browser.close();
+process.exitCode = failures === 0 ? 0 : 1;

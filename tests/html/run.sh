@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# run.sh BUILD: makes pages with the programs in BUILD and opens them in headless Chromium (pages_test.mjs).
+# Exits 77 (skipped) where Node.js, Chromium or playwright-core is missing; "./bootstrap test" gets all three.
+set -euo pipefail
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+source_dir=$(realpath "$here/../..")
+build=$(realpath "$1")
+modules=$build/html-test
+
+skip() { echo "skipped (html): $*; ./bootstrap test gets it"; exit 77; }
+command -v node >/dev/null || skip "no Node.js"
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no Chromium"
+[ -e "$modules/node_modules/playwright-core/package.json" ] || skip "no playwright-core in $modules"
+
+pages=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-html-test.XXXXXX")
+trap 'rm -rf "$pages"' EXIT
+"$build/simulate" "$source_dir/scenarios/imagenet_64k.json" --quiet --html "$pages/simulation.html" >"$pages/simulation.txt"
+"$build/simulate" "$source_dir/scenarios/imagenet_64k_groups.json" --quiet --html "$pages/variants.html" >/dev/null
+"$build/validate" --suite "$source_dir/scenarios/published" --catalogue "$source_dir/scenarios/catalogue" --only exchanges --quiet --html "$pages/validation.html" >/dev/null
+node "$here/pages_test.mjs" "$modules" "$chromium" "$pages"
