@@ -131,7 +131,7 @@ std::optional<PointResult> predict(const LoadedScenario& loaded, const Scenario&
 std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, AnalyticPoints& shared, bool is_first) {
   std::optional<LoadedScenario> loaded;
   try {
-    loaded = plan.scenario->with(settings_of(plan, task));
+    loaded = scenario_with(plan, settings_of(plan, task));
   } catch (const InputError& error) {
     return refused(error.what());
   }
@@ -152,7 +152,9 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
     set_times(plan.work, s, *point, outcome);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s)) return failed("the prediction is no number");
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
-    if (task.wants_layers) outcome.layer_groups = layer_groups(s, request.batch_per_gpu, outcome.compute_s);
+    // Of learners that overlap iterations the compute time can be more than the mean iteration.
+    if (task.wants_layers)
+      outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s));
     return outcome;
   } catch (const std::exception& error) {
     return failed(error.what());

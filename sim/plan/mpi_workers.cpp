@@ -39,13 +39,10 @@ MpiSession::~MpiSession() = default;
 bool MpiSession::agree(const std::string&) const {
   return true;
 }
-void MpiSession::abort(int code) const {
-  std::exit(code);
-}
-std::unique_ptr<Workers> mpi_workers(const MpiSession&, int jobs, const RunTask& run) {
+std::unique_ptr<Workers> mpi_workers(MpiSession&, int jobs, const RunTask& run) {
   return local_workers(jobs, run);
 }
-void serve_mpi(const MpiSession&, int, const RunTask&) {}
+void serve_mpi(MpiSession&, int, const RunTask&) {}
 
 #else
 
@@ -122,8 +119,9 @@ struct Remote {
 
 class MpiWorkers : public Workers {
  public:
-  MpiWorkers(int size, int jobs, const RunTask& run) : jobs_(jobs), local_(local_workers(jobs, run)) {
-    remotes_.resize(static_cast<std::size_t>(size - 1));
+  MpiWorkers(MpiSession& session, int jobs, const RunTask& run)
+      : session_(session), jobs_(jobs), local_(local_workers(jobs, run)) {
+    remotes_.resize(static_cast<std::size_t>(session.size() - 1));
     for (Remote& remote : remotes_) {
       remote.free = jobs;
       remote.heard_s = now_s();
@@ -131,8 +129,8 @@ class MpiWorkers : public Workers {
   }
   ~MpiWorkers() override {
     for (std::size_t i = 0; i < remotes_.size(); ++i)
-      if (!remotes_[i].is_dead) post_.send(static_cast<int>(i) + 1, quit_tag, "");
-    if (std::none_of(remotes_.begin(), remotes_.end(), [](const Remote& r) { return r.is_dead; })) post_.wait();
+      if (!remotes_[i].is_dead) post_.send(static_cast<int>(i) + 1, quit_tag, session_.has_lost_rank() ? "lost" : "");
+    if (!session_.has_lost_rank()) post_.wait();
   }
   int slots() const override { return jobs_ * static_cast<int>(remotes_.size() + 1); }
   int free_slots() const override {
@@ -189,12 +187,14 @@ class MpiWorkers : public Workers {
       Remote& remote = remotes_[i];
       if (remote.is_dead || now_s() - remote.heard_s < kSilence_s) continue;
       remote.is_dead = true;
+      session_.lose_rank();
       std::fprintf(stderr, "rank %zu is silent for %.0f s: given up, its points are done again\n", i + 1, kSilence_s);
       for (const auto& [chunk, done] : remote.done) events.push_back({chunk, done, true, {}});
       remote.done.clear();
     }
   }
 
+  MpiSession& session_;
   int jobs_;
   std::unique_ptr<Workers> local_;
   std::vector<Remote> remotes_;
@@ -213,7 +213,7 @@ MpiSession::MpiSession() {
 MpiSession::~MpiSession() {
   int is_initialized = 0;
   MPI_Initialized(&is_initialized);
-  if (is_initialized) MPI_Finalize();
+  if (is_initialized && !has_lost_rank_) MPI_Finalize();
 }
 
 bool MpiSession::agree(const std::string& text) const {
@@ -227,17 +227,12 @@ bool MpiSession::agree(const std::string& text) const {
   return all_same != 0;
 }
 
-void MpiSession::abort(int code) const {
-  if (size_ > 1) MPI_Abort(MPI_COMM_WORLD, code);
-  std::exit(code);
-}
-
-std::unique_ptr<Workers> mpi_workers(const MpiSession& session, int jobs, const RunTask& run) {
+std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run) {
   if (session.size() == 1) return local_workers(jobs, run);
-  return std::make_unique<MpiWorkers>(session.size(), jobs, run);
+  return std::make_unique<MpiWorkers>(session, jobs, run);
 }
 
-void serve_mpi(const MpiSession&, int jobs, const RunTask& run) {
+void serve_mpi(MpiSession& session, int jobs, const RunTask& run) {
   const std::unique_ptr<Workers> local = local_workers(jobs, run);
   Post post;
   double lived_s = 0;
@@ -254,7 +249,10 @@ void serve_mpi(const MpiSession&, int jobs, const RunTask& run) {
     bool is_idle = events.empty() && local->free_slots() == jobs;
     while (Post::receive(rank, tag, text)) {
       is_idle = false;
-      if (tag == quit_tag) return;
+      if (tag == quit_tag) {
+        if (text == "lost") session.lose_rank();
+        return;
+      }
       const Json chunk = Json::parse(text);
       local->start({chunk.at(0), chunk.at(1).get<std::vector<std::string> >()});
     }

@@ -28,17 +28,19 @@ class MpiSession {
   int size() const { return size_; }
   /// Every rank must say the same text (a digest); false where one says another, or nothing.
   bool agree(const std::string& text) const;
-  /// Ends all ranks, when one has failed.
-  [[noreturn]] void abort(int code) const;
+  /// A rank is dead: MPI cannot be ended in order any more, and each rank leaves on its own.
+  void lose_rank() { has_lost_rank_ = true; }
+  bool has_lost_rank() const { return has_lost_rank_; }
 
  private:
   int rank_ = 0;
   int size_ = 1;
+  bool has_lost_rank_ = false;
 };
 
 /// Rank 0: all ranks' processes, `jobs` of each. Its destructor tells the others to end.
-std::unique_ptr<Workers> mpi_workers(const MpiSession& session, int jobs, const RunTask& run);
+std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run);
 /// The other ranks: until rank 0 ends.
-void serve_mpi(const MpiSession& session, int jobs, const RunTask& run);
+void serve_mpi(MpiSession& session, int jobs, const RunTask& run);
 
 }  // namespace lockstep::sim

@@ -45,7 +45,7 @@ void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
   std::string first_error;
   for (std::size_t point : points) {
     try {
-      const LoadedScenario loaded = plan.scenario->with(plan.points[point].settings);
+      const LoadedScenario loaded = scenario_with(plan, plan.points[point].settings);
       inputs.insert(loaded.inputs.begin(), loaded.inputs.end());
       const Scenario& scenario = loaded.variants.front();
       if (plan.work.samples <= 0 && !scenario.convergence)
@@ -82,6 +82,8 @@ Setting read_setting(const JsonNode& value, const std::string& pointer) {
 std::string with_pointer(const std::string& line, const std::string& file, const std::string& pointer) {
   const std::string start = file + ": /";
   if (line.compare(0, start.size(), start) != 0) return line;
+  for (const char* own : {"axes/", "points/"})  // a setting's error, which names its place already
+    if (line.compare(start.size(), std::string(own).size(), own) == 0) return line;
   return file + ": " + pointer + line.substr(start.size() - 1);
 }
 

@@ -224,6 +224,15 @@ std::string to_string(ObjectiveKind kind) {
   return "least-time-in-budget";
 }
 
+LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings) {
+  try {
+    return plan.scenario->with(settings);
+  } catch (const InputError& error) {
+    if (!plan.has_own_scenario) throw;
+    throw InputError(with_pointer(error.what(), plan.path, "/scenario"));
+  }
+}
+
 PlanSpec load_plan(const std::string& path) {
   const JsonDocument document = JsonDocument::load(path);
   const JsonNode root = document.root();
@@ -247,6 +256,7 @@ PlanSpec load_plan(const std::string& path) {
   check_prices(plan);
   note_defaults(root, plan);
   plan.scenario = read_scenario_template(root, path);
+  plan.has_own_scenario = root.at("scenario").is_object();
   complete_axes(root, plan);
   plan.points = grid_points(plan);
   plan.inputs = check_values(plan);

@@ -91,6 +91,7 @@ struct PlanSpec {
   std::string name;
   std::string description;
   std::optional<ScenarioTemplate> scenario;
+  bool has_own_scenario = false;  ///< it stands in the plan file
   std::vector<Axis> axes;
   std::vector<AxisValue> listed;  ///< points beside the grid
   WorkSpec work;
@@ -103,6 +104,9 @@ struct PlanSpec {
   std::string digest;  ///< of the plan, all files that it names, and the program's version: what results depend on
   std::vector<PlanPoint> points;
 };
+
+/// The plan's scenario under a point's settings. Throws InputError, also where the settings do not fit each other.
+LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
 
 /// Reads the plan and its scenario; axis values that no point can be read with are refused here. Throws InputError.
 PlanSpec load_plan(const std::string& path);

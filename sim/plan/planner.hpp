@@ -45,6 +45,7 @@ struct Breakdown {
   std::vector<LayerGroup> layer_groups;
 };
 
+/// Refers to the plan, which must outlive it.
 struct PlanResult {
   const PlanSpec* plan = nullptr;
   std::vector<PlanRow> rows;          ///< as PlanSpec::points

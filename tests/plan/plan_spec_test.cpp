@@ -58,7 +58,7 @@ TEST_CASE("nodes stand for GPUs, a cluster is set before its parts, and listed p
 TEST_CASE("the scenario's GPU counts are an axis where the plan has none; an algorithm brings its objects along") {
   SmallPlan files;
   files.plan["axes"] = Json::parse(R"([{"name": "learners", "values": [
-    {"name": "one", "set": {}}, {"name": "two", "set": {"/learners/per_gpu": 2, "/algorithm": "sma"}}]}])");
+    {"name": "one", "set": {}}, {"name": "two", "set": {"/learners/per_gpu": 2, "/learners/occupancy": {"multiprocessors": 24}, "/algorithm": "sma"}}]}])");
   const sim::PlanSpec plan = files.load();
   REQUIRE(plan.points.size() == 4);
   CHECK(plan.points[0].setting == Json::parse(R"({"learners": "one", "GPUs": 2})"));
@@ -112,7 +112,7 @@ TEST_CASE("what is wrong with a plan is said in one line") {
   CHECK_THAT(with("/axes/2/values/0/set", Json::parse(R"({"/cluster/nic/bandwith": "1 GB/s"})")),
              Contains("unknown key \"bandwith\""));
   CHECK_THAT(with("/axes/2/values/0/prices", Json::parse(R"({"port": "1 USD/h"})")), Contains("unknown key \"port\""));
-  CHECK_THAT(with("/scenario/batch_per_gpu", 0), Contains("plan.json: /scenario/batch_per_gpu: "));
+  CHECK_THAT(with("/scenario/iterations", 0), Contains("plan.json: /scenario/iterations: "));
   CHECK_THAT(with("/refine/refined", "analytic"), Contains("/refine/refined: "));
   CHECK_THAT(with("/variant", "b"), Contains("none is named \"b\""));
 }

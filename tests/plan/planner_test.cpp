@@ -68,7 +68,8 @@ TEST_CASE("a point says what it takes: works, refused for memory, batch or size,
   unreadable.plan["axes"][0]["values"] = Json::array({1, 8});
   CHECK_THROWS_AS(unreadable.load(), InputError);
   files.plan["axes"][0]["values"] = Json::array({1, 4});
-  const sim::PlanResult result = worked_out(files.load());
+  const sim::PlanSpec plan = files.load();
+  const sim::PlanResult result = worked_out(plan);
   REQUIRE(result.rows.size() == 9);
   int ok = 0;
   for (const sim::PlanRow& row : result.rows) {
