@@ -11,6 +11,7 @@
 #include "engine/base/version.hpp"
 #include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
+#include "sim/report/html.hpp"
 
 namespace {
 
@@ -25,8 +26,9 @@ struct Options {
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.footer("Example:\n  plan scenarios/plans/imagenet_hour.json --json plan.json");
+  app.footer("Example:\n  plan scenarios/plans/imagenet_hour.json -o report.html");
   app.add_option("plan", o.plan, "Plan file (JSON)")->required();
+  app.add_option("-o,--html", o.html, "Writes the report, an HTML page that opens offline");
   app.add_option("--json", o.json, "Writes the result (schema lockstep/plan-result/1)");
   app.add_option("--csv", o.csv, "Writes one row per point");
   app.add_option("--markdown", o.markdown, "Writes a summary");
@@ -69,7 +71,9 @@ sim::Progress progress_of(const Options& o) {
 }
 
 void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
-  if (!o.json.empty()) write_file_atomically(o.json, sim::plan_json(result, argv).dump(2) + "\n");
+  const Json document = sim::plan_json(result, argv);
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(document));
+  if (!o.json.empty()) write_file_atomically(o.json, document.dump(2) + "\n");
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
   std::fputs(sim::plan_table(result).c_str(), stdout);

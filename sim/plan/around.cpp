@@ -44,7 +44,12 @@ class Curves {
 class Around {
  public:
   Around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result)
-      : plan_(plan), evaluation_(evaluation), result_(result), curves_(plan), focus_(*result.focus()) {}
+      : plan_(plan),
+        evaluation_(evaluation),
+        result_(result),
+        curves_(plan),
+        focus_(*result.focus()),
+        workers_(scenario_with(plan, plan.points[focus_].settings).variants.front().workers) {}
 
   void tell() {
     const std::vector<Task> counts = scaling_tasks();
@@ -77,8 +82,11 @@ class Around {
     task.wants_layers = true;
     return task;
   }
+  // Not where measured delays of whole steps stand for the GPU, or for the network too.
   bool concerns(const Variation& v) const {
     const Outcome& o = row().outcome;
+    if (workers_ && workers_->delay.in_seconds && v.reach == Reach::gpu) return false;
+    if (workers_ && workers_->delay.includes_communication && v.reach != Reach::gpu) return false;
     return v.reach == Reach::gpu || (v.reach == Reach::node ? o.gpus > 1 && o.gpus_per_node > 1 : o.nodes > 1);
   }
 
@@ -179,7 +187,7 @@ class Around {
     }
     // Without jitter nobody waits for a slower GPU: what is exposed then is communication.
     const Outcome& even = evaluation_.at(varied("even"));
-    const double waits_s = o.iteration_s - o.compute_s;
+    const double waits_s = std::max(0.0, o.iteration_s - o.compute_s);
     b.exposed_communication_s =
         std::min(even.is_ok() ? even.exposed_communication_s : o.exposed_communication_s, waits_s);
     b.idle_s = std::max(0.0, waits_s - b.exposed_communication_s);
@@ -191,6 +199,7 @@ class Around {
   PlanResult& result_;
   const Curves curves_;
   const std::size_t focus_;
+  const std::optional<WorkersSpec> workers_;
 };
 
 void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>& more) {

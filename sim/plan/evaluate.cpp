@@ -152,7 +152,9 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
     set_times(plan.work, s, *point, outcome);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s)) return failed("the prediction is no number");
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
-    if (task.wants_layers) outcome.layer_groups = layer_groups(s, request.batch_per_gpu, outcome.compute_s);
+    // Of learners that overlap iterations the compute time can be more than the mean iteration.
+    if (task.wants_layers)
+      outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s));
     return outcome;
   } catch (const std::exception& error) {
     return failed(error.what());

@@ -47,13 +47,14 @@ const std::string kMpirun =
 
 TEST_CASE("plan prints the answer and writes what it is asked for") {
   const SmallPlan files;
-  const Outcome done = plan(files, "plan.json --json out.json --csv out.csv --markdown out.md");
+  const Outcome done = plan(files, "plan.json -o out.html --json out.json --csv out.csv --markdown out.md");
   CHECK(done.code == 0);
   CHECK(done.err.empty());
   CHECK_THAT(done.out, Contains("Frontier of time and cost") && Contains("recommended") && Contains("what if"));
   CHECK(document(files, "out.json")["points"].size() == 12);
   CHECK(lines_of(files.folder.path("out.csv")) == 13);
   CHECK_THAT(slurp(files.folder.path("out.md")), Contains("**Answer.**"));
+  CHECK_THAT(slurp(files.folder.path("out.html")), Contains("<!DOCTYPE html>") || Contains("<!doctype html>"));
 }
 
 TEST_CASE("plan: bad usage and bad input end with 2 and touch no file") {
