@@ -17,4 +17,5 @@ trap 'rm -rf "$pages"' EXIT
 "$build/simulate" "$source_dir/scenarios/imagenet_64k.json" --quiet --html "$pages/simulation.html" >"$pages/simulation.txt"
 "$build/simulate" "$source_dir/scenarios/imagenet_64k_groups.json" --quiet --html "$pages/variants.html" >/dev/null
 "$build/validate" --suite "$source_dir/scenarios/published" --catalogue "$source_dir/scenarios/catalogue" --only exchanges --quiet --html "$pages/validation.html" >/dev/null
+"$build/plan" "$source_dir/scenarios/plans/imagenet_hour.json" --quiet -o "$pages/planned.html" >/dev/null
 node "$here/pages_test.mjs" "$modules" "$chromium" "$pages"

@@ -217,7 +217,9 @@ function planPage(result) {
   const plan = result.plan, byId = new Map(result.points.map(point => [point.id, point]));
   Object.assign(style, {rateUnit: 'samples/s', minuteDigits: 1});
   const best = focusOf(result, byId);
-  const warnings = [...new Set([...(result.warnings || []), ...(best ? best.warnings || [] : [])])];
+  // The plan's warnings name the points that they are about, the recommended one's among them.
+  const said = result.warnings || [], more = (best && best.warnings || []).filter(text => !said.some(one => one.endsWith(text)));
+  const warnings = [...new Set([...said, ...more])];
   showHeader('capacity plan', plan.name, plan.description, [['Objective', objectiveText(plan.objective)], ['Points', format.count(result.points.length)],
     ...plan.axes.map(axis => [axisTitle(axis.name), axis.values.length > 8 ? plural(axis.values.length, 'value') : axis.values.map(settingValue).join(', ')])]);
   return [planAnswer(result, byId), warningsSection(warnings), frontierSection(result, byId), planScaling(result), planBreakdown(result, byId), sensitivitySection(result, byId),
