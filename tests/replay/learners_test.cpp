@@ -318,6 +318,46 @@ TEST_CASE("all learners of all GPUs read the same version of the average model a
     }
 }
 
+TEST_CASE("by the host: all GPUs form their differences on one version of the average model, and learn on the next") {
+  SmaOptions o = options(4, 2);
+  o.by_host = true;
+  o.host_wait_s = 0.1e-3;
+  o.iterations = 8;
+  SmaCost cost = light_cost();
+  cost.differences = {2e-3, 0.1};
+  const std::vector<double> wrong = in_child([&] {
+    Cluster cluster(tests::nvswitch_cluster(1, 4), 4);
+    const Program program = sma(cost, o, ring_all_reduce);
+    ReplayOptions log;
+    log.timeline_gpus = {0, 1, 2, 3};
+    const Jitter jitter = [](int gpu, int draw) {
+      return 1 + 0.5 * random_uniform(7, static_cast<std::uint64_t>(gpu), static_cast<std::uint64_t>(draw));
+    };
+    const Replay replay = replay_messages(program, cluster, jitter, log);
+    double early = 0, checked = 0;
+    for (int round = 0; round + 1 < o.iterations; ++round) {
+      double first_difference_s = 1e9, last_average_s = 0, last_difference_s = 0, first_average_s = 1e9;
+      for (const GpuTimeline& timeline : replay.timelines) {
+        const auto difference = times_of(program, timeline, "differences", round);
+        const auto average = times_of(program, timeline, "average model", round);
+        last_difference_s = std::max(last_difference_s, difference.second);
+        first_average_s = std::min(first_average_s, average.first);
+        last_average_s = std::max(last_average_s, average.second);
+        first_difference_s = std::min(first_difference_s, times_of(program, timeline, "differences", round + 1).first);
+        // Two learners a GPU: their tasks of the next round are the works 2 (round + 1) and the one after.
+        for (int j = 0; j < 2; ++j)
+          early += times_of(program, timeline, "learn", 2 * (round + 1) + j).first < average.second;
+      }
+      early += first_average_s < last_difference_s;
+      early += first_difference_s < last_average_s;
+      ++checked;
+    }
+    return std::vector<double>{early, checked};
+  });
+  CHECK(wrong[0] == 0);
+  CHECK(wrong[1] == 7);
+}
+
 TEST_CASE("input: workers that are slower than the GPUs stall the learners, faster ones do not") {
   SmaOptions o = options(2, 2);
   o.load_s = 8e-3;  // of one learner's batch: 16 ms for two, more than an iteration of 12 ms
