@@ -192,15 +192,18 @@ Profile profile_from_json(const JsonNode& node) {
   profile.name = node.at("name").text();
   profile.provenance = node.at("provenance").json();
   profile.device = device_from_json(node.at("device"));
+  std::map<std::string, int> points;  // of each curve; a model's layers are hundreds of them
   for (const JsonNode& item : node.at("samples").items()) {
-    profile.samples.push_back(sample_from_json(item));
-    item.at("probe").choice(probes());
-    item.at("key").at(variable_of(profile.samples.back().probe)).number({0, 1e18});
+    const Sample sample = sample_from_json(item);
+    const std::string variable = variable_of(item.at("probe").choice(probes()));
+    item.at("key").at(variable).number({0, 1e18});
+    ++points[canonical(sample.probe, without(sample.key, variable))];
+    profile.samples.push_back(sample);
   }
   for (const JsonNode& item : node.at("fits").items()) {
     profile.fits.push_back(fit_from_json(item));
     const Fit& fit = profile.fits.back();
-    if (profile.curve(fit.probe, fit.key).size() != static_cast<std::size_t>(fit.line.points))
+    if (points[fit.id()] != fit.line.points)
       item.fail("the profile does not have the " + std::to_string(fit.line.points) + " samples of this fit");
   }
   return profile;

@@ -32,7 +32,7 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
         for (int batch : options.batches) {
           const std::string name = model::zoo_graph(model).name;
           probes.push_back(iteration_probe(backend, name, precision, learners, batch, false));
-          if (!options.has_input) continue;
+          if (!options.has_input || learners > 1) continue;
           probes.push_back(iteration_probe(backend, name, precision, learners, batch, true));
           probes.push_back(input_probe(backend, name, precision, learners, batch));
         }

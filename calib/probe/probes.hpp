@@ -32,7 +32,7 @@ struct ProbeOptions {
   std::vector<int> learners{1};
   std::vector<std::string> precisions{"fp32"};
   bool has_layers = true;
-  bool has_input = true;                            ///< the input pipeline: alone, and beside iterations
+  bool has_input = true;  ///< the input pipeline: alone, and beside iterations of one learner a device
   std::int64_t most_bytes = std::int64_t{1} << 26;  ///< of copies, collectives and update vectors
 };
 

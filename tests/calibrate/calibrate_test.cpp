@@ -66,6 +66,22 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
       profile.find("iteration", {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}});
   REQUIRE(iteration != nullptr);
   CHECK(iteration->line.at(4) > 0);
+  const Json beside{
+      {"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}, {"input", "synthetic"}};
+  CHECK(profile.find("iteration", beside) != nullptr);
+  for (const std::string operation :
+       {"all-reduce", "average", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all"}) {
+    INFO(operation);
+    CHECK(profile.find("collective", {{"operation", operation}, {"library", "host"}, {"ranks", 2}, {"nodes", 1}}) !=
+          nullptr);
+  }
+  // LeNet's layers: the first one's images need no gradient.
+  for (const auto& [layer, pass] : {std::pair{"conv1", "backward_filter"}, std::pair{"conv2", "backward_data"},
+                                    std::pair{"pool1", "backward"}, std::pair{"fc1", "forward"}}) {
+    INFO(layer << " " << pass);
+    CHECK(profile.curve("layer", {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"layer", layer}, {"pass", pass}})
+              .size() == 2);
+  }
   // Copying 64 KiB takes longer than copying 64 B.
   const auto copies = profile.curve("copy", {{"from", "host"}, {"to", "gpu0"}, {"both_ways", false}});
   REQUIRE(copies.size() > 5);
