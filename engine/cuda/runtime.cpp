@@ -23,12 +23,12 @@ void fail(const std::string& call, const std::string& why, const char* file, int
 }
 
 void fail_to_allocate(const char* call, std::size_t size_bytes, cudaError_t error) {
-  std::string why = std::string(cudaGetErrorString(error)) + ", " + std::to_string(size_bytes) + " bytes asked for";
+  std::string why = std::string(cudaGetErrorString(error)) + ", " + mib(size_bytes) + " asked for";
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   int device = 0;
   if (cudaGetDevice(&device) == cudaSuccess && cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) {
-    why += ", GPU " + std::to_string(device) + " has " + mib(free_bytes) + " free of " + mib(total_bytes);
+    why += " on GPU " + std::to_string(device) + ", which has " + mib(free_bytes) + " free of " + mib(total_bytes);
   }
   fail(call, why);
 }

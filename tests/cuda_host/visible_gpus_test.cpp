@@ -34,4 +34,15 @@ TEST_CASE("The libraries tell their versions without a driver") {
   CHECK(nccl_version().substr(0, 2) == "2.");
 }
 
+TEST_CASE("Processes of one machine share its GPUs out, or take those that the launcher gave each") {
+  using Gpus = std::vector<int>;
+  CHECK(gpus_of_process(1, 8, 3, 8) == Gpus{3});
+  CHECK(gpus_of_process(2, 8, 1, 4) == Gpus{2, 3});
+  CHECK(gpus_of_process(2, 8, 1, 2) == Gpus{2, 3});
+  CHECK(gpus_of_process(4, 8, 0, 1) == Gpus{0, 1, 2, 3});
+  CHECK(gpus_of_process(1, 1, 5, 8) == Gpus{0});  // each process sees its own GPU only
+  CHECK_THROWS_WITH(gpus_of_process(1, 2, 0, 4), "CUDA: 4 processes with 1 GPUs each on this machine, 2 usable");
+  CHECK_THROWS_AS(gpus_of_process(2, 1, 0, 1), std::runtime_error);
+}
+
 }  // namespace lockstep::cuda

@@ -1,6 +1,5 @@
-// One training iteration of every model of the zoo on the host: the whole way through a backend's replica and an
-// update. Models of a hundred million parameters and more are left to `train` itself: drawing them takes longer than
-// the test.
+// One training iteration of the zoo's small models on the host: the whole way through a backend's replica and an
+// update. The others run the same way with `train --data synthetic`, but take from seconds to minutes.
 #include <algorithm>
 #include <cmath>
 
@@ -11,42 +10,27 @@
 namespace lockstep::train {
 namespace {
 
-constexpr std::int64_t kMostParameters = 30'000'000;
-constexpr int kBatch = 2;
-
-/// The model on the smallest of some image sizes that it accepts.
-model::Graph small_graph(const std::string& name) {
-  const model::Graph original = model::zoo_graph(name);
-  for (const int size : {32, 64, 96, 128}) {
-    if (size >= original.input.height) break;
-    Json json = model::to_json(original);
-    json["input"] = {original.input.channels, size, size};
-    try {
-      return model::graph_from_json(JsonDocument::parse(json.dump(), name).root());
-    } catch (const InputError&) {
-    }
-  }
-  return original;
-}
+constexpr int kMostPixels = 32;  // on a side
+constexpr int kBatch = 4;
 
 }  // namespace
 
 // A step against the gradient that should take a thousandth off the loss takes some off it.
-TEST_CASE("Models of the zoo learn from one iteration on the host") {
+TEST_CASE("Small models of the zoo learn from one iteration on the host") {
   int run = 0;
   const auto backend = device::make_host_backend(1, 0);
   for (const std::string& name : model::zoo_names()) {
-    const model::Graph graph = small_graph(name);
+    const model::Graph graph = model::zoo_graph(name);
+    if (graph.input.height > kMostPixels) continue;
     const std::int64_t n = graph.parameter_count();
-    if (n > kMostParameters) continue;
     ++run;
-    INFO(name << " with images of " << graph.input.height << " x " << graph.input.width);
+    INFO(name);
     device::ReplicaOptions options;
     options.batch = kBatch;
     const auto replica = backend->make_replica(graph, options);
     std::vector<float> images(static_cast<std::size_t>(graph.input.elements() * kBatch));
     for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(random_normal(1, 2, i));
-    const std::vector<std::int32_t> labels = {1, 3};
+    const std::vector<std::int32_t> labels = {1, 3, 5, 7};
     sync::DeviceVector w(backend->ops(), n);
     backend->ops().upload(n, device::initial_parameters(graph, 1).data(), w.data());
 
@@ -62,7 +46,7 @@ TEST_CASE("Models of the zoo learn from one iteration on the host") {
     CHECK(replica->loss() < before);
     CHECK(replica->correct(w.data(), {images.data(), labels.data()}, kBatch) >= 0);
   }
-  CHECK(run >= 8);
+  CHECK(run >= 5);
 }
 
 }  // namespace lockstep::train
