@@ -23,6 +23,7 @@ struct Options {
   bool resume = false;
   bool quiet = false;
   int jobs = 0;
+  double patience_s = sim::kPatience_s;
 };
 
 void declare(CLI::App& app, Options& o) {
@@ -36,6 +37,8 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--journal", o.journal, "Where finished points are kept (default: beside the first output)");
   app.add_flag("--resume", o.resume, "Takes up what an earlier run has finished");
+  app.add_option("--patience", o.patience_s, "Seconds until a silent MPI rank is given up (default: 20)")
+      ->check(CLI::Range(2, 86400));
   app.add_flag("--quiet", o.quiet, "No progress");
   app.set_version_flag("--version", version_line());
 }
@@ -119,7 +122,7 @@ int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession&
     sim::serve_mpi(session, jobs_of(o, session), runner);
     return 0;
   }
-  const auto workers = sim::mpi_workers(session, jobs_of(o, session), runner);
+  const auto workers = sim::mpi_workers(session, jobs_of(o, session), runner, o.patience_s);
   try {
     return work_out(o, argv, *plan, *workers);
   } catch (const InputError& error) {

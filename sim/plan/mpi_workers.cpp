@@ -39,7 +39,7 @@ MpiSession::~MpiSession() = default;
 bool MpiSession::agree(const std::string&) const {
   return true;
 }
-std::unique_ptr<Workers> mpi_workers(MpiSession&, int jobs, const RunTask& run) {
+std::unique_ptr<Workers> mpi_workers(MpiSession&, int jobs, const RunTask& run, double) {
   return local_workers(jobs, run);
 }
 void serve_mpi(MpiSession&, int, const RunTask&) {}
@@ -119,8 +119,8 @@ struct Remote {
 
 class MpiWorkers : public Workers {
  public:
-  MpiWorkers(MpiSession& session, int jobs, const RunTask& run)
-      : session_(session), jobs_(jobs), local_(local_workers(jobs, run)) {
+  MpiWorkers(MpiSession& session, int jobs, const RunTask& run, double patience_s)
+      : session_(session), jobs_(jobs), patience_s_(patience_s), local_(local_workers(jobs, run)) {
     remotes_.resize(static_cast<std::size_t>(session.size() - 1));
     for (Remote& remote : remotes_) {
       remote.free = jobs;
@@ -185,10 +185,10 @@ class MpiWorkers : public Workers {
   void bury(std::vector<WorkerEvent>& events) {
     for (std::size_t i = 0; i < remotes_.size(); ++i) {
       Remote& remote = remotes_[i];
-      if (remote.is_dead || now_s() - remote.heard_s < kSilence_s) continue;
+      if (remote.is_dead || now_s() - remote.heard_s < patience_s_) continue;
       remote.is_dead = true;
       session_.lose_rank();
-      std::fprintf(stderr, "rank %zu is silent for %.0f s: given up, its points are done again\n", i + 1, kSilence_s);
+      std::fprintf(stderr, "rank %zu is silent for %.0f s: given up, its points are done again\n", i + 1, patience_s_);
       for (const auto& [chunk, done] : remote.done) events.push_back({chunk, done, true, {}});
       remote.done.clear();
     }
@@ -196,6 +196,7 @@ class MpiWorkers : public Workers {
 
   MpiSession& session_;
   int jobs_;
+  double patience_s_;
   std::unique_ptr<Workers> local_;
   std::vector<Remote> remotes_;
   Post post_;
@@ -227,9 +228,9 @@ bool MpiSession::agree(const std::string& text) const {
   return all_same != 0;
 }
 
-std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run) {
+std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run, double patience_s) {
   if (session.size() == 1) return local_workers(jobs, run);
-  return std::make_unique<MpiWorkers>(session, jobs, run);
+  return std::make_unique<MpiWorkers>(session, jobs, run, patience_s);
 }
 
 void serve_mpi(MpiSession& session, int jobs, const RunTask& run) {

@@ -2,8 +2,8 @@
 // A plan over MPI ranks: rank 0 hands out chunks and gathers outcomes; every rank, the first too, runs them in forked
 // processes of its own. Only rank 0 reads the journal and writes results.
 //
-// A rank sends a sign of life every second. One that is silent for kSilence_s is given up: what it had not finished is
-// handed out again. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
+// A rank sends a sign of life every second. One that is silent for `patience_s` is given up: what it had not finished
+// is handed out again. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
 // --enable-recovery; otherwise it ends the job, and --resume goes on from the journal).
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace lockstep::sim {
 
-constexpr double kSilence_s = 20;
+constexpr double kPatience_s = 20;  ///< by default
 
 /// MPI, started where a launcher made this process one of several (by the environment that mpirun and srun set);
 /// otherwise one rank and nothing started. Without MPI in the build always so; a launcher is then refused with
@@ -39,7 +39,8 @@ class MpiSession {
 };
 
 /// Rank 0: all ranks' processes, `jobs` of each. Its destructor tells the others to end.
-std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run);
+std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run,
+                                     double patience_s = kPatience_s);
 /// The other ranks: until rank 0 ends.
 void serve_mpi(MpiSession& session, int jobs, const RunTask& run);
 

@@ -1,5 +1,6 @@
 #include "sim/replay/trace.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "engine/base/json.hpp"
@@ -45,20 +46,50 @@ Json span(const Work& work, int gpu, const std::string& name, double start_s, do
           {"args", {{"iteration", work.iteration}}}};
 }
 
-// A thread per link to and from a peer, below the streams' threads.
+// Threads of the link to or from a peer: spans of a thread must not overlap, so that exchanges that are under way at
+// once stand on threads of their own.
+class LinkThreads {
+ public:
+  explicit LinkThreads(std::size_t first) : next_(first) {}
+  /// The thread of an exchange, and the name of the thread where it is new. In the order of their start.
+  std::size_t thread_of(const Exchange& exchange, std::string& new_name) {
+    std::vector<Lane>& lanes = lanes_[{exchange.is_send, exchange.peer}];
+    for (Lane& lane : lanes) {
+      if (exchange.start_s < lane.end_s) continue;
+      lane.end_s = exchange.end_s;
+      return lane.thread;
+    }
+    lanes.push_back({next_++, exchange.end_s});
+    new_name = (exchange.is_send ? "to GPU " : "from GPU ") + std::to_string(exchange.peer);
+    if (lanes.size() > 1) new_name += " (" + std::to_string(lanes.size()) + ")";
+    return lanes.back().thread;
+  }
+
+ private:
+  struct Lane {
+    std::size_t thread;
+    double end_s;
+  };
+  std::map<std::pair<bool, int>, std::vector<Lane>> lanes_;
+  std::size_t next_;
+};
+
+// Below the streams' threads.
 void add_exchanges(TraceText& trace, const Program& program, const GpuTimeline& timeline) {
-  std::map<std::pair<bool, int>, std::size_t> threads;
-  for (const Exchange& exchange : timeline.exchanges) {
-    const auto [thread, is_new] =
-        threads.try_emplace({exchange.is_send, exchange.peer}, program.streams.size() + threads.size());
-    const std::string link = (exchange.is_send ? "to GPU " : "from GPU ") + std::to_string(exchange.peer);
-    if (is_new)
+  std::vector<Exchange> exchanges = timeline.exchanges;
+  std::stable_sort(exchanges.begin(), exchanges.end(),
+                   [](const Exchange& a, const Exchange& b) { return a.start_s < b.start_s; });
+  LinkThreads threads(program.streams.size());
+  for (const Exchange& exchange : exchanges) {
+    if (exchange.end_s <= exchange.start_s) continue;
+    std::string new_name;
+    const std::size_t thread = threads.thread_of(exchange, new_name);
+    if (!new_name.empty())
       trace.add({{"name", "thread_name"},
                  {"ph", "M"},
                  {"pid", timeline.gpu},
-                 {"tid", thread->second},
-                 {"args", {{"name", link}}}});
-    if (exchange.end_s <= exchange.start_s) continue;
+                 {"tid", thread},
+                 {"args", {{"name", new_name}}}});
     const Work& work = program.work[static_cast<std::size_t>(exchange.work)];
     trace.add({{"name", work.name},
                {"cat", "link"},
@@ -66,7 +97,7 @@ void add_exchanges(TraceText& trace, const Program& program, const GpuTimeline& 
                {"ts", exchange.start_s * 1e6},
                {"dur", (exchange.end_s - exchange.start_s) * 1e6},
                {"pid", timeline.gpu},
-               {"tid", thread->second},
+               {"tid", thread},
                {"args", {{"iteration", work.iteration}, {"bytes", exchange.bytes}, {"messages", exchange.messages}}}});
   }
 }

@@ -28,7 +28,7 @@ std::size_t lines_of(const std::string& path) {
 // Runs a shell script in the folder; $PLAN is the program.
 int shell(const SmallPlan& files, const std::string& script) {
   files.write();
-  const std::string path = files.folder.write("script.sh", "PLAN='" LOCKSTEP_BUILD_DIR "/plan'\n" + script);
+  const std::string path = files.folder.write("script.sh", "export PLAN='" LOCKSTEP_BUILD_DIR "/plan'\n" + script);
   return std::system(("cd '" + files.folder.path(".") + "' && sh '" + path + "' >script.out 2>&1").c_str());
 }
 
@@ -90,6 +90,28 @@ TEST_CASE("plan: the same bytes over three MPI ranks") {
   CHECK(document(files, "one.json").dump() == document(files, "ranks.json").dump());
   CHECK(slurp(files.folder.path("one.csv")) == slurp(files.folder.path("ranks.csv")));
   CHECK_THAT(slurp(files.folder.path("script.out")), Contains("Frontier of time and cost"));
+}
+
+// The launcher may end the job with the rank; then the journal goes on.
+TEST_CASE("plan: a rank that is killed costs no point") {
+  if (!has_mpirun()) return;
+  SmallPlan files;
+  files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
+  files.plan["scenario"]["iterations"] = 40;
+  CHECK(plan(files, "plan.json --jobs 2 --json whole.json").code == 0);
+  const std::string rank = "$PLAN plan.json --json out.json --patience 3";
+  CHECK(
+      shell(files, kMpirun + "--enable-recovery -n 1 " + rank + " : -n 1 sh -c 'echo $$ >victim; exec " + rank +
+                       "' : -n 1 " + rank +
+                       " &\n"
+                       "job=$!\n"
+                       "while kill -0 $job 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 3 ]; do :; "
+                       "done\n"
+                       "kill -9 $(cat victim)\n"
+                       "wait $job\n"
+                       "[ -f out.json ] || $PLAN plan.json --json out.json --resume\n") == 0);
+  INFO(slurp(files.folder.path("script.out")));
+  CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
 }
 
 TEST_CASE("plan: what a journal has is not done again") {
