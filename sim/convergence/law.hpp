@@ -11,8 +11,7 @@
 // A run's iterations scatter about the law by a normal in their logarithm. A run that was cut off at T iterations
 // counts by the probability that it takes longer than T (a Tobit model): maximum likelihood over the two parameters and
 // the spread, with a wide normal prior (a factor of e^3 about the first guess) that keeps what the runs do not
-// determine finite. A censored run is neither dropped nor taken to have reached the target. What runs at
-// one x are off by together widens the bounds of another x (scatter_about() in law.cpp).
+// determine finite. A censored run is neither dropped nor taken to have reached the target.
 #include <Eigen/Core>
 #include <string>
 #include <vector>
