@@ -3,6 +3,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -74,6 +75,44 @@ void check(const std::vector<LawObservation>& runs) {
     throw std::invalid_argument("fewer than three runs reached it, or all at one value");
 }
 
+/// What the runs scatter about the law by.
+struct Scatter {
+  double variance;    ///< of a run in a cell that was not fitted
+  double degrees;     ///< of freedom of that
+  double of_the_law;  ///< variance per run by which the law itself may be off
+};
+
+/// Runs at one x share what the law, or the learning rate that was found for them, is off by: the variance has a part
+/// between cells and one within (one-way analysis of variance), and its degrees of freedom follow Satterthwaite. Of two
+/// cells alone nothing shows how far off the law is between them: one degree of freedom. A censored run counts where
+/// it has already lasted longer than the law says.
+Scatter scatter_about(const Law& law, const std::vector<LawObservation>& runs) {
+  std::map<double, std::vector<double>> cells;
+  for (const LawObservation& run : runs) {
+    const double residual = std::log(run.iterations) - law.log_iterations(run.x);
+    if (!run.is_censored || residual > 0) cells[run.x].push_back(residual);
+  }
+  double between = 0, within = 0, n = 0;
+  for (const auto& [x, residuals] : cells) {
+    const double count = static_cast<double>(residuals.size()), middle = mean(residuals);
+    between += count * middle * middle;
+    for (const double residual : residuals) within += (residual - middle) * (residual - middle);
+    n += count;
+  }
+  const double k = static_cast<double>(cells.size());
+  const double floor = kLeastSpread * kLeastSpread;
+  const double pooled = std::max((between + within) / std::max(1.0, n - 2), floor);
+  if (k <= 2) return {pooled, 1, pooled};
+  between = std::max(between / (k - 2), floor);
+  within = n > k ? within / (n - k) : 0;
+  if (n > k && between <= within) return {pooled, n - 2, pooled};
+  const double share = k / n;  // of a run's variance, in the mean of its cell
+  const double variance = share * between + (1 - share) * within;
+  const double of_between = share * between * share * between / (k - 2);
+  const double of_within = n > k ? (1 - share) * within * (1 - share) * within / (n - k) : 0;
+  return {variance, variance * variance / (of_between + of_within), between};
+}
+
 }  // namespace
 
 std::string to_string(LawKind kind) {
@@ -130,13 +169,11 @@ Law fit_law(LawKind kind, const std::vector<LawObservation>& runs) {
   Law law;
   law.kind = kind;
   law.parameters = best.head<2>();
-  const double reached = static_cast<double>(
-      std::count_if(runs.begin(), runs.end(), [](const LawObservation& run) { return !run.is_censored; }));
-  law.degrees = std::max(1.0, reached - 2);
-  // The likelihood's spread is that of residuals after two parameters were fitted to them.
-  const double correction = reached / law.degrees;
-  law.spread = (kLeastSpread + std::exp(best(2))) * std::sqrt(correction);
-  law.covariance = curvature.inverse() * correction;
+  const Scatter scatter = scatter_about(law, runs);
+  const double assumed = std::pow(kLeastSpread + std::exp(best(2)), 2);  // by the curvature
+  law.spread = std::sqrt(scatter.variance);
+  law.degrees = scatter.degrees;
+  law.covariance = curvature.inverse() * std::max(1.0, scatter.of_the_law / assumed);
   return law;
 }
 

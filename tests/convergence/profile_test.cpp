@@ -1,5 +1,6 @@
 // Profiles: from records, to a file and back, and what they answer. The example's figures are worked by hand.
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 
 #include "sim/convergence/build.hpp"
@@ -273,6 +274,30 @@ TEST_CASE("a profile that is wrong is refused in one line") {
     CHECK(error.rfind("p.json: ", 0) == 0);
     CHECK(error.find(b.error) != std::string::npos);
   }
+}
+
+TEST_CASE("every shipped profile loads, its runs have sources, and each of its laws answers in its middle") {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_SOURCE_DIR "/scenarios/convergence")) {
+    INFO(entry.path());
+    const JsonDocument document = JsonDocument::load(entry.path().string());
+    const ConvergenceProfile profile = convergence_profile_from_json(document.root());
+    ++files;
+    CHECK(profile.source.size() > 10);
+    CHECK_FALSE(profile.fits.empty());
+    for (const ProfileRun& run : profile.runs) CHECK(run.source.size() > 5);
+    for (const ConvergenceFit& fit : profile.fits) {
+      if (fit.variable == "tau") continue;
+      const double x = 0.5 * (fit.from_x + fit.to_x);
+      TrainingSetting setting{fit.algorithm, fit.batch.value_or(1), 1, 1, 0};
+      (fit.variable == "staleness" ? setting.staleness : setting.workers) = x;
+      const IterationsEstimate estimate = estimate_iterations(profile, fit.target, setting);
+      CHECK(estimate.notes.empty());
+      CHECK(estimate.bound.low > 0);
+      CHECK(estimate.bound.high > estimate.bound.iterations);
+    }
+  }
+  CHECK(files >= 4);
 }
 
 }  // namespace lockstep::sim
