@@ -61,8 +61,8 @@ struct RefineSpec {
   Fidelity coarse = Fidelity::analytic;
   Fidelity refined = Fidelity::fast;
   double analytic_error = 0.02;  ///< relative; points this close to the frontier are refined with it
-  int most = 50;                 ///< of the neighbours; the frontier itself is always refined
-  double most_messages = 2e7;    ///< a point that would be replayed by more messages stays in closed form, and says so
+  int most = 20;                 ///< of the neighbours; the frontier itself is always refined
+  double most_messages = 2e6;    ///< a point that would be replayed by more messages stays in closed form, and says so
 };
 
 struct AxisValue {
