@@ -67,6 +67,8 @@ int validate(const Options& o, const std::vector<std::string>& argv) {
   if (o.fit) {
     catalogue = sim::fit_constants(catalogue, records, o.jobs, tell);
     write_file_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue).dump(1) + "\n");
+    sim::calibrate_bounds(catalogue, records, o.jobs, tell);
+    write_file_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue).dump(1) + "\n");
   }
   std::vector<sim::Suite> chosen;
   for (const sim::Suite& suite : suites)

@@ -2,15 +2,15 @@
 // Constants from records: `validate --fit`.
 //
 // Stages, in this order; each fits its constants one after the other, by a pattern search in log(value) on the sum of
-// |log(published / predicted)| over the records that use the constant (of an efficiency the difference; at most 18,
+// |log(published / predicted)| over the records that use the constant (of an efficiency the difference; at most 14,
 // evenly spread), twice over:
 //
 //   1. speed of GPUs and software, kernel launches        rates of one GPU; MLPerf's rates
 //   2. epochs at small batch, critical batch               epochs
 //   3. shares of links, calls, messages, pipeline fill     all-reduces alone, exchanges
-//   4. shares of links and networks, copies, jitter        rates of several GPUs
+//   4. shares of TCP networks, jitter                      rates of several GPUs
 //   5. share of evaluations                                times to accuracy
-//   6. bounds                                              the 0.85 quantile of |error| over the inputs' uncertainty,
+//   6. bounds                                              the 0.7 quantile of |error| over the inputs' uncertainty,
 //                                                          of predictions made without the record's own paper
 //
 // Within a stage the widest classes come first ("link share/pcie" before "link share/nccl/pcie-k80"): what holds for
@@ -34,9 +34,12 @@ using Tell = std::function<void(const std::string& line)>;
 /// All that the fit ever sees: the records marked `given` and `fit`.
 std::vector<Record> fit_input(const std::vector<Record>& records);
 
-/// The catalogue with constants fitted anew. `tell` gets a line per constant and per paper left out.
+/// The catalogue with constants fitted anew, but for the bounds. `tell` gets a line per constant.
 Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
                         const Tell& tell = {});
+
+/// Adds the calibrations of bounds.
+void calibrate_bounds(Catalogue& fitted, const std::vector<Record>& records, int jobs, const Tell& tell = {});
 
 /// Predicts every target as if its paper had never been seen: all constants that rest on any record with its `source`
 /// are fitted again without those records, or left out where none remain. What the paper's experiments give (rates of

@@ -17,6 +17,16 @@ struct TaskTime {
 /// once. Throws std::runtime_error with the first failure's message.
 std::vector<TaskTime> run_tasks(const std::vector<const Task*>& tasks, int jobs);
 
+/// While one is alive tasks are run without their bounds, which take eight times as long and which a fit does not need:
+/// low_s and high_s are then those of a task without uncertainties.
+class WithoutBounds {
+ public:
+  WithoutBounds();
+  ~WithoutBounds();
+  WithoutBounds(const WithoutBounds&) = delete;
+  WithoutBounds& operator=(const WithoutBounds&) = delete;
+};
+
 /// What a task is, as text: tasks with the same text take the same time.
 std::string task_text(const Task& task);
 
