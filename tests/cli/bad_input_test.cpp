@@ -209,7 +209,7 @@ std::vector<Case> cases() {
       // Communication
       {s, "/communication/all_reduce", "\"star\"",
        "scenario.json: /communication/all_reduce: \"star\" is unknown; allowed: ring, hierarchical, hybrid, "
-       "halving-doubling, double-binary-tree, tree, torus, nccl, profile"},
+       "halving-doubling, double-binary-tree, tree, torus, nccl, profile, profile-average"},
       {s, "/communication/wire", "\"int8\"",
        "scenario.json: /communication/wire: \"int8\" is unknown; allowed: fp32, fp16"},
       {s, "/communication/group_size", "0",
