@@ -57,7 +57,7 @@ TEST_CASE("the best batch of a device of constant rate is the least: it needs th
     CHECK(c.high_s > c.seconds());
   }
   CHECK(sim::optimisation_text(curves).find("best batch: 8") != std::string::npos);
-  CHECK(sim::optimisation_json(curves)["optimise"][0]["curve"].size() == all.size());
+  CHECK(sim::curves_json(curves)[0]["curve"].size() == all.size());
 }
 
 TEST_CASE("the best batch grows with what an iteration costs beside its images") {
