@@ -245,7 +245,7 @@ namespace {
 void add_algorithm(const Settings& s, Json& json) {
   const Request& r = s.request;
   json["algorithm"] = to_string(s.algorithm);
-  json["processes"] = s.processes;
+  if (s.processes > 1) json["processes"] = s.processes;  // so that records from before there were several still count
   json["gpus"] = r.gpus;
   json["learners"] = s.learners;
   json["batch"] = s.batch;
