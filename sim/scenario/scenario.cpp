@@ -6,8 +6,11 @@
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
+#include "sim/scenario/communication_read.hpp"
+#include "sim/scenario/compute_read.hpp"
 #include "sim/scenario/convergence_read.hpp"
 #include "sim/scenario/defaults.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -17,13 +20,6 @@ const std::vector<std::string> kKeys{
     "batch_per_gpu", "compute",   "input",       "algorithm", "communication", "convergence", "uncertainty",
     "iterations",    "seed",      "fidelity",    "published", "variants",      "learners",    "parameter_server",
     "workers",       "local_sgd", "sharding",    "theano_mpi"};
-constexpr int kMostGpus = 65536;
-constexpr int kLargestBatch = 1 << 20;
-const Range kFraction{1e-6, 1};
-const Range kSpread{0, 10};
-const Range kSeconds{0, 10};
-const Range kRate{1e-6, 1e12};
-const Range kBytes{1, 1e12};
 
 std::vector<BatchRule> read_batch(const JsonNode& node) {
   if (!node.is_array()) return {{kMostGpus, static_cast<int>(node.integer(1, kLargestBatch))}};
@@ -39,121 +35,6 @@ std::vector<BatchRule> read_batch(const JsonNode& node) {
   }
   if (rules.empty()) node.fail("empty list", "allowed: a batch size, or [{\"up_to_gpus\", \"batch\"}, ...]");
   return rules;
-}
-
-std::vector<RateSpec> read_rates(const JsonNode& node) {
-  std::vector<RateSpec> rates;
-  for (const JsonNode& item : node.items()) {
-    item.keys({"batch", "rate", "model"});
-    RateSpec rate;
-    rate.batch = static_cast<int>(item.at("batch").integer(1, kLargestBatch));
-    rate.samples_per_s = item.at("rate").sourced_quantity(Dimension::rate, kRate);
-    if (const auto name = item.find("model")) rate.model = name->choice(model::zoo_names());
-    if (!rates.empty() && rate.batch <= rates.back().batch)
-      item.at("batch").fail("not in ascending order", "allowed: more than " + std::to_string(rates.back().batch));
-    if (!rates.empty() && rate.model != rates.back().model)
-      item.fail("rates of different models", "allowed: all rates of one model");
-    rates.push_back(rate);
-  }
-  return rates;
-}
-
-std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
-  if (!node.is_array()) return {{1, node.sourced_number(kFraction)}};
-  std::vector<EfficiencySpec> curve;
-  for (const JsonNode& item : node.items()) {
-    item.keys({"flop", "efficiency"});
-    const EfficiencySpec point{item.at("flop").number({1, 1e18}), item.at("efficiency").sourced_number(kFraction)};
-    if (!curve.empty() && point.flop <= curve.back().flop) item.at("flop").fail("not in ascending order");
-    curve.push_back(point);
-  }
-  if (curve.empty()) node.fail("empty list", "allowed: an efficiency, or [{\"flop\", \"efficiency\"}, ...]");
-  return curve;
-}
-
-void read_jitter(const JsonNode& node, ComputeSpec& compute) {
-  node.keys({"distribution", "coefficient_of_variation"});
-  const std::string kind = node.at("distribution").choice({"none", "normal", "lognormal"});
-  if (kind == "none") return;
-  compute.jitter = kind == "normal" ? JitterKind::normal : JitterKind::lognormal;
-  compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
-}
-
-ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
-  node.keys({"precision", "rates", "profile", "profile_input", "launch_overhead", "efficiency", "optimizer", "jitter"});
-  ComputeSpec compute;
-  compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
-  compute.rates = read_rates(node.at("rates"));
-  if (const auto profile = node.find("profile")) {
-    const auto input = node.find("profile_input");
-    compute.profile = read_profile(*profile, model, compute.precision, input ? input->choice({"synthetic"}) : "");
-    if (!compute.rates.empty()) node.at("rates").fail("stand beside a profile", "allowed: one of the two");
-  }
-  compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
-  const JsonNode efficiency = node.at("efficiency");
-  efficiency.keys({"compute", "memory"});
-  compute.compute_efficiency = read_efficiency_curve(efficiency.at("compute"));
-  compute.memory_efficiency = efficiency.at("memory").sourced_number(kFraction);
-  compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
-  read_jitter(node.at("jitter"), compute);
-  return compute;
-}
-
-InputSpec read_input(const JsonNode& node) {
-  node.keys({"samples_per_s_per_node", "bytes_per_sample", "prefetch", "loading", "file_bytes_per_sample",
-             "disk_bandwidth", "nfs_bandwidth"});
-  InputSpec input;
-  if (const auto rate = node.find("samples_per_s_per_node"))
-    input.samples_per_s_per_node = rate->sourced_quantity(Dimension::rate, kRate);
-  if (const auto bytes = node.find("bytes_per_sample"))
-    input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
-  input.prefetch = static_cast<int>(node.at("prefetch").integer(1, 64));
-  input.loading = read_loading(node);
-  return input;
-}
-
-std::int64_t read_bytes(const JsonNode& node, Range range) {
-  return static_cast<std::int64_t>(node.sourced_quantity(Dimension::size, range));
-}
-
-void read_ddp(const JsonNode& node, CommunicationSpec& spec) {
-  node.keys({"bucket_cap", "first_bucket"});
-  spec.fusion_threshold_bytes = read_bytes(node.at("bucket_cap"), kBytes);
-  spec.first_bucket_bytes = read_bytes(node.at("first_bucket"), kBytes);
-}
-
-CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster) {
-  node.keys({"all_reduce", "group_size", "chain_slices", "hybrid_threshold", "torus_columns", "tree_slices", "wire",
-             "fusion_threshold", "overlap", "message_overhead", "launch_overhead", "reduction_rate", "nccl", "fusion",
-             "ddp", "accumulation"});
-  CommunicationSpec spec;
-  spec.all_reduce = node.at("all_reduce")
-                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
-                                 "torus", "nccl", "profile", "profile-average"});
-  spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
-  spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
-  if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
-    spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
-  spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
-  spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
-  spec.wire = node.at("wire").choice({"fp32", "fp16"});
-  spec.fusion_threshold_bytes = read_bytes(node.at("fusion_threshold"), {0, kBytes.high});
-  if (node.at("fusion").choice({"threshold", "ddp"}) == "ddp") read_ddp(node.at("ddp"), spec);
-  spec.accumulation = static_cast<int>(node.at("accumulation").integer(1, 100000));
-  spec.overlap = node.at("overlap").boolean();
-  spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
-  spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
-  if (spec.all_reduce == "nccl" || node.has("nccl")) spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name);
-  if (!spec.nccl.measured.empty() && spec.launch_overhead_s > 0)
-    node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
-  const JsonNode rates = node.at("reduction_rate");
-  rates.keys({"fp32", "fp16"});
-  for (const char* wire : {"fp32", "fp16"})
-    if (const auto rate = rates.find(wire)) {
-      const double bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
-      if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
-    }
-  return spec;
 }
 
 UncertaintySpec read_uncertainty(const JsonNode& node) {

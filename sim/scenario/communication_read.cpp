@@ -1,0 +1,54 @@
+#include "sim/scenario/communication_read.hpp"
+
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+std::int64_t read_bytes(const JsonNode& node, Range range) {
+  return static_cast<std::int64_t>(node.sourced_quantity(Dimension::size, range));
+}
+
+void read_ddp(const JsonNode& node, CommunicationSpec& spec) {
+  node.keys({"bucket_cap", "first_bucket"});
+  spec.fusion_threshold_bytes = read_bytes(node.at("bucket_cap"), kBytes);
+  spec.first_bucket_bytes = read_bytes(node.at("first_bucket"), kBytes);
+}
+
+}  // namespace
+
+CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster) {
+  node.keys({"all_reduce", "group_size", "chain_slices", "hybrid_threshold", "torus_columns", "tree_slices", "wire",
+             "fusion_threshold", "overlap", "message_overhead", "launch_overhead", "reduction_rate", "nccl", "fusion",
+             "ddp", "accumulation"});
+  CommunicationSpec spec;
+  spec.all_reduce = node.at("all_reduce")
+                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
+                                 "torus", "nccl", "profile", "profile-average"});
+  spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
+  spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
+  if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
+    spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
+  spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
+  spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
+  spec.wire = node.at("wire").choice({"fp32", "fp16"});
+  spec.fusion_threshold_bytes = read_bytes(node.at("fusion_threshold"), {0, kBytes.high});
+  if (node.at("fusion").choice({"threshold", "ddp"}) == "ddp") read_ddp(node.at("ddp"), spec);
+  spec.accumulation = static_cast<int>(node.at("accumulation").integer(1, 100000));
+  spec.overlap = node.at("overlap").boolean();
+  spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
+  spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
+  if (spec.all_reduce == "nccl" || node.has("nccl")) spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name);
+  if (!spec.nccl.measured.empty() && spec.launch_overhead_s > 0)
+    node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
+  const JsonNode rates = node.at("reduction_rate");
+  rates.keys({"fp32", "fp16"});
+  for (const char* wire : {"fp32", "fp16"})
+    if (const auto rate = rates.find(wire)) {
+      const double bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
+      if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
+    }
+  return spec;
+}
+
+}  // namespace lockstep::sim

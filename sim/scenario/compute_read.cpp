@@ -1,0 +1,81 @@
+#include "sim/scenario/compute_read.hpp"
+
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+std::vector<RateSpec> read_rates(const JsonNode& node) {
+  std::vector<RateSpec> rates;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"batch", "rate", "model"});
+    RateSpec rate;
+    rate.batch = static_cast<int>(item.at("batch").integer(1, kLargestBatch));
+    rate.samples_per_s = item.at("rate").sourced_quantity(Dimension::rate, kRate);
+    if (const auto name = item.find("model")) rate.model = name->choice(model::zoo_names());
+    if (!rates.empty() && rate.batch <= rates.back().batch)
+      item.at("batch").fail("not in ascending order", "allowed: more than " + std::to_string(rates.back().batch));
+    if (!rates.empty() && rate.model != rates.back().model)
+      item.fail("rates of different models", "allowed: all rates of one model");
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
+  if (!node.is_array()) return {{1, node.sourced_number(kFraction)}};
+  std::vector<EfficiencySpec> curve;
+  for (const JsonNode& item : node.items()) {
+    item.keys({"flop", "efficiency"});
+    const EfficiencySpec point{item.at("flop").number({1, 1e18}), item.at("efficiency").sourced_number(kFraction)};
+    if (!curve.empty() && point.flop <= curve.back().flop) item.at("flop").fail("not in ascending order");
+    curve.push_back(point);
+  }
+  if (curve.empty()) node.fail("empty list", "allowed: an efficiency, or [{\"flop\", \"efficiency\"}, ...]");
+  return curve;
+}
+
+void read_jitter(const JsonNode& node, ComputeSpec& compute) {
+  node.keys({"distribution", "coefficient_of_variation"});
+  const std::string kind = node.at("distribution").choice({"none", "normal", "lognormal"});
+  if (kind == "none") return;
+  compute.jitter = kind == "normal" ? JitterKind::normal : JitterKind::lognormal;
+  compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
+}
+
+}  // namespace
+
+ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
+  node.keys({"precision", "rates", "profile", "profile_input", "launch_overhead", "efficiency", "optimizer", "jitter"});
+  ComputeSpec compute;
+  compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
+  compute.rates = read_rates(node.at("rates"));
+  if (const auto profile = node.find("profile")) {
+    const auto input = node.find("profile_input");
+    compute.profile = read_profile(*profile, model, compute.precision, input ? input->choice({"synthetic"}) : "");
+    if (!compute.rates.empty()) node.at("rates").fail("stand beside a profile", "allowed: one of the two");
+  }
+  compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
+  const JsonNode efficiency = node.at("efficiency");
+  efficiency.keys({"compute", "memory"});
+  compute.compute_efficiency = read_efficiency_curve(efficiency.at("compute"));
+  compute.memory_efficiency = efficiency.at("memory").sourced_number(kFraction);
+  compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
+  read_jitter(node.at("jitter"), compute);
+  return compute;
+}
+
+InputSpec read_input(const JsonNode& node) {
+  node.keys({"samples_per_s_per_node", "bytes_per_sample", "prefetch", "loading", "file_bytes_per_sample",
+             "disk_bandwidth", "nfs_bandwidth"});
+  InputSpec input;
+  if (const auto rate = node.find("samples_per_s_per_node"))
+    input.samples_per_s_per_node = rate->sourced_quantity(Dimension::rate, kRate);
+  if (const auto bytes = node.find("bytes_per_sample"))
+    input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
+  input.prefetch = static_cast<int>(node.at("prefetch").integer(1, 64));
+  input.loading = read_loading(node);
+  return input;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,14 @@
+#pragma once
+// What several objects of a scenario may hold at the most.
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+constexpr int kMostGpus = 65536;
+constexpr int kLargestBatch = 1 << 20;
+inline const Range kFraction{1e-6, 1};
+inline const Range kSeconds{0, 10};
+inline const Range kRate{1e-6, 1e12};  // samples/s
+inline const Range kBytes{1, 1e12};
+
+}  // namespace lockstep::sim
