@@ -208,21 +208,25 @@ void map_all(Mapping& m) {
   const Record& record = m.record;
   const Measure measure = measure_of(record);
   m.metric = measure.metric;
-  if (!is_known_metric(m.metric))
+  const bool of_workers = is_of_workers(m), of_choices = is_of_choices(m);
+  if (!is_known_metric(m.metric) && !of_workers && !of_choices)
     throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records"};
-  refuse_other_algorithms(record);
-  const bool needs_gpu = m.metric != "epochs_to_accuracy";
+  if (!of_workers) refuse_other_algorithms(record);
+  const bool is_of_hardware = !of_workers || mentions(m.metric, "staleness");
+  const bool needs_gpu = is_of_hardware && m.metric != "epochs_to_accuracy";
   if (record.gpu.empty() && needs_gpu) throw Unmapped{"gpu is not stated"};
   m.gpu = m.catalogue.gpu(record.gpu);
   if (m.gpu == nullptr && needs_gpu) throw Unmapped{"gpu " + in_quotes(record.gpu) + " is not in the catalogue"};
   m.stack = &m.catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
   m.transport = transport_of(record);
-  if (!is_of_collective(m.metric)) {
+  if (is_of_hardware && !is_of_collective(m.metric)) {
     m.model = m.catalogue.model(record.model);
     if (m.model == nullptr) throw Unmapped{"model " + in_quotes(record.model) + " is not in the catalogue"};
   }
   if (m.gpu != nullptr) m.precision = precision_of(m);
   m.wire = wire_of(m);
+  if (of_workers) return map_workers(m);
+  if (of_choices) return map_choices(m);
   map_metric(m);
   m.result.per_si = measure.per_si / (measure.per_gpu ? std::max(1, record.gpus) : 1);
   if (measure.is_iterations)
