@@ -151,6 +151,20 @@ bool is_known_metric(const std::string& metric) {
   return known.count(metric) > 0;
 }
 
+// Of metrics that publications have and that need what records do not say.
+std::string why_not_predicted(const std::string& metric) {
+  static const std::vector<std::pair<const char*, const char*>> reasons{
+      {"throughput_ratio", "the learners on a GPU, and what part of it one of them can use, are not stated"},
+      {"tta_", "it rests on how another software, or another number of learners, converges"},
+      {"hours_sync", "neither side's iterations are given at its number of workers"},
+      {"speed_ratio", "how a learning rate changes convergence is not modelled"},
+      {"error", "the accuracy that a training reaches is not modelled"},
+      {"speedup_upper_bound", "which bound is meant is not stated"}};
+  for (const auto& [part, why] : reasons)
+    if (mentions(metric, part)) return std::string(": ") + why;
+  return "";
+}
+
 void map_metric(Mapping& m) {
   const std::string& metric = m.metric;
   if (metric == "images_per_s") return set_iteration(m);
@@ -210,7 +224,8 @@ void map_all(Mapping& m) {
   m.metric = measure.metric;
   const bool of_workers = is_of_workers(m), of_choices = is_of_choices(m);
   if (!is_known_metric(m.metric) && !of_workers && !of_choices)
-    throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records"};
+    throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records" +
+                   why_not_predicted(m.metric)};
   if (!of_workers) refuse_other_algorithms(record);
   const bool is_of_hardware = !of_workers || mentions(m.metric, "staleness");
   const bool needs_gpu = is_of_hardware && m.metric != "epochs_to_accuracy";

@@ -17,7 +17,8 @@ namespace lockstep::sim {
 namespace {
 
 constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between workers of a shared data centre
-constexpr int kMeasuredSteps = 10;       // of every worker
+constexpr int kMeasuredUpdates = 400;    // of every module
+constexpr int kFewestSteps = 3;          // of every worker
 constexpr int kMostWorkers = 512;        // a message for every worker, module and step
 constexpr const char* kUsualNetwork = "10 Gb/s Ethernet";
 
@@ -154,7 +155,7 @@ void map_staleness(Mapping& m) {
   scenario.communication.message_overhead_s = 50e-6;
   m.assume("message overhead (s)", 50e-6, "a remote procedure call");
   scenario.fidelity = "fast";
-  scenario.iterations = kMeasuredSteps;
+  scenario.iterations = std::max(kFewestSteps, kMeasuredUpdates / gpus);
   task.staleness = place_of(m, scenario, batch, layer_of(m.record), is_inception);
   task.staleness.statistic = statistic_of(m.record.metric);
   if (task.staleness.statistic == "min" || task.staleness.statistic == "max")
