@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between workers of a shared data centre
 constexpr int kMeasuredUpdates = 400;    // of every module
-constexpr int kFewestSteps = 3;          // of every worker
+constexpr int kFewestSteps = 10;         // of every worker: queues at the servers take some to fill
 constexpr int kMostWorkers = 512;        // a message for every worker, module and step
 constexpr const char* kUsualNetwork = "10 Gb/s Ethernet";
 
