@@ -23,7 +23,7 @@ constexpr double kPull = 0.1;         // of |log(value / what stands in)|, again
 constexpr double kWorth = 0.05;       // by which a constant must lower that sum, and
 constexpr double kWorthEach = 0.005;  // by this for every record
 constexpr double kSlightest = 1e-6;
-constexpr double kInside = 0.8;   // share of left-out fit records inside: what is wanted of new records
+constexpr double kInside = 0.8;  // share of left-out fit records inside: what is wanted of new records
 constexpr double kMostSpread = 12;
 constexpr std::size_t kFewestUsers = 3;  // records that a constant may rest on
 constexpr std::size_t kFewest = 4;       // records that calibrate a class of bounds
@@ -330,7 +330,7 @@ Catalogue fitted_without(const Catalogue& fitted, const std::string& paper, cons
 void fit_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
   std::map<std::string, std::pair<std::vector<double>, std::vector<std::string>>> classes;
   for (const Prediction& p : left_out) {
-    if (!p.has_error() || p.predicted <= 0 || p.record->use != Use::fit) continue;
+    if (!p.has_error() || p.predicted <= 0 || p.record->use != Use::fit || p.mapped.bounds_class.empty()) continue;
     const double away = *p.record->value - p.predicted;
     const double width = away > 0 ? p.high - p.predicted : p.predicted - p.low;
     for (const std::string& name : bounds_names(p.mapped.bounds_class)) {

@@ -151,6 +151,20 @@ bool is_known_metric(const std::string& metric) {
   return known.count(metric) > 0;
 }
 
+// Of metrics that publications have and that need what records do not say.
+std::string why_not_predicted(const std::string& metric) {
+  static const std::vector<std::pair<const char*, const char*>> reasons{
+      {"throughput_ratio", "the learners on a GPU, and what part of it one of them can use, are not stated"},
+      {"tta_", "it rests on how another software, or another number of learners, converges"},
+      {"hours_sync", "neither side's iterations are given at its number of workers"},
+      {"speed_ratio", "how a learning rate changes convergence is not modelled"},
+      {"error", "the accuracy that a training reaches is not modelled"},
+      {"speedup_upper_bound", "which bound is meant is not stated"}};
+  for (const auto& [part, why] : reasons)
+    if (mentions(metric, part)) return std::string(": ") + why;
+  return "";
+}
+
 void map_metric(Mapping& m) {
   const std::string& metric = m.metric;
   if (metric == "images_per_s") return set_iteration(m);
@@ -208,21 +222,26 @@ void map_all(Mapping& m) {
   const Record& record = m.record;
   const Measure measure = measure_of(record);
   m.metric = measure.metric;
-  if (!is_known_metric(m.metric))
-    throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records"};
-  refuse_other_algorithms(record);
-  const bool needs_gpu = m.metric != "epochs_to_accuracy";
+  const bool of_workers = is_of_workers(m), of_choices = is_of_choices(m);
+  if (!is_known_metric(m.metric) && !of_workers && !of_choices)
+    throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records" +
+                   why_not_predicted(m.metric)};
+  if (!of_workers) refuse_other_algorithms(record);
+  const bool is_of_hardware = !of_workers || mentions(m.metric, "staleness");
+  const bool needs_gpu = is_of_hardware && m.metric != "epochs_to_accuracy";
   if (record.gpu.empty() && needs_gpu) throw Unmapped{"gpu is not stated"};
   m.gpu = m.catalogue.gpu(record.gpu);
   if (m.gpu == nullptr && needs_gpu) throw Unmapped{"gpu " + in_quotes(record.gpu) + " is not in the catalogue"};
   m.stack = &m.catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
   m.transport = transport_of(record);
-  if (!is_of_collective(m.metric)) {
+  if (is_of_hardware && !is_of_collective(m.metric)) {
     m.model = m.catalogue.model(record.model);
     if (m.model == nullptr) throw Unmapped{"model " + in_quotes(record.model) + " is not in the catalogue"};
   }
   if (m.gpu != nullptr) m.precision = precision_of(m);
   m.wire = wire_of(m);
+  if (of_workers) return map_workers(m);
+  if (of_choices) return map_choices(m);
   map_metric(m);
   m.result.per_si = measure.per_si / (measure.per_gpu ? std::max(1, record.gpus) : 1);
   if (measure.is_iterations)

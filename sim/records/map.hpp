@@ -24,9 +24,16 @@
 
 namespace lockstep::sim {
 
-/// An iteration of training, or all-reduces one after the other on an idle machine.
+/// A layer whose staleness is asked for: between two of the model's modules.
+struct StalenessSpec {
+  std::string statistic;  ///< min, mean, median, max, sd
+  std::string below, above;
+  double share = 0;  ///< of the way from `below` to `above`
+};
+
+/// An iteration of training, all-reduces one after the other on an idle machine, or the staleness of asynchronous SGD.
 struct Task {
-  enum class Kind { iteration, all_reduce };
+  enum class Kind { iteration, all_reduce, staleness };
   Kind kind = Kind::iteration;
   Scenario scenario;
   int gpus = 1;
@@ -34,6 +41,7 @@ struct Task {
   std::vector<std::int64_t> bytes;   ///< all_reduce: of each
   double fill_s = 0;                 ///< all_reduce: a pipeline's fill time p; 2 sqrt(p bytes/bandwidth) is added
   double in_switch_bytes_per_s = 0;  ///< all_reduce: the switch adds up at this size over time; 0: it does not
+  StalenessSpec staleness;
 };
 
 /// What may be chosen between, as NCCL does: the fastest counts.
@@ -62,7 +70,19 @@ enum class Quantity {
   algorithm_bandwidth,  ///< GB/s: bytes/s
   alpha_s,              ///< of a line through two sizes
   beta_s_per_byte,
-  time_ratio,  ///< baseline's iteration over the target's
+  time_ratio,       ///< baseline's iteration over the target's
+  staleness,        ///< updates
+  best_choice,      ///< the one of `choices` whose target is fastest
+  needed_choice,    ///< the least of `choices` whose target is as fast as `wanted_share` of the baseline
+  needed_traffic,   ///< `estimate`
+  throughput_gain,  ///< target's images/s over the baseline's, minus 1
+  iterations,       ///< `estimate`
+  arrival,          ///< `estimate`
+};
+
+/// What follows from given records without a simulation.
+struct Estimate {
+  double value = 0, low = 0, high = 0;
 };
 
 struct MappedRecord {
@@ -75,12 +95,16 @@ struct MappedRecord {
   double per_si = 1;      ///< of the record's unit
   double epochs = 0;
   double epochs_uncertainty = 0;
+  std::vector<double> choices;  ///< best_choice, needed_choice: one for each target
+  double wanted_share = 0.95;
+  Estimate estimate;
+  bool is_share = false;  ///< arrival: a probability
   std::vector<Anchor> anchors;
   std::vector<Assumption> assumptions;  ///< pointer: the record's key
   std::set<std::string> constants;      ///< that it rests on
   /// The most specific name of every constant it asked for, with the names that stand in where that was not fitted.
   std::map<std::string, std::vector<std::string>> asked_for;
-  std::string bounds_class;  ///< whose calibration the bounds use
+  std::string bounds_class;  ///< whose calibration the bounds use; empty: they are not calibrated
 };
 
 /// What may be used beside the record itself.

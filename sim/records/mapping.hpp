@@ -68,4 +68,13 @@ std::optional<double> rate_of_one_gpu(const Record& record, const ModelEntry* mo
 void set_epochs(Mapping& mapping);
 double train_samples(const Mapping& mapping);
 
+/// Staleness, arrival times, iterations to converge and critical batches; their bounds are not calibrated.
+bool is_of_workers(const Mapping& mapping);
+void map_workers(Mapping& mapping);
+/// The part of map_workers() that is simulated.
+void map_staleness(Mapping& mapping);
+/// Best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs.
+bool is_of_choices(const Mapping& mapping);
+void map_choices(Mapping& mapping);
+
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "engine/base/text.hpp"
 #include "sim/records/run.hpp"
@@ -21,14 +22,17 @@ struct Value {
 class Times {
  public:
   explicit Times(const std::vector<TaskTime>& times) : times_(times) {}
-  TaskTime next(const Alternatives& tasks) {
-    TaskTime best;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const TaskTime& time = times_[at_++];
-      if (i == 0 || time.seconds < best.seconds) best = time;
-    }
-    return best;
+  std::vector<TaskTime> all(const Alternatives& tasks) {
+    const auto first = times_.begin() + static_cast<std::ptrdiff_t>(at_);
+    at_ += tasks.size();
+    return {first, first + static_cast<std::ptrdiff_t>(tasks.size())};
   }
+  static TaskTime fastest(const std::vector<TaskTime>& times) {
+    const auto best = std::min_element(times.begin(), times.end(),
+                                       [](const TaskTime& a, const TaskTime& b) { return a.seconds < b.seconds; });
+    return best == times.end() ? TaskTime{} : *best;
+  }
+  TaskTime next(const Alternatives& tasks) { return fastest(all(tasks)); }
 
  private:
   const std::vector<TaskTime>& times_;
@@ -72,6 +76,16 @@ double quantity_of(const MappedRecord& r, const Alternatives& target, double tar
       return (baseline_s - target_s) / (kLargeBytes - kSmallBytes);
     case Quantity::time_ratio:
       return baseline_s / target_s;
+    case Quantity::staleness:
+      return target_s;
+    case Quantity::throughput_gain:
+      return images_per_s(target, target_s) / images_per_s(baseline, baseline_s) - 1;
+    case Quantity::iterations:
+    case Quantity::arrival:
+    case Quantity::best_choice:
+    case Quantity::needed_choice:
+    case Quantity::needed_traffic:
+      break;  // not of two times: value_of()
   }
   return 0;
 }
@@ -145,7 +159,69 @@ double most_of(const MappedRecord& r) {
   return std::numeric_limits<double>::infinity();
 }
 
+// The fastest choice; those within 1 % of it are as good.
+Value best_choice(const std::vector<double>& choices, const std::vector<TaskTime>& times) {
+  const double best_s = Times::fastest(times).seconds;
+  Value best{0, choices.back(), choices.front()};
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (times[i].seconds > best_s * 1.01) continue;
+    if (times[i].seconds == best_s && best.value == 0) best.value = choices[i];
+    best.low = std::min(best.low, choices[i]);
+    best.high = std::max(best.high, choices[i]);
+  }
+  return best;
+}
+
+// Where the share of the baseline's speed reaches `wanted`, between choices in the logarithm.
+std::optional<double> reached(const std::vector<double>& choices, const std::vector<TaskTime>& times, double baseline_s,
+                              double wanted) {
+  const auto share = [&](std::size_t i) { return baseline_s / times[i].seconds; };
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (share(i) < wanted) continue;
+    if (i == 0) return choices[0];
+    const double w = (wanted - share(i - 1)) / (share(i) - share(i - 1));
+    return std::exp((1 - w) * std::log(choices[i - 1]) + w * std::log(choices[i]));
+  }
+  return std::nullopt;
+}
+
+constexpr double kSharesOff = 0.04;  // how much nearer to, or farther from, the whole speed may be meant
+constexpr double kComputeOff = 0.1;  // bandwidth is needed in proportion to the speed of computation
+
+std::optional<Value> needed_choice(const MappedRecord& r, const std::vector<TaskTime>& times, double baseline_s) {
+  const auto at = [&](double share) { return reached(r.choices, times, baseline_s, share); };
+  const std::optional<double> value = at(r.wanted_share);
+  if (!value) return std::nullopt;
+  const double low = at(r.wanted_share - kSharesOff).value_or(*value);
+  const double high = at(std::min(r.wanted_share + kSharesOff, 0.99)).value_or(r.choices.back());
+  return Value{*value, low * (1 - kComputeOff), high * (1 + kComputeOff)};
+}
+
+// Of quantities whose bounds are not calibrated.
+void predict_uncalibrated(Prediction& prediction, Times& times) {
+  MappedRecord& r = prediction.mapped;
+  const std::vector<TaskTime> targets = times.all(r.target);
+  const TaskTime target = Times::fastest(targets), baseline = times.next(r.baseline);
+  Value value{r.estimate.value, r.estimate.low, r.estimate.high};
+  if (r.quantity == Quantity::best_choice) {
+    value = best_choice(r.choices, targets);
+  } else if (r.quantity == Quantity::needed_choice) {
+    const std::optional<Value> needed = needed_choice(r, targets, baseline.seconds);
+    if (!needed) {
+      r.unmapped = "no bandwidth in reason makes " + r.target.front().scenario.name + " scale as wanted";
+      return;
+    }
+    value = *needed;
+  } else if (!r.target.empty()) {
+    value = value_of(r, target, baseline);
+  }
+  prediction.predicted = value.value * r.per_si;
+  prediction.low = std::min(value.low, value.high) * r.per_si;
+  prediction.high = std::max(value.low, value.high) * r.per_si;
+}
+
 void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
+  if (prediction.mapped.bounds_class.empty()) return predict_uncalibrated(prediction, times);
   const MappedRecord& r = prediction.mapped;
   const TaskTime target = times.next(r.target), baseline = times.next(r.baseline);
   Value value = value_of(r, target, baseline);
@@ -176,7 +252,9 @@ std::vector<std::string> bounds_names(const std::string& bounds_class) {
 }
 
 double Prediction::error() const {
-  const bool is_share = mapped.quantity == Quantity::efficiency || mapped.quantity == Quantity::iteration_increase;
+  const Quantity q = mapped.quantity;
+  const bool is_share = q == Quantity::efficiency || q == Quantity::iteration_increase ||
+                        q == Quantity::throughput_gain || mapped.is_share;
   return is_share ? predicted - *record->value : predicted / *record->value - 1;
 }
 

@@ -86,6 +86,41 @@ TaskTime run_all_reduces(const Task& task) {
   return bounded(base, gain, loss);
 }
 
+constexpr double kShareOff = 0.25;     // of the part of a step that a layer's gradient waits for
+constexpr double kDeviationOff = 0.5;  // of the deviation of step times, which is assumed
+constexpr double kOfExtremes = 4.26;   // standard deviations: the normal quantile of one in 100,000 updates
+
+// Updates at the module or between two. A layer's staleness is (workers - 1) times the share of the step between its
+// read and its update: the whole step for the bottom one, for which nothing can be off.
+TaskTime run_staleness(const Task& task) {
+  PointRequest request;
+  request.gpus = task.gpus;
+  request.batch_per_gpu = task.batch_per_gpu;
+  request.iterations = task.scenario.iterations;
+  const PointResult point = predict_point(task.scenario, request);
+  const StalenessSpec& spec = task.staleness;
+  const auto of = [&](const std::string& statistic) {
+    double below = 0, above = 0;
+    for (const Json& row : point.details.at("staleness")) {
+      if (row.at("shard") == spec.below) below = row.at(statistic).get<double>();
+      if (row.at("shard") == spec.above) above = row.at(statistic).get<double>();
+    }
+    return std::make_pair((1 - spec.share) * below + spec.share * above, std::abs(above - below));
+  };
+  // Extremes are those of the published run, which is far longer than the simulated one.
+  const bool is_least = spec.statistic == "min", is_most = spec.statistic == "max";
+  const auto [in_run, step] = of(is_least || is_most ? "mean" : spec.statistic);
+  const double mean = of("mean").first, deviation = of("sd").first;
+  const double away = is_most ? kOfExtremes * deviation : is_least ? -kOfExtremes * deviation : 0;
+  const double value = std::max(0.0, in_run + away);
+  const double others = std::max(1, task.gpus - 1);
+  double off = mean * (0.02 + kShareOff * std::max(0.0, 1 - mean / others));
+  if (spec.statistic == "sd") off = kDeviationOff * deviation;
+  off = std::hypot(off, kDeviationOff * away);
+  off = std::hypot(off, step / 2);
+  return {value, std::max(0.0, value - off), value + off};
+}
+
 bool needs_no_cluster(const Task& task) {
   return task.kind == Task::Kind::iteration && task.gpus == 1 && task.scenario.cluster.nic.per_node == 0 &&
          !task.scenario.parameter_server;
@@ -135,6 +170,9 @@ void add_algorithm(std::ostringstream& text, const Scenario& s) {
        << ' ' << c.overlap << ' ' << c.message_overhead_s << ' ' << c.launch_overhead_s << ' ' << c.nccl.generation
        << ' ' << c.torus_columns << ' ' << c.tree_slices << ' ' << s.theano_mpi.exchange << ' '
        << s.theano_mpi.staging_bytes_per_s << ' ' << s.learners.per_gpu << ' ' << s.learners.tau << ' ';
+  if (s.workers)
+    text << s.workers->servers << ' ' << s.workers->by_module << ' ' << s.workers->reads_in_forward << ' '
+         << s.workers->sends_in_backward << ' ' << s.workers->delay.scale << ' ' << s.workers->delay.shape << ' ';
   if (s.parameter_server)
     text << s.parameter_server->scheme << ' ' << s.parameter_server->shards_tensors << ' '
          << s.parameter_server->pair_bytes << ' ' << s.parameter_server->barrier << ' '
@@ -154,6 +192,8 @@ std::string task_text(const Task& task) {
   add_cluster(text, s.cluster);
   add_compute(text, s.compute);
   add_algorithm(text, s);
+  text << task.staleness.statistic << ' ' << task.staleness.below << ' ' << task.staleness.above << ' '
+       << task.staleness.share << ' ';
   text << s.uncertainty.compute << ' ' << s.uncertainty.bandwidth << ' ' << s.uncertainty.latency;
   return text.str();
 }
@@ -182,6 +222,7 @@ std::vector<TaskTime> run_tasks(const std::vector<const Task*>& tasks, int jobs)
   }
   const std::vector<std::string> times = in_processes(in_process.size(), jobs, [&](std::size_t i) {
     const Task& task = *in_process[i];
+    if (task.kind == Task::Kind::staleness) return text_of(run_staleness(task));
     return text_of(task.kind == Task::Kind::iteration ? run_iteration(task) : run_all_reduces(task));
   });
   for (const auto& [text, i] : index) known[text] = time_of(times[i]);

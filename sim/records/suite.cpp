@@ -203,7 +203,18 @@ std::string family_of(Quantity quantity) {
     case Quantity::iteration_s:
     case Quantity::time_ratio:
     case Quantity::iteration_increase:
+    case Quantity::throughput_gain:
       return "throughput";
+    case Quantity::staleness:
+      return "staleness";
+    case Quantity::best_choice:
+    case Quantity::needed_choice:
+    case Quantity::needed_traffic:
+      return "choices";
+    case Quantity::iterations:
+      return "iterations";
+    case Quantity::arrival:
+      return "arrivals";
     case Quantity::speedup:
       return "speed-up";
     case Quantity::efficiency:

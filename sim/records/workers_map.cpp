@@ -1,0 +1,167 @@
+// Asynchronous workers: how many updates a layer got between a worker's read of it and that worker's own update.
+//
+// Simulated message by message (sim/schedule/async_sgd.hpp): workers of one GPU each, servers on machines of their own,
+// a shard per module of the model, all reads issued at the beginning of a step. Chen et al. 2016 number the layers of
+// Inception, of 18 layers and an auxiliary classifier; which module a number means follows from their Table 1.
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "engine/base/text.hpp"
+#include "sim/records/mapping.hpp"
+#include "sim/records/names.hpp"
+#include "sim/replay/scenario_cost.hpp"
+#include "sim/schedule/shards.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between workers of a shared data centre
+constexpr int kMeasuredUpdates = 400;    // of every module
+constexpr int kFewestSteps = 10;         // of every worker: queues at the servers take some to fill
+constexpr int kMostWorkers = 512;        // a message for every worker, module and step
+constexpr const char* kUsualNetwork = "10 Gb/s Ethernet";
+
+std::string statistic_of(const std::string& metric) {
+  static const std::vector<std::pair<const char*, const char*>> names{
+      {"min", "min"},       {"minimum", "min"}, {"mean", "mean"},   {"average", "mean"}, {"avg", "mean"},
+      {"median", "median"}, {"max", "max"},     {"maximum", "max"}, {"sd", "sd"},        {"std", "sd"},
+      {"stdev", "sd"},      {"stddev", "sd"},   {"deviation", "sd"}};
+  const std::vector<std::string> words = words_of(metric);
+  for (const auto& [word, statistic] : names)
+    if (std::count(words.begin(), words.end(), word) > 0) return statistic;
+  throw Unmapped{"metric " + in_quotes(metric) + ": which statistic is not said; known: min, mean, median, max, sd"};
+}
+
+// "layer 12", "L12", "BW-stale-L12".
+int layer_of(const Record& record) {
+  static const std::regex number(R"((?:^|[^A-Za-z])(?:layer|l)[ _-]?(\d{1,4})(?![\dA-Za-z]))", std::regex::icase);
+  for (const std::string& text : {record.metric, record.unit, record.notes, record.group, record.id}) {
+    std::smatch found;
+    if (std::regex_search(text, found, number)) return std::stoi(found[1].str());
+  }
+  throw Unmapped{"staleness: the layer is not stated"};
+}
+
+// Where a layer of Inception lies among the modules 1a ... 6e, aux, 7a ... fc, as an index that may lie between two.
+double place_in_inception(int layer, double modules) {
+  constexpr int kLastBelow = 11, kSideBranch = 12, kTop = 18;  // modules 6e, aux, fc
+  const double side_branch = modules - 5, last_below = side_branch - 1, first_above = side_branch + 1;
+  if (layer <= kLastBelow) return last_below * layer / kLastBelow;
+  if (layer == kSideBranch) return side_branch;
+  return first_above + (modules - 1 - first_above) * (layer - kSideBranch - 1) / (kTop - kSideBranch - 1);
+}
+
+StalenessSpec place_of(Mapping& m, const Scenario& scenario, int batch, int layer, bool is_inception) {
+  const std::vector<Shard> shards = module_shards(scenario.model, model_cost(scenario, batch), 4, 1);
+  const double last = static_cast<double>(shards.size()) - 1;
+  double place = layer;
+  if (is_inception) {
+    if (layer > 18) throw Unmapped{"layer " + std::to_string(layer) + ": this Inception has layers 0 to 18"};
+    place = place_in_inception(layer, last + 1);
+  }
+  if (place > last)
+    throw Unmapped{"layer " + std::to_string(layer) + ": " + m.model->id + " has " + std::to_string(shards.size()) +
+                   " modules, and which of them it is is not stated"};
+  const std::size_t below = static_cast<std::size_t>(place), above = std::min(below + 1, shards.size() - 1);
+  const double share = place - static_cast<double>(below);
+  const std::string module = shards[below].name + (share > 0 ? " to " + shards[above].name : "");
+  m.assume("layer", std::to_string(layer) + " is module " + module,
+           is_inception ? "layers 0, 11, 12 and 18 are modules 1a, 6e, aux and fc; others lie evenly between them"
+                        : "layers are numbered as the modules lie");
+  return {"", shards[below].name, shards[share > 0 ? above : below].name, share};
+}
+
+// Given numbers of servers of the same publication, between them in the logarithm; the nearest beyond them.
+int servers_for(Mapping& m, int workers) {
+  std::map<double, double> given;  // logarithms
+  for (const Record& other : m.all)
+    if (other.role == Role::input && other.metric == "parameter_servers" && other.source == m.record.source &&
+        other.gpus > 0 && other.value && *other.value >= 1)
+      given[std::log(other.gpus)] = std::log(*other.value);
+  if (given.empty()) {
+    const int servers = std::max(1, (workers + 2) / 3);
+    m.assume("parameter servers", servers, "not stated; one for three workers");
+    return servers;
+  }
+  const double at = std::log(workers);
+  const auto above = given.lower_bound(at);
+  double servers = 0;
+  if (above == given.begin() || above == given.end()) {
+    servers = above == given.end() ? given.rbegin()->second : above->second;
+  } else {
+    const auto below = std::prev(above);
+    servers = below->second + (above->second - below->second) * (at - below->first) / (above->first - below->first);
+  }
+  const int count = static_cast<int>(std::lround(std::exp(servers)));
+  m.assume("parameter servers", count, "from those given for other numbers of workers");
+  return count;
+}
+
+WorkersSpec workers_of(Mapping& m, int gpus) {
+  WorkersSpec spec;
+  spec.servers = servers_for(m, gpus);
+  spec.by_module = true;
+  spec.reads_in_forward = false;
+  m.assume("reads", "at the beginning of a step", "none of them waits for another");
+  spec.delay.kind = DelaySpec::Kind::lognormal;
+  spec.delay.shape = kStepDeviation;
+  m.assume("deviation of ln(step time)", kStepDeviation,
+           "1.4 s for the first and 1.8 s for the last but few of 100 workers (Chen et al. 2016, section 3.1)");
+  return spec;
+}
+
+// Workers of one GPU each, and as many machines more as there are servers.
+ClusterSpec cluster_of_workers(Mapping& m, int workers, int servers) {
+  Record record = m.record;
+  if (record.gpus_per_node <= 0) {
+    record.gpus_per_node = 1;
+    m.assume("gpus_per_node", 1, "a worker is a machine with one GPU");
+  }
+  if (record.network.empty() || mentions(record.network, "not stated")) {
+    record.network = kUsualNetwork;
+    m.assume("network", kUsualNetwork, "not stated; usual in data centres of 2016");
+  }
+  Mapping with_network{record,  m.all,   m.catalogue, m.options, m.result,    m.metric, m.gpu,
+                       m.stack, m.model, m.precision, m.wire,    m.transport, nullptr};
+  ClusterSpec cluster = cluster_of(with_network, std::max(2, workers));
+  cluster.nodes += servers;
+  return cluster;
+}
+
+}  // namespace
+
+void map_staleness(Mapping& m) {
+  if (!mentions(m.record.algorithm, "async")) throw Unmapped{"staleness of an algorithm that is not asynchronous"};
+  if (mentions(m.record.algorithm, "simulated"))
+    throw Unmapped{"staleness was set by the experimenters, not by a machine"};
+  const int gpus = gpus_of(m), batch = batch_of(m);
+  if (gpus < 2) throw Unmapped{"gpus: one worker alone has no stale gradients"};
+  if (gpus > kMostWorkers) throw Unmapped{"gpus: more than 512 asynchronous workers are not simulated for records"};
+  Task task;
+  task.kind = Task::Kind::staleness;
+  task.gpus = gpus;
+  task.batch_per_gpu = batch;
+  Scenario& scenario = task.scenario;
+  scenario.name = m.record.id;
+  const bool is_inception = m.model->id == "inception_v3";
+  scenario.model = record_model(is_inception ? "inception_v3_aux" : m.model->id);
+  if (is_inception) m.assume("model", "with its auxiliary classifier", "trained with it");
+  scenario.compute = compute_of(m, gpus, batch);
+  scenario.algorithm = "async-sgd";
+  scenario.workers = workers_of(m, gpus);
+  scenario.cluster = cluster_of_workers(m, gpus, scenario.workers->servers);
+  scenario.communication.wire = m.wire;
+  scenario.communication.message_overhead_s = 50e-6;
+  m.assume("message overhead (s)", 50e-6, "a remote procedure call");
+  scenario.fidelity = "fast";
+  scenario.iterations = std::max(kFewestSteps, kMeasuredUpdates / gpus);
+  task.staleness = place_of(m, scenario, batch, layer_of(m.record), is_inception);
+  task.staleness.statistic = statistic_of(m.record.metric);
+  if (task.staleness.statistic == "min" || task.staleness.statistic == "max")
+    m.assume("updates that were observed", 100000, "not stated; extremes are a normal's of that many");
+  m.result.quantity = Quantity::staleness;
+  m.result.target = {task};
+}
+
+}  // namespace lockstep::sim
