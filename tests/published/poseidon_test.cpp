@@ -2,6 +2,7 @@
 // One constant was fitted, the rate of copies between GPU and host memory, on one single-node time.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "engine/base/statistics.hpp"
 #include "sim/report/result.hpp"
@@ -18,7 +19,7 @@ Report run(const std::string& name, const std::vector<int>& gpus = {}) {
                  2, {});
 }
 
-const PointResult& point_at(const Report& report, const std::string& variant, int gpus) {
+const PointResult& point_at(const Report& report, std::string_view variant, int gpus) {
   const auto found = std::find_if(report.points.begin(), report.points.end(), [&](const ReportPoint& row) {
     return row.variant == variant && row.point.gpus == gpus;
   });
