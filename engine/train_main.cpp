@@ -60,8 +60,8 @@ int run_with_others(const train::Request& request, int argc, char** argv) {
   train::Settings settings;
   try {
     settings = train::resolve(request, processes->count());
-  } catch (const InputError&) {
-    if (processes->rank() == 0) throw;
+  } catch (const InputError& error) {  // said before MPI ends: a launcher may stop the others once one has left
+    if (processes->rank() == 0) std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
   try {
