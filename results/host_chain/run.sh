@@ -68,3 +68,4 @@ for batch in (16, 64):
         print(f"{batch:5}  {devices:7}  {predicted:18,.0f}  {predicted / slow:8,.0f} to {predicted / fast:6,.0f}  "
               f"{measured:17,.0f}  {min(runs):8,.0f} to {max(runs):6,.0f}  {100 * (predicted / measured - 1):+5.1f} %")
 PY
+results/relative_paths.sh "$out" "$(dirname "$build")" "$root"

@@ -51,3 +51,4 @@ for batch in (128, 512):
     print(f"{batch:5}  {predicted:11.1f}  {bounds:>15}  {measured:16.1f}  {', '.join(f'{r:.1f}' for r in reached):>20}  "
           f"{100 * (predicted / measured - 1):+8.1f} %")
 PY
+results/relative_paths.sh "$out" "$(dirname "$build")" "$PWD" "$out"

@@ -26,6 +26,7 @@ collect() {
       cp "$work/$file" "$here/records/$file"
     done
   done
+  results/relative_paths.sh "$here/records" "$(dirname "$build")" "$PWD" "$(realpath "$work")"
   for sweep in $sweeps; do
     "$build/train" sweep "$here/$sweep.json" -o "$work/$sweep" --show
   done >"$here/runs.txt"
