@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <stdexcept>
 
 #include "sim/plan/workers.hpp"
+#include "sim/replay/processes.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -24,25 +23,13 @@ struct Child {
   std::string partial;  // of a line
 };
 
-void write_line(int fd, const std::string& line) {
-  const std::string text = line + "\n";
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(3);
-    done += static_cast<std::size_t>(n);
-  }
-}
-
-[[noreturn]] void run_child(int fd, const Chunk& chunk, const RunTask& run) {
+void run_child(int fd, const Chunk& chunk, const RunTask& run) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is killed leaves no simulation behind
   for (std::size_t i = 0; i < chunk.tasks.size(); ++i) {
     std::string outcome;
     if (!run(chunk.tasks[i], i == 0, outcome)) break;
-    write_line(fd, outcome);
+    write_all(fd, outcome + "\n");
   }
-  // No destructors and no atexit handlers: the parent's buffers and SimGrid's engine are not this child's to tear down.
-  _exit(0);
 }
 
 class LocalWorkers : public Workers {
@@ -59,21 +46,8 @@ class LocalWorkers : public Workers {
   int free_slots() const override { return jobs_ - static_cast<int>(children_.size()); }
 
   void start(const Chunk& chunk) override {
-    int ends[2];
-    if (pipe(ends) != 0) throw std::runtime_error(std::string("cannot make a pipe: ") + std::strerror(errno));
-    std::fflush(nullptr);
-    const pid_t pid = fork();
-    if (pid < 0) {
-      close(ends[0]);
-      close(ends[1]);
-      throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
-    }
-    if (pid == 0) {
-      close(ends[0]);
-      run_child(ends[1], chunk, run_);
-    }
-    close(ends[1]);
-    children_.push_back({pid, ends[0], chunk.id, 0, {}});
+    const ForkedProcess process = start_process([&](int fd) { run_child(fd, chunk, run_); });
+    children_.push_back({process.pid, process.fd, chunk.id, 0, {}});
   }
 
   std::vector<WorkerEvent> wait(int timeout_ms) override {

@@ -21,17 +21,8 @@ struct Child {
   std::string output;
 };
 
-void write_all(int fd, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(3);
-    done += static_cast<std::size_t>(n);
-  }
-}
-
 // The first byte of a child's output says whether the rest is its result or its error.
-[[noreturn]] void run_child(int fd, std::size_t index, const std::function<std::string(std::size_t)>& work) {
+void run_child(int fd, std::size_t index, const std::function<std::string(std::size_t)>& work) {
   try {
     write_all(fd, "+" + work(index));
   } catch (const std::exception& error) {
@@ -39,26 +30,11 @@ void write_all(int fd, const std::string& text) {
   } catch (...) {
     write_all(fd, "-a simulation process ended by an unknown exception");
   }
-  // No destructors and no atexit handlers: the parent's buffers and SimGrid's engine are not this child's to tear down.
-  _exit(0);
 }
 
 Child start_child(std::size_t index, const std::function<std::string(std::size_t)>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error(std::string("cannot make a pipe: ") + std::strerror(errno));
-  std::fflush(nullptr);
-  const pid_t pid = fork();
-  if (pid < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
-  }
-  if (pid == 0) {
-    close(ends[0]);
-    run_child(ends[1], index, work);
-  }
-  close(ends[1]);
-  return {pid, ends[0], index, {}};
+  const ForkedProcess process = start_process([&](int fd) { run_child(fd, index, work); });
+  return {process.pid, process.fd, index, {}};
 }
 
 // Reads what is there; true when the child has closed its end.
@@ -88,6 +64,35 @@ std::string reap(const Child& child, std::string& error) {
 }
 
 }  // namespace
+
+ForkedProcess start_process(const std::function<void(int fd)>& body) {
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error(std::string("cannot make a pipe: ") + std::strerror(errno));
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
+  }
+  if (pid == 0) {
+    close(ends[0]);
+    body(ends[1]);
+    // The parent's buffers and SimGrid's engine are not this child's to tear down.
+    _exit(0);
+  }
+  close(ends[1]);
+  return {pid, ends[0]};
+}
+
+void write_all(int fd, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(3);
+    done += static_cast<std::size_t>(n);
+  }
+}
 
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
                                       const std::function<void(std::size_t)>& progress) {

@@ -14,6 +14,7 @@
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"
+#include "tests/schedule/two_layers.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -23,11 +24,7 @@ namespace {
 
 // Two fully-connected layers of 1,001,000 parameters each.
 model::Graph two_layers() {
-  model::GraphBuilder builder("two", "two", {1000, 1, 1});
-  const int fc1 = builder.fc("fc1", 0, 1000);
-  const int fc2 = builder.fc("fc2", fc1, 1000);
-  builder.softmax("loss", fc2);
-  return builder.finish();
+  return tests::two_layers(1000, 1000, 1000);
 }
 
 // Microseconds: forward 100 + 100, backward 200 + 200, update 50.

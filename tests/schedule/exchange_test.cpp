@@ -6,6 +6,7 @@
 #include "sim/schedule/sharded.hpp"
 #include "sim/schedule/theano_mpi.hpp"
 #include "tests/catch.hpp"
+#include "tests/schedule/two_layers.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -14,11 +15,7 @@ namespace {
 
 // input -> fc1 (4 x 3 + 3 = 15 parameters) -> fc2 (3 x 2 + 2 = 8) -> loss.
 model::Graph two_layers() {
-  model::GraphBuilder builder("two", "two", {4, 1, 1});
-  const int fc1 = builder.fc("fc1", 0, 3);
-  const int fc2 = builder.fc("fc2", fc1, 2);
-  builder.softmax("loss", fc2);
-  return builder.finish();
+  return tests::two_layers(4, 3, 2);
 }
 
 // Forward 1 + 3, backward 4 + 2 seconds, update 0.5.

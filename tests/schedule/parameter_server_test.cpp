@@ -4,6 +4,7 @@
 
 #include "sim/collective/parameter_server.hpp"
 #include "tests/catch.hpp"
+#include "tests/schedule/two_layers.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -12,11 +13,7 @@ namespace {
 
 // input -> fc1 -> fc2 -> loss, as in the tests of S-SGD.
 model::Graph two_layers() {
-  model::GraphBuilder builder("two", "two", {4, 1, 1});
-  const int fc1 = builder.fc("fc1", 0, 3);
-  const int fc2 = builder.fc("fc2", fc1, 2);
-  builder.softmax("loss", fc2);
-  return builder.finish();
+  return tests::two_layers(4, 3, 2);
 }
 
 ModelCost two_costs() {

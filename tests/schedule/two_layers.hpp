@@ -1,0 +1,16 @@
+#pragma once
+// The model of the schedules' hand-worked cases.
+#include "engine/model/graph.hpp"
+
+namespace lockstep::tests {
+
+/// input -> fc1 (inputs x width + width parameters) -> fc2 (width x outputs + outputs) -> loss.
+inline model::Graph two_layers(int inputs, int width, int outputs) {
+  model::GraphBuilder builder("two", "two", {inputs, 1, 1});
+  const int fc1 = builder.fc("fc1", 0, width);
+  const int fc2 = builder.fc("fc2", fc1, outputs);
+  builder.softmax("loss", fc2);
+  return builder.finish();
+}
+
+}  // namespace lockstep::tests
