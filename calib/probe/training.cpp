@@ -29,7 +29,6 @@ Training::Training(device::Backend& backend, const TrainingOptions& options)
   fixed_.resize(learners_.size());
   prepare_batches();
   if (!options.has_input) return;
-  if (learners_.size() == 1) average_.emplace(backend.ops(), layout_.count, 0);
   pipeline_ = std::make_unique<train::InputPipeline>(images_, order_, options.batch, std::nullopt, kSeed);
   pipeline_->start(0, static_cast<int>(learners_.size()));
 }
@@ -63,10 +62,6 @@ void Training::iterate() {
   std::vector<const float*> gradients;
   for (std::size_t l = 0; l < learners_.size(); ++l)
     gradients.push_back(learners_[l].replica->gradient(learners_[l].parameters.data(), batch_of(l), step_));
-  if (average_) {
-    backend_.ops().average(layout_.count, gradients, average_->data());
-    gradients = {average_->data()};
-  }
   for (std::size_t l = 0; l < learners_.size(); ++l)
     backend_.ops().momentum_update(layout_, kStep, gradients[l], learners_[l].velocity.data(),
                                    learners_[l].parameters.data());

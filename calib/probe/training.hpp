@@ -2,7 +2,6 @@
 // What probes of whole models train: learners with parameters of their own, on images that can be learnt, so that
 // activations and gradients keep sizes as in training.
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,8 @@ struct TrainingOptions {
   std::string precision;
   int learners = 1;  ///< of each device
   int batch = 1;
-  /// As `train` runs: its input pipeline prepares the next batches in a thread beside the learners, and a learner that
-  /// is alone averages its gradient with no other's. Several exchange nothing: the average is a `collective`.
+  /// As `train` runs: its input pipeline prepares the next batches in a thread beside the learners. These exchange
+  /// nothing: the average of their gradients is a `collective`.
   bool has_input = false;
 };
 
@@ -56,7 +55,6 @@ class Training {
   std::vector<Learner> learners_;
   std::vector<data::Batch> fixed_;  ///< batches without a pipeline
   const std::vector<data::Batch>* batches_ = &fixed_;
-  std::optional<sync::DeviceVector> average_;
   std::unique_ptr<train::InputPipeline> pipeline_;
   std::int64_t position_ = 0;
   std::uint64_t step_ = 0;

@@ -97,22 +97,29 @@ Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// The mean of the devices' vectors on device 0, from where each device updates its model: what S-SGD of `train` does.
-// Gradients come from a pass that went through more memory than caches hold, so the vectors are cold here too: sets of
-// them take turns, of `kColdBytes` in all.
+// The mean of the devices' vectors on each of them: what S-SGD of `train` does with gradients. They come from a pass
+// that went through more memory than caches hold, so the vectors are cold here too: sets of them take turns, of
+// `kColdBytes` in all.
 Prepared average_work(device::Backend& backend, std::int64_t bytes) {
-  const std::int64_t of_set = (backend.devices() + 1) * bytes;
+  const std::int64_t of_set = 2 * backend.devices() * bytes;
   const auto sets = static_cast<std::size_t>(std::clamp<std::int64_t>(kColdBytes / of_set, 1, kMostColdSets));
-  auto buffers = std::make_shared<std::vector<std::vector<DeviceVector>>>(sets);
-  for (std::vector<DeviceVector>& set : *buffers)
-    for (int d = 0; d <= backend.devices(); ++d)
-      set.emplace_back(backend.ops(), floats_in(bytes), d % backend.devices());
+  struct Set {
+    std::vector<DeviceVector> inputs, outputs;
+  };
+  auto all = std::make_shared<std::vector<Set>>(sets);
+  for (Set& set : *all)
+    for (int d = 0; d < backend.devices(); ++d) {
+      set.inputs.emplace_back(backend.ops(), floats_in(bytes), d);
+      set.outputs.emplace_back(backend.ops(), floats_in(bytes), d);
+    }
   auto turn = std::make_shared<std::size_t>(0);
-  return timed_work(backend, [&backend, buffers, turn, bytes] {
-    std::vector<DeviceVector>& set = (*buffers)[(*turn)++ % buffers->size()];
+  return timed_work(backend, [&backend, all, turn, bytes] {
+    Set& set = (*all)[(*turn)++ % all->size()];
     std::vector<const float*> inputs;
-    for (int d = 0; d < backend.devices(); ++d) inputs.push_back(set[static_cast<std::size_t>(d)].data());
-    backend.ops().average(floats_in(bytes), inputs, set.back().data());
+    for (const DeviceVector& input : set.inputs) inputs.push_back(input.data());
+    std::vector<float*> outputs;
+    for (DeviceVector& output : set.outputs) outputs.push_back(output.data());
+    backend.ops().average_all(floats_in(bytes), inputs, outputs);
   });
 }
 

@@ -245,8 +245,7 @@ class HostBackend final : public Backend {
   template <typename Task>
   void for_devices(const Task& task) {
     executor_.wait();
-    for (int d = 1; d < devices_; ++d) executor_.submit([&task, d] { task(d); });
-    task(0);
+    for (int d = 0; d < devices_; ++d) executor_.submit([&task, d] { task(d); });
     executor_.wait();
   }
 

@@ -43,6 +43,11 @@ class WaitingOps final : public sync::VectorOps {
     processes_.sum(n, buffers.front());
     for (std::size_t j = 1; j < buffers.size(); ++j) ops_.copy(n, buffers.front(), buffers[j]);
   }
+  void average_all(std::int64_t n, const std::vector<const float*>& inputs,
+                   const std::vector<float*>& outputs) override {
+    if (processes_.count() == 1) return now().average_all(n, inputs, outputs);
+    VectorOps::average_all(n, inputs, outputs);
+  }
   int processes() const override { return processes_.count(); }
 
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,

@@ -1,6 +1,7 @@
 #include "engine/sync/host_vector_ops.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <new>
@@ -13,6 +14,7 @@ namespace {
 using Vector = Eigen::Map<Eigen::ArrayXf>;
 using ConstVector = Eigen::Map<const Eigen::ArrayXf>;
 
+constexpr std::int64_t kBlock = 2048;        // floats that are worked on while they are in the first-level cache
 constexpr std::size_t kAlignmentBytes = 64;  // a cache line, and the widest vector register
 
 float as_float(double x) {
@@ -98,6 +100,20 @@ void HostVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) 
   require(!buffers.empty(), "vector: sum of no buffers");
   for (std::size_t j = 1; j < buffers.size(); ++j) axpy(n, 1, buffers[j], buffers.front());
   for (std::size_t j = 1; j < buffers.size(); ++j) copy(n, buffers.front(), buffers[j]);
+}
+
+// In blocks that stay in the first-level cache, so that every input is read and every output written once.
+void HostVectorOps::average_all(std::int64_t n, const std::vector<const float*>& inputs,
+                                const std::vector<float*>& outputs) {
+  require(inputs.size() == outputs.size(), "vector: as many averages as inputs");
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - begin);
+    std::vector<const float*> parts;
+    for (const float* input : inputs) parts.push_back(input + begin);
+    float* mean = outputs.front() + begin;
+    average(count, parts, mean);
+    for (std::size_t j = 1; j < outputs.size(); ++j) copy(count, mean, outputs[j] + begin);
+  }
 }
 
 void HostVectorOps::sgd_update(const Layout& layout, double learning_rate, double weight_decay, const float* g,

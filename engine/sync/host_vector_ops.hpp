@@ -22,6 +22,8 @@ class HostVectorOps final : public VectorOps {
 
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
+  void average_all(std::int64_t n, const std::vector<const float*>& inputs,
+                   const std::vector<float*>& outputs) override;
 
   void sgd_update(const Layout& layout, double learning_rate, double weight_decay, const float* g, float* w) override;
   void momentum_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) override;

@@ -30,15 +30,10 @@ void SSgd::step(double learning_rate, const GradientFunction& gradient) {
 
 std::vector<const float*> SSgd::average(const std::vector<const float*>& gradients) {
   if (averages_.empty()) return gradients;
-  const std::int64_t n = layout_.count;
-  std::vector<float*> buffers;
-  for (std::size_t j = 0; j < averages_.size(); ++j) {
-    ops_.copy(n, gradients[j], averages_[j].data());
-    buffers.push_back(averages_[j].data());
-  }
-  ops_.sum_all(n, buffers);
-  for (float* buffer : buffers) ops_.scale(n, 1.0 / (replicas() * ops_.processes()), buffer);
-  return {buffers.begin(), buffers.end()};
+  std::vector<float*> averages;
+  for (DeviceVector& average : averages_) averages.push_back(average.data());
+  ops_.average_all(layout_.count, gradients, averages);
+  return {averages.begin(), averages.end()};
 }
 
 void SSgd::visit_state(StateVisitor& state) {

@@ -1,8 +1,17 @@
 #include "engine/sync/vector_ops.hpp"
 
+#include <cstddef>
 #include <utility>
 
 namespace lockstep::sync {
+
+void VectorOps::average_all(std::int64_t n, const std::vector<const float*>& inputs,
+                            const std::vector<float*>& outputs) {
+  require(inputs.size() == outputs.size(), "vector: as many averages as inputs");
+  for (std::size_t j = 0; j < inputs.size(); ++j) copy(n, inputs[j], outputs[j]);
+  sum_all(n, outputs);
+  for (float* output : outputs) scale(n, 1.0 / (static_cast<double>(inputs.size()) * processes()), output);
+}
 
 DeviceVector::DeviceVector(VectorOps& ops, std::int64_t n, int device)
     : ops_(&ops), data_(ops.allocate(n, device)), size_(n) {}

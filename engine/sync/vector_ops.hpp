@@ -55,6 +55,10 @@ class VectorOps {
   /// Every buffer <- the sum of all of them, in their order (an all-reduce when they lie on several devices). Where the
   /// run has several processes, of all buffers of all of them: every process names as many.
   virtual void sum_all(std::int64_t n, const std::vector<float*>& buffers) = 0;
+  /// Every output <- the mean of all inputs, and of those of the other processes: the gradients of S-SGD. As many
+  /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend whose
+  /// devices share memory does it in one pass.
+  virtual void average_all(std::int64_t n, const std::vector<const float*>& inputs, const std::vector<float*>& outputs);
   /// Processes whose buffers sum_all() adds up; see processes.hpp.
   virtual int processes() const { return 1; }
 

@@ -12,18 +12,20 @@ repeats=${REPEATS:-5}
 series_s=${SECONDS_PER_SERIES:-2}
 cd "$root"
 
-[[ ${RESUME:-0} == 1 ]] || rm -f "$out"/profile*.json "$out"/profile*.samples.jsonl "$out"/predicted-*.json "$out"/trained-*.json
+[[ ${RESUME:-0} == 1 ]] || rm -f "$out"/profile*.json "$out"/profile*.samples.jsonl "$out"/predicted-* "$out"/trained-*.json
 for devices in 1 2; do
+  [[ -e "$out/profile.json" ]] && continue
   "$build/calibrate" --device host --gpus $devices --threads 2 --models lenet --batches 8,32,128 --resume --quiet \
     --seconds "$series_s" --most-bytes 8388608 -o "$out/profile-$devices.json"
 done
 # Which devices were together is in every sample's key; the name of the device differs in nothing.
-"$build/calibrate" merge "$out/profile-1.json" "$out/profile-2.json" -o "$out/profile.json"
+[[ -e "$out/profile.json" ]] ||
+  "$build/calibrate" merge "$out/profile-1.json" "$out/profile-2.json" -o "$out/profile.json"
+rm -f "$out"/profile-[12].*  # their samples are in the merged one
 
 for batch in 16 64; do
   "$build/simulate" scenarios/lenet_host.json --quiet --set /compute/profile="$out/profile.json" \
-    --set /compute/profile_input=synthetic --set /communication/all_reduce=profile-average \
-    --set /batch_per_gpu=$batch --json "$out/predicted-$batch.json" >/dev/null
+    --set /batch_per_gpu=$batch --csv "$out/predicted-$batch.csv" >/dev/null
   for devices in 1 2; do
     for repeat in $(seq "$repeats"); do
       [[ -e "$out/trained-$batch-$devices-$repeat.json" ]] && continue
@@ -37,7 +39,7 @@ done
 # The spread of a prediction: its compute part at the ends of the interval that holds the median of the samples at the
 # calibrated batches on either side (95 %, by order statistics), the wider of the two.
 python3 - "$out" "$repeats" <<'PY' | tee "$out/table.txt"
-import json, math, statistics, sys
+import csv, json, math, statistics, sys
 out, repeats = sys.argv[1], int(sys.argv[2])
 samples = json.load(open(f"{out}/profile.json"))["samples"]
 
@@ -59,11 +61,11 @@ def spread(devices, batch):
 
 print("batch  devices  predicted images/s  its spread            measured (median)  spread of the runs    error")
 for batch in (16, 64):
-    points = {p["gpus"]: p for p in json.load(open(f"{out}/predicted-{batch}.json"))["points"]}
+    points = {int(p["gpus"]): p for p in csv.DictReader(open(f"{out}/predicted-{batch}.csv"))}
     for devices in (1, 2):
         runs = [json.load(open(f"{out}/trained-{batch}-{devices}-{r}.json"))["epochs"][0]["samples_per_s"]
                 for r in range(1, repeats + 1)]
-        predicted, measured = points[devices]["samples_per_s"], statistics.median(runs)
+        predicted, measured = float(points[devices]["samples_per_s"]), statistics.median(runs)
         fast, slow = spread(devices, batch)
         print(f"{batch:5}  {devices:7}  {predicted:18,.0f}  {predicted / slow:8,.0f} to {predicted / fast:6,.0f}  "
               f"{measured:17,.0f}  {min(runs):8,.0f} to {max(runs):6,.0f}  {100 * (predicted / measured - 1):+5.1f} %")

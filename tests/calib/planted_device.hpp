@@ -146,6 +146,9 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   void average(std::int64_t n, const std::vector<const float*>&, float*) override {
     spend(costs.average.of(4.0 * double(n)));
   }
+  void average_all(std::int64_t n, const std::vector<const float*>&, const std::vector<float*>&) override {
+    spend(costs.average.of(4.0 * double(n)));
+  }
   void sum_all(std::int64_t n, const std::vector<float*>&) override { spend(costs.sum_s(4.0 * double(n))); }
   void sgd_update(const sync::Layout&, double, double, const float*, float*) override {}
   void momentum_update(const sync::Layout& layout, const sync::StepSize&, const float*, float*, float*) override {

@@ -36,6 +36,44 @@ TEST_CASE("Copy, scale, axpy, dot, norms, average and sum of small vectors") {
   CHECK(y.to_host() == x.to_host());
 }
 
+// One pass over blocks must be what the list of simple operations makes, bit by bit, in blocks that end unevenly too.
+TEST_CASE("The mean of all buffers is the same in every output and the one of copies, a sum and a scaling") {
+  HostVectorOps ops;
+  for (const std::int64_t n : {1, 5, 2047, 2048, 2049, 10000}) {
+    for (const int buffers : {1, 2, 3}) {
+      std::vector<DeviceVector> inputs, blocks, steps;
+      for (int j = 0; j < buffers; ++j) {
+        Floats values(static_cast<std::size_t>(n));
+        for (std::size_t i = 0; i < values.size(); ++i)
+          values[i] = 0.1F * static_cast<float>((7 * i + 3 * static_cast<std::size_t>(j)) % 101) - 4;
+        inputs.push_back(device(ops, values));
+        blocks.emplace_back(ops, n);
+        steps.emplace_back(ops, n);
+      }
+      std::vector<const float*> from;
+      std::vector<float*> by_blocks, by_steps;
+      for (int j = 0; j < buffers; ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        from.push_back(inputs[at].data());
+        by_blocks.push_back(blocks[at].data());
+        by_steps.push_back(steps[at].data());
+      }
+      ops.average_all(n, from, by_blocks);
+      ops.VectorOps::average_all(n, from, by_steps);
+      for (int j = 0; j < buffers; ++j) {
+        CHECK(blocks[static_cast<std::size_t>(j)].to_host() == steps.front().to_host());
+        CHECK(steps[static_cast<std::size_t>(j)].to_host() == steps.front().to_host());
+      }
+    }
+  }
+  // (3 + 4 + 2) / 3 by hand.
+  DeviceVector a = device(ops, {3}), b = device(ops, {4}), c = device(ops, {2});
+  DeviceVector x(ops, 1), y(ops, 1), z(ops, 1);
+  ops.average_all(1, {a.data(), b.data(), c.data()}, {x.data(), y.data(), z.data()});
+  CHECK(z.to_host() == Floats{3});
+  CHECK_THROWS(ops.average_all(1, {a.data(), b.data()}, {x.data()}));
+}
+
 TEST_CASE("Dot products of a million floats do not lose the small ones") {
   HostVectorOps ops;
   const std::int64_t n = 1 << 20;
