@@ -55,7 +55,7 @@ IterationsBound value_of(const ConvergenceFit& fit, double x, double coverage) {
 /// Iterations are those of tau = 1 times the tau law's ratio to its own value there; bounds multiply in quadrature.
 void apply_tau(const ConvergenceFit& fit, double tau, double coverage, IterationsBound& bound) {
   const Law& law = fit.law;
-  const double change = law.log_iterations(tau) - law.log_iterations(1);
+  const double change = law.expected_log_iterations(tau) - law.expected_log_iterations(1);
   const Eigen::Vector2d g = law.gradient(tau) - law.gradient(1);
   const double reach =
       student_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(std::max(0.0, g.dot(law.covariance * g)));

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kPriorDeviation = 3;  // of a parameter's logarithm about the first guess
 constexpr double kLeastSpread = 0.01;  // evaluations resolve no more
+constexpr double kLeastCells = 4;      // two more than a law has parameters, to know what they deviate by
 
 /// What the second parameter's exponential is multiplied by.
 double second_term(LawKind kind, double x) {
@@ -77,9 +78,10 @@ void check(const std::vector<LawObservation>& runs) {
 
 /// What the runs scatter about the law by.
 struct Scatter {
-  double variance;    ///< of a run in a cell that was not fitted
-  double degrees;     ///< of freedom of that
-  double of_the_law;  ///< variance per run by which the law itself may be off
+  double variance;          ///< of a run in a cell that was not fitted
+  double degrees;           ///< of freedom of that
+  double of_the_law;        ///< variance per run by which the law itself may be off
+  Deviations deviations{};  ///< of the cells, where there are enough to tell
 };
 
 /// Runs at one x share what the law, or the learning rate that was found for them, is off by: the variance has a part
@@ -110,7 +112,13 @@ Scatter scatter_about(const Law& law, const std::vector<LawObservation>& runs) {
   const double variance = share * between + (1 - share) * within;
   const double of_between = share * between * share * between / (k - 2);
   const double of_within = n > k ? (1 - share) * within * (1 - share) * within / (n - k) : 0;
-  return {variance, variance * variance / (of_between + of_within), between};
+  Scatter scatter{variance, variance * variance / (of_between + of_within), between};
+  if (n > k && k >= kLeastCells) {
+    scatter.deviations = {{}, share * (between - within), within};
+    for (const auto& [x, residuals] : cells)
+      scatter.deviations.cells.push_back({x, mean(residuals), static_cast<int>(residuals.size())});
+  }
+  return scatter;
 }
 
 }  // namespace
@@ -125,6 +133,10 @@ double Law::log_iterations(double x) const {
   return std::log(std::exp(parameters(0)) + std::exp(parameters(1)) * second_term(kind, x));
 }
 
+double Law::expected_log_iterations(double x) const {
+  return log_iterations(x) + expected_deviation(deviations, x, kind == LawKind::linear);
+}
+
 Eigen::Vector2d Law::gradient(double x) const {
   if (kind == LawKind::power) return {1, std::log(x)};
   const double first = std::exp(parameters(0)), second = std::exp(parameters(1)) * second_term(kind, x);
@@ -135,7 +147,7 @@ IterationsBound predict(const Law& law, double x, double coverage) {
   const Eigen::Vector2d g = law.gradient(x);
   const double variance = law.spread * law.spread + std::max(0.0, g.dot(law.covariance * g));
   const double reach = student_quantile(0.5 + 0.5 * coverage, law.degrees) * std::sqrt(variance);
-  const double middle = law.log_iterations(x);
+  const double middle = law.expected_log_iterations(x);
   return {std::exp(middle), std::exp(middle - reach), std::exp(middle + reach)};
 }
 
@@ -173,6 +185,7 @@ Law fit_law(LawKind kind, const std::vector<LawObservation>& runs) {
   const double assumed = std::pow(kLeastSpread + std::exp(best(2)), 2);  // by the curvature
   law.spread = std::sqrt(scatter.variance);
   law.degrees = scatter.degrees;
+  law.deviations = scatter.deviations;
   law.covariance = curvature.inverse() * std::max(1.0, scatter.of_the_law / assumed);
   return law;
 }

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/convergence/deviation.hpp"
+
 namespace lockstep::sim {
 
 enum class LawKind { saturating, linear, power };
@@ -35,13 +37,17 @@ struct Law {
   Eigen::Matrix2d covariance = Eigen::Matrix2d::Zero();  ///< of the parameters
   double spread = 0;                                     ///< of log iterations of a run, one standard deviation
   double degrees = 1;                                    ///< of freedom that the spread was estimated with
+  Deviations deviations;                                 ///< of the cells from it
 
   double log_iterations(double x) const;
+  /// The same with what neighbouring cells deviate by: the best guess at x.
+  double expected_log_iterations(double x) const;
   /// d log_iterations / d parameters.
   Eigen::Vector2d gradient(double x) const;
 };
 
-/// Iterations with the interval that holds a new run with probability `coverage` (Student's t, in the logarithm).
+/// Expected iterations with the interval that holds a new run with probability `coverage` (Student's t, in the
+/// logarithm). The interval is as wide as without neighbours: it rests on no assumption of what cells share.
 struct IterationsBound {
   double iterations = 0;
   double low = 0;

@@ -94,9 +94,25 @@ std::vector<std::pair<double, double>> read_table(const JsonNode& node) {
   return table;
 }
 
+Deviations read_deviations(const JsonNode& node) {
+  node.keys({"between", "within", "cells"});
+  Deviations deviations;
+  deviations.between = node.at("between").number({0, 100});
+  deviations.within = node.at("within").number({0, 100});
+  for (const JsonNode& item : node.at("cells").items()) {
+    item.keys({"x", "log_deviation", "runs"});
+    deviations.cells.push_back({item.at("x").number(kCount), item.at("log_deviation").number({-100, 100}),
+                                static_cast<int>(item.at("runs").integer(1, 1'000'000))});
+    const std::size_t count = deviations.cells.size();
+    if (count > 1 && deviations.cells[count - 2].x >= deviations.cells[count - 1].x)
+      item.at("x").fail("not in ascending order");
+  }
+  return deviations;
+}
+
 ConvergenceFit read_fit(const JsonNode& node, const ConvergenceProfile& profile) {
   node.keys({"algorithm", "variable", "target", "batch", "learners", "law", "parameters", "log_covariance", "spread",
-             "degrees_of_freedom", "table", "range", "reached", "censored", "diverged"});
+             "degrees_of_freedom", "deviations", "table", "range", "reached", "censored", "diverged"});
   ConvergenceFit fit;
   fit.algorithm = node.at("algorithm").choice(kAlgorithms);
   fit.variable = node.at("variable").choice({"batch", "learners", "tau", "staleness"});
@@ -115,6 +131,7 @@ ConvergenceFit read_fit(const JsonNode& node, const ConvergenceProfile& profile)
     fit.law.kind = law == "power" ? LawKind::power : law == "linear" ? LawKind::linear : LawKind::saturating;
     read_parameters(node.at("parameters"), fit.law);
     fit.law.covariance = read_covariance(node.at("log_covariance"));
+    if (const auto deviations = node.find("deviations")) fit.law.deviations = read_deviations(*deviations);
   }
   const std::vector<JsonNode> range = node.at("range").items();
   if (range.size() != 2) node.at("range").fail("is no range", "allowed: [from, to]");
@@ -158,6 +175,13 @@ Json parameters_json(const Law& law) {
   return {{"iterations_least", first}, {"critical", ratio}};
 }
 
+Json deviations_json(const Deviations& deviations) {
+  Json cells = Json::array();
+  for (const CellDeviation& cell : deviations.cells)
+    cells.push_back({{"x", cell.x}, {"log_deviation", cell.log_deviation}, {"runs", cell.runs}});
+  return {{"between", deviations.between}, {"within", deviations.within}, {"cells", cells}};
+}
+
 Json fit_json(const ConvergenceFit& fit, const ConvergenceProfile& profile) {
   Json json = {{"algorithm", fit.algorithm}, {"variable", fit.variable}, {"target", profile.targets[fit.target].name}};
   if (fit.batch) json["batch"] = *fit.batch;
@@ -174,6 +198,7 @@ Json fit_json(const ConvergenceFit& fit, const ConvergenceProfile& profile) {
   }
   json["spread"] = fit.law.spread;
   json["degrees_of_freedom"] = fit.law.degrees;
+  if (!fit.law.deviations.cells.empty()) json["deviations"] = deviations_json(fit.law.deviations);
   json["range"] = {fit.from_x, fit.to_x};
   json["reached"] = fit.reached;
   json["censored"] = fit.censored;

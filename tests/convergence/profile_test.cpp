@@ -191,6 +191,8 @@ const char* const kByHand = R"({"schema": "lockstep/convergence/1", "name": "by 
      "degrees_of_freedom": 10, "range": [1, 4], "reached": 12, "censored": 0, "diverged": 0},
     {"algorithm": "async-sgd", "variable": "staleness", "target": "t", "batch": 32, "law": "linear",
      "parameters": {"iterations_fresh": 1000, "per_unit": 0.02}, "log_covariance": [[0, 0], [0, 0]], "spread": 0.1,
+     "deviations": {"between": 0.04, "within": 0.02,
+                    "cells": [{"x": 0, "log_deviation": 0, "runs": 2}, {"x": 20, "log_deviation": 0.2, "runs": 2}]},
      "degrees_of_freedom": 10, "range": [0, 50], "reached": 12, "censored": 0, "diverged": 0},
     {"algorithm": "s-sgd", "variable": "batch", "target": "t", "law": "table",
      "table": [{"x": 256, "iterations": 1000}, {"x": 1024, "iterations": 500}], "spread": 0.1,
@@ -213,7 +215,12 @@ TEST_CASE("laws by learners, tau, staleness and a table, by hand") {
   CHECK(four.high / four.iterations > one.high / one.iterations);
   // Variance 0.1^2 + 0.01 (1/3)^2 + 0.01 (2/3)^2 = 0.015556; t of 80 % with 10 degrees 1.3722.
   CHECK(one.high == Approx(300 * std::exp(1.3722 * std::sqrt(0.0155556))).epsilon(1e-4));
-  CHECK(estimate_iterations(profile, 0, {"async-sgd", 32, 1, 1, 50}).bound.iterations == Approx(2000));
+  // The cells at ages of 0 and 20 have K = [[0.05, c], [c, 0.05]], c = 0.04 0.7 / sqrt(21), and 0.2 at 20. At 20 itself
+  // the covariances are (c, 0.04): 0.2 (0.05 0.04 - c^2) / (0.05^2 - c^2).
+  const double c = 0.028 / std::sqrt(21.0), moved = 0.2 * (0.002 - c * c) / (0.0025 - c * c);
+  const IterationsBound stale = estimate_iterations(profile, 0, {"async-sgd", 32, 1, 1, 20}).bound;
+  CHECK(stale.iterations == Approx(1400 * std::exp(moved)));
+  CHECK(stale.high / stale.iterations == Approx(std::exp(1.3722 * 0.1)).epsilon(1e-4));  // no narrower for it
   // Half-way in the logarithm of the batch: the geometric mean of 1000 and 500.
   CHECK(estimate_iterations(profile, 0, {"s-sgd", 512, 1, 1, 0}).bound.iterations == Approx(std::sqrt(5e5)));
   CHECK(why_not_covered(profile, 0, {"sma", 32, 4, 1, 0}).value() ==
@@ -227,16 +234,17 @@ TEST_CASE("time to accuracy takes the profile's bounds, and updates that share a
   spec.profile = std::make_shared<const ConvergenceProfile>(by_hand());
   spec.target = "t";
   spec.train_samples = 60000;
-  // 11 workers of 32 images, gradients 10 updates old: 1200 updates in rounds of 11, 109.09 of them.
+  // 11 workers of 32 images, gradients 10 updates old: as many updates in rounds of 11.
+  const double updates = estimate_iterations(*spec.profile, 0, {"async-sgd", 32, 1, 1, 10}).bound.iterations;
   const IterationsEstimate rounds = iterations_to_target(spec, {"async-sgd", 32, 1, 1, 10}, 352, 0.05);
-  CHECK(rounds.bound.iterations == Approx(1200 / 11.0));
+  CHECK(rounds.bound.iterations == Approx(updates / 11.0));
   const TimeToAccuracy time = time_to_accuracy(spec, rounds, 352, 2, 1, 1);
-  CHECK(time.iterations == 110);
-  CHECK(time.seconds == Approx(220));
-  CHECK(time.epochs == Approx(1200 * 32 / 60000.0));
+  CHECK(static_cast<double>(time.iterations) == std::ceil(updates / 11));
+  CHECK(time.seconds == Approx(2 * std::ceil(updates / 11)));
+  CHECK(time.epochs == Approx(updates * 32 / 60000.0));
   const double factor = std::exp(1.3722 * 0.1);
-  CHECK(time.high_s == Approx(220 * factor).epsilon(1e-4));
-  CHECK(time.low_s == Approx(220 / factor).epsilon(1e-4));
+  CHECK(time.high_s == Approx(time.seconds * factor).epsilon(1e-4));
+  CHECK(time.low_s == Approx(time.seconds / factor).epsilon(1e-4));
 }
 
 TEST_CASE("a profile that is wrong is refused in one line") {
@@ -259,6 +267,10 @@ TEST_CASE("a profile that is wrong is refused in one line") {
       {"\"range\": [1, 16]", "\"range\": [16, 1]", "/fits/0/range/1: "},
       {"\"variable\": \"tau\"", "\"variable\": \"learners\"", "/fits/1: is there twice"},
       {"{\"x\": 1024", "{\"x\": 256", "/fits/3/table/1/x: not in ascending order"},
+      {"\"between\": 0.04", "\"between\": -1", "/fits/2/deviations/between: "},
+      {"\"within\": 0.02,", "", "/fits/2/deviations: missing"},
+      {"{\"x\": 20, \"log", "{\"x\": 0, \"log", "/fits/2/deviations/cells/1/x: not in ascending order"},
+      {"\"runs\": 2}", "\"runs\": 0}", "/fits/2/deviations/cells/0/runs: "},
       {"\"spread\": 0.1", "\"spread\": -0.1", "/fits/0/spread: "},
       {"\"runs\": []", "\"run\": []", "unknown key \"run\""},
   };

@@ -7,7 +7,7 @@ build=$(realpath "$1")
 work=$2
 shift 2
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
-sweeps=${SWEEPS:-ssgd_sma variants}
+sweeps=${SWEEPS:-ssgd_sma variants to_99}
 
 runs() {
   local sweep
@@ -16,28 +16,36 @@ runs() {
   done
 }
 
-# The records, without checkpoints and logs, and the profile, tables and picture that follow from them.
+# profile FILE NAME HELD_OUT SWEEP...: the profile of these sweeps, and its laws as text. Cells of HELD_OUT (with commas)
+# take no part in the fits.
+profile() {
+  local file=$1 name=$2 cell out=""
+  for cell in ${3//,/ }; do
+    if compgen -G "$here/records/*/$cell/seed-*.json" >/dev/null; then out+=${out:+,}$cell; fi
+  done
+  shift 3
+  (cd "$here/records" && "$build/simulate" convergence "$@" ${out:+--hold-out "$out"} --name "$name" \
+    -o "$here/../../../scenarios/convergence/$file")
+}
+
+# The records, without checkpoints and logs, and the profiles, tables and pictures that follow from all of them.
 collect() {
   local sweep file
   mkdir -p "$here/records"
   for sweep in $sweeps; do
+    [[ -d "$work/$sweep" ]] || continue
     (cd "$work" && find "$sweep" -name '*.json') | while read -r file; do
       mkdir -p "$here/records/$(dirname "$file")"
       cp "$work/$file" "$here/records/$file"
     done
   done
   results/relative_paths.sh "$here/records" "$(dirname "$build")" "$PWD" "$(realpath "$work")"
-  for sweep in $sweeps; do
-    "$build/train" sweep "$here/$sweep.json" -o "$work/$sweep" --show
+  for sweep in ssgd_sma variants to_99; do
+    "$build/train" sweep "$here/$sweep.json" -o "$here/records/$sweep" --show
   done >"$here/runs.txt"
-  # Held out of the fits, where they have run.
-  local out=""
-  for cell in ssgd-128 ssgd-512 sma-16-2; do
-    if compgen -G "$here/records/*/$cell/seed-*.json" >/dev/null; then out+=${out:+,}$cell; fi
-  done
-  (cd "$here/records" && "$build/simulate" convergence $sweeps ${out:+--hold-out "$out"} --name "LeNet (Caffe's) on MNIST" \
-    -o "$here/../../../scenarios/convergence/lenet_mnist.json") >"$here/laws.txt"
-  "$here/tradeoff.py" "$here/../../../scenarios/convergence/lenet_mnist.json" "$here/throughput.csv" 0.96 \
+  profile lenet_mnist.json "LeNet (Caffe's) on MNIST" ssgd-128,ssgd-512,sma-16-2 ssgd_sma variants >"$here/laws.txt"
+  profile lenet_mnist_99.json "LeNet (Crossbow's) on MNIST to 99 %" ssgd-128,sma-16-2 to_99 >"$here/laws_99.txt"
+  "$here/tradeoff.py" "$here/../../../scenarios/convergence/lenet_mnist_99.json" "$here/throughput.csv" 0.99 \
     "$here/tradeoff.svg"
 }
 

@@ -10,7 +10,7 @@ images=${IMAGES:-9600}
 # cpu_s FLAG...: user and system seconds of one run.
 cpu_s() {
   local TIMEFORMAT='%U %S'
-  { time "$train" --quiet --model lenet_caffe --data mnist --test-images 16 --threads 1 --algorithm sma --batch 16 \
+  { time "$train" --quiet --model "${MODEL:-lenet}" --data mnist --test-images 16 --threads 1 --algorithm sma --batch 16 \
     --learning-rate 0.01 --epochs 1 "$@" >/dev/null; } 2>&1 | awk '{printf "%.3f\n", $1 + $2}'
 }
 
