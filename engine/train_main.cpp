@@ -34,7 +34,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
     std::fputs(train::memory_plan_text(train::load_model(request, inputs), settings).c_str(), stdout);
     return 0;
   }
-  check_outputs(request);
+  if (processes.rank() == 0) check_outputs(request);
   train::Trainer trainer(settings, argv, &processes);
   if (processes.rank() != 0) {
     train::Observer nobody;

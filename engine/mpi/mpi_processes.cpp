@@ -12,7 +12,7 @@
 namespace lockstep::mpi {
 namespace {
 
-constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 28;  // numbers: MPI counts in int
+constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 28;  // numbers, or bytes: MPI counts in int
 
 void check(int result, const char* call) {
   if (result == MPI_SUCCESS) return;
@@ -47,9 +47,7 @@ class MpiProcesses final : public sync::Processes {
   int local_count() const override { return local_count_; }
 
   void sum(std::int64_t n, float* x) override {
-    for (std::int64_t begin = 0; begin < n; begin += kMostAtOnce) {
-      sum_block(static_cast<int>(std::min(kMostAtOnce, n - begin)), x + begin);
-    }
+    for_blocks(n, [&](std::int64_t begin, int count) { sum_block(count, x + begin); });
   }
 
   /// Few numbers: all of them to everybody.
@@ -67,11 +65,35 @@ class MpiProcesses final : public sync::Processes {
     check(MPI_Bcast(data, static_cast<int>(size_bytes), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
   }
 
+  std::string send(int from, int to, const std::string& bytes) override {
+    auto size = static_cast<std::int64_t>(bytes.size());
+    if (rank_ == from) {
+      check(MPI_Send(&size, 1, MPI_INT64_T, to, 0, MPI_COMM_WORLD), "MPI_Send");
+      for_blocks(size, [&](std::int64_t begin, int count) {
+        check(MPI_Send(bytes.data() + begin, count, MPI_BYTE, to, 0, MPI_COMM_WORLD), "MPI_Send");
+      });
+    }
+    if (rank_ != to) return {};
+    check(MPI_Recv(&size, 1, MPI_INT64_T, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
+    std::string received(static_cast<std::size_t>(size), '\0');
+    for_blocks(size, [&](std::int64_t begin, int count) {
+      check(MPI_Recv(received.data() + begin, count, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
+    });
+    return received;
+  }
+
   void abort(int exit_code) override {
     if (count_ > 1) MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
 
  private:
+  template <typename Task>
+  static void for_blocks(std::int64_t n, const Task& task) {
+    for (std::int64_t begin = 0; begin < n; begin += kMostAtOnce) {
+      task(begin, static_cast<int>(std::min(kMostAtOnce, n - begin)));
+    }
+  }
+
   /// Process p's share of n numbers: [begins_[p], begins_[p] + sizes_[p]).
   void share_out(int n) {
     sizes_.assign(static_cast<std::size_t>(count_), n / count_);

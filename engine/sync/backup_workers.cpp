@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -30,11 +31,18 @@ double gamma_variate(double shape, std::uint64_t seed, std::uint64_t stream, std
   return boost * d;
 }
 
-void check(const BackupOptions& backup) {
+/// First worker of process `rank` of so many: worker j belongs to process floor(j processes / workers).
+int first_of(int rank, int processes, int workers) {
+  return static_cast<int>((std::int64_t{rank} * workers + processes - 1) / processes);
+}
+
+void check(const BackupOptions& backup, int processes) {
   require(backup.workers >= 1, "backup workers: at least one worker");
   require(backup.backups >= 0, "backup workers: the number of backups must not be negative");
   require(backup.delay.scale_s > 0 && backup.delay.shape > 0, "backup workers: scale and shape must be positive");
   require(backup.delay.shift_s >= 0, "backup workers: the shift must not be negative");
+  require(backup.rank >= 0 && backup.rank < processes, "backup workers: no such process");
+  require(backup.workers + backup.backups >= processes, "backup workers: fewer workers than processes");
 }
 
 }  // namespace
@@ -63,10 +71,12 @@ BackupWorkers::BackupWorkers(VectorOps& ops, Layout layout, const std::vector<fl
       layout_(std::move(layout)),
       backup_(backup),
       options_(options),
+      first_(first_of(backup.rank, ops.processes(), backup.workers + backup.backups)),
+      own_(first_of(backup.rank + 1, ops.processes(), backup.workers + backup.backups) - first_),
       parameters_(ops, layout_.count),
       velocity_(ops, layout_.count),
       average_(ops, layout_.count) {
-  check(backup_);
+  check(backup_, ops_.processes());
   sync::check(options_);
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "backup workers: initial model of wrong size");
   ops_.upload(layout_.count, initial.data(), parameters_.data());
@@ -99,12 +109,28 @@ BackupStep BackupWorkers::race() {
 
 BackupStep BackupWorkers::step(double learning_rate, const GradientFunction& gradient) {
   BackupStep step = race();
+  std::map<int, const float*> by_worker;
+  for (const int worker : step.used) {
+    if (is_own(worker)) by_worker[worker] = gradient(worker - first_, parameters_.data(), iteration_);
+  }
+  gradient.has_asked_all();
   std::vector<const float*> gradients;
-  for (const int worker : step.used) gradients.push_back(gradient(worker, parameters_.data(), iteration_));
-  ops_.average(layout_.count, gradients, average_.data());
+  for (const auto& entry : by_worker) gradients.push_back(entry.second);
+  average(gradients);
   update(ops_, layout_, options_, learning_rate, average_.data(), velocity_.data(), parameters_.data());
   ++iteration_;
   return step;
+}
+
+void BackupWorkers::average(const std::vector<const float*>& gradients) {
+  const std::int64_t n = layout_.count;
+  float* sum = average_.data();
+  if (ops_.processes() == 1) return ops_.average(n, gradients, sum);
+  if (gradients.empty()) ops_.zero(n, sum);
+  if (!gradients.empty()) ops_.copy(n, gradients.front(), sum);
+  for (std::size_t j = 1; j < gradients.size(); ++j) ops_.axpy(n, 1, gradients[j], sum);
+  ops_.sum_all(n, {sum});
+  ops_.scale(n, 1.0 / backup_.workers, sum);
 }
 
 void BackupWorkers::visit_state(StateVisitor& state) {

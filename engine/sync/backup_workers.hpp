@@ -40,6 +40,9 @@ struct BackupOptions {
   DelayDistribution delay;
   std::uint64_t seed = 1;
   bool interrupted = false;  ///< late workers abandon their gradient as soon as there are new parameters
+  /// Of this process among P = ops.processes(): it has the workers from ceil(rank (N + b) / P) up to the next one's
+  /// first. All draw the same delays, so that they need not tell each other who was late.
+  int rank = 0;
 };
 
 /// What happened in a step.
@@ -52,26 +55,35 @@ struct BackupStep {
 class BackupWorkers {
  public:
   /// Throws std::invalid_argument: N < 1, b < 0, scale or shape <= 0, negative shift, update options out of range, a
-  /// wrong number of elements.
+  /// wrong number of elements, fewer workers than processes.
   BackupWorkers(VectorOps& ops, Layout layout, const std::vector<float>& initial, const BackupOptions& backup,
                 UpdateOptions options = {});
 
-  /// One step. Only the workers whose gradients count are asked; the batches of the others are lost, as in the paper.
+  /// One step. Only the workers whose gradients count are asked, of these the process's own, numbered from its first;
+  /// the batches of the others are lost, as in the paper. Gradients are added in the order of the workers' numbers.
   BackupStep step(double learning_rate, const GradientFunction& gradient);
 
   void visit_state(StateVisitor& state);
 
+  /// The process's own workers: `own_workers()` of them from number `first_worker()` on.
+  int first_worker() const { return first_; }
+  int own_workers() const { return own_; }
   std::int64_t iteration() const { return iteration_; }
   double time_s() const { return time_s_; }  ///< simulated, since the first step began
   const DeviceVector& parameters() const { return parameters_; }
 
  private:
   BackupStep race();
+  bool is_own(int worker) const { return worker >= first_ && worker < first_ + own_; }
+  /// On average_: over the gradients of all processes.
+  void average(const std::vector<const float*>& gradients);
 
   VectorOps& ops_;
   Layout layout_;
   BackupOptions backup_;
   UpdateOptions options_;
+  int first_;
+  int own_;
   DeviceVector parameters_;
   DeviceVector velocity_;
   DeviceVector average_;

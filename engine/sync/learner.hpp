@@ -5,6 +5,7 @@
 // network or its data; they ask for gradients through GradientFunction, so a quadratic tests them as well as LeNet.
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace lockstep::sync {
@@ -29,8 +30,29 @@ Layout plain_layout(std::int64_t count);
 
 /// Gradient of the mean loss over learner `learner`'s batch of iteration `step`, at `parameters` (n elements on the
 /// learner's device, only read). Returns a buffer of n elements that stays valid until the learner is asked again.
-/// The batch may depend on (learner, step) only, so that a run can be repeated.
-using GradientFunction = std::function<const float*(int learner, const float* parameters, std::int64_t step)>;
+/// The batch may depend on (learner, step) only, so that a run can be repeated. Made from any such function.
+class GradientFunction {
+ public:
+  using Of = std::function<const float*(int learner, const float* parameters, std::int64_t step)>;
+
+  /// `has_asked` is what has_asked_all() calls.
+  template <typename Function>
+  GradientFunction(Function of, std::function<void()> has_asked = {})
+      : of_(std::move(of)), has_asked_(std::move(has_asked)) {}
+
+  const float* operator()(int learner, const float* parameters, std::int64_t step) const {
+    return of_(learner, parameters, step);
+  }
+  /// Every algorithm says so when it has asked for all gradients of a step and before it changes its models: here
+  /// several processes can agree that the step is not taken (GradientOverflow in loss_scale.hpp).
+  void has_asked_all() const {
+    if (has_asked_) has_asked_();
+  }
+
+ private:
+  Of of_;
+  std::function<void()> has_asked_;
+};
 
 /// Throws std::invalid_argument with `message` unless `condition` holds: wrong options are a caller's mistake.
 void require(bool condition, const char* message);

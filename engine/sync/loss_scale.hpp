@@ -20,8 +20,8 @@ struct LossScaleOptions {
   double most = 16777216;               ///< a power of two, at least `initial`
 };
 
-/// Thrown by a GradientFunction to drop the batch: algorithms ask for all gradients of a step before they change their
-/// models, so that the step can be repeated with another batch.
+/// Thrown by a GradientFunction, or when it has been asked for all, to drop the batch: algorithms ask for all gradients
+/// of a step before they change their models, so that the step can be repeated with another batch.
 struct GradientOverflow : std::runtime_error {
   GradientOverflow() : std::runtime_error("a gradient overflowed") {}
 };

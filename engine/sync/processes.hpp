@@ -4,6 +4,7 @@
 // learners must be agreed upon here. Calls are collective: every process makes them, in the same order, on one thread.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace lockstep::sync {
 
@@ -24,6 +25,9 @@ class Processes {
   virtual void sum(std::int64_t /*n*/, double* /*x*/) {}
   /// Rank 0's bytes for everybody.
   virtual void broadcast(std::size_t /*size_bytes*/, void* /*data*/) {}
+  /// Process `from`'s bytes, returned by process `to`, another one. For all others nothing happens, and they, as
+  /// `from`, get an empty string.
+  virtual std::string send(int /*from*/, int /*to*/, const std::string& /*bytes*/) { return {}; }
   /// Ends all processes at once: the others would wait for this one for ever. Returns where there are no others.
   virtual void abort(int /*exit_code*/) {}
 };

@@ -21,6 +21,7 @@ SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int
 void SSgd::step(double learning_rate, const GradientFunction& gradient) {
   std::vector<const float*> gradients;
   for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
+  gradient.has_asked_all();
   const std::vector<const float*> averages = average(gradients);
   for (std::size_t j = 0; j < parameters_.size(); ++j) {
     update(ops_, layout_, options_, learning_rate, averages[j], velocities_[j].data(), parameters_[j].data());

@@ -40,6 +40,7 @@ void Sma::step(double learning_rate, const GradientFunction& gradient) {
 
   std::vector<const float*> gradients;
   for (int j = 0; j < learners(); ++j) gradients.push_back(gradient(j, replica(j).data(), iteration_));
+  gradient.has_asked_all();
 
   if (!synchronises()) {
     update_independently(learning_rate, gradients);

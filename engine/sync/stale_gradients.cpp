@@ -46,6 +46,7 @@ const DeviceVector& StaleGradients::past(int age) const {
 void StaleGradients::step(double learning_rate, const GradientFunction& gradient) {
   const float* old = past(staleness_at(staleness_, iteration_)).data();
   const float* g = gradient(0, old, iteration_);
+  gradient.has_asked_all();
   const float* newest = parameters().data();
   // The next place of the ring holds the oldest parameters, which no later iteration reaches back to.
   DeviceVector& next = ring_[static_cast<std::size_t>((iteration_ + 1) % static_cast<std::int64_t>(ring_.size()))];

@@ -22,7 +22,7 @@ sync::UpdateOptions update_options(const Settings& s) {
 template <typename Sync>
 class OnOneModel : public Trainable {
  public:
-  explicit OnOneModel(Sync sync) : sync_(std::move(sync)) {}
+  OnOneModel(const sync::Processes& processes, Sync sync) : Trainable(processes), sync_(std::move(sync)) {}
   void visit_state(sync::StateVisitor& state) override { sync_.visit_state(state); }
 
  protected:
@@ -55,8 +55,8 @@ class SmaTrainable final : public OnOneModel<sync::Sma> {
 
 class EaSgdTrainable final : public OnOneModel<sync::EaSgd> {
  public:
-  EaSgdTrainable(sync::EaSgd sync, int workers, int gpus)
-      : OnOneModel(std::move(sync)), workers_(workers), gpus_(gpus) {}
+  EaSgdTrainable(const sync::Processes& processes, sync::EaSgd sync, int workers, int gpus)
+      : OnOneModel(processes, std::move(sync)), workers_(workers), gpus_(gpus) {}
   void step(double learning_rate, const GradientFunction& gradient) override { sync_.step(learning_rate, gradient); }
   int learners() const override { return workers_; }
   int gpu_of(int learner) const override { return learner * gpus_ / workers_; }
@@ -69,10 +69,11 @@ class EaSgdTrainable final : public OnOneModel<sync::EaSgd> {
 
 class BackupTrainable final : public OnOneModel<sync::BackupWorkers> {
  public:
-  BackupTrainable(sync::BackupWorkers sync, int workers, int backups)
-      : OnOneModel(std::move(sync)), workers_(workers), backups_(backups) {}
+  BackupTrainable(const sync::Processes& processes, sync::BackupWorkers sync, int workers, int backups)
+      : OnOneModel(processes, std::move(sync)), workers_(workers), backups_(backups) {}
   void step(double learning_rate, const GradientFunction& gradient) override { sync_.step(learning_rate, gradient); }
-  int learners() const override { return workers_ + backups_; }
+  int learners() const override { return sync_.own_workers(); }
+  Place place() const override { return {sync_.first_worker(), workers_ + backups_}; }
   int counted() const override { return workers_; }
   int gpu_of(int) const override { return 0; }
   const DeviceVector& model() const override { return sync_.parameters(); }
@@ -101,31 +102,33 @@ void Trainable::remove_learner(int) {
   throw std::logic_error("this algorithm has a fixed number of learners");
 }
 
-std::unique_ptr<Trainable> make_trainable(const Settings& s, sync::VectorOps& ops, const sync::Layout& layout,
-                                          const std::vector<float>& initial, std::int64_t images) {
+std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Processes& processes, sync::VectorOps& ops,
+                                          const sync::Layout& layout, const std::vector<float>& initial,
+                                          std::int64_t images) {
   const Request& r = s.request;
   const int workers = r.gpus * s.learners;
   switch (s.algorithm) {
     case Algorithm::ssgd:
-      return std::make_unique<SSgdTrainable>(sync::SSgd(ops, layout, initial, workers, update_options(s)));
+      return std::make_unique<SSgdTrainable>(processes, sync::SSgd(ops, layout, initial, workers, update_options(s)));
     case Algorithm::sma: {
       const int learners = r.auto_tune ? 1 : s.learners;
       const sync::SmaOptions options{r.gpus, learners, s.averaging, r.alpha, s.momentum, r.weight_decay, s.tau, 0.1};
-      return std::make_unique<SmaTrainable>(sync::Sma(ops, layout, initial, options));
+      return std::make_unique<SmaTrainable>(processes, sync::Sma(ops, layout, initial, options));
     }
     case Algorithm::easgd: {
       const sync::EaSgdOptions options{workers, r.alpha, r.weight_decay, s.tau, r.gpus};
-      return std::make_unique<EaSgdTrainable>(sync::EaSgd(ops, layout, initial, options), workers, r.gpus);
+      return std::make_unique<EaSgdTrainable>(processes, sync::EaSgd(ops, layout, initial, options), workers, r.gpus);
     }
     case Algorithm::backup: {
-      const sync::BackupOptions options{workers, s.backups, s.delay, r.seed, r.interrupt};
-      return std::make_unique<BackupTrainable>(sync::BackupWorkers(ops, layout, initial, options, update_options(s)),
-                                               workers, s.backups);
+      const sync::BackupOptions options{workers, s.backups, s.delay, r.seed, r.interrupt, processes.rank()};
+      return std::make_unique<BackupTrainable>(
+          processes, sync::BackupWorkers(ops, layout, initial, options, update_options(s)), workers, s.backups);
     }
     case Algorithm::stale: {
       const std::int64_t ramp = iterations_of(s, s.staleness_ramp_epochs, images);
       const sync::StalenessOptions options{s.staleness, r.staleness_drawn, r.seed, ramp};
-      return std::make_unique<StaleTrainable>(sync::StaleGradients(ops, layout, initial, options, update_options(s)));
+      return std::make_unique<StaleTrainable>(processes,
+                                              sync::StaleGradients(ops, layout, initial, options, update_options(s)));
     }
   }
   throw std::logic_error("no such algorithm");

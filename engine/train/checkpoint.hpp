@@ -3,8 +3,12 @@
 // last complete one.
 //
 //   line 1    lockstep/checkpoint/1 HEADER_BYTES SHA-256 of all that follows the line
-//   header    JSON: settings, inputs, numbers (counters and reals by name), arrays (name, elements), history
+//   header    JSON: settings, inputs, history; numbers (counters and reals by name) and arrays (name, elements) of
+//             process 0; others: the same of processes 1, 2, ...
 //   arrays    the elements of all arrays, float, in the machine's byte order
+//
+// Process 0 writes and reads it for all of them. An array that another process has with the bits of process 0's is not
+// kept again (`"shared": true`): S-SGD's parameters and momentum are the same everywhere.
 #include <map>
 #include <string>
 #include <vector>
@@ -21,15 +25,15 @@ class RunVisitor : public sync::StateVisitor {
   void vector(const std::string& name, sync::DeviceVector& value) override = 0;
 };
 
-class CheckpointWriter final : public RunVisitor {
+/// One process's state, as a line of JSON (numbers, arrays) and the elements of the arrays.
+class StateWriter final : public RunVisitor {
  public:
   void vector(const std::string& name, sync::DeviceVector& value) override;
   void floats(const std::string& name, std::vector<float>& value) override;
   void integer(const std::string& name, std::int64_t& value) override { numbers_[name] = value; }
   void real(const std::string& name, double& value) override { numbers_[name] = value; }
 
-  /// `facts` (an object) joins the header. Throws std::runtime_error where the file cannot be written.
-  void write(const std::string& path, const Json& facts) const;
+  std::string packed() const;
 
  private:
   Json numbers_ = Json::object();
@@ -37,13 +41,10 @@ class CheckpointWriter final : public RunVisitor {
   std::string content_;
 };
 
-class CheckpointReader final : public RunVisitor {
+class StateReader final : public RunVisitor {
  public:
-  /// Reads and checks the whole file. Throws InputError: unreadable, no checkpoint, damaged.
-  CheckpointReader(const std::string& path, sync::VectorOps& ops);
-
-  /// The header.
-  const Json& facts() const { return header_; }
+  /// What StateWriter packed; `path` is the checkpoint's, for messages.
+  StateReader(const std::string& path, const std::string& packed, sync::VectorOps& ops);
 
   /// All throw InputError where the checkpoint lacks `name`, or holds another size.
   void vector(const std::string& name, sync::DeviceVector& value) override;
@@ -56,15 +57,51 @@ class CheckpointReader final : public RunVisitor {
     std::size_t begin;  ///< in content_, bytes
     std::int64_t elements;
   };
-  [[noreturn]] void fail(const std::string& wrong) const;
   const Json& number(const std::string& name) const;
   const Array& array(const std::string& name, std::int64_t elements) const;
 
   std::string path_;
   sync::VectorOps& ops_;
   std::string content_;
-  Json header_;
+  Json numbers_;
   std::map<std::string, Array> arrays_;
+};
+
+/// The file.
+class Checkpoint {
+ public:
+  /// Empty, to be written.
+  Checkpoint() = default;
+  /// Reads and checks the whole file. Throws InputError: unreadable, no checkpoint, damaged.
+  explicit Checkpoint(const std::string& path);
+
+  /// The next process's state, as it was packed.
+  void add(const std::string& packed);
+  /// `facts` (an object) joins the header. Throws std::runtime_error where the file cannot be written.
+  void write(const std::string& path, const Json& facts) const;
+
+  /// The header.
+  const Json& facts() const { return header_; }
+  /// Of process 0, 1, ... as it was packed. Throws std::out_of_range for a process that has none.
+  std::string state(int process) const;
+
+ private:
+  struct Array {
+    std::string name;
+    std::size_t begin;  ///< in content_, bytes
+    std::size_t bytes;
+    bool shared;  ///< lies where process 0's lies
+  };
+  struct Part {
+    Json numbers;
+    std::vector<Array> arrays;
+  };
+  static Json arrays_of(const Part& part);
+  const Array* shared_with(const std::string& name, std::size_t bytes) const;
+
+  Json header_ = Json::object();
+  std::vector<Part> parts_;  ///< by process
+  std::string content_;
 };
 
 }  // namespace lockstep::train

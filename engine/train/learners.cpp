@@ -31,7 +31,7 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   options.device = gpu;
   options.precision = settings_.precision;
   options.seed = random_bits(settings_.request.seed, kDropoutStream, static_cast<std::uint64_t>(number));
-  options.learners = settings_.request.auto_tune ? kTunedLearners : settings_.all_learners();
+  options.learners = settings_.request.auto_tune ? kTunedLearners : settings_.learners_of_process();
   return backend_.make_replica(graph_, options);
 }
 
@@ -46,7 +46,7 @@ void Learners::follow(const Trainable& trainable) {
   }
   for (int j = static_cast<int>(gpus_.size()); j < trainable.learners(); ++j) {
     gpus_.push_back(trainable.gpu_of(j));
-    replicas_.push_back(make(gpus_.back(), processes_.rank() * trainable.learners() + j));
+    replicas_.push_back(make(gpus_.back(), trainable.place().first + j));
     // A new replica's statistics are those of the learners that are there.
     if (j > 0) replicas_.back()->set_running_statistics(replicas_.front()->running_statistics());
   }
@@ -55,21 +55,22 @@ void Learners::follow(const Trainable& trainable) {
 
 bool Learners::step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches) {
   asked_.clear();
-  const auto gradient = [&](int learner, const float* parameters, std::int64_t iteration) {
+  std::vector<const float*> gradients;
+  const auto of = [&](int learner, const float* parameters, std::int64_t iteration) {
     const data::Batch& batch = batches[at(learner)];
     const float* result = replicas_[at(learner)]->gradient(parameters, {batch.images.data(), batch.labels.data()},
                                                            static_cast<std::uint64_t>(iteration));
     asked_.push_back(learner);
-    if (scale_) check_finite(result);
+    gradients.push_back(result);
     return result;
   };
   if (!scale_) {
-    trainable.step(learning_rate, gradient);
+    trainable.step(learning_rate, of);
     return true;
   }
   const double before = scale_->value();
   try {
-    trainable.step(learning_rate, gradient);
+    trainable.step(learning_rate, {of, [&] { check_finite(gradients); }});
     scale_->good_step();
   } catch (const sync::GradientOverflow&) {
     stuck_ = before == 1;
@@ -82,8 +83,13 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
 }
 
 /// The sum of squares of floats cannot overflow in double: it is finite when all elements are.
-void Learners::check_finite(const float* gradient) {
-  if (!std::isfinite(backend_.ops().dot(parameters_, gradient, gradient))) throw sync::GradientOverflow();
+void Learners::check_finite(const std::vector<const float*>& gradients) {
+  double overflowing = 0;
+  for (const float* gradient : gradients) {
+    if (!std::isfinite(backend_.ops().dot(parameters_, gradient, gradient))) ++overflowing;
+  }
+  processes_.sum(1, &overflowing);
+  if (overflowing > 0) throw sync::GradientOverflow();
 }
 
 void Learners::set_scale() {
@@ -92,10 +98,10 @@ void Learners::set_scale() {
 }
 
 double Learners::loss() {
-  double sum = 0;
-  for (const int learner : asked_) sum += replicas_[at(learner)]->loss();
-  processes_.sum(1, &sum);
-  return sum / static_cast<double>(asked_.size() * static_cast<std::size_t>(processes_.count()));
+  double sums[] = {0, static_cast<double>(asked_.size())};
+  for (const int learner : asked_) sums[0] += replicas_[at(learner)]->loss();
+  processes_.sum(2, sums);
+  return sums[0] / sums[1];
 }
 
 std::vector<float> Learners::mean_running_statistics() {
@@ -105,9 +111,12 @@ std::vector<float> Learners::mean_running_statistics() {
     sum.resize(statistics.size(), 0.0);
     for (std::size_t i = 0; i < statistics.size(); ++i) sum[i] += static_cast<double>(statistics[i]);
   }
-  if (!sum.empty()) processes_.sum(static_cast<std::int64_t>(sum.size()), sum.data());
+  if (sum.empty()) return {};
+  sum.push_back(static_cast<double>(replicas_.size()));
+  processes_.sum(static_cast<std::int64_t>(sum.size()), sum.data());
+  const double count = sum.back();
+  sum.pop_back();
   std::vector<float> mean(sum.size());
-  const double count = static_cast<double>(replicas_.size() * static_cast<std::size_t>(processes_.count()));
   std::transform(sum.begin(), sum.end(), mean.begin(), [&](double x) { return static_cast<float>(x / count); });
   return mean;
 }

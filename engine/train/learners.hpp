@@ -2,7 +2,7 @@
 // The learners' replicas: gradients of an iteration, their loss, and batch norm's statistics.
 //
 // Half precision scales the loss (sync/loss_scale.hpp): an iteration with a gradient that overflowed changes nothing
-// but the scale, and its batches are lost.
+// but the scale, and its batches are lost. All processes drop it if any of them must.
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,7 +40,8 @@ class Learners {
   void visit_state(RunVisitor& state);
 
  private:
-  void check_finite(const float* gradient);
+  /// Throws sync::GradientOverflow in all processes where one of them has a gradient that is not finite.
+  void check_finite(const std::vector<const float*>& gradients);
   void set_scale();
   std::unique_ptr<device::Replica> make(int gpu, int number) const;
 

@@ -25,7 +25,7 @@ std::string line(const std::string& what, std::int64_t bytes, std::int64_t of) {
 
 Json memory_plan_json(const model::Graph& graph, const Settings& settings) {
   const model::MemoryPlan plan = model::offline_plan(graph);
-  const int learners = settings.learners + settings.backups;
+  const int learners = settings.learners_of_process() / settings.request.gpus;
   const std::int64_t image_bytes = element_bytes(settings);
   const auto bytes = [&](std::int64_t elements) { return elements * settings.batch * image_bytes; };
   Json json = Json::object();

@@ -8,6 +8,8 @@
 namespace lockstep::train {
 namespace {
 
+constexpr int kWorkers = 4;  // of EA-SGD and of backup workers, unless given
+constexpr int kBackups = 1;
 constexpr const char* kNames[] = {"ssgd", "sma", "easgd", "backup", "stale"};
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed) {
@@ -131,18 +133,22 @@ void check_files(const Request& r) {
   if (r.stop != "target" && !r.target) refuse("--stop", "without a target", "with --target ACCURACY");
 }
 
-/// What every process must decide alike, and does not yet.
-void check_processes(const Request& r, Algorithm algorithm, device::Precision precision, int processes) {
+/// What has no meaning over several processes, or cannot be the same in all of them.
+void check_processes(const Request& r, Algorithm algorithm, int processes) {
   if (processes == 1) return;
   const std::string several = std::to_string(processes) + " processes";
-  if (algorithm != Algorithm::ssgd && algorithm != Algorithm::sma)
-    refuse("--algorithm " + to_string(algorithm), "runs in one process, not in " + several, "ssgd, sma");
+  if (algorithm == Algorithm::stale)
+    refuse("--algorithm stale", "staleness is simulated by one replica, which " + several + " cannot share",
+           "ssgd, sma, easgd, backup");
   if (r.averaging.value_or("one") != "one")
-    refuse("--averaging " + *r.averaging, "runs in one process, not in " + several, "one");
-  if (r.auto_tune) refuse("--auto-tune", "runs in one process, not in " + several, "--learners M");
-  if (!r.checkpoint.empty()) refuse("--checkpoint", "is kept by one process, not by " + several, "none");
-  if (precision == device::Precision::fp16)
-    refuse("--precision fp16", "drops iterations in one process, not in " + several, "fp32, tf32, bf16");
+    refuse("--averaging " + *r.averaging, "its average model lies on the first GPU alone, out of reach in " + several,
+           "one");
+  if (r.auto_tune)
+    refuse("--auto-tune", "each of " + several + " would go by the speed that it measures itself", "--learners M");
+  const int workers = r.learners.value_or(kWorkers) + r.backups.value_or(kBackups);
+  if (algorithm == Algorithm::backup && workers < processes)
+    refuse("--algorithm backup", std::to_string(workers) + " workers are too few for " + several,
+           "a worker or more in each (--learners N --backups b are of all processes)");
 }
 
 int tau_of(const Request& r, Algorithm algorithm) {
@@ -196,18 +202,18 @@ Settings resolve(const Request& r, int processes) {
     refuse("--precision tf32", "the host has no TF32", "fp32, fp16, bf16 (emulated), or --device cuda");
   check_flags_of_algorithms(r, s.algorithm);
   check_counts(r, s.algorithm);
-  check_processes(r, s.algorithm, s.precision, processes);
+  check_processes(r, s.algorithm, processes);
   check_numbers(r);
   check_schedule(r);
   check_files(r);
-  s.learners = r.learners.value_or(s.algorithm == A::easgd || s.algorithm == A::backup ? 4 : 1);
+  s.learners = r.learners.value_or(s.algorithm == A::easgd || s.algorithm == A::backup ? kWorkers : 1);
   s.batch = r.batch.value_or(s.algorithm == A::ssgd || s.algorithm == A::stale ? 32 : 16);
   s.learning_rate = r.learning_rate.value_or(default_learning_rate(s.algorithm));
   s.momentum = s.algorithm == A::easgd ? 0 : r.momentum.value_or(0.9);
   s.tau = tau_of(r, s.algorithm);
   s.averaging = choose<sync::Averaging>("--averaging", r.averaging.value_or("one"), {"one", "reference"},
                                         {sync::Averaging::kOneAverage, sync::Averaging::kReferencePerGpu});
-  s.backups = s.algorithm == A::backup ? r.backups.value_or(1) : 0;
+  s.backups = s.algorithm == A::backup ? r.backups.value_or(kBackups) : 0;
   s.delay = delay_of(r);
   s.staleness = r.staleness.value_or(0);
   s.staleness_ramp_epochs = r.staleness_ramp_epochs.value_or(0);

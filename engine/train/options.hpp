@@ -78,7 +78,7 @@ struct Settings {
   Algorithm algorithm;
   device::Precision precision;
   Stop stop;
-  int learners;  ///< per GPU; of backup workers N, without the backups
+  int learners;  ///< per GPU; of backup workers N of all processes, without the backups
   int batch;     ///< of a learner
   double learning_rate;
   double momentum;
@@ -90,10 +90,16 @@ struct Settings {
   double staleness_ramp_epochs;
   int processes = 1;  ///< of mpirun, each with `request.gpus` GPUs
 
-  /// Learners of all GPUs of this process that take a batch in every iteration.
-  int all_learners() const { return request.gpus * learners + backups; }
+  /// Learners of all GPUs of a process that take a batch in every iteration; the most that any process has.
+  int learners_of_process() const {
+    if (algorithm == Algorithm::backup) return (learners + backups + processes - 1) / processes;
+    return request.gpus * learners;
+  }
   /// Images of an iteration whose gradients count.
-  std::int64_t global_batch() const { return std::int64_t{processes} * request.gpus * learners * batch; }
+  std::int64_t global_batch() const {
+    const int sharing = algorithm == Algorithm::backup ? 1 : processes;
+    return std::int64_t{sharing} * request.gpus * learners * batch;
+  }
 };
 
 /// For a run of `processes` processes. Throws InputError.

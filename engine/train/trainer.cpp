@@ -27,10 +27,10 @@ std::optional<data::AugmentationRange> augmentation_of(const Request& request) {
   return data::AugmentationRange{};
 }
 
-std::unique_ptr<Trainable> initial_trainable(const Settings& settings, device::Backend& backend,
-                                             const model::Graph& graph, std::int64_t images) {
+std::unique_ptr<Trainable> initial_trainable(const Settings& settings, const sync::Processes& processes,
+                                             device::Backend& backend, const model::Graph& graph, std::int64_t images) {
   const std::vector<float> initial = device::initial_parameters(graph, settings.request.seed);
-  return make_trainable(settings, backend.ops(), device::layout_of(graph), initial, images);
+  return make_trainable(settings, processes, backend.ops(), device::layout_of(graph), initial, images);
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       graph_(load_model(settings.request, inputs_)),
       images_(load_images(settings.request, graph_)),
       backend_(make_backend(settings, processes_)),
-      trainable_(initial_trainable(settings, *backend_, graph_, images_.train->count())),
+      trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count())),
       learners_(*backend_, graph_, settings_, *trainable_, processes_),
       evaluator_(*backend_, graph_, settings_.precision, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
@@ -55,8 +55,8 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
 }
 
 void Trainer::start_pipeline() {
-  const int own = trainable_->learners();
-  pipeline_.start(position_, own, processes_.rank() * own, processes_.count() * own);
+  const Trainable::Place place = trainable_->place();
+  pipeline_.start(position_, trainable_->learners(), place.first, place.all);
 }
 
 bool Trainer::all_agree(bool own) {
@@ -68,7 +68,7 @@ bool Trainer::all_agree(bool own) {
 Json Trainer::run(Observer& observer) {
   begin_ = last_save_ = Clock::now();
   const Request& r = settings_.request;
-  if (r.resume && std::filesystem::exists(r.checkpoint)) restore(observer);
+  if (r.resume && all_agree(std::filesystem::exists(r.checkpoint))) restore(observer);
   decide_status();
   if (!r.checkpoint.empty()) save();
   start_pipeline();
@@ -110,8 +110,8 @@ void Trainer::train_epoch(Observer& observer) {
     }
     if (status_ == "running" && limit && counted_ < epoch_end() && all_agree(elapsed_s() > 60 * *limit))
       status_ = "time is up";
-    const bool due = seconds_between(last_save_, Clock::now()) > checkpoint_s;
-    if (!settings_.request.checkpoint.empty() && due && status_ == "running") save();
+    const bool may_save = !settings_.request.checkpoint.empty() && status_ == "running";
+    if (may_save && all_agree(seconds_between(last_save_, Clock::now()) > checkpoint_s)) save();
   }
 }
 
@@ -119,9 +119,9 @@ void Trainer::one_iteration() {
   const std::vector<data::Batch>& batches = pipeline_.take();
   learning_rate_ = sync::learning_rate(schedule_, counted_ / settings_.global_batch());
   const bool kept = learners_.step(*trainable_, learning_rate_, batches);
-  position_ += std::int64_t{settings_.processes} * trainable_->learners() * settings_.batch;
+  position_ += std::int64_t{trainable_->place().all} * settings_.batch;
   if (!kept) return;
-  const std::int64_t images = std::int64_t{settings_.processes} * trainable_->counted() * settings_.batch;
+  const std::int64_t images = std::int64_t{trainable_->counted()} * settings_.batch;
   counted_ += images;
   epoch_counted_ += images;
   ++iterations_;
@@ -251,20 +251,44 @@ void Trainer::visit_state(RunVisitor& state) {
 void Trainer::save() {
   if (status_ == "diverged") return;  // the last good state is worth more
   backend_->synchronise();
-  CheckpointWriter writer;
+  StateWriter writer;
   visit_state(writer);
-  writer.write(settings_.request.checkpoint, {{"settings", to_json(settings_, true)},
-                                              {"inputs", inputs_},
-                                              {"epochs", epochs_},
-                                              {"evaluations", evaluations_}});
+  const std::string own = writer.packed();
+  Checkpoint checkpoint;
+  if (processes_.rank() == 0) checkpoint.add(own);
+  for (int p = 1; p < processes_.count(); ++p) {
+    const std::string state = processes_.send(p, 0, own);
+    if (processes_.rank() == 0) checkpoint.add(state);
+  }
+  if (processes_.rank() == 0) {
+    checkpoint.write(settings_.request.checkpoint, {{"settings", to_json(settings_, true)},
+                                                    {"inputs", inputs_},
+                                                    {"epochs", epochs_},
+                                                    {"evaluations", evaluations_}});
+  }
   last_save_ = Clock::now();
 }
 
 void Trainer::restore(Observer& observer) {
-  CheckpointReader reader(settings_.request.checkpoint, backend_->ops());
-  check_same_run(reader.facts());
-  epochs_ = reader.facts().at("epochs");
-  evaluations_ = reader.facts().value("evaluations", Json::array());
+  const std::string& path = settings_.request.checkpoint;
+  Json facts;
+  std::string own;
+  if (processes_.rank() == 0) {
+    const Checkpoint checkpoint(path);
+    facts = checkpoint.facts();
+    check_same_run(facts);
+    own = checkpoint.state(0);
+    for (int p = 1; p < processes_.count(); ++p) {
+      processes_.send(0, p, facts.dump());
+      processes_.send(0, p, checkpoint.state(p));
+    }
+  } else {
+    facts = Json::parse(processes_.send(0, processes_.rank(), {}));
+    own = processes_.send(0, processes_.rank(), {});
+  }
+  epochs_ = facts.at("epochs");
+  evaluations_ = facts.value("evaluations", Json::array());
+  StateReader reader(path, own, backend_->ops());
   visit_state(reader);
   ++resumed_;
   observer.resumed(static_cast<std::int64_t>(epochs_.size()), iterations_);
@@ -278,6 +302,9 @@ void Trainer::check_same_run(const Json& saved) const {
       throw InputError(path + ": was written with " + key + " " + value.dump() + ", not " +
                        (own.contains(key) ? own.at(key).dump() : "none") + "; allowed: the same settings");
   }
+  if (own.contains("processes") && !saved.at("settings").contains("processes"))
+    throw InputError(path + ": was written by one process, not " + own.at("processes").dump() +
+                     "; allowed: the same settings");
   std::vector<std::string> digests, own_digests;
   for (const auto& entry : saved.at("inputs").items()) digests.push_back(entry.value());
   for (const auto& entry : inputs_) own_digests.push_back(entry.second);

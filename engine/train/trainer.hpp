@@ -9,8 +9,8 @@
 // On the host the same settings and seed give the same models bit by bit, whatever the number of threads and however
 // often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not.
 //
-// Several processes (mpirun) run this alike, each with its own learners: what they train is one model, its record is
-// written by process 0.
+// Several processes (mpirun) run this alike, each with its own learners: what they train is one model, its record and
+// the checkpoint of all of them are written by process 0.
 #include <chrono>
 #include <memory>
 #include <string>

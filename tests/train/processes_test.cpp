@@ -1,5 +1,6 @@
 // Several processes under mpirun against one process with as many logical devices.
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "engine/train/launch.hpp"
@@ -68,6 +69,76 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
   same(2, "--algorithm ssgd");
   same(3, "--algorithm ssgd --lars 0.01");
   same(2, "--algorithm sma");
+  same(3, "--algorithm easgd --learners 1 --tau 2");
+  same(2, "--algorithm ssgd --precision fp16");
+}
+
+// As many workers as processes; one of them computes nothing in every iteration.
+TEST_CASE("Backup workers spread over processes train what one process trains, to the bit") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  const std::string arguments = kSmall + "--algorithm backup --learners 2 --backups 1 --delay pareto --delay-shape 1 ";
+  REQUIRE(run_program(folder.path(""), "train", arguments + "-o one.json").code == 0);
+  const tests::Outcome several = run_processes(folder, 3, arguments + "-o several.json");
+  INFO(several.err);
+  REQUIRE(several.code == 0);
+  CHECK(numbers(read(folder.path("several.json"))) == numbers(read(folder.path("one.json"))));
+}
+
+// fp16's largest number is 65504. A loss scale of 65536 and a last layer fed with 1000 times larger values overflows in
+// some of the processes' gradients; the step must be dropped by all, or their models would part.
+TEST_CASE("Processes drop the same iterations, whoever's gradient overflows") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  for (const std::string algorithm : {"sma", "easgd --learners 1", "backup --learners 1"}) {
+    INFO(algorithm);
+    const bool is_backup = algorithm.front() == 'b';
+    const std::string arguments = kSmall + "--precision fp16 --algorithm " + algorithm + " ";
+    const std::string gpus = is_backup ? "" : "--gpus 2 ";
+    REQUIRE(run_program(folder.path(""), "train", arguments + gpus + "-o one.json").code == 0);
+    const tests::Outcome several = run_processes(folder, 2, arguments + "-o several.json");
+    INFO(several.err);
+    REQUIRE(several.code == 0);
+    const Json record = read(folder.path("several.json"));
+    CHECK(record.at("epochs").back().at("dropped_iterations").get<int>() > 0);
+    CHECK(numbers(record) == numbers(read(folder.path("one.json"))));
+  }
+}
+
+TEST_CASE("Processes resume from the checkpoint of all of them, to the bit") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  for (const std::string algorithm : {"ssgd --precision fp16", "sma --learners 2 --tau 2", "easgd", "backup"}) {
+    INFO(algorithm);
+    const std::string arguments = kSmall + "--algorithm " + algorithm + " ";
+    const tests::Outcome whole = run_processes(folder, 2, arguments + "-o whole.json");
+    INFO(whole.err);
+    REQUIRE(whole.code == 0);
+    // 0 minutes are over after the first iteration of an epoch: the state is that of its middle.
+    const std::string kept = arguments + "--checkpoint state --checkpoint-minutes 0.000001 --resume ";
+    const tests::Outcome part = run_processes(folder, 2, kept + "--max-minutes 0.000001");
+    INFO(part.err);
+    REQUIRE(part.code == 0);
+    CHECK(part.out.find("time is up") != std::string::npos);
+    const tests::Outcome rest = run_processes(folder, 2, kept + "-o rest.json");
+    INFO(rest.err);
+    REQUIRE(rest.code == 0);
+    const Json record = read(folder.path("rest.json"));
+    CHECK(record.at("resumed") == 1);
+    CHECK(numbers(record) == numbers(read(folder.path("whole.json"))));
+
+    const tests::Outcome alone = run_program(folder.path(""), "train", kept);
+    CHECK(alone.code == 2);
+    CHECK(alone.err == "state: was written with processes 2, not none; allowed: the same settings\n");
+    std::filesystem::remove(folder.path("state"));
+  }
+  REQUIRE(run_program(folder.path(""), "train", kSmall + "--checkpoint state").code == 0);
+  const tests::Outcome several = run_processes(folder, 2, kSmall + "--checkpoint state --resume");
+  CHECK(several.code == 2);
+  CHECK(several.err.find("state: was written by one process, not 2; allowed: the same settings") != std::string::npos);
 }
 
 // Within a process first, then over the processes: another order of the same sums.
@@ -91,10 +162,18 @@ TEST_CASE("What only one process can do is refused once, by the first") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
   for (const auto& [arguments, error] : std::vector<std::pair<std::string, std::string>>{
-           {"--algorithm easgd", "--algorithm easgd: runs in one process, not in 2 processes; allowed: ssgd, sma\n"},
-           {"--checkpoint c", "--checkpoint: is kept by one process, not by 2 processes; allowed: none\n"},
-           {"--precision fp16",
-            "--precision fp16: drops iterations in one process, not in 2 processes; allowed: fp32, tf32, bf16\n"}}) {
+           {"--algorithm stale",
+            "--algorithm stale: staleness is simulated by one replica, which 2 processes cannot share; allowed: ssgd, "
+            "sma, easgd, backup\n"},
+           {"--algorithm sma --averaging reference",
+            "--averaging reference: its average model lies on the first GPU alone, out of reach in 2 processes; "
+            "allowed: one\n"},
+           {"--algorithm sma --auto-tune",
+            "--auto-tune: each of 2 processes would go by the speed that it measures itself; allowed: --learners M\n"},
+           {"--algorithm backup --learners 1 --backups 0",
+            "--algorithm backup: 1 workers are too few for 2 processes; allowed: a worker or more in each (--learners "
+            "N "
+            "--backups b are of all processes)\n"}}) {
     const tests::Outcome outcome = run_processes(folder, 2, "--data synthetic --quiet " + arguments);
     CHECK(outcome.code == 2);
     const std::size_t first = outcome.err.find(error);
