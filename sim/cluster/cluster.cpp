@@ -61,6 +61,14 @@ class Cluster::Impl {
     return cached != routes_.end() ? cached->second : routes_.emplace(key, find_route(src, dst)).first->second;
   }
 
+  Route message_route(const sg4::Host* src, const sg4::Host* dst) const {
+    if (src == dst) throw std::invalid_argument("no route from " + src->get_name() + " to itself");
+    Route route = links_between(src, dst);
+    route.latency_s =
+        true_latency_s(*src->extension(place_of_host_), *dst->extension(place_of_host_), route.links.size());
+    return route;
+  }
+
   void bundle_messages_of_node(int node, int ways) {
     const std::string name = "node" + std::to_string(node) + ".";
     for (PlatformLink& link : platform_.links) {
@@ -80,9 +88,17 @@ class Cluster::Impl {
  private:
   Route find_route(int src, int dst) const {
     if (src == dst) throw std::invalid_argument("no route from GPU " + std::to_string(src) + " to itself");
+    Route route = links_between(gpu_host(src), gpu_host(dst));
+    if (spec_.fabric.kind == FabricKind::star && src / spec_.gpus_per_node != dst / spec_.gpus_per_node)
+      route.latency_s += spec_.fabric.link.latency_s;
+    return route;
+  }
+
+  // The latency is that of the links alone.
+  Route links_between(const sg4::Host* src, const sg4::Host* dst) const {
     std::vector<sg4::Link*> links;
     double raw_latency_s = 0;
-    gpu_host(src)->route_to(gpu_host(dst), links, &raw_latency_s);
+    src->route_to(dst, links, &raw_latency_s);
     Route route{{}, 0, std::numeric_limits<double>::infinity()};
     for (const sg4::Link* link : links) {
       const int index = link_index_.at(link);
@@ -91,8 +107,6 @@ class Cluster::Impl {
       route.latency_s += properties.latency_s;
       route.bandwidth_bytes_per_s = std::min(route.bandwidth_bytes_per_s, properties.bandwidth_bytes_per_s);
     }
-    if (spec_.fabric.kind == FabricKind::star && src / spec_.gpus_per_node != dst / spec_.gpus_per_node)
-      route.latency_s += spec_.fabric.link.latency_s;
     return route;
   }
 
@@ -163,6 +177,9 @@ sg4::Host* Cluster::cpu_host(int node) const {
 }
 const Route& Cluster::route(int src_gpu, int dst_gpu) {
   return impl_->route(src_gpu, dst_gpu);
+}
+Route Cluster::message_route(const sg4::Host* from, const sg4::Host* to) const {
+  return impl_->message_route(from, to);
 }
 int Cluster::link_count() const {
   return static_cast<int>(impl_->platform().links.size());

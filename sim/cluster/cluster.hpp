@@ -60,6 +60,8 @@ class Cluster {
 
   /// As SimGrid routes between two different GPUs; cached. The reference holds as long as the cluster.
   const Route& route(int src_gpu, int dst_gpu);
+  /// Between any two hosts, found anew each time; the latency contains the message overhead.
+  Route message_route(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to) const;
   int link_count() const;
   double link_bandwidth(int link) const;  ///< bytes/s
   const std::string& link_name(int link) const;

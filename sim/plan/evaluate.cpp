@@ -93,7 +93,7 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
 
 void take(const PointResult& point, const Scenario& s, Outcome& o) {
   // What was done, whatever was asked for.
-  o.fidelity = point.method == "messages" ? "message" : point.method == "max-plus" ? "fast" : "analytic";
+  o.fidelity = point.method == "messages" ? "message" : point.method == "closed form" ? "analytic" : "fast";
   o.method = point.method;
   o.nodes = point.nodes;
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;

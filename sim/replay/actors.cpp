@@ -9,6 +9,7 @@
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
+#include "sim/replay/message_flows.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -110,16 +111,18 @@ struct Parcel {
 
 class ActorReplayer {
  public:
-  ActorReplayer(const std::vector<Actor>& actors, Cluster& cluster)
+  ActorReplayer(const std::vector<Actor>& actors, Cluster& cluster, Fidelity fidelity)
       : actors_(actors), cluster_(cluster), inboxes_(actors.size()) {
     replay_.busy_s.assign(actors.size(), 0);
     replay_.bytes_sent.assign(actors.size(), 0);
     for (const Actor& actor : actors) hosts_.push_back(host_of(actor.place));
+    if (fidelity != Fidelity::message) flows_ = std::make_unique<MessageFlows>(cluster, hosts_);
   }
 
   ActorReplay run() {
     for (int self = 0; self < static_cast<int>(actors_.size()); ++self)
       compat::add_actor(actors_[at(self)].name, hosts_[at(self)], [this, self] { run_actor(self); });
+    if (flows_) compat::add_actor("network", hosts_.front(), [this] { flows_->run(); });
     sg4::Engine::get_instance()->run();  // throws when the actors deadlock
     if (error_) std::rethrow_exception(error_);
     std::stable_sort(replay_.log.begin(), replay_.log.end(), [](const ActorEvent& a, const ActorEvent& b) {
@@ -143,6 +146,7 @@ class ActorReplayer {
   }
 
   void send(int self, int to, const Message& message) {
+    if (flows_ && hosts_[at(self)] != hosts_[at(to)]) return start_send(self, to, message)->wait();
     note_sending(self, to, message);
     carry(self, to, message);
   }
@@ -153,6 +157,11 @@ class ActorReplayer {
     if (hosts_[at(self)] == hosts_[at(to)]) {
       carry(self, to, message);
       transfer->arrive();
+    } else if (flows_) {
+      flows_->send(self, to, double(message.bytes), [this, self, to, message, transfer] {
+        deliver(self, to, message);
+        transfer->arrive();
+      });
     } else {
       dispatch({self, to, message, transfer});
     }
@@ -191,9 +200,12 @@ class ActorReplayer {
   }
 
   // Takes a message from place to place; between actors of one place in no time.
-  void carry(int from, int to, Message message) {
+  void carry(int from, int to, const Message& message) {
     if (hosts_[at(from)] != hosts_[at(to)])
       sg4::Comm::sendto(hosts_[at(from)], hosts_[at(to)], static_cast<std::uint64_t>(message.bytes));
+    deliver(from, to, message);
+  }
+  void deliver(int from, int to, Message message) {
     message.from = from;
     inboxes_[at(to)].deliver(message);
   }
@@ -230,6 +242,7 @@ class ActorReplayer {
   std::vector<sg4::Host*> hosts_;
   std::deque<Courier> couriers_;  // a deque: they are pointed to
   std::vector<Courier*> idle_;
+  std::unique_ptr<MessageFlows> flows_;  // instead of couriers
   std::exception_ptr error_;
   ActorReplay replay_;
 };
@@ -272,8 +285,8 @@ void ActorReplayer::run_actor(int self) {
 
 }  // namespace
 
-ActorReplay replay_actors(const std::vector<Actor>& actors, Cluster& cluster) {
-  auto replayer = std::make_unique<ActorReplayer>(actors, cluster);
+ActorReplay replay_actors(const std::vector<Actor>& actors, Cluster& cluster, Fidelity fidelity) {
+  auto replayer = std::make_unique<ActorReplayer>(actors, cluster, fidelity);
   try {
     return replayer->run();
   } catch (...) {

@@ -34,7 +34,7 @@ struct PointResult {
   double bytes_sent_per_gpu = 0;
   double messages = 0;
   std::string fidelity;  ///< asked for
-  std::string method;    ///< how it was replayed: "messages", "max-plus", "closed form"
+  std::string method;    ///< how it was replayed: "messages", "max-plus", "fair flows", "closed form"
   double wall_s = 0;
   std::int64_t events = 0;
   Json details = Json::object();   ///< what only this algorithm has to tell; goes into the result's point as "details"

@@ -109,7 +109,7 @@ class WorkersPoint {
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.factor = step_factor(s_, request_, delay_, step_s());
     if (servers_are_alike()) take_one_server(o);
-    replay_ = replay_actors(backup_workers(o), cluster_);
+    replay_ = replay_actors(backup_workers(o), cluster_, request_.fidelity);
     count_gradients(o);
   }
 
@@ -195,7 +195,7 @@ class WorkersPoint {
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.first_steps_apart_s = step_s();
     o.factor = step_factor(s_, request_, delay_, step_s());
-    replay_ = replay_actors(async_sgd(o), cluster_);
+    replay_ = replay_actors(async_sgd(o), cluster_, request_.fidelity);
     const double measured_from_s = count_steps();
     describe_staleness(o, measured_from_s);
   }
@@ -253,7 +253,7 @@ class WorkersPoint {
     o.elastic_rate = s_.workers->elastic_rate;
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.factor = step_factor(s_, request_, delay_, o.step_s);
-    replay_ = replay_actors(async_easgd(o), cluster_);
+    replay_ = replay_actors(async_easgd(o), cluster_, request_.fidelity);
     count_steps();
     std::vector<double> exchange_s;
     for (const ActorEvent& event : replay_.log)
@@ -278,8 +278,8 @@ class WorkersPoint {
     p.bytes_sent_per_gpu = alike_servers_ * bytes / request_.gpus / iterations();
     p.messages = double(replay_.messages) * alike_servers_ / iterations();
     p.fidelity = to_string(request_.fidelity);
-    p.method =
-        alike_servers_ > 1 ? "messages of one of " + std::to_string(alike_servers_) + " alike servers" : "messages";
+    p.method = request_.fidelity == Fidelity::message ? "messages" : "fair flows";
+    if (alike_servers_ > 1) p.method += " of one of " + std::to_string(alike_servers_) + " alike servers";
     p.events = replay_.messages + static_cast<std::int64_t>(replay_.log.size());
     if (s_.workers->delay.kind == DelaySpec::Kind::percentiles)
       p.details["delay"] = Json{{"median", delay_.spec().scale},

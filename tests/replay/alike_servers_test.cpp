@@ -39,7 +39,7 @@ TEST_CASE("one server for all alike ones equals messages to each, every iteratio
   for (const Settings& settings : cases) {
     INFO((settings.empty() ? "as it is" : settings.front().first));
     const PointResult one = run(settings, Fidelity::fast), all = run(settings, Fidelity::message);
-    CHECK(one.method == "messages of one of 5 alike servers");
+    CHECK(one.method == "fair flows of one of 5 alike servers");
     CHECK(all.method == "messages");
     CHECK(one.events < all.events / 3);
     REQUIRE(one.iteration_s.size() == all.iteration_s.size());
@@ -56,5 +56,5 @@ TEST_CASE("one server for all alike ones equals messages to each, every iteratio
 
 TEST_CASE("servers that are not reached alike are replayed one by one") {
   // Overlapping, the shards of a gradient leave at different moments.
-  CHECK(run({{"/communication/overlap", "true"}}, Fidelity::fast).method == "messages");
+  CHECK(run({{"/communication/overlap", "true"}}, Fidelity::fast).method == "fair flows");
 }

@@ -1,0 +1,312 @@
+#include "sim/replay/fair_flows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSame = 1e-11;        // rates and loads that differ by less, relatively, are the same
+constexpr double kSameTime_s = 1e-12;  // as SimGrid is told, sim/cluster/engine.cpp
+
+}  // namespace
+
+double FairFlows::same_time_s(double now_s) {
+  return std::max(kSameTime_s, 4 * std::numeric_limits<double>::epsilon() * now_s);
+}
+
+FairFlows::FairFlows(std::vector<double> bandwidths) : links_(bandwidths.size()) {
+  for (std::size_t l = 0; l < bandwidths.size(); ++l) {
+    if (!(bandwidths[l] > 0)) throw std::invalid_argument("fair flows: a link needs a bandwidth above 0");
+    links_[l].bandwidth = bandwidths[l];
+  }
+}
+
+int FairFlows::add_route(std::vector<int> links) {
+  if (links.empty()) throw std::invalid_argument("fair flows: a route needs a link");
+  std::vector<int> sorted = links;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    throw std::invalid_argument("fair flows: a route has every link once");
+  narrow(links);
+  routes_.push_back(std::move(links));
+  return static_cast<int>(routes_.size()) - 1;
+}
+
+// A link that is wider than all the links together that narrow the routes over it is never full.
+void FairFlows::narrow(const std::vector<int>& links) {
+  const int narrowest = *std::min_element(
+      links.begin(), links.end(), [this](int a, int b) { return links_[at(a)].bandwidth < links_[at(b)].bandwidth; });
+  for (int l : links) {
+    Link& link = links_[at(l)];
+    if (link.is_limit) continue;
+
+    if (link.bandwidth == links_[at(narrowest)].bandwidth) {
+      make_limit(l);
+    } else if (std::find(link.feeders.begin(), link.feeders.end(), narrowest) == link.feeders.end()) {
+      link.feeders.push_back(narrowest);
+      link.fed += links_[at(narrowest)].bandwidth;
+      if (link.fed > link.bandwidth) make_limit(l);
+    }
+  }
+}
+
+void FairFlows::make_limit(int l) {
+  links_[at(l)].is_limit = true;
+  for (int f = 0; f < static_cast<int>(flows_.size()); ++f) {
+    const Flow& flow = flows_[at(f)];
+    if (flow.route == kNone) continue;
+    const std::vector<int>& route = routes_[at(flow.route)];
+    if (std::find(route.begin(), route.end(), l) == route.end()) continue;
+    enter(f, l);
+    if (flow.bottleneck != kNone) links_[at(l)].load += links_[at(flow.bottleneck)].rate;
+  }
+}
+
+void FairFlows::enter(int f, int l) {
+  std::vector<int>& flows = links_[at(l)].flows;
+  flows_[at(f)].hops.push_back({l, static_cast<int>(flows.size())});
+  flows.push_back(f);
+}
+
+int FairFlows::start(int route, double bytes) {
+  if (!(bytes > 0)) throw std::invalid_argument("fair flows: a flow needs bytes above 0");
+  int f = static_cast<int>(flows_.size());
+  if (unused_.empty()) {
+    flows_.emplace_back();
+  } else {
+    f = unused_.back();
+    unused_.pop_back();
+  }
+  Flow& flow = flows_[at(f)];
+  flow.route = route;
+  flow.hops.clear();
+  flow.bottleneck = kNone;
+  flow.ends_at_bytes = bytes;
+  for (int l : routes_[at(route)])
+    if (links_[at(l)].is_limit) {
+      enter(f, l);
+      change(l);
+    }
+  started_.push_back(f);
+  return f;
+}
+
+void FairFlows::change(int l) {
+  if (links_[at(l)].has_changed) return;
+  links_[at(l)].has_changed = true;
+  changed_.push_back(l);
+}
+
+void FairFlows::leave(int f) {
+  Flow& flow = flows_[at(f)];
+  const double rate = links_[at(flow.bottleneck)].rate;
+  for (const Hop& hop : flow.hops) {
+    Link& link = links_[at(hop.link)];
+    const int last = link.flows.back();
+    link.flows[at(hop.place)] = last;
+    link.flows.pop_back();
+    for (Hop& of_last : flows_[at(last)].hops)
+      if (of_last.link == hop.link) of_last.place = hop.place;
+    link.load = link.flows.empty() ? 0 : link.load - rate;
+    change(hop.link);
+  }
+  --links_[at(flow.bottleneck)].group;
+  flow.route = kNone;
+  ++flow.move;
+  unused_.push_back(f);
+}
+
+double FairFlows::next_end_s() {
+  settle();
+  double end_s = kInfinity;
+  for (int l : active_) end_s = std::min(end_s, links_[at(l)].end_s);
+  return end_s;
+}
+
+std::vector<int> FairFlows::advance(double now_s) {
+  settle();
+  now_s_ = std::max(now_s_, now_s);
+  std::vector<int> ended;
+  for (int l : active_) {
+    Link& link = links_[at(l)];
+    if (link.end_s > now_s_ + same_time_s(now_s_)) continue;
+    serve(link);
+    const double served = link.served_bytes + link.rate * same_time_s(now_s_);
+    while (!link.endings.empty() && link.endings.top().first <= served) {
+      const auto [f, move] = link.endings.top().second;
+      link.endings.pop();
+      if (flows_[at(f)].move == move) ended.push_back(f);
+    }
+  }
+  for (int f : ended) leave(f);
+  return ended;
+}
+
+double FairFlows::rate(int f) {
+  settle();
+  return links_[at(flows_[at(f)].bottleneck)].rate;
+}
+
+void FairFlows::settle() {
+  if (changed_.empty()) return;
+  for (int l : changed_) {
+    links_[at(l)].has_changed = false;
+    release(l);
+  }
+  changed_.clear();
+  for (int f : started_) share_out(f);
+  started_.clear();
+  do {
+    solve();
+  } while (find_wronged());
+  commit();
+}
+
+// The flows of the link's group are shared out anew.
+void FairFlows::release(int l) {
+  Link& link = links_[at(l)];
+  if (link.is_released) return;
+  link.is_released = true;
+  touch(link, l);
+  if (link.group == 0) return;
+  for (int f : link.flows)
+    if (flows_[at(f)].bottleneck == l) share_out(f);
+}
+
+void FairFlows::touch(Link& link, int l) {
+  if (link.is_touched) return;
+  link.is_touched = true;
+  link.free = link.bandwidth - link.load;
+  touched_.push_back(l);
+}
+
+void FairFlows::share_out(int f) {
+  Flow& flow = flows_[at(f)];
+  if (flow.is_shared_out) return;
+  flow.is_shared_out = true;
+  shared_.push_back(f);
+  const double rate = flow.bottleneck == kNone ? 0 : links_[at(flow.bottleneck)].rate;
+  for (const Hop& hop : flow.hops) {
+    Link& link = links_[at(hop.link)];
+    touch(link, hop.link);
+    link.free += rate;
+    ++link.count;
+  }
+}
+
+// Progressive filling: the link that leaves least to each of its flows sets their rate.
+void FairFlows::solve() {
+  for (int l : touched_) {
+    Link& link = links_[at(l)];
+    link.left = link.free;
+    link.unserved = link.count;
+    link.sets_rates = false;
+  }
+  for (int f : shared_) flows_[at(f)].new_bottleneck = kNone;
+  for (int l = tightest(); l != kNone; l = tightest()) {
+    Link& link = links_[at(l)];
+    const double rate = std::max(0.0, link.left / link.unserved);
+    link.sets_rates = true;
+    for (int f : link.flows) {
+      Flow& flow = flows_[at(f)];
+      if (!flow.is_shared_out || flow.new_bottleneck != kNone) continue;
+      flow.new_bottleneck = l;
+      flow.new_rate = rate;
+      for (const Hop& hop : flow.hops) {
+        links_[at(hop.link)].left -= rate;
+        --links_[at(hop.link)].unserved;
+      }
+    }
+  }
+}
+
+int FairFlows::tightest() const {
+  int best = kNone;
+  double least = kInfinity;
+  for (int l : touched_) {
+    const Link& link = links_[at(l)];
+    if (link.unserved == 0 || link.left >= least * link.unserved) continue;
+    best = l;
+    least = link.left / link.unserved;
+  }
+  return best;
+}
+
+// Releases the groups of flows that have no bottleneck any more. False: there are none.
+bool FairFlows::find_wronged() {
+  const std::size_t before = shared_.size();
+  for (std::size_t t = 0; t < touched_.size(); ++t) {  // releasing appends
+    const int l = touched_[t];
+    Link& link = links_[at(l)];
+    const bool has_group = link.group > 0 && !link.is_released;
+    if (has_group && (link.sets_rates || std::abs(link.left) > kSame * link.bandwidth)) release(l);
+    if (!link.sets_rates) continue;
+    double rate = 0;
+    for (int f : link.flows)
+      if (flows_[at(f)].is_shared_out && flows_[at(f)].new_bottleneck == l) rate = flows_[at(f)].new_rate;
+    for (int f : link.flows) {
+      const Flow& flow = flows_[at(f)];
+      if (!flow.is_shared_out && links_[at(flow.bottleneck)].rate > rate * (1 + kSame)) release(flow.bottleneck);
+    }
+  }
+  return shared_.size() > before;
+}
+
+void FairFlows::commit() {
+  for (int l : touched_) serve(links_[at(l)]);
+  for (int f : shared_) {
+    Flow& flow = flows_[at(f)];
+    flow.is_shared_out = false;
+    if (flow.bottleneck == flow.new_bottleneck) continue;
+    double left = flow.ends_at_bytes;
+    if (flow.bottleneck != kNone) {
+      left -= links_[at(flow.bottleneck)].served_bytes;
+      --links_[at(flow.bottleneck)].group;
+    }
+    Link& link = links_[at(flow.new_bottleneck)];
+    flow.bottleneck = flow.new_bottleneck;
+    flow.ends_at_bytes = link.served_bytes + left;
+    ++link.group;
+    link.endings.push({flow.ends_at_bytes, {f, ++flow.move}});
+  }
+  for (int f : shared_) links_[at(flows_[at(f)].bottleneck)].rate = flows_[at(f)].new_rate;
+  for (int l : touched_) {
+    Link& link = links_[at(l)];
+    link.load = link.flows.empty() ? 0 : link.bandwidth - link.left;
+    link.is_touched = link.is_released = false;
+    link.count = 0;
+    find_end(l);
+  }
+  shared_.clear();
+  touched_.clear();
+  const auto has_ended = [this](int l) { return !(links_[at(l)].is_active = links_[at(l)].group > 0); };
+  active_.erase(std::remove_if(active_.begin(), active_.end(), has_ended), active_.end());
+}
+
+// Brings what the group has been served up to date.
+void FairFlows::serve(Link& link) {
+  if (link.group > 0) link.served_bytes += link.rate * (now_s_ - link.since_s);
+  link.since_s = now_s_;
+}
+
+void FairFlows::find_end(int l) {
+  Link& link = links_[at(l)];
+  if (link.group == 0) {
+    if (!link.endings.empty()) link.endings = {};
+    link.served_bytes = link.rate = 0;
+    link.end_s = kInfinity;
+    return;
+  }
+  while (flows_[at(link.endings.top().second.first)].move != link.endings.top().second.second) link.endings.pop();
+  link.end_s = now_s_ + (link.endings.top().first - link.served_bytes) / link.rate;
+  if (!link.is_active) active_.push_back(l);
+  link.is_active = true;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,117 @@
+#pragma once
+// Flows that share links max-min fairly, as SimGrid's do on our clusters (sim/cluster/cluster.hpp), for replays with
+// thousands of flows at once.
+//
+// Rates are max-min fair if and only if every flow has a bottleneck: a link that is full and on which no flow is faster
+// (Bertsekas and Gallager, Data Networks, section 6.5.2). Flows with the same bottleneck have the same rate, and are
+// kept together as its group. When a flow starts or ends, only the groups of its links are shared out anew, the rates
+// of all others given; then every touched link is looked at, and where a group has lost its bottleneck, or might go
+// faster, it joins in and all is shared out again. That is exact, and mostly ends after the first group, where a solver
+// that follows every shared link would share out all flows of the network.
+//
+// A group keeps the bytes that each of its flows has been served; a flow ends when its group has served its bytes, so
+// that a change of rate costs the group nothing per flow.
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace lockstep::sim {
+
+class FairFlows {
+ public:
+  /// Bytes per second of every link, above 0.
+  explicit FairFlows(std::vector<double> bandwidths);
+
+  /// Moments that differ by no more are the same: what SimGrid is told, and what a clock of doubles can tell apart.
+  static double same_time_s(double now_s);
+
+  /// Links in any order, none twice, at least one. Returns the route's number. Throws std::invalid_argument.
+  int add_route(std::vector<int> links);
+  /// A flow of `bytes` > 0 begins now. Returns its number, which is used again when it has ended.
+  int start(int route, double bytes);
+  /// When the next flow ends; infinity where there is none.
+  double next_end_s();
+  /// Sets the clock to `now_s`, not before what it shows and not after next_end_s() by more than rounding. Returns the
+  /// flows that have ended.
+  std::vector<int> advance(double now_s);
+  /// Bytes per second, now.
+  double rate(int flow);
+
+ private:
+  static constexpr int kNone = -1;
+  using Ending = std::pair<double, std::pair<int, std::uint64_t>>;  // bytes served at the end, flow, its move
+
+  struct Hop {
+    int link;
+    int place;  // in Link::flows
+  };
+  struct Flow {
+    int route = kNone;
+    std::vector<Hop> hops;  // links of the route that are limits
+    int bottleneck = kNone;
+    double ends_at_bytes = 0;  // of what the group has served
+    std::uint64_t move = 0;    // counts the groups it has been in: older entries of theirs are void
+    bool is_shared_out = false;
+    double new_rate = 0;
+    int new_bottleneck = kNone;  // kNone: not yet found
+  };
+  struct Link {
+    double bandwidth = 0;
+    // Whether it can be a bottleneck at all: not if the narrower links on both sides of it can never fill it.
+    bool is_limit = false;
+    double fed = 0;            // bandwidth of the narrowest links of its routes
+    std::vector<int> feeders;  // those links
+    std::vector<int> flows;    // all that cross it, if it is a limit
+    double load = 0;
+
+    // The group of the flows whose bottleneck it is.
+    int group = 0;  // flows in it
+    bool is_active = false;
+    double rate = 0;
+    double served_bytes = 0;
+    double since_s = 0;  // when served_bytes was so
+    double end_s = 0;    // of the first flow
+    std::priority_queue<Ending, std::vector<Ending>, std::greater<Ending>> endings;
+
+    // While rates are shared out.
+    bool is_touched = false;
+    bool is_released = false;
+    double free = 0;   // what flows that are not shared out leave
+    int count = 0;     // flows that are
+    double left = 0;   // of `free`
+    int unserved = 0;  // of `count`
+    bool sets_rates = false;
+    bool has_changed = false;
+  };
+
+  void narrow(const std::vector<int>& links);
+  void make_limit(int link);
+  void enter(int flow, int link);
+  void leave(int flow);
+  void change(int link);
+  void settle();
+  void touch(Link& link, int number);
+  void share_out(int flow);
+  void release(int link);
+  void solve();
+  int tightest() const;
+  bool find_wronged();
+  void commit();
+  void serve(Link& link);
+  void find_end(int link);
+
+  double now_s_ = 0;
+  std::vector<Link> links_;
+  std::vector<std::vector<int>> routes_;
+  std::vector<Flow> flows_;
+  std::vector<int> unused_;   // numbers of flows
+  std::vector<int> changed_;  // links with new or ended flows since the last settling
+  std::vector<int> started_;  // flows without a rate
+  std::vector<int> active_;   // links with a group
+  std::vector<int> shared_;   // flows being shared out
+  std::vector<int> touched_;  // their links
+};
+
+}  // namespace lockstep::sim
