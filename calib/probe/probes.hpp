@@ -2,12 +2,16 @@
 // What calibrate measures, on any backend of the engine: each probe sets up one thing to time and says how.
 //
 //   iteration    every learner of every device computes a gradient and applies it (momentum), none exchanges anything
-//   copy         host to device, device to host, within a device, from one device to the next
+//   copy         host to device, device to host (pinned memory apart), within a device, from one device to the next;
+//   one
+//                way, and both ways at once
 //   collective   the sum of a vector over all devices, as the algorithms use it
 //   update       momentum, LARS, SMA correction and average model, over their vectors
-//   launch       small operations one after another: what each costs before it does anything
+//   launch       small operations one after another, or recorded and handed in as one (a CUDA graph): what each costs
+//                before it does anything
 //   layer        every layer of a model, forward, backward (of parameters and input apart where the layer can), update
 //   pass         the training pass whose parts those are: slower than an iteration by the clocks read in between
+//   overlap      an iteration while all-reduces go on beside it one after another, and in turns with it one without
 //   input        one iteration's batches, as train prepares them in a thread beside the learners
 //
 // An `iteration` with "input" in its key has that thread beside it.
@@ -65,6 +69,12 @@ std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes
 std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> launch_probes(device::Backend& backend);
+/// Of iterations beside sums of `bytes`: the sample of iterations alone comes with it.
+Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+                    std::int64_t bytes);
+/// For three sizes; none where the backend cannot sum beside other work.
+std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
+                                  int batch, std::int64_t most_bytes);
 /// A pass over all layers; its parts are the samples of `layer`.
 Probe pass_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch);
 /// The update (momentum) of every layer with parameters; batch-independent, and keyed by `batch`.
