@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <map>
 
+#include "calib/facts.hpp"
 #include "calib/overlap.hpp"
 #include "calib/profile.hpp"
 #include "engine/base/text.hpp"
@@ -74,8 +75,7 @@ std::string slowdown_text(const Profile& profile) {
 std::string report_text(const Profile& profile) {
   std::string text = profile.name + ": " + std::to_string(profile.device.count) + " x " + profile.device.name + " (" +
                      profile.device.kind + ")\n";
-  for (const auto& [name, value] : profile.device.facts.items())
-    text += "  " + name + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+  text += facts_text(profile.device.facts);
   text += std::to_string(profile.samples.size()) + " samples, " + std::to_string(profile.fits.size()) + " fits\n";
   text += flags_text(profile);
   for (const std::string& probe : probes()) {

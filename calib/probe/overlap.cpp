@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "calib/probe/probes.hpp"
 #include "calib/probe/sizes.hpp"
@@ -25,6 +26,7 @@ class Overlap {
  public:
   Overlap(device::Backend& backend, const TrainingOptions& options, std::int64_t bytes)
       : backend_(backend), training_(backend, options), sums_(backend.repeat_sums(floats_in(bytes))) {
+    if (!sums_) throw std::runtime_error("this backend does not sum beside other work");
     for (int i = 0; i < kFirstIterations; ++i) training_.iterate();
     training_.wait();
     sums_->start();
@@ -85,7 +87,7 @@ Probe overlap_probe(device::Backend& backend, const std::string& model, const st
 std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
                                   int batch, std::int64_t most_bytes) {
   std::vector<Probe> probes;
-  if (backend.repeat_sums(1) == nullptr) return probes;
+  if (backend.devices() < 2 || backend.ops().processes() > 1) return probes;
   for (const std::int64_t divisor : {256, 16, 1}) {
     const std::int64_t bytes = most_bytes / divisor;
     if (bytes >= 4) probes.push_back(overlap_probe(backend, model, precision, batch, bytes));

@@ -26,7 +26,7 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
     for (Probe& probe : more) probes.push_back(std::move(probe));
   };
   append(copy_probes(backend, options.most_bytes));
-  append(collective_probes(backend, options.most_bytes));
+  append(collective_probes(backend, options.most_bytes, options.nodes));
   append(update_probes(backend, options.most_bytes));
   for (const std::string& model : options.models)
     for (const std::string& precision : options.precisions)

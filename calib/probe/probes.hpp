@@ -16,6 +16,8 @@
 //
 // An `iteration` with "input" in its key has that thread beside it.
 //
+// Where several processes run the same probes, they begin each sample together and the slowest one's time counts.
+//
 // Times are by the backend's clock around work that the device has finished (layers: by the device's own events where
 // it has them); short work is repeated inside one sample, as often as makes it last `kShortestSample_s`.
 #include <memory>
@@ -38,6 +40,7 @@ struct ProbeOptions {
   bool has_layers = true;
   bool has_input = true;  ///< the input pipeline: alone, and beside iterations of one learner a device
   std::int64_t most_bytes = std::int64_t{1} << 26;  ///< of copies, collectives and update vectors
+  int nodes = 1;                                    ///< that the run's processes are on
 };
 
 /// What a probe prepared: how it is timed, and, where one run times several things, the samples of those.
@@ -66,13 +69,14 @@ Probe iteration_probe(device::Backend& backend, const std::string& model, const 
 Probe input_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
                   int batch);
 std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes);
-std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes);
+/// Over all devices of all processes, which are on `nodes` machines.
+std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes, int nodes = 1);
 std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> launch_probes(device::Backend& backend);
 /// Of iterations beside sums of `bytes`: the sample of iterations alone comes with it.
 Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
                     std::int64_t bytes);
-/// For three sizes; none where the backend cannot sum beside other work.
+/// For three sizes; none for a single device, and none over several processes.
 std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
                                   int batch, std::int64_t most_bytes);
 /// A pass over all layers; its parts are the samples of `layer`.

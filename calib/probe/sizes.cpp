@@ -19,6 +19,10 @@ std::string device_name(int device) {
   return device == device::kHost ? "host" : "gpu" + std::to_string(device);
 }
 
+int all_devices(device::Backend& backend) {
+  return backend.devices() * backend.ops().processes();
+}
+
 std::string library_of(const device::Backend& backend) {
   return backend.name() == "cuda" ? "nccl" : backend.name();
 }

@@ -14,6 +14,8 @@ std::int64_t floats_in(std::int64_t bytes);
 std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes);
 /// "gpu0"; "host" for device::kHost.
 std::string device_name(int device);
+/// Of all processes.
+int all_devices(device::Backend& backend);
 /// What sums over the backend's devices, as keys name it: nccl, host.
 std::string library_of(const device::Backend& backend);
 

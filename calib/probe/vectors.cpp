@@ -88,9 +88,9 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// Out of place; the vector's length is rounded up to a multiple of the devices' number.
+// Out of place; the vector's length is rounded up to a multiple of all devices' number.
 Prepared exchange_work(device::Backend& backend, device::Collective collective, std::int64_t bytes) {
-  const std::int64_t devices = backend.devices(), n = (floats_in(bytes) + devices - 1) / devices * devices;
+  const std::int64_t devices = all_devices(backend), n = (floats_in(bytes) + devices - 1) / devices * devices;
   auto send = std::make_shared<std::vector<DeviceVector>>(), receive = std::make_shared<std::vector<DeviceVector>>();
   for (int d = 0; d < backend.devices(); ++d) {
     send->emplace_back(backend.ops(), n, d);
@@ -107,14 +107,15 @@ Prepared exchange_work(device::Backend& backend, device::Collective collective, 
 
 }  // namespace
 
-std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes) {
+std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes, int nodes) {
   std::vector<Probe> probes;
-  if (backend.devices() < 2) return probes;
+  const int ranks = all_devices(backend);
+  if (ranks < 2) return probes;
   const auto add = [&](const std::string& operation, std::int64_t bytes, const std::function<Prepared()>& prepare) {
     const Json key{{"operation", operation},
                    {"library", library_of(backend)},
-                   {"ranks", backend.devices()},
-                   {"nodes", 1},
+                   {"ranks", ranks},
+                   {"nodes", nodes},
                    {"bytes", bytes}};
     probes.push_back({"collective", key, prepare});
   };
@@ -122,6 +123,7 @@ std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most
   for (std::int64_t bytes : sizes_up_to(most_bytes)) {
     add("all-reduce", bytes, [=, &backend] { return sum_all_work(backend, bytes); });
     add("average", bytes, [=, &backend] { return average_work(backend, bytes); });
+    if (!backend.has_exchange()) continue;
     for (const Collective collective : {Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
                                         Collective::all_gather, Collective::all_to_all})
       add(to_string(collective), bytes, [=, &backend] { return exchange_work(backend, collective, bytes); });

@@ -122,7 +122,8 @@ class Backend {
 
   /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n floats, n a
   /// multiple of devices(). all_gather sends the first n / devices() of each, reduce_scatter receives as many; reduce
-  /// and broadcast have root 0. Throws std::runtime_error where the devices cannot (two of them on one GPU).
+  /// and broadcast have root 0. With several processes all their devices take part, in the order of the ranks, and n is
+  /// a multiple of their number. Throws std::runtime_error where the devices cannot (two of them on one GPU).
   virtual void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                         const std::vector<float*>& receive);
 
@@ -147,9 +148,15 @@ class Backend {
   /// process: x. Returns in none of them before all have called.
   virtual double agreed(double x) { return x; }
 
+  /// Whether exchange() works here; over several processes it may not.
+  virtual bool has_exchange() { return false; }
+  /// Of each device, the name by which NVML knows it: "GPU-1c8f..."; empty where there is no such thing.
+  virtual std::vector<std::string> device_ids() { return {}; }
+
   /// The clock that work is timed by, in seconds: steady, of the host. A synthetic device has one of its own.
   virtual double now_s();
-  /// Current clock of the slowest device over its default; 1 where it cannot be read.
+  /// Current clock of the slowest device over its highest, where something holds it down that would not do so in
+  /// training (heat, a power brake); else 1, as where it cannot be read.
   virtual double clock_ratio() { return 1; }
 };
 

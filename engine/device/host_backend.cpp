@@ -228,12 +228,14 @@ class HostBackend final : public Backend {
     return std::make_unique<Repeater>([sum, n] { sum->ops.sum_all(n, sum->pointers); });
   }
 
+  bool has_exchange() override { return processes_.count() == 1; }
   double agreed(double x) override { return sync::largest(processes_, x); }
 
   /// Every device's thread makes its own part of the result; an all-reduce is a reduce-scatter and an all-gather.
   void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive) override {
     const auto count = static_cast<std::size_t>(devices_);
+    if (processes_.count() > 1) throw std::runtime_error("host: exchanges within one process only");
     if (n % devices_ != 0 || send.size() != count || receive.size() != count)
       throw std::invalid_argument("exchange: a buffer per device, of a multiple of the devices' number");
     const std::int64_t part = n / devices_;

@@ -111,6 +111,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     };
     return std::make_unique<device::Repeater>(round, [this] { beside_ = 1; });
   }
+  bool has_exchange() override { return true; }
   double now_s() override { return clock_s_; }
   double clock_ratio() override { return is_throttled_ ? 0.5 : 1; }
 

@@ -94,9 +94,9 @@ Profile calibrate(PlantedDevice& device, const std::string& log_path) {
   sampling.tolerance = 0.003;
   SampleLog log(log_path);
   measure(
-      plan_probes(device, lenet_options()), "planted", sampling, log, [](const Progress&) {},
+      device, plan_probes(device, lenet_options()), sampling, &log, [](const Progress&) {},
       [](const std::string& probe, const std::string& why) { FAIL(probe << ": " << why); });
-  return profile_of(log, "planted", device, Json::object());
+  return profile_of(log, "planted", device, Json::object(), Json::object());
 }
 
 std::vector<std::string> flags_of(const Profile& profile, int batch) {
