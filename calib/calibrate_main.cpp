@@ -6,6 +6,7 @@
 
 #include "calib/command/commands.hpp"
 #include "engine/base/version.hpp"
+#include "engine/train/launch.hpp"
 
 namespace {
 
@@ -63,6 +64,31 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   return command;
 }
 
+CLI::App* declare_topology(CLI::App& app, calib::TopologySources& sources, bool& is_json) {
+  CLI::App* command = app.add_subcommand("topology", "What this machine has: GPUs, NICs, and how they are joined");
+  command->add_option("--sysfs", sources.sysfs, "Where the PCI tree is read (/sys)");
+  command->add_option("--nvml", sources.nvml, "NVIDIA's management library (libnvidia-ml.so.1)");
+  command->add_flag("--json", is_json, "As JSON, as it goes into a profile");
+  return command;
+}
+
+// As one of the processes of mpirun where that started it. What all find wrong the first says; what fails in one ends
+// all.
+int measure_with_others(const calib::MeasureRequest& request, int argc, char** argv) {
+  const std::unique_ptr<sync::Processes> processes = train::join_processes(argc, argv);
+  if (processes->count() == 1) return calib::measure_devices(request, *processes);
+  try {
+    return calib::measure_devices(request, *processes);
+  } catch (const InputError& error) {
+    if (processes->rank() == 0) std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "calibrate, process %d: %s\n", processes->rank(), error.what());
+    processes->abort(1);
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,6 +104,9 @@ int main(int argc, char** argv) {
   CLI::App* merge = app.add_subcommand("merge", "Two profiles of one kind of machine as one");
   merge->add_option("profiles", merged, "Profiles (JSON); the second one's samples win")->required()->expected(2);
   merge->add_option("-o,--output", output, "Profile to write")->required();
+  calib::TopologySources sources;
+  bool is_json = false;
+  const CLI::App* topology = declare_topology(app, sources, is_json);
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
@@ -86,7 +115,8 @@ int main(int argc, char** argv) {
     if (*import_command) return calib::import_logs(import);
     if (*show) return calib::show_profile(shown);
     if (*merge) return calib::merge_profiles(merged[0], merged[1], output);
-    return calib::measure_devices(measure);
+    if (*topology) return calib::show_topology(sources, is_json);
+    return measure_with_others(measure, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const InputError& error) {

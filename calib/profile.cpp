@@ -7,8 +7,8 @@ namespace lockstep::calib {
 namespace {
 
 const std::vector<std::pair<std::string, std::string>> kVariables{
-    {"iteration", "batch"}, {"layer", "batch"},     {"copy", "bytes"}, {"collective", "bytes"},
-    {"launch", "kernels"},  {"update", "elements"}, {"pass", "batch"}, {"input", "batch"}};
+    {"iteration", "batch"}, {"layer", "batch"}, {"copy", "bytes"},  {"collective", "bytes"}, {"launch", "kernels"},
+    {"update", "elements"}, {"pass", "batch"},  {"input", "batch"}, {"overlap", "bytes"}};
 
 std::string canonical(const std::string& probe, const Json& key) {
   return probe + " " + nlohmann::json::parse(key.dump()).dump();

@@ -1,6 +1,8 @@
 #include <cstdio>
 #include <map>
 
+#include "calib/facts.hpp"
+#include "calib/overlap.hpp"
 #include "calib/profile.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -56,19 +58,31 @@ std::string flags_text(const Profile& profile) {
   return "Flagged samples: " + joined(words) + "\n";
 }
 
+std::string slowdown_text(const Profile& profile) {
+  std::string text;
+  for (const Slowdown& one : slowdowns(profile)) {
+    char ratio[32];
+    std::snprintf(ratio, sizeof ratio, "%.3f", one.ratio);
+    text += "  " + one.model + " " + one.precision + ", batch " + short_number(one.batch) + ", " +
+            std::to_string(one.devices) + " devices: an iteration beside all-reduces (" + one.library + ") of " +
+            format_bytes(one.bytes) + " takes " + ratio + " times as long\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_text(const Profile& profile) {
   std::string text = profile.name + ": " + std::to_string(profile.device.count) + " x " + profile.device.name + " (" +
                      profile.device.kind + ")\n";
-  for (const auto& [name, value] : profile.device.facts.items())
-    text += "  " + name + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+  text += facts_text(profile.device.facts);
   text += std::to_string(profile.samples.size()) + " samples, " + std::to_string(profile.fits.size()) + " fits\n";
   text += flags_text(profile);
   for (const std::string& probe : probes()) {
     std::string part;
     for (const Fit& fit : profile.fits)
       if (fit.probe == probe) part += fit_text(fit);
+    if (probe == "overlap") part += slowdown_text(profile);
     if (!part.empty()) text += "\n" + probe + "\n" + part;
   }
   return text;

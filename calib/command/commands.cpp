@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "calib/facts.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
@@ -85,34 +86,92 @@ std::string name_of(const std::string& path) {
   return fs::path(path).stem().string();
 }
 
+// A device that cannot be had: the line also says what the machine has.
+std::unique_ptr<device::Backend> backend_of(const MeasureRequest& request, sync::Processes& processes) {
+  try {
+    return train::make_backend(request.device, request.gpus, request.threads, &processes);
+  } catch (const std::runtime_error& error) {
+    if (request.device != "cuda") throw;
+    throw std::runtime_error(std::string(error.what()) + "; here: " + gpus_text(machine_facts()));
+  }
+}
+
+// Every machine has one process that is the first there.
+int nodes_of(sync::Processes& processes) {
+  double firsts = processes.local_rank() == 0 ? 1 : 0;
+  processes.sum(1, &firsts);
+  return static_cast<int>(firsts);
+}
+
+// The first process's; null in the others. What it refuses all refuse.
+std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::string& output,
+                                    sync::Processes& processes) {
+  std::unique_ptr<SampleLog> log;
+  std::string refusal = "refused by the first process";
+  if (processes.rank() == 0) try {
+      const std::string samples = sample_file_of(output);
+      check_output(output);
+      if (!request.resume && fs::exists(samples))
+        throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
+      log = std::make_unique<SampleLog>(samples);
+      if (log->discarded_bytes() > 0 && !request.quiet)
+        std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
+                     samples.c_str());
+    } catch (const InputError& error) {
+      refusal = error.what();
+    }
+  if (sync::largest(processes, log ? 1 : 0) == 0) throw InputError(refusal);
+  return log;
+}
+
+// Of the first process's machine.
+Json facts_of(device::Backend& backend, sync::Processes& processes, int nodes) {
+  Json facts = machine_facts();
+  if (processes.count() > 1) {
+    facts["processes"] = processes.count();
+    facts["nodes"] = nodes;
+  }
+  const std::vector<std::string> ids = backend.device_ids();
+  if (!ids.empty()) facts["measured"] = ids;
+  return facts;
+}
+
 }  // namespace
 
-int measure_devices(const MeasureRequest& request) {
-  const std::unique_ptr<device::Backend> backend = train::make_backend(request.device, request.gpus, request.threads);
+int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
+  const bool is_first = processes.rank() == 0;
+  const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
   ProbeOptions options = request.probes;
   if (!request.precisions.empty()) options.precisions = request.precisions;
+  options.nodes = nodes_of(processes);
   const std::vector<Probe> probes = plan_probes(*backend, options);
-  const std::string output = output_of(request, *backend), samples = sample_file_of(output);
-  check_output(output);
-  if (!request.resume && fs::exists(samples))
-    throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
-  SampleLog log(samples);
-  if (log.discarded_bytes() > 0 && !request.quiet)
-    std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
-                 samples.c_str());
+  const std::string output = output_of(request, *backend);
+  const std::unique_ptr<SampleLog> log = open_log(request, output, processes);
 
   int failures = 0;
   measure(
-      probes, backend->description(), request.sampling, log,
+      *backend, probes, request.sampling, log.get(),
       [&](const Progress& p) {
-        if (request.has_bar) show_bar(p);
+        if (is_first && request.has_bar) show_bar(p);
       },
       [&](const std::string& probe, const std::string& why) {
         ++failures;
-        std::fprintf(stderr, "calibrate: %s: %s\n", probe.c_str(), why.c_str());
+        if (is_first) std::fprintf(stderr, "calibrate: %s: %s\n", probe.c_str(), why.c_str());
       });
-  write_profile(output, profile_of(log, name_of(output), *backend, provenance(request.argv, "none", {})));
+  if (is_first) {
+    const Json facts = facts_of(*backend, processes, options.nodes);
+    write_profile(output, profile_of(*log, name_of(output), *backend, facts, provenance(request.argv, "none", {})));
+  }
   return failures > 0 ? 1 : 0;
+}
+
+int show_topology(const TopologySources& sources, bool is_json) {
+  const Json facts = machine_facts(sources);
+  if (is_json)
+    std::printf("%s\n", facts.dump(1).c_str());
+  else
+    std::printf("%s\n%s", gpus_text(facts).c_str(), facts_text(facts).c_str());
+  return 0;
 }
 
 int import_logs(const ImportRequest& request) {

@@ -6,6 +6,8 @@
 
 #include "calib/import/imported.hpp"
 #include "calib/probe/probes.hpp"
+#include "calib/topology/machine.hpp"
+#include "engine/sync/processes.hpp"
 
 namespace lockstep::calib {
 
@@ -34,7 +36,11 @@ struct ImportRequest {
 
 /// Samples go to OUTPUT with ".samples.jsonl" for ".json" as they are taken, the profile to OUTPUT at the end. Without
 /// `resume`, an existing sample file is refused rather than lost.
-int measure_devices(const MeasureRequest& request);
+///
+/// All of `processes` call it; sums go over the devices of all, and the first writes and speaks.
+int measure_devices(const MeasureRequest& request, sync::Processes& processes);
+/// Prints what the machine has and how it is joined.
+int show_topology(const TopologySources& sources, bool is_json);
 /// All files into one profile. Refused rows go to standard error.
 int import_logs(const ImportRequest& request);
 int show_profile(const std::string& path);

@@ -1,6 +1,9 @@
 #include "calib/probe/calibrate.hpp"
 
 #include <chrono>
+#include <optional>
+
+#include "calib/probe/sizes.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -18,8 +21,8 @@ std::string key_text(const Probe& probe) {
 
 // What the probe measured; its parts, where it has any, before itself, so that a run killed between them takes it
 // again.
-std::vector<Sample> samples_of(const Probe& probe, const std::string& source, const SamplingOptions& options) {
-  const Prepared prepared = probe.prepare();
+std::vector<Sample> samples_of(const Probe& probe, const Prepared& prepared, const std::string& source,
+                               const SamplingOptions& options) {
   const Series series = sample(prepared.timed, options);
   std::vector<Sample> samples;
   if (prepared.parts) samples = prepared.parts(series);
@@ -35,16 +38,40 @@ std::vector<Sample> samples_of(const Probe& probe, const std::string& source, co
   return samples;
 }
 
+// All processes take the same samples: whatever the sampler decides by is the same for each.
+Timed agreed(device::Backend& backend, const Timed& timed) {
+  Timed same = timed;
+  same.run = [&backend, run = timed.run] { return backend.agreed(run()); };
+  same.clock_ratio = [&backend, ratio = timed.clock_ratio] { return -backend.agreed(ratio ? -ratio() : -1); };
+  same.now_s = [&backend, now_s = timed.now_s] { return backend.agreed(now_s ? now_s() : steady_now_s()); };
+  return same;
+}
+
+// Empty with `why` filled where it failed, here or in another process.
+std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Probe& probe, std::string& why) {
+  std::optional<Prepared> prepared;
+  why = "failed in another process";
+  try {
+    prepared = probe.prepare();
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  if (backend.agreed(prepared ? 0 : 1) > 0) return std::nullopt;
+  prepared->timed = agreed(backend, prepared->timed);
+  return prepared;
+}
+
 }  // namespace
 
-void measure(const std::vector<Probe>& probes, const std::string& source, const SamplingOptions& options,
-             SampleLog& log, const std::function<void(const Progress&)>& progress,
+void measure(device::Backend& backend, const std::vector<Probe>& probes, const SamplingOptions& options, SampleLog* log,
+             const std::function<void(const Progress&)>& progress,
              const std::function<void(const std::string& probe, const std::string& why)>& failed) {
+  const std::string source = backend.description();
   Progress state;
   state.of = probes.size();
   const double began_s = steady_now_s();
   for (const Probe& probe : probes) {
-    if (log.has(probe.id())) {
+    if (backend.agreed(log != nullptr && log->has(probe.id()) ? 1 : 0) > 0) {
       ++state.done;
       ++state.resumed;
       continue;
@@ -55,12 +82,19 @@ void measure(const std::vector<Probe>& probes, const std::string& source, const 
     state.expected_s = measured > 0 ? (steady_now_s() - began_s) / measured * left : left * options.time_limit_s / 4;
     progress(state);
     std::vector<Sample> taken;
+    std::string why;
+    const std::optional<Prepared> prepared = prepared_everywhere(backend, probe, why);
     try {
-      taken = samples_of(probe, source, options);
+      if (prepared)
+        taken = samples_of(probe, *prepared, source, options);
+      else
+        failed(state.now, why);
     } catch (const std::exception& error) {
+      if (backend.ops().processes() > 1) throw;
       failed(state.now, error.what());
     }
-    for (const Sample& one : taken) log.append(one);
+    if (log != nullptr)
+      for (const Sample& one : taken) log->append(one);
     ++state.done;
   }
   state.now.clear();
@@ -68,11 +102,11 @@ void measure(const std::vector<Probe>& probes, const std::string& source, const 
   progress(state);
 }
 
-Profile profile_of(const SampleLog& log, const std::string& name, const device::Backend& backend,
+Profile profile_of(const SampleLog& log, const std::string& name, device::Backend& backend, const Json& facts,
                    const Json& provenance) {
   Profile profile;
   profile.name = name;
-  profile.device = {backend.description(), backend.name(), backend.devices(), Json::object()};
+  profile.device = {backend.description(), backend.name(), all_devices(backend), facts};
   profile.samples = log.samples();
   profile.fits = fit_curves(profile.samples);
   profile.provenance = provenance;

@@ -18,12 +18,15 @@ struct Progress {
 
 /// Measures what `log` lacks and appends each series as it is taken. A probe that fails (out of memory at a large
 /// batch, say) is reported through `failed` and left out. Throws std::runtime_error when the log cannot be written.
-void measure(const std::vector<Probe>& probes, const std::string& source, const SamplingOptions& options,
-             SampleLog& log, const std::function<void(const Progress&)>& progress,
+///
+/// Of several processes all make the same calls, and one has the log (null in the others). What one of them cannot
+/// prepare all leave out; what fails later throws, since the others are waiting in the middle of it.
+void measure(device::Backend& backend, const std::vector<Probe>& probes, const SamplingOptions& options, SampleLog* log,
+             const std::function<void(const Progress&)>& progress,
              const std::function<void(const std::string& probe, const std::string& why)>& failed);
 
-/// A profile of all samples of the log.
-Profile profile_of(const SampleLog& log, const std::string& name, const device::Backend& backend,
+/// A profile of all samples of the log, of all processes' devices, with what is known of the machine.
+Profile profile_of(const SampleLog& log, const std::string& name, device::Backend& backend, const Json& facts,
                    const Json& provenance);
 
 }  // namespace lockstep::calib

@@ -1,4 +1,5 @@
 #include "calib/probe/probes.hpp"
+#include "calib/probe/sizes.hpp"
 #include "calib/probe/training.hpp"
 
 namespace lockstep::calib {
@@ -11,7 +12,7 @@ constexpr double kShortestWithInput_s = 0.03;
 
 Probe iteration_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
                       int batch, bool has_input) {
-  Json key{{"model", model}, {"precision", precision}, {"learners", learners}, {"devices", backend.devices()}};
+  Json key{{"model", model}, {"precision", precision}, {"learners", learners}, {"devices", all_devices(backend)}};
   if (has_input) key["input"] = "synthetic";
   key["batch"] = batch;
   return {"iteration", key, [=, &backend] {
@@ -27,7 +28,7 @@ Probe input_probe(device::Backend& backend, const std::string& model, const std:
   const Json key{{"source", "synthetic"},
                  {"model", model},
                  {"learners", learners},
-                 {"devices", backend.devices()},
+                 {"devices", all_devices(backend)},
                  {"batch", batch}};
   return {
       "input", key, [=, &backend] {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "calib/probe/probes.hpp"
 
 namespace lockstep::calib {
@@ -24,7 +26,7 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
     for (Probe& probe : more) probes.push_back(std::move(probe));
   };
   append(copy_probes(backend, options.most_bytes));
-  append(collective_probes(backend, options.most_bytes));
+  append(collective_probes(backend, options.most_bytes, options.nodes));
   append(update_probes(backend, options.most_bytes));
   for (const std::string& model : options.models)
     for (const std::string& precision : options.precisions)
@@ -37,6 +39,10 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
           probes.push_back(input_probe(backend, name, precision, learners, batch));
         }
   if (options.has_layers) append(layer_probes(backend, options));
+  const int largest = *std::max_element(options.batches.begin(), options.batches.end());
+  for (const std::string& model : options.models)
+    for (const std::string& precision : options.precisions)
+      append(overlap_probes(backend, model::zoo_graph(model).name, precision, largest, options.most_bytes));
   return probes;
 }
 

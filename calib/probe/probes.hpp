@@ -2,15 +2,21 @@
 // What calibrate measures, on any backend of the engine: each probe sets up one thing to time and says how.
 //
 //   iteration    every learner of every device computes a gradient and applies it (momentum), none exchanges anything
-//   copy         host to device, device to host, within a device, from one device to the next
+//   copy         host to device, device to host (pinned memory apart), within a device, from one device to the next;
+//   one
+//                way, and both ways at once
 //   collective   the sum of a vector over all devices, as the algorithms use it
 //   update       momentum, LARS, SMA correction and average model, over their vectors
-//   launch       small operations one after another: what each costs before it does anything
+//   launch       small operations one after another, or recorded and handed in as one (a CUDA graph): what each costs
+//                before it does anything
 //   layer        every layer of a model, forward, backward (of parameters and input apart where the layer can), update
 //   pass         the training pass whose parts those are: slower than an iteration by the clocks read in between
+//   overlap      an iteration while all-reduces go on beside it one after another, and in turns with it one without
 //   input        one iteration's batches, as train prepares them in a thread beside the learners
 //
 // An `iteration` with "input" in its key has that thread beside it.
+//
+// Where several processes run the same probes, they begin each sample together and the slowest one's time counts.
 //
 // Times are by the backend's clock around work that the device has finished (layers: by the device's own events where
 // it has them); short work is repeated inside one sample, as often as makes it last `kShortestSample_s`.
@@ -34,6 +40,7 @@ struct ProbeOptions {
   bool has_layers = true;
   bool has_input = true;  ///< the input pipeline: alone, and beside iterations of one learner a device
   std::int64_t most_bytes = std::int64_t{1} << 26;  ///< of copies, collectives and update vectors
+  int nodes = 1;                                    ///< that the run's processes are on
 };
 
 /// What a probe prepared: how it is timed, and, where one run times several things, the samples of those.
@@ -62,9 +69,16 @@ Probe iteration_probe(device::Backend& backend, const std::string& model, const 
 Probe input_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
                   int batch);
 std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes);
-std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes);
+/// Over all devices of all processes, which are on `nodes` machines.
+std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes, int nodes = 1);
 std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> launch_probes(device::Backend& backend);
+/// Of iterations beside sums of `bytes`: the sample of iterations alone comes with it.
+Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+                    std::int64_t bytes);
+/// For three sizes; none for a single device, and none over several processes.
+std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
+                                  int batch, std::int64_t most_bytes);
 /// A pass over all layers; its parts are the samples of `layer`.
 Probe pass_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch);
 /// The update (momentum) of every layer with parameters; batch-independent, and keyed by `batch`.

@@ -68,6 +68,11 @@ void Training::iterate() {
   ++step_;
 }
 
+void Training::wait() {
+  float last = 0;
+  for (Learner& learner : learners_) backend_.ops().download(1, learner.parameters.data(), &last);
+}
+
 std::vector<device::LayerTime> Training::time_layers() {
   return learners_.front().replica->time_layers(learners_.front().parameters.data(), batch_of(0), step_++);
 }

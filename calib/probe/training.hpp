@@ -29,6 +29,8 @@ class Training {
   /// Every learner of every device computes a gradient and applies it, with momentum. The rate is so low that
   /// parameters stay where they are reasonable, whatever the model.
   void iterate();
+  /// Until all learners are done, whatever else goes on beside them.
+  void wait();
   /// The parts of one pass of device 0's first learner.
   std::vector<device::LayerTime> time_layers();
   /// Every learner's next batch, as the input pipeline would prepare them.

@@ -1,4 +1,5 @@
 #include "calib/probe/probes.hpp"
+#include "calib/probe/sizes.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::calib {
@@ -8,42 +9,6 @@ using sync::DeviceVector;
 
 constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the caches of any device
 constexpr std::int64_t kMostColdSets = 1024;
-
-std::int64_t floats_in(std::int64_t bytes) {
-  return std::max<std::int64_t>(1, bytes / 4);
-}
-
-// 64 B, then by four, and the largest itself.
-std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes) {
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t bytes = 64; bytes < most_bytes; bytes *= 4) sizes.push_back(bytes);
-  sizes.push_back(most_bytes);
-  return sizes;
-}
-
-std::string device_name(int device) {
-  return "gpu" + std::to_string(device);
-}
-
-Probe copy_probe(device::Backend& backend, const std::string& from, const std::string& to, std::int64_t bytes,
-                 const std::function<std::function<void()>()>& make_work) {
-  return {"copy", {{"from", from}, {"to", to}, {"both_ways", false}, {"bytes", bytes}}, [&backend, make_work] {
-            return timed_work(backend, make_work());
-          }};
-}
-
-std::function<void()> upload_work(device::Backend& backend, std::int64_t n, bool is_upload) {
-  auto host = std::make_shared<std::vector<float>>(static_cast<std::size_t>(n), 1.0f);
-  auto on_device = std::make_shared<DeviceVector>(backend.ops(), n, 0);
-  if (is_upload) return [&backend, host, on_device, n] { backend.ops().upload(n, host->data(), on_device->data()); };
-  return [&backend, host, on_device, n] { backend.ops().download(n, on_device->data(), host->data()); };
-}
-
-std::function<void()> device_copy_work(device::Backend& backend, std::int64_t n, int to) {
-  auto from = std::make_shared<DeviceVector>(backend.ops(), n, 0);
-  auto into = std::make_shared<DeviceVector>(backend.ops(), n, to);
-  return [&backend, from, into, n] { backend.ops().copy(n, from->data(), into->data()); };
-}
 
 // One update kernel on vectors of its own, 16 segments as a small network has.
 struct Vectors {
@@ -123,9 +88,9 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// Out of place; the vector's length is rounded up to a multiple of the devices' number.
+// Out of place; the vector's length is rounded up to a multiple of all devices' number.
 Prepared exchange_work(device::Backend& backend, device::Collective collective, std::int64_t bytes) {
-  const std::int64_t devices = backend.devices(), n = (floats_in(bytes) + devices - 1) / devices * devices;
+  const std::int64_t devices = all_devices(backend), n = (floats_in(bytes) + devices - 1) / devices * devices;
   auto send = std::make_shared<std::vector<DeviceVector>>(), receive = std::make_shared<std::vector<DeviceVector>>();
   for (int d = 0; d < backend.devices(); ++d) {
     send->emplace_back(backend.ops(), n, d);
@@ -142,34 +107,23 @@ Prepared exchange_work(device::Backend& backend, device::Collective collective, 
 
 }  // namespace
 
-std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes) {
+std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes, int nodes) {
   std::vector<Probe> probes;
-  for (std::int64_t bytes : sizes_up_to(most_bytes)) {
-    const std::int64_t n = floats_in(bytes);
-    probes.push_back(
-        copy_probe(backend, "host", device_name(0), bytes, [=, &backend] { return upload_work(backend, n, true); }));
-    probes.push_back(
-        copy_probe(backend, device_name(0), "host", bytes, [=, &backend] { return upload_work(backend, n, false); }));
-    for (int to = 0; to < std::min(2, backend.devices()); ++to)
-      probes.push_back(copy_probe(backend, device_name(0), device_name(to), bytes,
-                                  [=, &backend] { return device_copy_work(backend, n, to); }));
-  }
-  return probes;
-}
-
-std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes) {
-  std::vector<Probe> probes;
-  if (backend.devices() < 2) return probes;
-  const std::string library = backend.name() == "cuda" ? "nccl" : backend.name();
+  const int ranks = all_devices(backend);
+  if (ranks < 2) return probes;
   const auto add = [&](const std::string& operation, std::int64_t bytes, const std::function<Prepared()>& prepare) {
-    const Json key{
-        {"operation", operation}, {"library", library}, {"ranks", backend.devices()}, {"nodes", 1}, {"bytes", bytes}};
+    const Json key{{"operation", operation},
+                   {"library", library_of(backend)},
+                   {"ranks", ranks},
+                   {"nodes", nodes},
+                   {"bytes", bytes}};
     probes.push_back({"collective", key, prepare});
   };
   using device::Collective;
   for (std::int64_t bytes : sizes_up_to(most_bytes)) {
     add("all-reduce", bytes, [=, &backend] { return sum_all_work(backend, bytes); });
     add("average", bytes, [=, &backend] { return average_work(backend, bytes); });
+    if (!backend.has_exchange()) continue;
     for (const Collective collective : {Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
                                         Collective::all_gather, Collective::all_to_all})
       add(to_string(collective), bytes, [=, &backend] { return exchange_work(backend, collective, bytes); });
@@ -185,18 +139,6 @@ std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_byt
                           auto vectors = std::make_shared<Vectors>(backend.ops(), elements);
                           return timed_work(backend, [vectors, update] { update(*vectors); });
                         }});
-  return probes;
-}
-
-std::vector<Probe> launch_probes(device::Backend& backend) {
-  std::vector<Probe> probes;
-  for (int kernels : {1, 2, 4, 8, 16, 32, 64})
-    probes.push_back({"launch", {{"how", "stream"}, {"kernels", kernels}}, [&backend, kernels] {
-                        auto x = std::make_shared<DeviceVector>(backend.ops(), 1, 0);
-                        return timed_work(backend, [&backend, x, kernels] {
-                          for (int i = 0; i < kernels; ++i) backend.ops().zero(1, x->data());
-                        });
-                      }});
   return probes;
 }
 

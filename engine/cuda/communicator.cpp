@@ -11,7 +11,7 @@ void check(ncclResult_t result, const std::string& call) {
 }  // namespace
 
 Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& processes)
-    : gpus_(gpus), ranks_(gpus.size(), nullptr) {
+    : gpus_(gpus), all_(gpus.size() * static_cast<std::size_t>(processes.count())), ranks_(gpus.size(), nullptr) {
   const int before = static_cast<int>(gpus.size()) * processes.rank();
   const int all = static_cast<int>(gpus.size()) * processes.count();
   ncclUniqueId id{};
@@ -56,10 +56,10 @@ void Communicator::exchange(device::Collective collective, std::int64_t n, const
   check(ncclGroupEnd(), "ncclGroupEnd");
 }
 
-void Communicator::exchange_of_rank(device::Collective collective, std::size_t rank, std::size_t n, const float* send,
+void Communicator::exchange_of_rank(device::Collective collective, std::size_t own, std::size_t n, const float* send,
                                     float* receive, cudaStream_t stream) {
-  const std::size_t part = n / ranks_.size();
-  const ncclComm_t comm = ranks_[rank];
+  const std::size_t part = n / all_;
+  const ncclComm_t comm = ranks_[own];
   switch (collective) {
     case device::Collective::all_reduce:
       return check(ncclAllReduce(send, receive, n, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
@@ -72,7 +72,7 @@ void Communicator::exchange_of_rank(device::Collective collective, std::size_t r
     case device::Collective::all_gather:
       return check(ncclAllGather(send, receive, part, ncclFloat, comm, stream), "ncclAllGather");
     case device::Collective::all_to_all:
-      for (std::size_t peer = 0; peer < ranks_.size(); ++peer) {
+      for (std::size_t peer = 0; peer < all_; ++peer) {
         check(ncclSend(send + peer * part, part, ncclFloat, static_cast<int>(peer), comm, stream), "ncclSend");
         check(ncclRecv(receive + peer * part, part, ncclFloat, static_cast<int>(peer), comm, stream), "ncclRecv");
       }

@@ -27,10 +27,11 @@ class Communicator {
                 const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams);
 
  private:
-  void exchange_of_rank(device::Collective collective, std::size_t rank, std::size_t n, const float* send,
+  void exchange_of_rank(device::Collective collective, std::size_t own, std::size_t n, const float* send,
                         float* receive, cudaStream_t stream);
 
   std::vector<int> gpus_;
+  std::size_t all_;  ///< ranks of all processes
   std::vector<ncclComm_t> ranks_;
 };
 

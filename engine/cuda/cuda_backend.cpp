@@ -1,5 +1,6 @@
 #include "engine/cuda/cuda_backend.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <stdexcept>
@@ -8,7 +9,9 @@
 #include "engine/cuda/cuda_network.hpp"
 #include "engine/cuda/device_facts.hpp"
 #include "engine/cuda/runtime.hpp"
+#include "engine/cuda/side_streams.hpp"
 #include "engine/cuda/vector_ops.hpp"
+#include "engine/nvml/nvml.hpp"
 
 namespace lockstep::cuda {
 namespace {
@@ -77,7 +80,8 @@ std::string gib(std::int64_t bytes) {
 
 class CudaBackend final : public device::Backend {
  public:
-  CudaBackend(const std::vector<int>& gpus, sync::Processes* processes) : ops_(gpus, processes) {}
+  CudaBackend(const std::vector<int>& gpus, sync::Processes* processes)
+      : gpus_(gpus), processes_(processes != nullptr ? *processes : alone_), ops_(gpus, processes), copies_(gpus) {}
 
   std::string name() const override { return "cuda"; }
   std::string description() const override {
@@ -91,6 +95,40 @@ class CudaBackend final : public device::Backend {
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive) override {
     ops_.exchange(collective, n, send, receive);
+  }
+
+  std::shared_ptr<float> allocate_pinned(std::int64_t count) override {
+    const auto memory = std::make_shared<PinnedBuffer<float>>(count);
+    std::fill_n(memory->data(), count, 0.0F);
+    return {memory, memory->data()};
+  }
+  void copy_at_once(const std::vector<device::Transfer>& transfers) override { copies_.run(transfers); }
+  std::function<void()> recorded(int device, std::function<void()> work) override {
+    return ops_.recorded(device, std::move(work));
+  }
+  std::unique_ptr<device::Repeater> repeat_sums(std::int64_t n) override {
+    if (devices() < 2 || !ops_.are_distinct() || processes_.count() > 1) return nullptr;
+    return make_repeated_sums(gpus_, n);
+  }
+  bool has_exchange() override { return ops_.are_distinct(); }
+  double agreed(double x) override { return sync::largest(processes_, x); }
+
+  std::vector<std::string> device_ids() override {
+    std::vector<std::string> ids;
+    for (const int gpu : gpus_) ids.push_back(device_facts(gpu).uuid);
+    return ids;
+  }
+  double clock_ratio() override {
+    if (!has_asked_nvml_) {
+      has_asked_nvml_ = true;
+      std::string why;
+      nvml_ = nvml::Library::open(why);
+      ids_ = device_ids();
+    }
+    double slowest = 1;
+    for (const std::string& id : ids_)
+      if (nvml_) slowest = std::min(slowest, nvml_->clock_ratio(id));
+    return slowest;
   }
 
   std::unique_ptr<device::Replica> make_replica(const model::Graph& graph,
@@ -109,7 +147,14 @@ class CudaBackend final : public device::Backend {
   }
 
  private:
+  std::vector<int> gpus_;
+  sync::Processes alone_;
+  sync::Processes& processes_;
   CudaVectorOps ops_;
+  CopyStreams copies_;
+  bool has_asked_nvml_ = false;
+  std::unique_ptr<nvml::Library> nvml_;  ///< null where there is none
+  std::vector<std::string> ids_;
 };
 
 std::string capability(const DeviceFacts& facts) {

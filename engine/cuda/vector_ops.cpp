@@ -8,6 +8,7 @@
 
 #include "engine/cuda/chunks.hpp"
 #include "engine/cuda/communicator.hpp"
+#include "engine/cuda/pass_graph.hpp"
 #include "engine/cuda/vector_ops_kernels.hpp"
 
 namespace lockstep::cuda {
@@ -363,12 +364,21 @@ Communicator& CudaVectorOps::communicator() {
 void CudaVectorOps::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                              const std::vector<float*>& receive) {
   if (!are_distinct_) throw std::runtime_error("NCCL: every device must be a GPU of its own");
-  if (processes_->count() > 1) throw std::runtime_error("exchange: its ranks are the GPUs of one process");
-  sync::require(n % devices() == 0 && send.size() == devices_.size() && receive.size() == devices_.size(),
-                "exchange: a buffer per device, of a multiple of the devices' number");
+  sync::require(
+      n % (devices() * processes()) == 0 && send.size() == devices_.size() && receive.size() == devices_.size(),
+      "exchange: a buffer per device, of a multiple of all devices' number");
   std::vector<cudaStream_t> streams;
   for (int d = 0; d < devices(); ++d) streams.push_back(stream_of(d));
   communicator().exchange(collective, n, send, receive, streams);
+}
+
+std::function<void()> CudaVectorOps::recorded(int device, std::function<void()> work) {
+  auto graph = std::make_shared<PassGraph>();
+  return [this, device, graph, work = std::move(work)] {
+    const OnDevice on_device(gpu(device));
+    graph->run(stream_of(device), work);
+    if (!graph->refusal().empty()) throw std::runtime_error("CUDA graph: " + graph->refusal());
+  };
 }
 
 /// Sums on every device, over the devices, and back to all buffers of each.

@@ -7,6 +7,7 @@
 //
 // Buffers may also be a replica's gradients, or anything else in a device's memory. Device numbers from devices() on
 // begin again at 0, so that an algorithm with more learners than there are GPUs lays them out in turns.
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -66,6 +67,10 @@ class CudaVectorOps final : public sync::VectorOps {
   /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive);
+  /// device::Backend::recorded(). The first call after the first makes the graph; throws std::runtime_error where it
+  /// cannot be made.
+  std::function<void()> recorded(int device, std::function<void()> work);
+  bool are_distinct() const { return are_distinct_; }
   int processes() const override { return processes_->count(); }
 
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,

@@ -68,6 +68,10 @@ void Backend::exchange(Collective collective, std::int64_t /*n*/, const std::vec
   throw std::runtime_error(name() + ": has no " + to_string(collective));
 }
 
+void Backend::copy_at_once(const std::vector<Transfer>& /*transfers*/) {
+  throw std::runtime_error(name() + ": does not copy in two directions at once");
+}
+
 double Backend::now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -9,10 +9,12 @@
 // gradients float, flat, in the order of graph.layers and Layer::parameters (convolution K x C/groups x R x S,
 // fully-connected O x I). What a backend stores inside (NHWC, half precision) is its own business.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/device/repeater.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/sync/processes.hpp"
 #include "engine/sync/vector_ops.hpp"
@@ -53,6 +55,17 @@ struct LayerTime {
 /// What devices exchange, named as in MPI and NCCL.
 enum class Collective { all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all };
 std::string to_string(Collective collective);
+
+constexpr int kHost = -1;  ///< in place of a device's number
+
+/// A copy of `count` floats; `from_device` and `to_device` say where they lie, kHost: in the host's memory.
+struct Transfer {
+  const float* from;
+  int from_device;
+  float* to;
+  int to_device;
+  std::int64_t count;
+};
 
 class Replica {
  public:
@@ -109,13 +122,41 @@ class Backend {
 
   /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n floats, n a
   /// multiple of devices(). all_gather sends the first n / devices() of each, reduce_scatter receives as many; reduce
-  /// and broadcast have root 0. Throws std::runtime_error where the devices cannot (two of them on one GPU).
+  /// and broadcast have root 0. With several processes all their devices take part, in the order of the ranks, and n is
+  /// a multiple of their number. Throws std::runtime_error where the devices cannot (two of them on one GPU).
   virtual void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                         const std::vector<float*>& receive);
 
+  /// `count` floats of host memory that a device's copy engines reach by themselves (page-locked), zeros. Null where
+  /// there is no such memory.
+  virtual std::shared_ptr<float> allocate_pinned(std::int64_t /*count*/) { return nullptr; }
+  /// Copies that go on side by side, each on a stream of its own (on the host, as far as threads reach). Nothing that
+  /// was handed in before may still touch their memory, and what is the host's is pinned where there is such memory.
+  /// Waits. Throws std::invalid_argument for a device that is not there.
+  virtual void copy_at_once(const std::vector<Transfer>& transfers);
+
+  /// What `work` hands in to ops(), all of it on memory of `device`, as one thing (a CUDA graph): a call of the result
+  /// hands it in again. The first call runs it as it is. Empty where the backend has no such thing.
+  virtual std::function<void()> recorded(int /*device*/, std::function<void()> /*work*/) { return {}; }
+
+  /// Sums of n floats over all devices, again and again beside whatever else they do, on memory of its own. While it is
+  /// started no memory may be allocated or freed on the devices, and nothing may run there for the first time: both
+  /// wait for a device, and the sum waits for all of them. Null where the backend cannot, as with one device.
+  virtual std::unique_ptr<Repeater> repeat_sums(std::int64_t /*n*/) { return nullptr; }
+
+  /// The largest of all processes' numbers, for each of them: what follows from a clock must be agreed upon. One
+  /// process: x. Returns in none of them before all have called.
+  virtual double agreed(double x) { return x; }
+
+  /// Whether exchange() works here; over several processes it may not.
+  virtual bool has_exchange() { return false; }
+  /// Of each device, the name by which NVML knows it: "GPU-1c8f..."; empty where there is no such thing.
+  virtual std::vector<std::string> device_ids() { return {}; }
+
   /// The clock that work is timed by, in seconds: steady, of the host. A synthetic device has one of its own.
   virtual double now_s();
-  /// Current clock of the slowest device over its default; 1 where it cannot be read.
+  /// Current clock of the slowest device over its highest, where something holds it down that would not do so in
+  /// training (heat, a power brake); else 1, as where it cannot be read.
   virtual double clock_ratio() { return 1; }
 };
 

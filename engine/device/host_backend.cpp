@@ -181,7 +181,8 @@ class HostBackend final : public Backend {
       : devices_(devices),
         threads_(threads),
         executor_(threads),
-        ops_(executor_, processes != nullptr ? *processes : alone_) {}
+        processes_(processes != nullptr ? *processes : alone_),
+        ops_(executor_, processes_) {}
 
   std::string name() const override { return "host"; }
   std::string description() const override {
@@ -202,10 +203,39 @@ class HostBackend final : public Backend {
 
   void synchronise() override { executor_.wait(); }
 
+  void copy_at_once(const std::vector<Transfer>& transfers) override {
+    for (const Transfer& copy : transfers)
+      for (const int device : {copy.from_device, copy.to_device})
+        if (device < kHost || device >= devices_) throw std::invalid_argument("copy: no such device");
+    executor_.wait();
+    for (const Transfer& copy : transfers) executor_.submit([&copy] { std::copy_n(copy.from, copy.count, copy.to); });
+    executor_.wait();
+  }
+
+  /// By one thread, as sum_all() of the operations does it.
+  std::unique_ptr<Repeater> repeat_sums(std::int64_t n) override {
+    if (devices_ < 2 || processes_.count() > 1) return nullptr;
+    struct Sum {
+      sync::HostVectorOps ops;
+      std::vector<sync::DeviceVector> buffers;
+      std::vector<float*> pointers;
+    };
+    auto sum = std::make_shared<Sum>();
+    for (int d = 0; d < devices_; ++d) {
+      sum->buffers.emplace_back(sum->ops, n, d);
+      sum->pointers.push_back(sum->buffers.back().data());
+    }
+    return std::make_unique<Repeater>([sum, n] { sum->ops.sum_all(n, sum->pointers); });
+  }
+
+  bool has_exchange() override { return processes_.count() == 1; }
+  double agreed(double x) override { return sync::largest(processes_, x); }
+
   /// Every device's thread makes its own part of the result; an all-reduce is a reduce-scatter and an all-gather.
   void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive) override {
     const auto count = static_cast<std::size_t>(devices_);
+    if (processes_.count() > 1) throw std::runtime_error("host: exchanges within one process only");
     if (n % devices_ != 0 || send.size() != count || receive.size() != count)
       throw std::invalid_argument("exchange: a buffer per device, of a multiple of the devices' number");
     const std::int64_t part = n / devices_;
@@ -259,6 +289,7 @@ class HostBackend final : public Backend {
   int threads_;
   Executor executor_;
   sync::Processes alone_;
+  sync::Processes& processes_;
   WaitingOps ops_;
 };
 

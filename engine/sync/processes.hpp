@@ -32,4 +32,7 @@ class Processes {
   virtual void abort(int /*exit_code*/) {}
 };
 
+/// The largest of all processes' numbers, the same everywhere; none goes on before all are here.
+double largest(Processes& processes, double x);
+
 }  // namespace lockstep::sync

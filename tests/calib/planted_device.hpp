@@ -1,9 +1,12 @@
 #pragma once
 // A device whose costs are declared: every operation advances a made-up clock by latency + amount / rate, times the
 // noise of the sample it is part of. It computes nothing. Outliers, a drift and a throttle can be planted.
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <thread>
 
 #include "engine/base/random.hpp"
 #include "engine/device/backend.hpp"
@@ -18,6 +21,10 @@ struct Cost {
 
 struct PlantedCosts {
   Cost launch{2e-6, 0};
+  Cost graph{5e-6, 0.7e-6};  // over kernels
+  Cost pinned_to_device{7e-6, 1 / 55e9}, pinned_to_host{7.5e-6, 1 / 53e9};
+  // Both ways at once, over the bytes of one way.
+  Cost both_ways_host{10e-6, 1 / 41e9}, both_ways_peer{8e-6, 1 / 280e9};
   Cost to_device{8e-6, 1 / 25e9}, to_host{9e-6, 1 / 26e9}, within{3e-6, 1 / 1.5e12}, to_peer{6e-6, 1 / 300e9};
   // NCCL's two protocols: the second from 256 KiB on.
   Cost short_sum{12e-6, 1 / 20e9}, long_sum{22.5e-6, 1 / 200e9};
@@ -30,6 +37,7 @@ struct PlantedCosts {
                                               {device::Collective::all_to_all, {14e-6, 1 / 250e9}}};
   Cost momentum{4e-6, 20 / 3e12}, lars{9e-6, 28 / 3e12}, correction{5e-6, 24 / 3e12}, average_model{6e-6, 20 / 3e12};
   Cost gradient{700e-6, 30e-6};  // over images
+  Cost slowdown{1.15, 2e-9};     // factor on all work beside sums of so many bytes
 
   double sum_s(double bytes) const { return (bytes < protocol_bytes ? short_sum : long_sum).of(bytes); }
   /// Over images; each layer and part has its own.
@@ -71,6 +79,39 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
                 const std::vector<float*>&) override {
     spend(costs.exchange.at(collective).of(4.0 * double(n)));
   }
+  std::shared_ptr<float> allocate_pinned(std::int64_t n) override {
+    auto* x = static_cast<float*>(std::calloc(static_cast<std::size_t>(n), sizeof(float)));
+    pinned_.insert(x);
+    return {x, [this](float* gone) {
+              pinned_.erase(gone);
+              std::free(gone);
+            }};
+  }
+  void copy_at_once(const std::vector<device::Transfer>& transfers) override {
+    const device::Transfer& a = transfers.at(0);
+    const device::Transfer& b = transfers.at(1);
+    if (a.from_device != b.to_device || a.to_device != b.from_device || a.count != b.count) std::abort();
+    const bool has_host = a.from_device == device::kHost || a.to_device == device::kHost;
+    spend((has_host ? costs.both_ways_host : costs.both_ways_peer).of(4.0 * double(a.count)));
+  }
+  std::function<void()> recorded(int, std::function<void()> work) override {
+    return [this, work] {
+      recorded_kernels_ = 0;
+      is_recording_ = true;
+      work();
+      is_recording_ = false;
+      spend(costs.graph.of(recorded_kernels_));
+    };
+  }
+  std::unique_ptr<device::Repeater> repeat_sums(std::int64_t n) override {
+    if (devices_ < 2) return nullptr;
+    const auto round = [this, n] {
+      beside_ = costs.slowdown.of(4.0 * double(n));
+      std::this_thread::yield();
+    };
+    return std::make_unique<device::Repeater>(round, [this] { beside_ = 1; });
+  }
+  bool has_exchange() override { return true; }
   double now_s() override { return clock_s_; }
   double clock_ratio() override { return is_throttled_ ? 0.5 : 1; }
 
@@ -119,7 +160,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     std::vector<float> gradient_;
   };
 
-  void spend(double seconds) { clock_s_ += seconds * sample_factor_; }
+  void spend(double seconds) { clock_s_ += seconds * sample_factor_ * beside_; }
   int device_of(const float* x) const { return buffers_.at(x); }
 
   float* allocate(std::int64_t n, int device) override {
@@ -131,15 +172,22 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     buffers_.erase(x);
     std::free(x);
   }
-  void upload(std::int64_t n, const float*, float*) override { spend(costs.to_device.of(4.0 * double(n))); }
-  void download(std::int64_t n, const float*, float*) override { spend(costs.to_host.of(4.0 * double(n))); }
-  void zero(std::int64_t n, float*) override {
-    if (n == 1) spend(costs.launch.latency_s);  // of larger ones the probes only prepare
+  void upload(std::int64_t n, const float* host, float*) override {
+    spend((pinned_.count(host) > 0 ? costs.pinned_to_device : costs.to_device).of(4.0 * double(n)));
   }
+  void download(std::int64_t n, const float*, float* host) override {
+    spend((pinned_.count(host) > 0 ? costs.pinned_to_host : costs.to_host).of(4.0 * double(n)));
+  }
+  void zero(std::int64_t, float*) override {}
   void copy(std::int64_t n, const float* x, float* y) override {
     spend((device_of(x) == device_of(y) ? costs.within : costs.to_peer).of(4.0 * double(n)));
   }
-  void scale(std::int64_t, double, float*) override {}
+  void scale(std::int64_t, double, float*) override {
+    if (is_recording_)
+      ++recorded_kernels_;
+    else
+      spend(costs.launch.latency_s);
+  }
   void axpy(std::int64_t, double, const float*, float*) override {}
   double dot(std::int64_t, const float*, const float*) override { return 0; }
   std::vector<double> norms(const sync::Layout&, const float*) override { return {}; }
@@ -170,7 +218,11 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   int devices_;
   Disturbances disturbances_;
   std::map<const float*, int> buffers_;
+  std::set<const float*> pinned_;
   double clock_s_ = 0;
+  std::atomic<double> beside_{1};
+  bool is_recording_ = false;
+  int recorded_kernels_ = 0;
   double sample_factor_ = 1;
   std::uint64_t samples_ = 0;
   int replicas_ = 0;

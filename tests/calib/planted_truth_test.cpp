@@ -1,6 +1,7 @@
 // The whole flow (probes, sampler, sample log, fits, profile) on a device whose costs are declared: what comes out is
 // the truth within 1 %, although samples are noisy, some take five times as long, one series drifts and one is
 // throttled.
+#include "calib/overlap.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/calib/planted_device.hpp"
@@ -19,6 +20,8 @@ constexpr int kReplicaOfBatch16 = 2, kReplicaOfBatch64 = 4;
 
 Cost copy_cost(const PlantedCosts& c, const Json& key) {
   const std::string from = key["from"], to = key["to"];
+  if (key["both_ways"] == true) return from == "host" ? c.both_ways_host : c.both_ways_peer;
+  if (key.contains("memory")) return from == "host" ? c.pinned_to_device : c.pinned_to_host;
   if (from == "host") return c.to_device;
   if (to == "host") return c.to_host;
   return from == to ? c.within : c.to_peer;
@@ -60,9 +63,17 @@ double pass_s(const PlantedCosts& c, const model::Graph& graph, double batch) {
   return sum;
 }
 
+// What waiting costs is lost in several iterations.
+double overlap_s(const PlantedCosts& c, const model::Graph& graph, const Fit& fit, double bytes) {
+  const double batch = fit.key["batch"];
+  const double alone_s = 2 * (c.gradient.of(batch) + c.momentum.of(double(graph.parameter_count())));
+  return fit.key["beside"] == "nothing" ? alone_s : alone_s * c.slowdown.of(bytes);
+}
+
 // Two devices after each other: the planted clock is one.
 double truth_s(const PlantedCosts& c, const model::Graph& graph, const Fit& fit, double x) {
-  if (fit.probe == "launch") return x * c.launch.latency_s;
+  if (fit.probe == "launch") return fit.key["how"] == "graph" ? c.graph.of(x) : x * c.launch.latency_s;
+  if (fit.probe == "overlap") return overlap_s(c, graph, fit, x);
   if (fit.probe == "copy") return copy_cost(c, fit.key).of(x);
   if (fit.probe == "collective") return collective_s(c, fit.key["operation"], x);
   if (fit.probe == "update") return update_s(c, fit.key["kernel"], x);
@@ -83,9 +94,9 @@ Profile calibrate(PlantedDevice& device, const std::string& log_path) {
   sampling.tolerance = 0.003;
   SampleLog log(log_path);
   measure(
-      plan_probes(device, lenet_options()), "planted", sampling, log, [](const Progress&) {},
+      device, plan_probes(device, lenet_options()), sampling, &log, [](const Progress&) {},
       [](const std::string& probe, const std::string& why) { FAIL(probe << ": " << why); });
-  return profile_of(log, "planted", device, Json::object());
+  return profile_of(log, "planted", device, Json::object(), Json::object());
 }
 
 std::vector<std::string> flags_of(const Profile& profile, int batch) {
@@ -121,7 +132,9 @@ TEST_CASE("planted costs come back within 1 %, through noise, outliers, drift an
     }
   }
   CHECK(fits["iteration"] == 1);
-  CHECK(fits["copy"] == 4);
+  CHECK(fits["copy"] == 8);
+  CHECK(fits["launch"] == 2);
+  CHECK(fits["overlap"] == 2);
   CHECK(fits["collective"] == 7);
   CHECK(fits["update"] == 4);
   CHECK(fits["layer"] > 20);
@@ -132,6 +145,15 @@ TEST_CASE("planted costs come back within 1 %, through noise, outliers, drift an
   REQUIRE(up->line.pieces.size() == 1);
   CHECK(up->line.pieces[0].line.latency_s == Approx(8e-6).epsilon(0.01));
   CHECK(1 / up->line.pieces[0].line.seconds_per_unit == Approx(25e9).epsilon(0.01));
+
+  // 1.15 + 2 bytes / 1e9: 1.1505, 1.158, 1.284.
+  const std::vector<Slowdown> ratios = slowdowns(profile);
+  REQUIRE(ratios.size() == 3);
+  for (const Slowdown& one : ratios) CHECK(one.ratio == Approx(device.costs.slowdown.of(one.bytes)).epsilon(0.01));
+  CHECK(ratios[2].bytes == 67108864);
+  CHECK(ratios[2].devices == 2);
+  CHECK(report_text(profile).find("lenet_crossbow fp32, batch 64, 2 devices: an iteration beside all-reduces (host) of "
+                                  "67.1 MB takes 1.28") != std::string::npos);
 
   // The drifting series was taken again, the throttled samples are not among those kept; the others are clean.
   CHECK(flags_of(profile, 4).empty());

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "calib/probe/probes.hpp"
+#include "calib/probe/sizes.hpp"
+#include "calib/probe/training.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+constexpr double kShortestOverlap_s = 0.01;  // of several sums and several iterations, so that no edge of either shows
+constexpr int kMostIterations = 1000;
+// What runs for the first time waits for the device, and so for the sum beside it: all of it has run before.
+constexpr int kFirstIterations = 3;
+
+Json key_of(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+            const std::string& beside, std::int64_t bytes) {
+  return {{"model", model}, {"precision", precision},         {"devices", backend.devices()},
+          {"batch", batch}, {"library", library_of(backend)}, {"beside", beside},
+          {"bytes", bytes}};
+}
+
+// Iterations alone and beside sums in turns, so that whatever drifts drifts for both.
+class Overlap {
+ public:
+  Overlap(device::Backend& backend, const TrainingOptions& options, std::int64_t bytes)
+      : backend_(backend), training_(backend, options), sums_(backend.repeat_sums(floats_in(bytes))) {
+    if (!sums_) throw std::runtime_error("this backend does not sum beside other work");
+    for (int i = 0; i < kFirstIterations; ++i) training_.iterate();
+    training_.wait();
+    sums_->start();
+    sums_->stop();
+    const double wanted = std::ceil(kShortestOverlap_s / std::max(iteration_s(), 1e-9));
+    iterations_ = static_cast<int>(std::clamp<double>(wanted, 1, kMostIterations));
+  }
+
+  /// Seconds of an iteration beside sums; those of one alone, just before, are kept.
+  double run() {
+    backend_.synchronise();
+    alone_s_.push_back(iteration_s());
+    sums_->start();
+    const double beside_s = iteration_s();
+    sums_->stop();
+    return beside_s;
+  }
+  /// By run.
+  const std::vector<double>& alone_s() const { return alone_s_; }
+
+ private:
+  // Not from idle to idle: the sums go on.
+  double iteration_s() {
+    const double began_s = backend_.now_s();
+    for (int i = 0; i < iterations_; ++i) training_.iterate();
+    training_.wait();
+    return (backend_.now_s() - began_s) / iterations_;
+  }
+
+  device::Backend& backend_;
+  Training training_;
+  std::unique_ptr<device::Repeater> sums_;
+  int iterations_ = 1;
+  std::vector<double> alone_s_;
+};
+
+}  // namespace
+
+Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+                    std::int64_t bytes) {
+  return {
+      "overlap", key_of(backend, model, precision, batch, "all-reduce", bytes), [=, &backend] {
+        auto overlap = std::make_shared<Overlap>(backend, TrainingOptions{model, precision, 1, batch, false}, bytes);
+        Prepared prepared;
+        prepared.timed = {[overlap] { return overlap->run(); }, [&backend] { return backend.clock_ratio(); },
+                          [&backend] { return backend.now_s(); }, 0};
+        prepared.parts = [=, &backend](const Series& series) {
+          Sample alone;
+          alone.probe = "overlap";
+          alone.key = key_of(backend, model, precision, batch, "nothing", bytes);
+          for (const std::size_t run : series.runs) alone.seconds.push_back(overlap->alone_s().at(run));
+          return std::vector<Sample>{alone};
+        };
+        return prepared;
+      }};
+}
+
+std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
+                                  int batch, std::int64_t most_bytes) {
+  std::vector<Probe> probes;
+  if (backend.devices() < 2 || backend.ops().processes() > 1) return probes;
+  for (const std::int64_t divisor : {256, 16, 1}) {
+    const std::int64_t bytes = most_bytes / divisor;
+    if (bytes >= 4) probes.push_back(overlap_probe(backend, model, precision, batch, bytes));
+  }
+  return probes;
+}
+
+}  // namespace lockstep::calib

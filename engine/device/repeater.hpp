@@ -1,0 +1,39 @@
+#pragma once
+// Work that a thread of its own repeats, so that it goes on beside something that is timed.
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <thread>
+
+namespace lockstep::device {
+
+class Repeater {
+ public:
+  /// `round` is called again and again while started, on one thread; `settle` after the last round on that thread, and
+  /// waits for whatever rounds have left under way.
+  explicit Repeater(std::function<void()> round, std::function<void()> settle = {});
+  /// Stops.
+  ~Repeater();
+  Repeater(const Repeater&) = delete;
+  Repeater& operator=(const Repeater&) = delete;
+
+  /// Returns when the first round is done and the next goes on. Throws what that round threw.
+  void start();
+  /// Returns when nothing goes on any more; rethrows what a round threw. Nothing happens where it is not started.
+  void stop();
+  /// Done since the last start.
+  std::int64_t rounds() const { return rounds_; }
+
+ private:
+  void repeat();
+
+  std::function<void()> round_, settle_;
+  std::thread thread_;
+  std::atomic<bool> goes_on_{false};
+  std::atomic<bool> has_failed_{false};
+  std::atomic<std::int64_t> rounds_{0};
+  std::exception_ptr failure_;  ///< read when the thread is gone
+};
+
+}  // namespace lockstep::device
