@@ -20,7 +20,8 @@ double FairFlows::same_time_s(double now_s) {
   return std::max(kSameTime_s, 4 * std::numeric_limits<double>::epsilon() * now_s);
 }
 
-FairFlows::FairFlows(std::vector<double> bandwidths) : links_(bandwidths.size()) {
+FairFlows::FairFlows(std::vector<double> bandwidths)
+    : links_(bandwidths.size()), shared_links_(static_cast<int>(bandwidths.size())) {
   for (std::size_t l = 0; l < bandwidths.size(); ++l) {
     if (!(bandwidths[l] > 0)) throw std::invalid_argument("fair flows: a link needs a bandwidth above 0");
     links_[l].bandwidth = bandwidths[l];
@@ -74,8 +75,9 @@ void FairFlows::enter(int f, int l) {
   flows.push_back(f);
 }
 
-int FairFlows::start(int route, double bytes) {
-  if (!(bytes > 0)) throw std::invalid_argument("fair flows: a flow needs bytes above 0");
+int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
+  if (!(bytes > 0 && most_bytes_per_s > 0))
+    throw std::invalid_argument("fair flows: a flow needs bytes and a rate above 0");
   int f = static_cast<int>(flows_.size());
   if (unused_.empty()) {
     flows_.emplace_back();
@@ -93,8 +95,21 @@ int FairFlows::start(int route, double bytes) {
       enter(f, l);
       change(l);
     }
+  if (most_bytes_per_s < kInfinity) enter(f, throttle(most_bytes_per_s));
   started_.push_back(f);
   return f;
+}
+
+int FairFlows::throttle(double most_bytes_per_s) {
+  if (throttles_.empty()) {
+    throttles_.push_back(static_cast<int>(links_.size()));
+    links_.emplace_back();
+  }
+  const int l = throttles_.back();
+  throttles_.pop_back();
+  links_[at(l)].bandwidth = most_bytes_per_s;
+  links_[at(l)].is_limit = true;
+  return l;
 }
 
 void FairFlows::change(int l) {
@@ -115,6 +130,7 @@ void FairFlows::leave(int f) {
       if (of_last.link == hop.link) of_last.place = hop.place;
     link.load = link.flows.empty() ? 0 : link.load - rate;
     change(hop.link);
+    if (hop.link >= shared_links_) throttles_.push_back(hop.link);
   }
   --links_[at(flow.bottleneck)].group;
   flow.route = kNone;

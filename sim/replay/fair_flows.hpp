@@ -13,6 +13,7 @@
 // that a change of rate costs the group nothing per flow.
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -29,8 +30,9 @@ class FairFlows {
 
   /// Links in any order, none twice, at least one. Returns the route's number. Throws std::invalid_argument.
   int add_route(std::vector<int> links);
-  /// A flow of `bytes` > 0 begins now. Returns its number, which is used again when it has ended.
-  int start(int route, double bytes);
+  /// A flow of `bytes` > 0 begins now, never faster than `most`. Returns its number, which is used again when it has
+  /// ended.
+  int start(int route, double bytes, double most_bytes_per_s = std::numeric_limits<double>::infinity());
   /// When the next flow ends; infinity where there is none.
   double next_end_s();
   /// Sets the clock to `now_s`, not before what it shows and not after next_end_s() by more than rounding. Returns the
@@ -89,6 +91,7 @@ class FairFlows {
   void narrow(const std::vector<int>& links);
   void make_limit(int link);
   void enter(int flow, int link);
+  int throttle(double most_bytes_per_s);
   void leave(int flow);
   void change(int link);
   void settle();
@@ -106,12 +109,14 @@ class FairFlows {
   std::vector<Link> links_;
   std::vector<std::vector<int>> routes_;
   std::vector<Flow> flows_;
-  std::vector<int> unused_;   // numbers of flows
-  std::vector<int> changed_;  // links with new or ended flows since the last settling
-  std::vector<int> started_;  // flows without a rate
-  std::vector<int> active_;   // links with a group
-  std::vector<int> shared_;   // flows being shared out
-  std::vector<int> touched_;  // their links
+  int shared_links_ = 0;        // links after these are throttles, of one flow each
+  std::vector<int> throttles_;  // unused ones
+  std::vector<int> unused_;     // numbers of flows
+  std::vector<int> changed_;    // links with new or ended flows since the last settling
+  std::vector<int> started_;    // flows without a rate
+  std::vector<int> active_;     // links with a group
+  std::vector<int> shared_;     // flows being shared out
+  std::vector<int> touched_;    // their links
 };
 
 }  // namespace lockstep::sim

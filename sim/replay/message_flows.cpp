@@ -35,10 +35,10 @@ void MessageFlows::run() {
   }
 }
 
-void MessageFlows::send(int from, int to, double bytes, Arrival arrival) {
+void MessageFlows::send(int from, int to, double bytes, Arrival arrival, double most_bytes_per_s) {
   const Way& way = this->way(from, to);
   const double departs_s = sg4::Engine::get_clock() + way.latency_s;
-  departures_.push({departs_s, messages_++, way.route, bytes, keep(std::move(arrival))});
+  departures_.push({departs_s, messages_++, way.route, bytes, most_bytes_per_s, keep(std::move(arrival))});
   if (!sleeps_ || departs_s >= wakes_at_s_) return;
   sleeps_ = false;
   wake_->release();
@@ -92,7 +92,7 @@ void MessageFlows::deliver_and_depart() {
       arrive(departure.slot);
       continue;
     }
-    const int flow = flows_.start(departure.route, departure.bytes);
+    const int flow = flows_.start(departure.route, departure.bytes, departure.most_bytes_per_s);
     if (flow >= static_cast<int>(of_flow_.size())) of_flow_.resize(at(flow) + 1);
     of_flow_[at(flow)] = departure.slot;
   }

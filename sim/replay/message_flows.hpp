@@ -2,7 +2,9 @@
 // Carries messages of a replay as fair flows (fair_flows.hpp) while SimGrid keeps the clock: one actor of SimGrid for
 // the whole network, which sleeps until the next message begins to flow or ends. A message pays its route's latency,
 // overhead included, and then flows.
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <simgrid/s4u.hpp>
 #include <utility>
@@ -22,7 +24,8 @@ class MessageFlows {
   /// The body of the network's actor; it is made a daemon.
   void run();
   /// Between actors on two different hosts. `arrival` is called in the network's actor.
-  void send(int from, int to, double bytes, Arrival arrival);
+  void send(int from, int to, double bytes, Arrival arrival,
+            double most_bytes_per_s = std::numeric_limits<double>::infinity());
 
  private:
   struct Way {
@@ -34,6 +37,7 @@ class MessageFlows {
     std::uint64_t number;  // of the message
     int route;
     double bytes;
+    double most_bytes_per_s;
     int slot;  // in arrivals_
     bool operator>(const Departure& other) const {
       return at_s != other.at_s ? at_s > other.at_s : number > other.number;

@@ -1,11 +1,16 @@
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <map>
+#include <optional>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/message_flows.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -95,12 +100,79 @@ std::vector<std::vector<StreamWork>> works_by_stream(const Program& program) {
   return by_stream;
 }
 
+// Transfers as fair flows: a message leaves when its sender and its receiver are both there, as SimGrid's mailboxes
+// have it.
+class Meetings {
+ public:
+  // The transfers of a rank in a round, and the actor while it waits for them.
+  class Round {
+   public:
+    explicit Round(sg4::SemaphorePtr wake) : wake_(std::move(wake)) {}
+    void add() { ++left_; }
+    void end_one() {
+      if (--left_ == 0 && waits_) wake_->release();
+    }
+    void wait() {
+      waits_ = true;
+      if (left_ > 0) wake_->acquire();
+    }
+
+   private:
+    sg4::SemaphorePtr wake_;
+    int left_ = 0;
+    bool waits_ = false;
+  };
+
+  Meetings(const Cluster& cluster, int gpus) : gpus_(gpus), flows_(cluster, hosts_of(cluster, gpus)) {}
+
+  void run() { flows_.run(); }
+
+  // `round` stays where it is until it has ended. The bytes and the rate are the sender's.
+  void post(int stream, int src, int dst, bool is_send, std::int64_t bytes, double most_bytes_per_s, Round& round) {
+    round.add();
+    std::deque<Post>& posts = posts_[(static_cast<std::uint64_t>(stream * gpus_ + src)) * at(gpus_) + at(dst)];
+    const Post mine{is_send, bytes, most_bytes_per_s, &round};
+    if (posts.empty() || posts.front().is_send == is_send) {
+      posts.push_back(mine);
+      return;
+    }
+    const Post other = posts.front();
+    posts.pop_front();
+    const Post& sender = is_send ? mine : other;
+    flows_.send(
+        src, dst, double(sender.bytes),
+        [a = mine.round, b = other.round] {
+          a->end_one();
+          b->end_one();
+        },
+        sender.most_bytes_per_s);
+  }
+
+ private:
+  struct Post {
+    bool is_send;
+    std::int64_t bytes;
+    double most_bytes_per_s;
+    Round* round;
+  };
+  static std::vector<sg4::Host*> hosts_of(const Cluster& cluster, int gpus) {
+    std::vector<sg4::Host*> hosts;
+    for (int gpu = 0; gpu < gpus; ++gpu) hosts.push_back(cluster.gpu_host(gpu));
+    return hosts;
+  }
+
+  int gpus_;
+  MessageFlows flows_;
+  std::unordered_map<std::uint64_t, std::deque<Post>> posts_;  // by stream, sender, receiver: all of one side
+};
+
 class MessageReplay {
  public:
   MessageReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
       : program_(program), cluster_(cluster), jitter_(jitter), options_(options), streams_(works_by_stream(program)) {
     for (const Plan& plan : program.plans) ops_.emplace_back(plan);
-    replay_.method = "messages";
+    replay_.method = options.as_flows ? "fair flows" : "messages";
+    if (options.as_flows) meetings_.emplace(cluster, program.gpus);
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.input_wait_s.assign(at(program.iterations), 0);
@@ -119,6 +191,7 @@ class MessageReplay {
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
       for (int stream = 0; stream < streams; ++stream)
         if (!streams_[at(stream)].empty()) start_stream(gpu, stream);
+    if (meetings_) compat::add_actor("network", cluster_.gpu_host(0), [this] { meetings_->run(); });
     static bool deadlock = false;  // SimGrid keeps the callback, also for a later replay on the cluster
     sg4::Engine::on_deadlock_cb([] { deadlock = true; });
     sg4::Engine::get_instance()->run();
@@ -128,6 +201,11 @@ class MessageReplay {
 
  private:
   using Peers = std::vector<std::pair<int, sg4::Mailbox*>>;  // few: searched from the front
+  // What a stream sends and receives by.
+  struct Ports {
+    Peers outgoing, incoming;
+    sg4::SemaphorePtr wake = sg4::Semaphore::create(0);
+  };
 
   sg4::SemaphorePtr& tokens(int gpu, int from, int to) {
     const int streams = static_cast<int>(program_.streams.size());
@@ -143,12 +221,12 @@ class MessageReplay {
 
   void run_stream(int gpu, int stream) {
     std::vector<int> taken(program_.streams.size(), 0);
-    Peers outgoing, incoming;
+    Ports ports;
     for (const StreamWork& mine : streams_[at(stream)]) {
       const Work& work = program_.work[at(mine.work)];
       wait_for_others(gpu, stream, work, mine, taken);
       note(gpu, mine.work, &GpuTimeline::start_s);
-      perform(gpu, mine.work, outgoing, incoming);
+      perform(gpu, mine.work, ports);
       note(gpu, mine.work, &GpuTimeline::end_s);
       if (program_.iteration_ends[at(work.iteration)] == mine.work) end_iteration(gpu, work.iteration);
       for (int to : mine.signals) tokens(gpu, stream, to)->release();
@@ -169,7 +247,7 @@ class MessageReplay {
     }
   }
 
-  void perform(int gpu, int w, Peers& outgoing, Peers& incoming) {
+  void perform(int gpu, int w, Ports& ports) {
     const Work& work = program_.work[at(w)];
     switch (work.kind) {
       case Work::Kind::copy:
@@ -186,17 +264,17 @@ class MessageReplay {
       }
       case Work::Kind::collective:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
-        run_collective(gpu, w, outgoing, incoming);
+        run_collective(gpu, w, ports);
         return;
     }
   }
 
-  void run_collective(int gpu, int w, Peers& outgoing, Peers& incoming) {
+  void run_collective(int gpu, int w, Ports& ports) {
     const Work& work = program_.work[at(w)];
     const RankOps& ops = ops_[at(work.plan)];
     const Op* const end = ops.end(gpu);
     if (program_.plans[at(work.plan)].call) {
-      run_call(gpu, w, outgoing, incoming);
+      run_call(gpu, w, ports);
       return;
     }
     for (const Op* first = ops.begin(gpu); first != end;) {
@@ -204,7 +282,7 @@ class MessageReplay {
       while (last != end && last->phase == first->phase) ++last;
       const double entered_s = sg4::Engine::get_clock();
       const int rounds = ops.rounds(first->phase);
-      for (int round = 0; round < rounds; ++round) exchange(gpu, work.stream, first, last, outgoing, incoming);
+      for (int round = 0; round < rounds; ++round) exchange(gpu, work.stream, first, last, ports);
       if (timeline_of_[at(gpu)] >= 0)
         for (const Op* op = first; op != last; ++op)
           replay_.timelines[at(timeline_of_[at(gpu)])].add(
@@ -214,7 +292,7 @@ class MessageReplay {
   }
 
   // A call whose time its library's model gives: together in, all transfers at their rates, together out.
-  void run_call(int gpu, int w, Peers& outgoing, Peers& incoming) {
+  void run_call(int gpu, int w, Ports& ports) {
     const Work& work = program_.work[at(w)];
     const RankOps& ops = ops_[at(work.plan)];
     Call& call = calls_[{work.plan, work.stream}];
@@ -226,29 +304,45 @@ class MessageReplay {
     call.barrier->wait();
     if (call.wait_s > 0) sg4::this_actor::sleep_for(call.wait_s);
     if (ops.begin(gpu) != ops.end(gpu))
-      exchange(gpu, work.stream, ops.begin(gpu), ops.end(gpu), outgoing, incoming, call.transfer_s);
+      exchange(gpu, work.stream, ops.begin(gpu), ops.end(gpu), ports, call.transfer_s);
     call.barrier->wait();
   }
 
   // All transfers of a rank in a round, at once. The last one is posted and waited for in one call. `at_least_s` is
   // what every transfer takes beside its latency even on the fastest links.
-  void exchange(int gpu, int stream, const Op* first, const Op* last, Peers& outgoing, Peers& incoming,
-                double at_least_s = 0) {
+  void exchange(int gpu, int stream, const Op* first, const Op* last, Ports& ports, double at_least_s = 0) {
+    if (meetings_) return exchange_flows(gpu, stream, first, last, ports, at_least_s);
     std::vector<sg4::CommPtr> pending;
     for (const Op* op = first; op != last; ++op) {
-      pending.push_back(op->is_send ? send(*op, mailbox(outgoing, gpu, op->peer, stream, op->peer), at_least_s)
-                                    : receive(mailbox(incoming, op->peer, gpu, stream, op->peer)));
+      pending.push_back(op->is_send ? send(*op, mailbox(ports.outgoing, gpu, op->peer, stream, op->peer), at_least_s)
+                                    : receive(mailbox(ports.incoming, op->peer, gpu, stream, op->peer)));
       if (op + 1 != last) pending.back()->start();
       replay_.events += op->is_send;
     }
     for (auto comm = pending.rbegin(); comm != pending.rend(); ++comm) (*comm)->wait();
   }
 
+  void exchange_flows(int gpu, int stream, const Op* first, const Op* last, Ports& ports, double at_least_s) {
+    Meetings::Round round(ports.wake);
+    for (const Op* op = first; op != last; ++op) {
+      const int src = op->is_send ? gpu : op->peer, dst = op->is_send ? op->peer : gpu;
+      meetings_->post(stream, src, dst, op->is_send, op->bytes, most_bytes_per_s(*op, at_least_s), round);
+      replay_.events += op->is_send;
+    }
+    round.wait();
+  }
+
+  double most_bytes_per_s(const Op& op, double at_least_s) const {
+    if (at_least_s > 0) return static_cast<double>(op.bytes) / at_least_s;
+    if (op.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
+    return std::numeric_limits<double>::infinity();
+  }
+
   sg4::CommPtr send(const Op& op, sg4::Mailbox* box, double at_least_s) const {
     static char payload;
     sg4::CommPtr comm = box->put_init(&payload, static_cast<std::uint64_t>(op.bytes));
-    if (op.reduces && program_.reduction_rate_bytes_per_s > 0) comm->set_rate(program_.reduction_rate_bytes_per_s);
-    if (at_least_s > 0) comm->set_rate(static_cast<double>(op.bytes) / at_least_s);
+    const double most = most_bytes_per_s(op, at_least_s);
+    if (most < std::numeric_limits<double>::infinity()) comm->set_rate(most);
     return comm;
   }
 
@@ -293,6 +387,7 @@ class MessageReplay {
   std::vector<RankOps> ops_;                   // by plan
   std::vector<sg4::SemaphorePtr> tokens_;      // by gpu, from, to
   std::vector<int> timeline_of_;
+  std::optional<Meetings> meetings_;  // instead of mailboxes
   Replay replay_;
 };
 

@@ -67,6 +67,7 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
   const double messages = program.messages_per_iteration() * program.iterations;
   if (request.fidelity == Fidelity::fast && request.most_messages > 0 && messages > request.most_messages)
     return replay_analytic(program, cluster, expected_slowest(scenario, request.gpus * learners_of(scenario)));
+  options.as_flows = request.fidelity == Fidelity::fast;
   return replay_messages(program, cluster, jitter, options);
 }
 

@@ -188,7 +188,8 @@ class ExchangeBuilder {
     exchange.to_device_s = staging_s(sum(matrix));
   }
 
-  // Every server owns an equal share of the matrix's columns; biases travel with them in full.
+  // Every server owns an equal share of the matrix's columns; biases travel with them in full. A worker alone has
+  // nobody to exchange with and quantises nothing.
   void add_one_bit(int i, const model::Layer& layer) {
     std::int64_t weights = 0, others = 0;
     for (const model::Parameter& p : layer.parameters)
@@ -198,6 +199,7 @@ class ExchangeBuilder {
     const std::int64_t bytes = one_bit_bytes(weights, columns) + others * wire_bytes_;
     const std::vector<std::int64_t> by_server(roles_.servers.size(), chunk_bytes(bytes, servers));
     LayerExchange& exchange = add(i, layer.name);
+    if (roles_.workers() == 1) return;
     exchange.encode_s = gpu_.memory_s(quantise_memory_bytes(weights));
     exchange.to_host_s = staging_s(bytes);
     exchange.push = push_gradients(roles_, by_server);

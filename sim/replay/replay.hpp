@@ -6,8 +6,9 @@
 //             time at which rank r enters a round, a transfer r -> s of b bytes ends at max(x[r], x[s]) + latency +
 //             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
 //             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it
-//             fails the program is replayed by messages instead (Replay::exact tells). Rounds of one pattern are
-//             folded: once a round delays all its ranks by the same time, so do all later ones.
+//             fails the program is replayed by messages instead, as flows (fair_flows.hpp; Replay::method tells).
+//             Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
+//             ones.
 //   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
 //             evenly, and compute jitter as the expected maximum over the GPUs.
 #include <cstdint>
@@ -57,12 +58,13 @@ struct Replay {
   std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
   std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
-  std::string method;                       ///< "messages", "max-plus", "closed form"
+  std::string method;                       ///< "messages", "max-plus", "fair flows", "closed form"
 };
 
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
+  bool as_flows = false;  ///< messages are flows of fair_flows.hpp, not SimGrid's: the same times, sooner
 };
 
 /// Message by message on SimGrid, in the process's one simulation: a further program on the same cluster begins when

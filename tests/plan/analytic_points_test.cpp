@@ -90,8 +90,8 @@ TEST_CASE("a point that fast would replay by too many messages stays in closed f
                              })
         .front();
   };
-  CHECK(method(0) == "messages");
-  CHECK(method(1e9) == "messages");
+  CHECK(method(0) == "fair flows");
+  CHECK(method(1e9) == "fair flows");
   CHECK(method(10) == "closed form");
 }
 

@@ -22,9 +22,11 @@ namespace {
 struct Running {
   std::vector<int> links;
   double left_bytes;
+  double most;
 };
 
-// Every flow has a link that is full and on which it is the fastest; no link carries more than its bandwidth.
+// Every flow is as fast as it may be, or has a link that is full and on which it is the fastest; no link carries more
+// than its bandwidth.
 void check_max_min_fair(FairFlows& flows, const std::map<int, Running>& running, const std::vector<double>& bandwidth) {
   std::vector<double> load(bandwidth.size(), 0), fastest(bandwidth.size(), 0);
   for (const auto& [flow, what] : running)
@@ -38,7 +40,8 @@ void check_max_min_fair(FairFlows& flows, const std::map<int, Running>& running,
     const auto is_bottleneck = [&, rate](int l) {
       return load[at(l)] >= bandwidth[at(l)] * (1 - 1e-9) && rate >= fastest[at(l)] * (1 - 1e-9);
     };
-    CHECK(std::any_of(what.links.begin(), what.links.end(), is_bottleneck));
+    CHECK(rate <= what.most * (1 + 1e-9));
+    CHECK((rate >= what.most * (1 - 1e-9) || std::any_of(what.links.begin(), what.links.end(), is_bottleneck)));
   }
 }
 
@@ -85,8 +88,9 @@ TEST_CASE("rates are max-min fair after every start and end, and flows get exact
           if (draw(5) == 0) links.push_back(l);
         if (links.empty()) links.push_back(draw(12));
         const double bytes = 1 + draw(100);
-        const int flow = flows.start(flows.add_route(links), bytes);
-        REQUIRE(running.emplace(flow, Running{links, bytes}).second);
+        const double most = draw(4) == 0 ? 1 + draw(10) : 1e9;
+        const int flow = flows.start(flows.add_route(links), bytes, most);
+        REQUIRE(running.emplace(flow, Running{links, bytes, most}).second);
       }
       if (running.empty()) continue;
       check_max_min_fair(flows, running, bandwidth);
@@ -112,6 +116,19 @@ TEST_CASE("a link that its neighbours cannot fill is no limit, until a route com
   CHECK(flows.rate(b) == Approx(3));
   const int c = flows.start(flows.add_route({2, 3}), 100);
   for (int flow : {a, b, c}) CHECK(flows.rate(flow) == Approx(7.0 / 3));
+}
+
+TEST_CASE("a flow that may not go faster leaves the rest of its links to others") {
+  // 10 B/s: one flow at most at 2 B/s, two others 4 B/s each. When these have ended, it still has 2.
+  FairFlows flows({10});
+  const int route = flows.add_route({0}), slow = flows.start(route, 10, 2), a = flows.start(route, 4),
+            b = flows.start(route, 4, 100);
+  CHECK(flows.rate(slow) == Approx(2));
+  CHECK(flows.rate(a) == Approx(4));
+  CHECK(flows.rate(b) == Approx(4));
+  CHECK(flows.advance(flows.next_end_s()).size() == 2);
+  CHECK(flows.rate(slow) == Approx(2));
+  CHECK(flows.next_end_s() == Approx(5));
 }
 
 TEST_CASE("fair flows refuse links without bandwidth, empty routes, links passed twice and flows of nothing") {

@@ -1,5 +1,5 @@
-// Learners on shared GPUs: cases by hand, bounds, scheduling under jitter, consistency of the average model, the
-// auto-tuner.
+// Learners on shared GPUs: cases by hand, bounds, scheduling under jitter, consistency of the average model. Points of
+// scenarios and the auto-tuner are in learners_point_test.cpp.
 #include "sim/replay/learners.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"
-#include "tests/scenario/small_files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -368,106 +367,4 @@ TEST_CASE("input: workers that are slower than the GPUs stall the learners, fast
   // the other's loading falls into its learning.
   o.prefetch = 1;
   CHECK(period_s(light_cost(), o) > 14.9e-3);
-}
-
-namespace {
-
-// LeNet with a rate of 1,000 images/s at 16 images: 16 ms an iteration.
-Scenario scenario_of(double fill, const std::vector<std::pair<std::string, Json>>& more = {}) {
-  Json file = tests::even_scenario();
-  file["algorithm"] = "sma";
-  file["learners"] = {{"fill", fill}};
-  for (const auto& [pointer, value] : more) file[Json::json_pointer(pointer)] = value;
-  return tests::SmallFiles(file, tests::even_cluster()).one();
-}
-
-PointResult predict_with(const Scenario& s, int gpus = 2, Fidelity fidelity = Fidelity::fast) {
-  PointRequest request;
-  request.gpus = gpus;
-  request.batch_per_gpu = 16;
-  request.fidelity = fidelity;
-  request.iterations = 5;
-  return predict_points({{&s, request}}, 1).front();
-}
-
-PointResult predict_learners(double fill, int learners, std::vector<std::pair<std::string, Json>> more = {}) {
-  more.emplace_back("/learners/per_gpu", learners);
-  return predict_with(scenario_of(fill, more));
-}
-
-}  // namespace
-
-TEST_CASE("a point with learners trains on GPUs x learners x batch, within the bound of the fill") {
-  const PointResult two = predict_learners(0.4, 2, {{"/learners/tau", "never"}});
-  CHECK(two.samples_per_iteration == 2 * 2 * 16);
-  // 16 ms, and the two updates, which fill the GPU, do not run at once: 33 us more.
-  CHECK(two.samples_per_s() == Approx(4000).epsilon(4e-3));
-  CHECK(two.compute_s == Approx(16.05e-3).epsilon(1e-3));
-  CHECK(two.details["fill"].get<double>() == 0.4);
-  for (int learners : {1, 2, 3, 5}) {
-    const PointResult point = predict_learners(0.4, learners);
-    INFO(learners);
-    CHECK(point.samples_per_s() <= point.details["samples_per_s_bound"].get<double>() * (1 + 1e-9));
-    CHECK(point.relative_low <= 1);
-    CHECK(point.relative_high >= 1);
-  }
-}
-
-TEST_CASE("learners: fast falls back to messages, the closed form is near, the same seed gives the same bytes") {
-  const Scenario s =
-      scenario_of(0.6, {{"/learners/per_gpu", 2}, {"/compute/jitter", Json::parse(R"({"distribution": "lognormal",
-                                                                           "coefficient_of_variation": 0.05})")}});
-  const PointResult fast = predict_with(s), messages = predict_with(s, 2, Fidelity::message),
-                    closed = predict_with(s, 2, Fidelity::analytic);
-  CHECK(fast.method == "messages");
-  CHECK(fast.iteration_s == messages.iteration_s);
-  CHECK(closed.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.1));
-}
-
-TEST_CASE("EA-SGD differs from SMA by the update of its average model alone") {
-  // On one GPU without overlap: 2 passes less over LeNet's 1,111,946 parameters at 500 GB/s x 0.8.
-  const std::vector<std::pair<std::string, Json>> strict{{"/learners/overlap", false}, {"/gpus", Json{1}}};
-  Scenario sma_scenario = scenario_of(1, strict);
-  Scenario ea_scenario = sma_scenario;
-  ea_scenario.algorithm = "ea-sgd";
-  const double difference_s =
-      predict_with(sma_scenario, 1).mean_iteration_s() - predict_with(ea_scenario, 1).mean_iteration_s();
-  CHECK(difference_s == Approx(2 * 4 * 1'111'946 / 400e9).epsilon(1e-6));
-}
-
-TEST_CASE("learners that do not fit in the GPU's memory are refused with one line") {
-  const Scenario s = scenario_of(0.4, {{"/learners/per_gpu", 8}, {"/learners/workspace", "4 GB"}});
-  try {
-    predict_with(s);
-    FAIL("was predicted");
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    CHECK(what.find("/learners/per_gpu: 8 learners of batch 16 need ") != std::string::npos);
-    CHECK(what.find("the GPU has 16000 MB; allowed: at most 3") != std::string::npos);
-    CHECK(what.find('\n') == std::string::npos);
-  }
-}
-
-TEST_CASE("the auto-tuner ends at the best number of learners of a sweep, or one off") {
-  for (double fill : {0.15, 0.3, 0.45, 0.7, 1.0}) {
-    std::vector<double> rates;
-    for (int m = 1; m <= 10; ++m) rates.push_back(predict_learners(fill, m).samples_per_s());
-    const double most = *std::max_element(rates.begin(), rates.end());
-    int best = 1;  // the fewest learners within the tuner's tolerance of the most throughput
-    while (rates[at(best - 1)] < 0.95 * most) ++best;
-    const PointResult tuned = predict_learners(fill, 1, {{"/learners/auto_tune", Json::object()}});
-    const int chosen = tuned.details["learners_per_gpu"].get<int>();
-    INFO("fill " << fill << ", best " << best << ", chosen " << chosen);
-    CHECK(std::abs(chosen - best) <= 1);
-    CHECK(tuned.samples_per_s() >= 0.95 * most);
-    CHECK(tuned.samples_per_s() == Approx(rates[at(chosen - 1)]).epsilon(1e-9));
-    CHECK(tuned.details["auto_tuner"][0]["learners"] == 1);
-    CHECK(tuned.notes.size() == 1);
-  }
-}
-
-TEST_CASE("the auto-tuner stops where memory does") {
-  const PointResult tuned =
-      predict_learners(0.1, 1, {{"/learners/auto_tune", Json::object()}, {"/learners/workspace", "4 GB"}});
-  CHECK(tuned.details["learners_per_gpu"] == 3);
 }

@@ -1,5 +1,6 @@
 // Parameter servers and their siblings in time: cases worked by hand, laws, and the closed form against messages.
 #include <cmath>
+#include <map>
 
 #include "sim/collective/adam.hpp"
 #include "sim/replay/point.hpp"
@@ -164,6 +165,62 @@ TEST_CASE("sufficient factors cost three workers the multiplication of the two o
   CHECK(three.notes.size() == 1);
 }
 
+TEST_CASE("1 bit costs every worker its passes over the gradient, but not one that is alone") {
+  Scenario s = small_scenario("one-bit");
+  s.cluster = tests::pcie_cluster(16, 1);
+  s.communication.overlap = false;
+  const PointResult one = predict_one(s, 1, Fidelity::message), two = predict_one(s, 2, Fidelity::message);
+  s.parameter_server->scheme = "server";
+  CHECK(one.compute_s == predict_one(s, 1, Fidelity::message).compute_s);
+  // AlexNet's 60.95 M weights: 5 passes of 4 bytes and a bit written to quantise, a bit read and 1 pass to
+  // expand, 24.25 bytes a weight at 0.8 x 500 GB/s, 3.70 ms, and two launches for each of 8 layers.
+  double weights = 0;
+  for (const model::Layer& layer : s.model.layers)
+    for (const model::Parameter& p : layer.parameters)
+      if (p.role == model::ParameterRole::weight) weights += double(p.elements);
+  CHECK(weights == Approx(60.95e6).epsilon(1e-3));
+  CHECK(two.compute_s - one.compute_s == Approx(24.25 * weights / 400e9 + 2 * 8 * 5e-6).epsilon(1e-6));
+  // The two servers add up and quantise half of each matrix, 2 x 2 + 5 passes and a bit for each of its weights, one
+  // matrix after the other: at least that is not hidden.
+  CHECK(two.mean_iteration_s() - two.compute_s > 36.125 * weights / 2 / 400e9);
+}
+
+TEST_CASE("what is pushed is what is applied and pulled: every worker's gradients once, over three servers or one") {
+  Scenario s = small_scenario("server");
+  s.cluster = tests::pcie_cluster(16, 1);
+  s.parameter_server->separate = true;
+  const std::int64_t bytes = 4 * s.model.parameter_count();
+  for (bool tensors : {false, true})
+    for (int servers : {1, 3}) {
+      s.parameter_server->shards_tensors = tensors;
+      s.parameter_server->servers = servers;
+      const Roles roles = roles_of(s, 4);
+      std::vector<std::int64_t> sent(static_cast<std::size_t>(roles.ranks), 0), received = sent;
+      std::map<int, std::int64_t> of_layer;
+      for (const LayerExchange& e : layer_exchanges(s, roles, 32)) {
+        std::int64_t pushed = 0, pulled = 0;
+        for (const Phase& phase : e.push.phases)
+          for (const Transfer& t : phase.transfers) {
+            pushed += t.bytes * phase.rounds;
+            sent[static_cast<std::size_t>(t.src)] += t.bytes * phase.rounds;
+          }
+        for (const Phase& phase : e.pull.phases)
+          for (const Transfer& t : phase.transfers) {
+            pulled += t.bytes * phase.rounds;
+            received[static_cast<std::size_t>(t.dst)] += t.bytes * phase.rounds;
+          }
+        CHECK(pushed == pulled);
+        of_layer[e.layer] += pushed;
+      }
+      for (std::size_t worker = 0; worker < 4; ++worker) {
+        CHECK(sent[worker] == bytes);
+        CHECK(received[worker] == bytes);
+      }
+      for (const auto& [layer, pushed] : of_layer)
+        CHECK(pushed == 4 * 4 * s.model.layers[static_cast<std::size_t>(layer)].parameter_count());
+    }
+}
+
 TEST_CASE("servers of their own compute nothing and are no workers") {
   Scenario s = small_scenario("server");
   s.parameter_server->separate = true;
@@ -202,11 +259,13 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
         }
 }
 
-TEST_CASE("fast falls back to messages where exchanges share links, and gives the same") {
+// Told to share out all flows at every change (network/optim:Full), SimGrid 3.32 gives the same to 1e-9; by its lazy
+// update, which misses some, it is 1 % off.
+TEST_CASE("fast falls back to fair flows where exchanges share links, and gives the same") {
   const Scenario s = small_scenario("server");
   const PointResult fast = predict_one(s, 8, Fidelity::fast), messages = predict_one(s, 8, Fidelity::message);
-  CHECK(fast.method == "messages");
-  CHECK(fast.iteration_s == messages.iteration_s);
+  CHECK(fast.method == "fair flows");
+  CHECK(fast.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.02));
 }
 
 TEST_CASE("waiting for one's own layer is never slower than waiting for all") {
