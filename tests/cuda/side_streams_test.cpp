@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/cuda/cuda_backend.hpp"
+#include "engine/cuda/side_kernels.hpp"
 #include "tests/cuda/both.hpp"
 #include "tests/cuda/gpu.hpp"
 
@@ -96,9 +97,41 @@ TEST_CASE("Sums go on beside other work of two GPUs and leave it as it is") {
   CHECK(difference(y.to_host(), values, 0) == "");
 }
 
-TEST_CASE("One GPU has nobody to sum with") {
+TEST_CASE("One GPU emulates sums beside its other work") {
   LOCKSTEP_NEEDS_GPUS(1);
-  CHECK(make_cuda_backend(1)->repeat_sums(4) == nullptr);
+  const auto backend = make_cuda_backend(1);
+  const auto sums = backend->repeat_sums(kElements);
+  REQUIRE(sums);
+  sync::DeviceVector x(backend->ops(), kElements);
+  const Floats values = counted(1);
+  backend->ops().upload(kElements, values.data(), x.data());
+  backend->ops().scale(kElements, 1, x.data());
+  backend->synchronise();
+  for (int round = 0; round < 3; ++round) {
+    sums->start();
+    for (int i = 0; i < 20; ++i) backend->ops().scale(kElements, 1, x.data());
+    float last = 0;
+    backend->ops().download(1, x.data() + kElements - 1, &last);
+    CHECK(last == values.back());
+    sums->stop();
+  }
+  CHECK(difference(x.to_host(), values, 0) == "");
+}
+
+// 5 elements: one group of four and a rest; 70007: more than all threads take at once.
+TEST_CASE("The emulated sum adds every element once") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const auto backend = make_cuda_backend(1);
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{5}, std::int64_t{70007}}) {
+    sync::DeviceVector x(backend->ops(), n), y(backend->ops(), n);
+    const Floats ones(static_cast<std::size_t>(n), 1), twos(static_cast<std::size_t>(n), 2);
+    backend->ops().upload(n, ones.data(), x.data());
+    backend->ops().upload(n, twos.data(), y.data());
+    const Stream stream;
+    launch_side_sum(stream, n, x.data(), y.data());
+    stream.synchronise();
+    CHECK(difference(y.to_host(), Floats(static_cast<std::size_t>(n), 3), 0) == "");
+  }
 }
 
 TEST_CASE("A GPU says by which name NVML knows it, and its clock is not above its highest") {
