@@ -42,7 +42,9 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
   app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
   app.set_version_flag("--version", version_line());
-  app.footer("Example:\n  calibrate --device host --gpus 2 --models lenet --batches 8,32,128 -o host.json");
+  app.footer(
+      "Under mpirun or srun every process measures its devices, and collectives go over those of all.\n\n"
+      "Example:\n  calibrate --device host --gpus 2 --models lenet --batches 8,32,128 -o host.json");
 }
 
 CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {

@@ -7,12 +7,13 @@
 //   probe        key                                                      curve over
 //   iteration    model, precision, learners, devices, batch               batch
 //   layer        model, layer, pass, precision, batch                     batch
-//   copy         from, to, both_ways, bytes                               bytes
+//   copy         from, to, both_ways, memory, bytes                       bytes
 //   collective   operation, library, ranks, nodes, bytes                  bytes
 //   launch       how, kernels                                             kernels
 //   update       kernel, elements                                         elements
 //   pass         model, precision, batch                                  batch
 //   input        source, model, learners, devices, batch                  batch
+//   overlap      model, precision, devices, batch, library, beside, bytes bytes
 //
 // `iteration` is one learner's gradient and update without communication, while `learners` of them share a device; with
 // `input` in its key, while the input pipeline prepares the next batches beside it.

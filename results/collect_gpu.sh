@@ -9,16 +9,17 @@ carry=$root/.carry        # what travels with the tree: headers, libcrypto, MNIS
 build=$root/build-gpu
 state=$build/collect      # logs, results, and which stages are done in this build
 packages=(nlohmann-json3-dev libcli11-dev libeigen3-dev catch2 libssl-dev)
-targets=(train bench_cuda test_cuda test_cuda_host)
+targets=(train bench_cuda calibrate test_cuda test_cuda_host)
 baseline=results/baselines/pytorch_steps.py
-PATH=$PATH:/usr/local/cuda/bin   # compute-sanitizer, where the image does not say so
+PATH=$PATH:/usr/local/cuda/bin:/sbin   # compute-sanitizer and ldconfig, where the image does not say so
 
 usage() {
   cat <<'TEXT'
 usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
   prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
   run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
-             done in this build is not repeated. COLLECT_SECONDS (570) bounds the whole call. Every program has a
+             over in this build is not repeated (rm build-gpu/collect/STAGE.done), one that was stopped at its limit goes
+             on. COLLECT_SECONDS (570) bounds the whole call. Every program has a
              limit of its own, and what is there so far is packed after each.
   stages     the stages with their limits
   --dry-run  the plan, and a check of what can be checked without a GPU
@@ -35,10 +36,11 @@ stages() {
 facts        60  the machine: GPUs, driver, clocks, versions, state of the tree
 build       420  configures and builds for this machine's GPU
 tests       240  the tests that need a GPU, four at a time, each at most 150 s
+calibrate   420  the machine's profile; copies by PyTorch beside it
+chain       200  what the profile is to predict: batches and numbers of learners that were not calibrated
 resnet50    420  ResNet-50 images/s, Lockstep and PyTorch in turns
 small       300  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
 train       200  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD
-calibrate   420  the machine's profile
 sanitizer   400  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
 TEXT
 }
@@ -66,8 +68,32 @@ carry_to() {
     dpkg-query -W "$package" >/dev/null 2>&1 || die "package $package is not installed: ./bootstrap"
     files_of_package "$package" | tar -C /usr -cf - -T - | tar -C "$1" -xf -
   done
+  # Headers of this architecture lie in a folder that only Debian's own compilers look into.
+  for package in "$1"/include/*-linux-gnu*/openssl; do
+    if [ -d "$package" ]; then cp -n "$package"/* "$1/include/openssl/"; fi
+  done
+  carry_crypto "$1"
   git describe --always --dirty --abbrev=12 >"$1/git" 2>/dev/null || echo unknown >"$1/git"
 }
+
+# carry_crypto FOLDER: Debian 13's libcrypto.a asks for zlib and zstd, whose archives may not be installed: then the
+# shared one and what it needs, as FOLDER/lib/crypto/libcrypto.so.
+carry_crypto() {
+  local archive shared asked
+  archive=$(find "$1/lib" -name libcrypto.a)
+  asked=$(nm -u "$archive" 2>/dev/null | grep -cE ' U (inflate|ZSTD_compress)' || true)
+  if [ "$asked" -eq 0 ]; then return; fi
+  shared=$(ldconfig -p | awk '$1 == "libcrypto.so.3" && !seen++ {print $NF}')
+  [ -n "$shared" ] || die "no libcrypto.so.3 here"
+  rm -f "$archive"
+  mkdir -p "$1/lib/crypto"
+  cp -L "$shared" "$1/lib/crypto/libcrypto.so"     # for the linker
+  cp -L "$shared" "$1/lib/crypto/libcrypto.so.3"   # for the programs; a link may get lost on the way
+  ldd "$shared" | awk '$1 ~ /^lib(z|zstd)\.so/ {print $3}' | while read -r shared; do cp -L "$shared" "$1/lib/crypto/"; done
+}
+
+# crypto_of FOLDER: the library that carry_crypto left there.
+crypto_of() { find "$1/lib" \( -name libcrypto.a -o -name libcrypto.so \) | head -n 1; }
 
 prepare() {
   rm -rf "$carry"
@@ -87,12 +113,14 @@ wheels() {
   python3 -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(list(s.submodule_search_locations)[0])' 2>/dev/null || true
 }
 
-# configure CARRY BUILD [CMAKE ARGUMENT...]
+# configure CARRY BUILD [CMAKE ARGUMENT...]. libcrypto by its path: CMake 3.31 asks for zlib too where it is to find a
+# static one by itself.
 configure() {
   local carried=$1 folder=$2
   shift 2
   cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_SIMGRID=OFF \
-    -DCMAKE_PREFIX_PATH="$carried" -DOPENSSL_ROOT_DIR="$carried" -DOPENSSL_USE_STATIC_LIBS=ON "$@"
+    -DCMAKE_PREFIX_PATH="$carried" \
+    -DOPENSSL_INCLUDE_DIR="$carried/include" -DOPENSSL_CRYPTO_LIBRARY="$(crypto_of "$carried")" "$@"
 }
 
 # ---- stages, each in a shell of its own with its limit; results go to $state/results ----
@@ -130,15 +158,13 @@ stage_facts() {
 }
 
 stage_build() {
-  local wanted=("${targets[@]}")
   CUDACXX=$(nvcc_path) || die "no nvcc on this machine"
   LOCKSTEP_GIT=$(cat "$carry/git")
   export CUDACXX LOCKSTEP_GIT
   configure "$carry" "$build" -DLOCKSTEP_CUDA_ARCHITECTURES=native -DLOCKSTEP_NVIDIA_WHEELS="$(wheels)" \
     -DCUDAToolkit_ROOT="$(dirname "$(dirname "$CUDACXX")")" | tee "$state/configure.log"
   grep -qE '^-- +CUDA +[0-9.]+$' "$state/configure.log" || die "CMake did not find CUDA, cuDNN and NCCL"
-  if ninja -C "$build" -t query calibrate >/dev/null 2>&1; then wanted+=(calibrate); fi
-  cmake --build "$build" -j "$(nproc)" --target "${wanted[@]}"
+  cmake --build "$build" -j "$(nproc)" --target "${targets[@]}"
 }
 
 # Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole output is in
@@ -168,7 +194,7 @@ run_test() {
   local name=$1 log status=0 start=$SECONDS
   log=$state/logs/tests/$(printf '%s' "$name" | tr -c 'A-Za-z0-9' '_').log
   # Catch2 reads commas and brackets in a test's name as patterns.
-  timeout --kill-after=5 150 "$build/test_cuda" "$(printf '%s' "$name" | sed 's/[,[]/\\&/g')" >"$log" 2>&1 || status=$?
+  timeout --foreground --kill-after=5 150 "$build/test_cuda" "$(printf '%s' "$name" | sed 's/[,[]/\\&/g')" >"$log" 2>&1 || status=$?
   if grep -q '^No test' "$log"; then status=98; fi
   if [ "$status" -eq 0 ] && grep -q '^skipped (gpu)' "$log"; then
     printf 'skip   %4d s  %s: %s\n' $((SECONDS - start)) "$name" "$(grep -m1 '^skipped' "$log")"
@@ -187,7 +213,7 @@ stage_sanitizer() {
   command -v compute-sanitizer >/dev/null || die "no compute-sanitizer on this machine"
   for tool in memcheck racecheck synccheck; do
     echo "== $tool"
-    timeout --kill-after=5 125 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
+    timeout --foreground --kill-after=5 125 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
       "$build/test_cuda" "$tests" || { echo "== $tool: exit status $?"; failed=1; }
     pack_now
   done
@@ -200,20 +226,27 @@ pack_now() {
 }
 
 # measure NAME COMMAND...: appends to results/NAME.jsonl, a line per configuration; goes on after a failure, and after
-# a program that hangs.
+# a program that hangs. What an earlier call of the stage has measured is not measured again. In the foreground: at the
+# stage's limit the program goes with it, and does not run on beside the next stage.
 failed=0
 measure() {
-  local name=$1 status=0
+  local name=$1 status=0 lines
+  lines=$state/results/$1.jsonl
   shift
+  if grep -qxF -- "$*" "$state/logs/$name.measured" 2>/dev/null; then echo "+ measured before: $*"; return; fi
   echo "+ $*"
-  timeout --kill-after=5 "${MEASURE_SECONDS:-90}" "$@" | tee -a "$state/results/$name.jsonl" | cut -c1-400 || status=$?
-  if [ "$status" -ne 0 ]; then echo "+ failed with exit status $status: $*"; failed=1; fi
+  timeout --foreground --kill-after=5 "${MEASURE_SECONDS:-90}" "$@" | tee -a "$lines" | cut -c1-400 || status=$?
+  if [ "$status" -eq 0 ]; then
+    printf '%s\n' "$*" >>"$state/logs/$name.measured"
+  else
+    echo "+ failed with exit status $status: $*"
+    failed=1
+  fi
   pack_now
 }
 
 stage_resnet50() {
   local precision
-  rm -f "$state/results/resnet50.jsonl"
   measure resnet50 "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256,64 --seconds 3
   measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256,64 --seconds 3
   measure resnet50 python3 "$baseline" --model resnet50 --precision bf16 --batch 256 --mode compile --seconds 3
@@ -229,7 +262,6 @@ stage_resnet50() {
 
 stage_small() {
   local model
-  rm -f "$state/results/small.jsonl"
   for model in lenet resnet32; do
     measure small "$build/bench_cuda" --model "$model" --batch 16 --precision fp32 --learners 1,2,4,8 --algorithm sma --seconds 2
   done
@@ -248,7 +280,8 @@ lenet() {
   local name=$1
   shift
   echo "+ $name"
-  timeout --kill-after=5 60 "$build/train" --device cuda --model lenet --data mnist --data-dir "$build/data" --target 0.99 \
+  if [ -f "$state/results/$name.json" ]; then return; fi   # records appear whole
+  timeout --foreground --kill-after=5 60 "$build/train" --device cuda --model lenet --data mnist --data-dir "$build/data" --target 0.99 \
     --epochs 30 --quiet -o "$state/results/$name.json" "$@" || { echo "+ failed with exit status $?: $name"; failed=1; }
   pack_now
 }
@@ -273,9 +306,26 @@ stage_train() {
 }
 
 stage_calibrate() {
-  if [ ! -x "$build/calibrate" ]; then echo "skipped: this version has no calibrate"; return; fi
+  measure copies python3 results/baselines/pytorch_copies.py --seconds 1
+  # Packed while it runs too: every series is on disk as it is taken, the profile every half a minute.
+  (while sleep 20; do pack_now; done) &
+  local packer=$! status=0
   "$build/calibrate" --device cuda --gpus 1 --models resnet50,vgg16,lenet --batches 8,32,128 --learners 1,2,4 \
-    --precision bf16 --seconds 2 --quiet --resume -o "$state/results/profile.json"
+    --precision bf16 --seconds 1 --quiet --resume -o "$state/results/profile.json" || status=$?
+  kill "$packer" 2>/dev/null || true
+  "$build/calibrate" topology --json >"$state/results/topology.json" || status=1
+  if [ "$status" -ne 0 ]; then failed=1; fi
+  return "$failed"
+}
+
+# Batches and numbers of learners between and beyond those of stage_calibrate, with its precision.
+stage_chain() {
+  measure chain "$build/bench_cuda" --model resnet50 --precision bf16 --batch 16,64 --seconds 2
+  measure chain "$build/bench_cuda" --model lenet --precision bf16 --batch 16,64 --seconds 2
+  measure chain "$build/bench_cuda" --model vgg16 --precision bf16 --batch 16,64 --seconds 2
+  measure chain "$build/bench_cuda" --model resnet50 --precision bf16 --batch 32 --learners 3 --algorithm sma --seconds 2
+  measure chain "$build/bench_cuda" --model lenet --precision bf16 --batch 32 --learners 3 --algorithm sma --seconds 2
+  return "$failed"
 }
 
 # ---- running them ----
@@ -283,8 +333,9 @@ stage_calibrate() {
 # The small text results and all logs in one file, replaced after every stage: what is there survives a call that is
 # stopped at its limit.
 pack() {
-  tar -czf "$1/gpu.tar.gz.part" -C "$state" . 2>/dev/null || true   # a log that grows meanwhile is no failure
-  mv "$1/gpu.tar.gz.part" "$1/gpu.tar.gz"
+  local part=$1/gpu.tar.gz.$BASHPID.part   # stage_calibrate packs in the background
+  tar -czf "$part" -C "$state" . 2>/dev/null || true   # a log that grows meanwhile is no failure
+  mv "$part" "$1/gpu.tar.gz"
   if [ -f "$state/summary.txt" ]; then cp "$state/summary.txt" "$1/summary.txt"; fi
 }
 
@@ -307,6 +358,11 @@ run_stage() {
     124 | 137) note "$stage" "stopped at its limit" $((SECONDS - start)) ;;
     *) note "$stage" "exit status $status" $((SECONDS - start)) ;;
   esac
+  # What failed by itself would fail again: its minutes go to the next stages. Not so what comes before all others.
+  case $stage:$status in
+    facts:* | build:* | *:124 | *:137) ;;
+    *) touch "$state/$stage.done" ;;
+  esac
   if [ "$status" -ne 0 ]; then tail -n 25 "$state/logs/$stage.log"; fi
   pack "$out"
   return "$status"
@@ -328,6 +384,7 @@ run() {
   for stage in facts build "$@"; do   # a fresh machine has neither
     run_stage "$stage" "$out" || { status=1; if [ "$stage" = build ]; then break; fi; }
   done
+  rm -f "$out"/gpu.tar.gz.*.part
   cat "$state/summary.txt"
   return "$status"
 }

@@ -1,6 +1,7 @@
 #include "calib/command/commands.hpp"
 
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -18,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kBarWidth = 30;
+// A run that is killed leaves its samples; a profile as well, of nearly all of them.
+constexpr std::chrono::seconds kStoredEvery{30};
 
 // "NVIDIA H200" -> "nvidia-h200": up to the first comma, letters and digits.
 std::string file_name_of(const std::string& device) {
@@ -77,8 +80,12 @@ void add(Profile& profile, const Imported& imported) {
   }
 }
 
-void write_profile(const std::string& path, const Profile& profile) {
+void store(const std::string& path, const Profile& profile) {
   write_file_atomically(path, to_json(profile).dump(1) + "\n");
+}
+
+void write_profile(const std::string& path, const Profile& profile) {
+  store(path, profile);
   std::printf("%s: %zu samples, %zu fits\n", path.c_str(), profile.samples.size(), profile.fits.size());
 }
 
@@ -125,10 +132,10 @@ std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::st
 }
 
 // Of the first process's machine.
-Json facts_of(device::Backend& backend, sync::Processes& processes, int nodes) {
+Json facts_of(device::Backend& backend, int processes, int nodes) {
   Json facts = machine_facts();
-  if (processes.count() > 1) {
-    facts["processes"] = processes.count();
+  if (processes > 1) {
+    facts["processes"] = processes;
     facts["nodes"] = nodes;
   }
   const std::vector<std::string> ids = backend.device_ids();
@@ -149,19 +156,23 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   const std::unique_ptr<SampleLog> log = open_log(request, output, processes);
 
   int failures = 0;
+  const Json facts = is_first ? facts_of(*backend, processes.count(), options.nodes) : Json::object();
+  const Json origin = is_first ? provenance(request.argv, "none", {}) : Json::object();
+  const auto profile = [&] { return profile_of(*log, name_of(output), *backend, facts, origin); };
+  auto stored = std::chrono::steady_clock::now();
   measure(
       *backend, probes, request.sampling, log.get(),
       [&](const Progress& p) {
         if (is_first && request.has_bar) show_bar(p);
+        if (!is_first || std::chrono::steady_clock::now() - stored < kStoredEvery) return;
+        store(output, profile());
+        stored = std::chrono::steady_clock::now();
       },
       [&](const std::string& probe, const std::string& why) {
         ++failures;
         if (is_first) std::fprintf(stderr, "calibrate: %s: %s\n", probe.c_str(), why.c_str());
       });
-  if (is_first) {
-    const Json facts = facts_of(*backend, processes, options.nodes);
-    write_profile(output, profile_of(*log, name_of(output), *backend, facts, provenance(request.argv, "none", {})));
-  }
+  if (is_first) write_profile(output, profile());
   return failures > 0 ? 1 : 0;
 }
 

@@ -14,10 +14,19 @@ constexpr int kMostIterations = 1000;
 // What runs for the first time waits for the device, and so for the sum beside it: all of it has run before.
 constexpr int kFirstIterations = 3;
 
+// One device has nobody to sum with.
+bool is_emulated(device::Backend& backend) {
+  return backend.devices() == 1;
+}
+
 Json key_of(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
             const std::string& beside, std::int64_t bytes) {
-  return {{"model", model}, {"precision", precision},         {"devices", backend.devices()},
-          {"batch", batch}, {"library", library_of(backend)}, {"beside", beside},
+  return {{"model", model},
+          {"precision", precision},
+          {"devices", backend.devices()},
+          {"batch", batch},
+          {"library", is_emulated(backend) ? "emulated" : library_of(backend)},
+          {"beside", beside},
           {"bytes", bytes}};
 }
 
@@ -87,7 +96,7 @@ Probe overlap_probe(device::Backend& backend, const std::string& model, const st
 std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
                                   int batch, std::int64_t most_bytes) {
   std::vector<Probe> probes;
-  if (backend.devices() < 2 || backend.ops().processes() > 1) return probes;
+  if (backend.ops().processes() > 1 || (is_emulated(backend) && backend.name() != "cuda")) return probes;
   for (const std::int64_t divisor : {256, 16, 1}) {
     const std::int64_t bytes = most_bytes / divisor;
     if (bytes >= 4) probes.push_back(overlap_probe(backend, model, precision, batch, bytes));

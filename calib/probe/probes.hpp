@@ -76,7 +76,7 @@ std::vector<Probe> launch_probes(device::Backend& backend);
 /// Of iterations beside sums of `bytes`: the sample of iterations alone comes with it.
 Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
                     std::int64_t bytes);
-/// For three sizes; none for a single device, and none over several processes.
+/// For three sizes; none over several processes, and on one device a GPU's only, which emulates the sum.
 std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
                                   int batch, std::int64_t most_bytes);
 /// A pass over all layers; its parts are the samples of `layer`.

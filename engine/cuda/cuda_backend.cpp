@@ -107,7 +107,8 @@ class CudaBackend final : public device::Backend {
     return ops_.recorded(device, std::move(work));
   }
   std::unique_ptr<device::Repeater> repeat_sums(std::int64_t n) override {
-    if (devices() < 2 || !ops_.are_distinct() || processes_.count() > 1) return nullptr;
+    if (!ops_.are_distinct() || processes_.count() > 1) return nullptr;
+    if (devices() == 1) return make_emulated_sums(gpus_.front(), n);
     return make_repeated_sums(gpus_, n);
   }
   bool has_exchange() override { return ops_.are_distinct(); }

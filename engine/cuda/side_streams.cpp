@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/cuda/communicator.hpp"
+#include "engine/cuda/side_kernels.hpp"
 
 namespace lockstep::cuda {
 
@@ -120,7 +121,49 @@ class RepeatedSums {
   std::int64_t count_ = 0;
 };
 
+class EmulatedSums {
+ public:
+  /// `gpu` is the current device.
+  EmulatedSums(int gpu, std::int64_t n) : gpu_(gpu), n_(n), x_(n), y_(n) {
+    int lowest = 0, highest = 0;
+    LOCKSTEP_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    LOCKSTEP_CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, highest));
+    for (const DeviceBuffer<float>* buffer : {&x_, &y_})
+      LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(buffer->data(), 0, static_cast<std::size_t>(buffer->bytes()), stream_));
+    settle();
+  }
+  ~EmulatedSums() { cudaStreamDestroy(stream_); }
+  EmulatedSums(const EmulatedSums&) = delete;
+  EmulatedSums& operator=(const EmulatedSums&) = delete;
+
+  void round() {
+    const OnDevice on_device(gpu_);
+    Event& done = done_[static_cast<std::size_t>(count_++ % kSumsUnderWay)];
+    LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(done));  // one never recorded counts as done
+    launch_side_sum(stream_, n_, x_.data(), y_.data());
+    done.record(stream_);
+  }
+  void settle() {
+    const OnDevice on_device(gpu_);
+    LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
+
+ private:
+  int gpu_;
+  std::int64_t n_;
+  DeviceBuffer<float> x_, y_;  ///< zeros, which stay zeros
+  std::array<Event, kSumsUnderWay> done_;
+  cudaStream_t stream_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<device::Repeater> make_emulated_sums(int gpu, std::int64_t n) {
+  const OnDevice on_device(gpu);
+  auto sums = std::make_shared<EmulatedSums>(gpu, n);
+  return std::make_unique<device::Repeater>([sums] { sums->round(); }, [sums] { sums->settle(); });
+}
 
 std::unique_ptr<device::Repeater> make_repeated_sums(const std::vector<int>& gpus, std::int64_t n) {
   auto sums = std::make_shared<RepeatedSums>(gpus, n);

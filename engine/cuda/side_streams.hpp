@@ -35,4 +35,8 @@ class CopyStreams {
 std::unique_ptr<device::Repeater> make_repeated_sums(const std::vector<int>& gpus, std::int64_t n);
 constexpr int kSumsUnderWay = 4;
 
+/// The same for one GPU, which has nobody to sum with: two arrays of its own are added up by as few thread blocks as a
+/// collective takes, on a stream of the highest priority. What a link would add is not there.
+std::unique_ptr<device::Repeater> make_emulated_sums(int gpu, std::int64_t n);
+
 }  // namespace lockstep::cuda

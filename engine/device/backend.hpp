@@ -141,7 +141,7 @@ class Backend {
 
   /// Sums of n floats over all devices, again and again beside whatever else they do, on memory of its own. While it is
   /// started no memory may be allocated or freed on the devices, and nothing may run there for the first time: both
-  /// wait for a device, and the sum waits for all of them. Null where the backend cannot, as with one device.
+  /// wait for a device, and the sum waits for all of them. One GPU emulates it; null where the backend cannot.
   virtual std::unique_ptr<Repeater> repeat_sums(std::int64_t /*n*/) { return nullptr; }
 
   /// The largest of all processes' numbers, for each of them: what follows from a clock must be agreed upon. One

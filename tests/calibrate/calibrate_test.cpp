@@ -3,9 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <iostream>
 
+#include "calib/overlap.hpp"
 #include "calib/profile.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/random.hpp"
@@ -59,7 +63,8 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
   const Profile profile = load_profile(profile_path);
   CHECK(profile.device.kind == "host");
   CHECK(profile.device.count == 2);
-  for (const std::string probe : {"iteration", "copy", "collective", "launch", "update", "layer", "pass", "input"})
+  for (const std::string probe :
+       {"iteration", "copy", "collective", "launch", "update", "layer", "pass", "input", "overlap"})
     CHECK(std::any_of(profile.samples.begin(), profile.samples.end(),
                       [&](const Sample& sample) { return sample.probe == probe && sample.kind == "measured"; }));
   const Fit* iteration =
@@ -82,6 +87,13 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
     CHECK(profile.curve("layer", {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"layer", layer}, {"pass", pass}})
               .size() == 2);
   }
+  // Beside sums of 256 B, 4 KiB and 64 KiB; on a busy machine a ratio may be anything.
+  const std::vector<Slowdown> ratios = slowdowns(profile);
+  REQUIRE(ratios.size() == 3);
+  for (const Slowdown& one : ratios) CHECK(one.ratio > 0);
+  CHECK(ratios[0].bytes == 256);
+  CHECK(ratios[2].batch == 4);
+  CHECK(profile.find("copy", {{"from", "gpu0"}, {"to", "gpu1"}, {"both_ways", true}}) != nullptr);
   // Copying 64 KiB takes longer than copying 64 B.
   const auto copies = profile.curve("copy", {{"from", "host"}, {"to", "gpu0"}, {"both_ways", false}});
   REQUIRE(copies.size() > 5);
@@ -123,6 +135,67 @@ TEST_CASE("killed at random moments, calibrate goes on and loses no sample but t
   const auto again = run_in(folder, kMeasure + " --resume -o " + folder.path("other.json"));
   CHECK(again.code == 0);
   CHECK(load_profile(folder.path("other.json")).samples.size() == profile.samples.size());
+}
+
+// Processes of one machine; the host's threads sum over them by MPI.
+TEST_CASE("processes under mpirun calibrate their collectives together, and the first writes") {
+#ifndef LOCKSTEP_MPIEXEC
+  std::cout << "skipped (mpi): this build has no MPI, or no mpirun was found" << std::endl;
+#else
+  TemporaryFolder folder;
+  const std::string launcher =
+      "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+      "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 "
+      "OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_base_warn_component_unused=0 '" LOCKSTEP_MPIEXEC "' -n 2 ";
+  const auto run = [&](const std::string& arguments) {
+    const std::string out = folder.path("out.txt"), err = folder.path("err.txt");
+    const std::string command = "cd '" + folder.path("") + "' && " + launcher + "'" + kProgram + "' " + arguments +
+                                " >'" + out + "' 2>'" + err + "' </dev/null";
+    const int status = std::system(command.c_str());
+    return tests::Outcome{WEXITSTATUS(status), tests::slurp(out), tests::slurp(err)};
+  };
+  const std::string measure =
+      "--device host --gpus 2 --threads 1 --models lenet --batches 2 --seconds 0.01 --warm-up 0 --most-bytes 4096 "
+      "--quiet -o several.json";
+  const auto first = run(measure);
+  INFO(first.err);
+  REQUIRE(first.code == 0);
+  CHECK(std::count(first.out.begin(), first.out.end(), '\n') == 1);
+  const Profile profile = load_profile(folder.path("several.json"));
+  CHECK(profile.device.count == 4);
+  CHECK(profile.device.facts.at("processes") == 2);
+  CHECK(profile.device.facts.at("nodes") == 1);
+  for (const std::string operation : {"all-reduce", "average"}) {
+    INFO(operation);
+    CHECK(profile.find("collective", {{"operation", operation}, {"library", "host"}, {"ranks", 4}, {"nodes", 1}}) !=
+          nullptr);
+  }
+  CHECK(profile.find("iteration",
+                     {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 4}}) != nullptr);
+
+  // What the first finds wrong all leave for, and one says.
+  const auto again = run(measure);
+  CHECK(again.code == 2);
+  const std::string why =
+      "several.samples.jsonl: samples of an earlier run are there; allowed: --resume, or another -o";
+  const std::size_t said = again.err.find(why);
+  CHECK(said != std::string::npos);
+  CHECK(again.err.find(why, said + 1) == std::string::npos);
+
+  // Nothing is left to measure.
+  CHECK(run(measure + " --resume").code == 0);
+  CHECK(load_profile(folder.path("several.json")).samples.size() == profile.samples.size());
+#endif
+}
+
+TEST_CASE("topology says what a machine has without measuring") {
+  TemporaryFolder folder;
+  const auto text = run_in(folder, " topology --sysfs " + folder.path("") + " --nvml " LOCKSTEP_FAKE_NVML);
+  CHECK(text.code == 0);
+  CHECK(text.out.find("3 x Planted H100\n  driver: 570.86.15\n  GPU0: Planted H100, 0000:1b:00.0") == 0);
+  CHECK(text.out.find("links: GPU0-GPU1 NV2, GPU0-GPU2 SYS, GPU1-GPU2 SYS\n") != std::string::npos);
+  const auto json = run_in(folder, " topology --json --sysfs " + folder.path("") + " --nvml none.so");
+  CHECK(json.out == "{}\n");
 }
 
 TEST_CASE("an earlier run's samples are not overwritten by accident") {
@@ -175,6 +248,8 @@ TEST_CASE("bad usage of calibrate is one line and exit code 2, a missing GPU one
   check(" import nccl-tests " + folder.path("none.log") + out, 2, "none.log: cannot be read");
   check(" --gpus 0" + out, 2, "--gpus");
   check(" --device tpu" + out, 2, "--device");
+  // A machine that lacks the device also says what it has.
+  check(" --device cuda --gpus 4096" + out, 1, "; here: ");
   const auto help = run_in(folder, " --help");
   CHECK(help.code == 0);
   CHECK(help.out.find("Example:") != std::string::npos);

@@ -1,0 +1,67 @@
+// What goes on beside timed work: it has begun when start() returns, and has ended when stop() does.
+#include "engine/device/repeater.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "engine/device/backend.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::device {
+
+TEST_CASE("A repeater has begun when start returns and leaves nothing under way when stop does") {
+  int rounds = 0, settled = 0;
+  Repeater repeater([&] { ++rounds; }, [&] { ++settled; });
+  for (int time = 1; time <= 3; ++time) {
+    repeater.start();
+    CHECK(repeater.rounds() >= 1);
+    repeater.stop();
+    const int before = rounds;
+    CHECK(settled == time);
+    CHECK(rounds == before);
+  }
+  repeater.stop();
+  CHECK(settled == 3);
+}
+
+TEST_CASE("What a repeater's round throws comes out where it is started or stopped") {
+  Repeater at_once([] { throw std::runtime_error("no memory"); });
+  CHECK_THROWS_WITH(at_once.start(), "no memory");
+  std::atomic<bool> fails{false}, has_failed{false};
+  Repeater later([&] {
+    if (!fails) return;
+    has_failed = true;
+    throw std::runtime_error("later");
+  });
+  later.start();
+  fails = true;
+  while (!has_failed) std::this_thread::yield();
+  CHECK_THROWS_WITH(later.stop(), "later");
+}
+
+TEST_CASE("The host copies in two directions at once, and sums beside other work where it has two devices") {
+  const auto backend = make_host_backend(2, 2);
+  sync::VectorOps& ops = backend->ops();
+  const std::int64_t n = 1000;
+  sync::DeviceVector a(ops, n, 0), b(ops, n, 1), into_a(ops, n, 0), into_b(ops, n, 1);
+  const std::vector<float> ones(n, 1), twos(n, 2);
+  ops.upload(n, ones.data(), a.data());
+  ops.upload(n, twos.data(), b.data());
+  backend->copy_at_once({{a.data(), 0, into_b.data(), 1, n}, {b.data(), 1, into_a.data(), 0, n}});
+  CHECK(into_b.to_host() == ones);
+  CHECK(into_a.to_host() == twos);
+  CHECK_THROWS_AS(backend->copy_at_once({{a.data(), 0, into_b.data(), 2, n}}), std::invalid_argument);
+  CHECK(backend->allocate_pinned(4) == nullptr);
+  CHECK_FALSE(backend->recorded(0, [] {}));
+
+  const auto sums = backend->repeat_sums(n);
+  REQUIRE(sums);
+  sums->start();
+  ops.copy(n, a.data(), into_a.data());
+  sums->stop();
+  CHECK(into_a.to_host() == ones);
+  CHECK(make_host_backend(1, 1)->repeat_sums(n) == nullptr);
+}
+
+}  // namespace lockstep::device
