@@ -50,6 +50,7 @@ class GatedReplica final : public device::Replica {
     replica_->set_running_statistics(statistics);
   }
   std::int64_t memory_bytes() const override { return replica_->memory_bytes(); }
+  std::int64_t activation_bytes() const override { return replica_->activation_bytes(); }
   std::vector<std::string> slow_paths() const override { return replica_->slow_paths(); }
 
  private:

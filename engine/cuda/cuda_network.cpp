@@ -77,16 +77,12 @@ CudaReplica::~CudaReplica() {
 }
 
 void CudaReplica::allocate() {
-  std::int64_t value_bytes = 0;
   std::int64_t running = 0;
   for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
-    value_offsets_.push_back(value_bytes);
-    value_bytes += aligned(program_.value_bytes[i]);
     running_offsets_.push_back(running);
     if (graph_.layers[i].kind == LayerKind::batch_norm) running += 2 * std::int64_t{graph_.layers[i].in.channels};
   }
-  values_ = DeviceBuffer<char>(value_bytes);
-  value_gradients_ = DeviceBuffer<char>(program_.gradient_arena_bytes);
+  arena_ = DeviceBuffer<char>(program_.arena_bytes);
   elements_ = DeviceBuffer<char>(packing_.elements * element_bytes(element_));
   element_gradients_ = DeviceBuffer<char>(packing_.elements * element_bytes(element_));
   reals_ = DeviceBuffer<float>(packing_.reals);
@@ -96,7 +92,7 @@ void CudaReplica::allocate() {
   losses_ = DeviceBuffer<float>(std::int64_t{program_.heads} * options_.batch);
   labels_ = DeviceBuffer<std::int32_t>(options_.batch);
   state_ = DeviceBuffer<PassState>(1);
-  for (const DeviceBuffer<char>* buffer : {&values_, &value_gradients_, &elements_, &element_gradients_}) {
+  for (const DeviceBuffer<char>* buffer : {&arena_, &elements_, &element_gradients_}) {
     zero(*buffer, stream_);  // also the padded channels of images and weights, which nothing ever writes
   }
   for (const DeviceBuffer<float>* buffer : {&reals_, &real_gradients_, &gradient_, &losses_}) zero(*buffer, stream_);
@@ -120,13 +116,13 @@ void CudaReplica::upload_segments() {
 
 Tensor CudaReplica::values_of(int layer) const {
   const model::Shape& shape = graph_.layers[static_cast<std::size_t>(layer)].out;
-  return {values_.data() + value_offsets_[static_cast<std::size_t>(layer)], options_.batch, shape.height, shape.width,
-          layer == 0 ? program_.input_channels : shape.channels};
+  return {arena_.data() + program_.values[static_cast<std::size_t>(layer)].offset_bytes, options_.batch, shape.height,
+          shape.width, layer == 0 ? program_.input_channels : shape.channels};
 }
 
 void* CudaReplica::gradient_of(int layer) const {
-  const GradientSlot& slot = program_.gradients[static_cast<std::size_t>(layer)];
-  return slot.bytes == 0 ? nullptr : value_gradients_.data() + slot.offset_bytes;
+  const MemorySlot& slot = program_.gradients[static_cast<std::size_t>(layer)];
+  return slot.bytes == 0 ? nullptr : arena_.data() + slot.offset_bytes;
 }
 
 Connections CudaReplica::connections_of(const Step& step, int head) {
@@ -326,8 +322,7 @@ void CudaReplica::set_running_statistics(const std::vector<float>& statistics) {
 
 std::int64_t CudaReplica::memory_bytes() const {
   std::int64_t sum = staging_.memory_bytes();
-  for (const DeviceBuffer<char>* buffer :
-       {&values_, &value_gradients_, &elements_, &element_gradients_, &workspace_, &scratch_}) {
+  for (const DeviceBuffer<char>* buffer : {&arena_, &elements_, &element_gradients_, &workspace_, &scratch_}) {
     sum += buffer->bytes();
   }
   for (const DeviceBuffer<float>* buffer : {&reals_, &real_gradients_, &gradient_, &running_, &losses_, &partials_}) {

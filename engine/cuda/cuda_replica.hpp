@@ -32,6 +32,7 @@ class CudaReplica final : public device::Replica {
   std::vector<float> running_statistics() override;
   void set_running_statistics(const std::vector<float>& statistics) override;
   std::int64_t memory_bytes() const override;
+  std::int64_t activation_bytes() const override { return arena_.bytes(); }
   /// By CUDA events around the kernels of each step, enqueued one by one while the stream is held.
   std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
                                              std::uint64_t step) override;
@@ -72,9 +73,7 @@ class CudaReplica final : public device::Replica {
   InputStaging staging_;
   Machine machine_{};
 
-  DeviceBuffer<char> values_;                        ///< outputs of all steps
-  std::vector<std::int64_t> value_offsets_;          ///< by layer
-  DeviceBuffer<char> value_gradients_;               ///< the program's arena
+  DeviceBuffer<char> arena_;                         ///< the program's: values of all steps and their gradients
   DeviceBuffer<char> elements_, element_gradients_;  ///< packed weights
   DeviceBuffer<float> reals_, real_gradients_;       ///< packed vectors
   DeviceBuffer<float> gradient_;                     ///< flat, as handed out

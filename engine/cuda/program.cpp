@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/base/text.hpp"
+#include "engine/model/memory_layout.hpp"
 
 namespace lockstep::cuda {
 
@@ -119,30 +120,85 @@ int heir(const Step& step, const std::vector<bool>& needs, const std::vector<boo
   return -1;
 }
 
-void plan_gradients(const std::vector<bool>& needs, Program& program) {
-  ArenaPlan arena;
+/// Who writes which gradient, and how.
+void connect_gradients(const std::vector<bool>& needs, Program& program) {
   std::vector<bool> begun(needs.size(), false);
-  program.gradients.resize(needs.size());
   for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
-    const bool softmax = step->kind == LayerKind::softmax;
-    step->backward = softmax || needs[step->output];
+    step->backward = step->kind == LayerKind::softmax || needs[step->output];
     step->writes.resize(step->inputs.size());
     if (!step->backward) continue;
-    const GradientSlot own = program.gradients[step->output];
     const int taker = heir(*step, needs, begun);
     for (std::size_t i = 0; i < step->inputs.size(); ++i) {
       const int from = step->inputs[i];
-      GradientWrite& write = step->writes[i];
-      write = {needs[from], needs[from] && begun[from], static_cast<int>(i) == taker};
-      if (!write.needed || write.accumulate) continue;
-      begun[from] = true;
-      const std::int64_t bytes = aligned(program.value_bytes[from]);
-      program.gradients[from] = write.in_place ? own : GradientSlot{arena.take(bytes), bytes};
+      step->writes[i] = {needs[from], needs[from] && begun[from], static_cast<int>(i) == taker};
+      if (needs[from]) begun[from] = true;
     }
-    if (!softmax && taker < 0) arena.give_back(own.offset_bytes, own.bytes);
   }
-  program.gradient_arena_bytes = arena.peak();
 }
+
+/// Lays out what lives in a pass; see program.hpp.
+class MemoryPlan {
+ public:
+  MemoryPlan(const std::vector<std::int64_t>& value_bytes, Program& program)
+      : value_bytes_(value_bytes),
+        program_(program),
+        steps_(static_cast<std::int64_t>(program.steps.size())),
+        value_uses_(value_bytes.size(), -1),
+        gradient_uses_(value_bytes.size(), -1) {}
+
+  void make() {
+    value_uses_[0] = begin(0, 0);
+    extend(value_uses_[0], 2 * steps_ - 1);
+    for (std::int64_t s = 0; s < steps_; ++s) add_values(program_.steps[static_cast<std::size_t>(s)], s);
+    for (std::int64_t s = steps_; s-- > 0;) add_gradients(program_.steps[static_cast<std::size_t>(s)], s);
+    program_.arena_bytes = model::lay_out(uses_, 2 * steps_);
+    program_.values = slots(value_uses_);
+    program_.gradients = slots(gradient_uses_);
+    for (const model::Use& use : uses_) program_.unshared_bytes += use.size;
+  }
+
+ private:
+  std::int64_t backward_time(std::int64_t step) const { return 2 * steps_ - 1 - step; }
+  int begin(int layer, std::int64_t time) {
+    uses_.push_back({time, time + 1, aligned(value_bytes_[layer])});
+    return static_cast<int>(uses_.size()) - 1;
+  }
+  /// In use at `time` too.
+  void extend(int use, std::int64_t time) { uses_[use].end = std::max(uses_[use].end, time + 1); }
+
+  void add_values(const Step& step, std::int64_t s) {
+    for (const int from : step.inputs) extend(value_uses_[from], s);
+    if (step.backward && backward_reads_first_input(step)) extend(value_uses_[step.inputs.front()], backward_time(s));
+    if (step.kind == LayerKind::softmax) return;
+    value_uses_[step.output] = begin(step.output, s);
+    if (step.backward && backward_reads_output(step)) extend(value_uses_[step.output], backward_time(s));
+  }
+
+  void add_gradients(const Step& step, std::int64_t s) {
+    if (!step.backward) return;
+    if (step.kind != LayerKind::softmax) extend(gradient_uses_[step.output], backward_time(s));
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      const GradientWrite& write = step.writes[i];
+      if (!write.needed || write.accumulate) continue;
+      gradient_uses_[step.inputs[i]] =
+          write.in_place ? gradient_uses_[step.output] : begin(step.inputs[i], backward_time(s));
+    }
+  }
+
+  std::vector<MemorySlot> slots(const std::vector<int>& of_layers) const {
+    std::vector<MemorySlot> slots;
+    for (const int use : of_layers) {
+      slots.push_back(use < 0 ? MemorySlot{} : MemorySlot{uses_[use].offset, uses_[use].size});
+    }
+    return slots;
+  }
+
+  const std::vector<std::int64_t>& value_bytes_;
+  Program& program_;
+  std::int64_t steps_;
+  std::vector<model::Use> uses_;
+  std::vector<int> value_uses_, gradient_uses_;  ///< by layer, in uses_; -1: none
+};
 
 void mark_evaluated(Program& program) {
   std::set<int> wanted{program.logits};
@@ -165,37 +221,23 @@ int stored_input_channels(const Graph& graph, bool tensor_cores) {
 
 }  // namespace
 
-std::int64_t ArenaPlan::take(std::int64_t bytes) {
-  for (auto block = free_.begin(); block != free_.end(); ++block) {
-    if (block->bytes < bytes) continue;
-    const std::int64_t offset = block->offset;
-    block->offset += bytes;
-    block->bytes -= bytes;
-    if (block->bytes == 0) free_.erase(block);
-    return offset;
+bool backward_reads_first_input(const Step& step) {
+  switch (step.kind) {
+    case LayerKind::conv:
+    case LayerKind::fc:
+    case LayerKind::batch_norm:
+    case LayerKind::lrn:
+    case LayerKind::softmax:
+      return true;
+    default:
+      return false;
   }
-  std::int64_t offset = peak_;
-  if (!free_.empty() && free_.back().offset + free_.back().bytes == peak_) {  // grow the last block
-    offset = free_.back().offset;
-    free_.pop_back();
-  }
-  peak_ = offset + bytes;
-  return offset;
 }
 
-void ArenaPlan::give_back(std::int64_t offset, std::int64_t bytes) {
-  if (bytes == 0) return;
-  const auto after =
-      std::find_if(free_.begin(), free_.end(), [&](const Block& block) { return block.offset > offset; });
-  auto block = free_.insert(after, Block{offset, bytes});
-  if (block + 1 != free_.end() && block->offset + block->bytes == (block + 1)->offset) {
-    block->bytes += (block + 1)->bytes;
-    free_.erase(block + 1);
-  }
-  if (block != free_.begin() && (block - 1)->offset + (block - 1)->bytes == block->offset) {
-    (block - 1)->bytes += block->bytes;
-    free_.erase(block);
-  }
+/// The mask of a ReLU, but a batch norm without a summand finds it again from its input.
+bool backward_reads_output(const Step& step) {
+  if (step.kind == LayerKind::relu) return true;
+  return step.relu && !(step.kind == LayerKind::batch_norm && step.inputs.size() == 1);
 }
 
 Program make_program(const Graph& graph, int batch, Element element, bool tensor_cores) {
@@ -204,17 +246,18 @@ Program make_program(const Graph& graph, int batch, Element element, bool tensor
   program.steps = Grouping(graph).steps();
   program.logits = graph.layers.back().inputs.front();
   program.input_channels = stored_input_channels(graph, tensor_cores);
-  program.value_bytes.resize(graph.layers.size(), 0);
-  program.value_bytes[0] =
+  std::vector<std::int64_t> value_bytes(graph.layers.size(), 0);
+  value_bytes[0] =
       std::int64_t{program.input_channels} * graph.input.height * graph.input.width * batch * element_bytes(element);
   for (const Step& step : program.steps) {
     if (step.kind == LayerKind::softmax) {
       ++program.heads;
       continue;
     }
-    program.value_bytes[step.output] = graph.layers[step.output].out.elements() * batch * element_bytes(element);
+    value_bytes[step.output] = graph.layers[step.output].out.elements() * batch * element_bytes(element);
   }
-  plan_gradients(layers_with_gradient(graph), program);
+  connect_gradients(layers_with_gradient(graph), program);
+  MemoryPlan(value_bytes, program).make();
   mark_evaluated(program);
   return program;
 }

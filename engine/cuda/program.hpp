@@ -9,9 +9,11 @@
 //   add -> relu                  one pass
 // each only where nothing else reads the values in between.
 //
-// Gradients of values lie in one arena: a gradient lives from the backward step of its first reader (in backward order)
-// to the backward step that made the value, and gradients that never live together share memory. An element-wise step
-// hands its own gradient's memory on to an input where it can.
+// Values and their gradients lie in one arena, and those that never live together share memory. Step s of S runs at
+// time s forward and at time 2 S - 1 - s backward. A value lives from the step that makes it to the last that reads it,
+// forward or backward; a gradient from the backward step of its first reader (in backward order) to that of the step
+// that made the value. An element-wise step hands its own gradient's memory on to an input where it can. The images
+// share with nothing: what pads their channels is never written again.
 #include <cstdint>
 #include <vector>
 
@@ -38,39 +40,29 @@ struct Step {
   bool evaluated;                     ///< the main head's input depends on it
 };
 
-/// Memory of one layer's gradient in the arena; bytes 0: none.
-struct GradientSlot {
+/// Memory of one layer's value or gradient in the arena; bytes 0: none.
+struct MemorySlot {
   std::int64_t offset_bytes = 0;
   std::int64_t bytes = 0;
 };
 
 struct Program {
   std::vector<Step> steps;
-  int logits;                           ///< the layer that the main head reads
-  int input_channels;                   ///< stored channels of the images
-  std::vector<GradientSlot> gradients;  ///< per layer
-  std::int64_t gradient_arena_bytes = 0;
-  std::vector<std::int64_t> value_bytes;  ///< per layer; 0 where a group never writes it
-  int heads = 0;                          ///< softmax layers
+  int logits;                         ///< the layer that the main head reads
+  int input_channels;                 ///< stored channels of the images
+  std::vector<MemorySlot> values;     ///< per layer; none where a group never writes it
+  std::vector<MemorySlot> gradients;  ///< per layer
+  std::int64_t arena_bytes = 0;
+  std::int64_t unshared_bytes = 0;  ///< every value and gradient by itself
+  int heads = 0;                    ///< softmax layers
 };
 
 /// Throws InputError for a graph that cannot be trained (no softmax layer, one that another layer reads, something
 /// else last) or has a max-pooling window of more than 65535 pixels.
 Program make_program(const model::Graph& graph, int batch, Element element, bool tensor_cores);
 
-/// First-fit memory with blocks given back: `peak()` is what must be allocated.
-class ArenaPlan {
- public:
-  std::int64_t take(std::int64_t bytes);
-  void give_back(std::int64_t offset, std::int64_t bytes);
-  std::int64_t peak() const { return peak_; }
-
- private:
-  struct Block {
-    std::int64_t offset, bytes;
-  };
-  std::vector<Block> free_;  ///< by offset, never touching each other
-  std::int64_t peak_ = 0;
-};
+/// What the backward pass of a step reads beside the gradient of its output. Images are read by no other.
+bool backward_reads_first_input(const Step& step);
+bool backward_reads_output(const Step& step);
 
 }  // namespace lockstep::cuda

@@ -99,8 +99,11 @@ class Replica {
     return {};
   }
 
-  /// Device memory of the replica: activations, gradients, workspaces; parameters excluded.
+  /// Device memory that the replica has for itself: gradients, copies of parameters in another precision, activations
+  /// and workspaces where it does not share them (Backend::shared_bytes()).
   virtual std::int64_t memory_bytes() const = 0;
+  /// Memory of its outputs and their gradients in a pass, its own or shared.
+  virtual std::int64_t activation_bytes() const = 0;
 
   /// One line for each thing that runs more slowly than the device could, with the reason: a convolution that no
   /// library offers an engine for, a pass that cannot be captured. Empty where all is well; complete after two passes.
@@ -119,6 +122,8 @@ class Backend {
   virtual std::unique_ptr<Replica> make_replica(const model::Graph& graph, const ReplicaOptions& options) = 0;
   /// Waits until all devices are idle.
   virtual void synchronise() = 0;
+  /// Memory that replicas take turns in, on all devices; 0 where each has its own.
+  virtual std::int64_t shared_bytes() const { return 0; }
 
   /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n floats, n a
   /// multiple of devices(). all_gather sends the first n / devices() of each, reduce_scatter receives as many; reduce

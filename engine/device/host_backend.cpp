@@ -1,7 +1,8 @@
 // The host backend: every logical device is memory of this machine, every learner a host::Network<float>.
 //
 // One learner computes with all threads. Several compute side by side, each with its share of the threads but at least
-// one: small batches fill a core better than several cores do. Results are the same to the last bit either way.
+// one: small batches fill a core better than several cores do. Results are the same to the last bit either way. The
+// memory of activations is shared: there is as much of it as passes run at once, on as many threads.
 //
 // Half precision is emulated: parameters are rounded to the type before a pass, the gradient of the scaled loss is
 // rounded to it after the pass (to infinity where it does not fit) and then unscaled. Activations stay float.
@@ -34,8 +35,9 @@ void round_to(Precision precision, float* values, std::int64_t count) {
 
 class HostReplica final : public Replica {
  public:
-  HostReplica(const model::Graph& graph, const ReplicaOptions& options, int threads, Executor& executor)
-      : network_(graph, options.batch, threads),
+  HostReplica(const model::Graph& graph, const ReplicaOptions& options, int threads, Executor& executor,
+              host::ArenaPool& arenas)
+      : network_(graph, options.batch, threads, &arenas),
         precision_(options.precision),
         alone_(options.learners == 1),
         executor_(executor),
@@ -69,6 +71,7 @@ class HostReplica final : public Replica {
   int correct(const float* parameters, const HostBatch& batch, int count) override {
     executor_.wait();
     load(parameters);
+    const host::PassMemory<float> memory(network_);
     network_.forward(batch.images, false);
     const auto scores = network_.output();
     const std::int64_t classes = scores.size() / network_.batch();
@@ -85,6 +88,7 @@ class HostReplica final : public Replica {
     executor_.wait();
     load(parameters);
     network_.set_step(step);
+    const host::PassMemory<float> memory(network_);
     std::vector<LayerTime> times;
     auto last = std::chrono::steady_clock::now();
     loss_ = static_cast<double>(network_.loss_and_gradients_by_layer(
@@ -120,6 +124,7 @@ class HostReplica final : public Replica {
   std::int64_t memory_bytes() const override {
     return network_.memory_bytes() + static_cast<std::int64_t>(images_.size() * sizeof(float));
   }
+  std::int64_t activation_bytes() const override { return network_.activation_bytes(); }
 
  private:
   LayerPart part_of(int layer, host::Gradients gradients, bool is_forward) const {
@@ -147,6 +152,7 @@ class HostReplica final : public Replica {
   void pass(const float* parameters, std::uint64_t step) {
     load(parameters);
     network_.set_step(step);
+    const host::PassMemory<float> memory(network_);
     loss_ = static_cast<double>(network_.loss_and_gradients(images_.data(), labels_.data()));
     if (precision_ == Precision::fp32) return;
     auto gradients = network_.gradients();
@@ -198,10 +204,11 @@ class HostBackend final : public Backend {
       throw InputError("precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated)");
     if (options.device < 0 || options.device >= devices_) throw std::invalid_argument("no such device");
     const int share = std::max(1, threads_ / std::max(1, options.learners));
-    return std::make_unique<HostReplica>(graph, options, share, executor_);
+    return std::make_unique<HostReplica>(graph, options, share, executor_, arenas_);
   }
 
   void synchronise() override { executor_.wait(); }
+  std::int64_t shared_bytes() const override { return arenas_.bytes(); }
 
   void copy_at_once(const std::vector<Transfer>& transfers) override {
     for (const Transfer& copy : transfers)
@@ -288,6 +295,7 @@ class HostBackend final : public Backend {
   int devices_;
   int threads_;
   Executor executor_;
+  host::ArenaPool arenas_;
   sync::Processes alone_;
   sync::Processes& processes_;
   WaitingOps ops_;

@@ -15,15 +15,43 @@ using model::LayerKind;
 using model::ParameterRole;
 
 template <typename Scalar>
-Network<Scalar>::Network(const model::Graph& graph, int batch, int threads)
-    : graph_(graph), batch_(batch), pool_(threads) {
+Network<Scalar>::Network(const model::Graph& graph, int batch, int threads, ArenaPool* pool)
+    : graph_(graph),
+      batch_(batch),
+      pool_(threads),
+      workspace_(threads),
+      arenas_(pool != nullptr ? *pool : own_arenas_) {
   if (batch < 1) throw std::invalid_argument("a network needs a batch of at least 1");
   check_heads();
   lay_out_parameters();
   find_needed_gradients();
-  allocate_activations();
+  plan_activations();
   connect();
-  workspace_.allocate(threads);
+  if (pool == nullptr) take_memory();
+}
+
+template <typename Scalar>
+Network<Scalar>::~Network() {
+  if (memory_ != nullptr) arenas_.give_back(memory_);
+}
+
+template <typename Scalar>
+void Network<Scalar>::take_memory() {
+  if (&arenas_ == &own_arenas_ && memory_ != nullptr) return;
+  memory_ = static_cast<Scalar*>(arenas_.take(static_cast<std::size_t>(pass_bytes())));
+  if (memory_ == placed_) return;
+  for (const OperationPtr<Scalar>& operation : operations_) {
+    if (operation) operation->place(memory_);
+  }
+  workspace_.place(memory_ + aligned_elements<Scalar>(activations_));
+  placed_ = memory_;
+}
+
+template <typename Scalar>
+void Network<Scalar>::give_memory_back() {
+  if (&arenas_ == &own_arenas_) return;
+  arenas_.give_back(memory_);
+  memory_ = nullptr;
 }
 
 template <typename Scalar>
@@ -67,14 +95,13 @@ void Network<Scalar>::find_needed_gradients() {
 }
 
 template <typename Scalar>
-void Network<Scalar>::allocate_activations() {
+void Network<Scalar>::plan_activations() {
   const model::MemoryPlan plan = model::offline_plan(graph_);
-  arena_.setZero(plan.arena_elements * batch_);
-  values_.assign(graph_.layers.size(), nullptr);
-  value_gradients_.assign(graph_.layers.size(), nullptr);
+  activations_ = plan.arena_elements * batch_;
+  places_.resize(graph_.layers.size());
   for (const model::Buffer& buffer : plan.buffers) {
-    std::vector<Scalar*>& kind = buffer.is_gradient ? value_gradients_ : values_;
-    kind[buffer.layer] = arena_.data() + buffer.offset * batch_;
+    Place& place = places_[buffer.layer];
+    (buffer.is_gradient ? place.gradient : place.values) = buffer.offset * batch_;
   }
   const Layer& last = graph_.layers.back();
   output_layer_ = last.kind == LayerKind::softmax ? last.inputs[0] : static_cast<int>(graph_.layers.size()) - 1;
@@ -88,11 +115,10 @@ Wiring<Scalar> Network<Scalar>::wiring_of(int index, std::vector<bool>& gradient
   wiring.index = index;
   wiring.batch = batch_;
   for (int from : layer.inputs) {
-    wiring.inputs.push_back({values_[from], value_gradients_[from], gradient_written[from], graph_.layers[from].out});
+    wiring.inputs.push_back({places_[from], nullptr, nullptr, gradient_written[from], graph_.layers[from].out});
     gradient_written[from] = true;
   }
-  wiring.values = values_[index];
-  wiring.gradient = value_gradients_[index];
+  wiring.place = places_[index];
   for (int i = 0; i < static_cast<int>(layer.parameters.size()); ++i) {
     wiring.parameters[i] = parameters_.data() + offset(index, i);
     wiring.parameter_gradients[i] = gradients_.data() + offset(index, i);
@@ -181,8 +207,14 @@ void Network<Scalar>::start(std::uint64_t seed) {
 }
 
 template <typename Scalar>
+void Network<Scalar>::bring_in(const Scalar* images) {
+  if (memory_ == nullptr) throw std::logic_error("model " + graph_.name + ": a pass without memory");
+  std::copy_n(images, graph_.layers[0].out.elements() * batch_, memory_ + places_[0].values);
+}
+
+template <typename Scalar>
 void Network<Scalar>::forward(const Scalar* images, bool training) {
-  std::copy_n(images, graph_.layers[0].out.elements() * batch_, values_[0]);
+  bring_in(images);
   const Step step{training, seed_, step_, nullptr};
   for (const OperationPtr<Scalar>& operation : operations_) {
     if (operation) operation->forward(step);
@@ -192,7 +224,7 @@ void Network<Scalar>::forward(const Scalar* images, bool training) {
 
 template <typename Scalar>
 Eigen::Map<const Vector<Scalar>> Network<Scalar>::output() const {
-  return {values_[output_layer_], graph_.layers[output_layer_].out.elements() * batch_};
+  return {memory_ + places_[output_layer_].values, graph_.layers[output_layer_].out.elements() * batch_};
 }
 
 template <typename Scalar>
@@ -231,15 +263,22 @@ int Network<Scalar>::correct(const Scalar* images, const int* labels) {
   const std::int64_t classes = graph_.layers[output_layer_].out.elements();
   int count = 0;
   for (int image = 0; image < batch_; ++image) {
-    const Scalar* scores = values_[output_layer_] + image * classes;
+    const Scalar* scores = memory_ + places_[output_layer_].values + image * classes;
     if (std::max_element(scores, scores + classes) - scores == labels[image]) ++count;
   }
   return count;
 }
 
 template <typename Scalar>
+std::int64_t Network<Scalar>::pass_bytes() const {
+  const std::int64_t elements = aligned_elements<Scalar>(activations_) + workspace_.elements();
+  return elements * static_cast<std::int64_t>(sizeof(Scalar));
+}
+
+template <typename Scalar>
 std::int64_t Network<Scalar>::memory_bytes() const {
-  return (arena_.size() + gradients_.size() + workspace_.elements()) * static_cast<std::int64_t>(sizeof(Scalar));
+  const std::int64_t gradients = gradients_.size() * static_cast<std::int64_t>(sizeof(Scalar));
+  return gradients + (&arenas_ == &own_arenas_ ? pass_bytes() : 0);
 }
 
 template class Network<float>;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/host/arena_pool.hpp"
 #include "engine/host/operation.hpp"
 #include "engine/host/thread_pool.hpp"
 #include "engine/model/graph.hpp"
@@ -22,8 +23,12 @@ template <typename Scalar>  // float to train, double to check gradients
 class Network {
  public:
   /// Every pass takes exactly `batch` images. Throws InputError for a graph it cannot run: a softmax layer that another
-  /// layer reads, or softmax layers with something else last.
-  Network(const model::Graph& graph, int batch, int threads = 1);
+  /// layer reads, or softmax layers with something else last. With a `pool`, which must outlive it, the network has
+  /// memory for passes only within a PassMemory; else always.
+  Network(const model::Graph& graph, int batch, int threads = 1, ArenaPool* pool = nullptr);
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
 
   const model::Graph& graph() const { return graph_; }
   int batch() const { return batch_; }
@@ -62,17 +67,26 @@ class Network {
   /// Images classified correctly in evaluation mode.
   int correct(const Scalar* images, const int* labels);
 
-  /// Memory of activations, gradients and workspaces; parameters and what single layers note for themselves (maxima of
-  /// pooling, batch statistics) excluded.
+  /// Outputs and their gradients, as model::offline_plan() lays them out.
+  std::int64_t activation_bytes() const { return activations_ * static_cast<std::int64_t>(sizeof(Scalar)); }
+  /// All of a pass: that and workspaces.
+  std::int64_t pass_bytes() const;
+  /// Memory of gradients and, without a pool, of a pass; parameters and what single layers note for themselves (maxima
+  /// of pooling, batch statistics) excluded.
   std::int64_t memory_bytes() const;
 
  private:
+  template <typename>
+  friend class PassMemory;
+  void take_memory();
+  void give_memory_back();
   std::int64_t inner_offset(int layer, int parameter) const;
+  void bring_in(const Scalar* images);
   void check_heads() const;
   void check_labels(const int* labels) const;
   void lay_out_parameters();
   void find_needed_gradients();
-  void allocate_activations();
+  void plan_activations();
   void connect();
   Wiring<Scalar> wiring_of(int layer, std::vector<bool>& gradient_written);
   bool feeds_relu(int layer) const;
@@ -87,22 +101,38 @@ class Network {
   Vector<Scalar> parameters_;
   Vector<Scalar> gradients_;
   Vector<Scalar> running_;
-  Vector<Scalar> arena_;                  ///< all outputs and their gradients, by model::offline_plan()
-  std::vector<Scalar*> values_;           ///< output of each layer, until the last step that needs it
-  std::vector<Scalar*> value_gradients_;  ///< null where not needed
+  std::int64_t activations_ = 0;  ///< elements of all outputs and their gradients, by model::offline_plan()
+  std::vector<Place> places_;     ///< of each layer's output, until the last step that needs it
   ThreadPool pool_;
   Workspace<Scalar> workspace_;
   std::vector<OperationPtr<Scalar>> operations_;  ///< null for the input
   std::vector<Softmax<Scalar>*> heads_;           ///< last one: the main head
   std::uint64_t seed_ = 0;
   std::uint64_t step_ = 0;
+  ArenaPool own_arenas_;
+  ArenaPool& arenas_;
+  Scalar* memory_ = nullptr;  ///< of passes; null: not held
+  Scalar* placed_ = nullptr;  ///< that the operations know
+};
+
+/// Holds the memory of a network's passes while it lives. Results that lie in it (output()) are gone with it.
+template <typename Scalar>
+class PassMemory {
+ public:
+  explicit PassMemory(Network<Scalar>& network) : network_(network) { network_.take_memory(); }
+  ~PassMemory() { network_.give_memory_back(); }
+  PassMemory(const PassMemory&) = delete;
+  PassMemory& operator=(const PassMemory&) = delete;
+
+ private:
+  Network<Scalar>& network_;
 };
 
 template <typename Scalar>
 template <typename Done>
 Scalar Network<Scalar>::loss_and_gradients_by_layer(const Scalar* images, const int* labels, const Done& done) {
   check_labels(labels);
-  std::copy_n(images, graph_.layers[0].out.elements() * batch_, values_[0]);
+  bring_in(images);
   Step step{true, seed_, step_, labels};
   const int layers = static_cast<int>(operations_.size());
   done(0, Gradients::all, true);

@@ -20,43 +20,61 @@ namespace lockstep::host {
 template <typename Scalar>
 using Vector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
 
+/// Rounded up to 64 bytes: what begins there is aligned alike for every worker, and so is the order in which Eigen
+/// adds.
+template <typename Scalar>
+std::int64_t aligned_elements(std::int64_t elements) {
+  constexpr std::int64_t kLine = 64 / sizeof(Scalar);
+  return (elements + kLine - 1) / kLine * kLine;
+}
+
 /// Scratch memory that all layers share, because they run one after the other. Layers say what they need when they are
-/// made; it is allocated once after the last of them.
+/// made; it lies behind the outputs in the memory of a pass.
 template <typename Scalar>
 class Workspace {
  public:
-  void need_per_worker(std::int64_t elements) { per_worker_ = std::max(per_worker_, elements); }
-  void need_shared(std::int64_t elements) { shared_size_ = std::max(shared_size_, elements); }
-  void allocate(int workers) {
-    worker_memory_.resize(per_worker_ * workers);
-    shared_memory_.resize(shared_size_);
+  explicit Workspace(int workers) : workers_(workers) {}
+  void need_per_worker(std::int64_t elements) {
+    per_worker_ = std::max(per_worker_, aligned_elements<Scalar>(elements));
   }
-  Scalar* of_worker(int worker) { return worker_memory_.data() + worker * per_worker_; }
-  Scalar* shared() { return shared_memory_.data(); }
-  std::int64_t elements() const { return worker_memory_.size() + shared_memory_.size(); }
+  void need_shared(std::int64_t elements) { shared_size_ = std::max(shared_size_, elements); }
+  /// `memory`: elements() of them, aligned.
+  void place(Scalar* memory) { memory_ = memory; }
+  Scalar* of_worker(int worker) { return memory_ + worker * per_worker_; }
+  Scalar* shared() { return memory_ + workers_ * per_worker_; }
+  std::int64_t elements() const { return workers_ * per_worker_ + shared_size_; }
 
  private:
+  std::int64_t workers_;
   std::int64_t per_worker_ = 0;
   std::int64_t shared_size_ = 0;
-  Vector<Scalar> worker_memory_;
-  Vector<Scalar> shared_memory_;
+  Scalar* memory_ = nullptr;
 };
 
+/// Where an output and its gradient lie in the memory of a pass, in elements; -1: there is none.
+struct Place {
+  std::int64_t values = -1;
+  std::int64_t gradient = -1;
+};
+
+/// Pointers into the memory of a pass are set before it; see Operation::place().
 template <typename Scalar>
 struct Input {
+  Place place;
   const Scalar* values;
   Scalar* gradient;  ///< null: nothing needs it
   bool accumulate;   ///< add to the gradient instead of overwriting it
   model::Shape shape;
 };
 
-/// Everything a layer is connected to. Pointers stay valid and fixed as long as the network lives.
+/// Everything a layer is connected to. Pointers to parameters stay valid and fixed as long as the network lives.
 template <typename Scalar>
 struct Wiring {
   const model::Layer* layer;
   int index;  ///< in Graph::layers
   int batch;
   std::vector<Input<Scalar>> inputs;
+  Place place;
   Scalar* values;
   const Scalar* gradient;  ///< d loss / d output; null when no parameter lies at or before the layer
   std::array<const Scalar*, 2> parameters;
@@ -83,6 +101,16 @@ class Operation {
  public:
   explicit Operation(const Wiring<Scalar>& wiring) : w_(wiring) {}
   virtual ~Operation() = default;
+  /// Passes from now on use this memory.
+  void place(Scalar* memory) {
+    const auto at = [memory](std::int64_t offset) { return offset < 0 ? nullptr : memory + offset; };
+    for (Input<Scalar>& input : w_.inputs) {
+      input.values = at(input.place.values);
+      input.gradient = at(input.place.gradient);
+    }
+    w_.values = at(w_.place.values);
+    w_.gradient = at(w_.place.gradient);
+  }
   virtual void forward(const Step& step) = 0;
   /// Follows a training forward pass with the same step.
   virtual void backward(const Step& step) = 0;

@@ -1,8 +1,35 @@
 #include "engine/host/thread_pool.hpp"
 
+#include <chrono>
 #include <stdexcept>
 
 namespace lockstep::host {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{50};  // the gaps between the loops of a pass, and most between two passes
+constexpr int kPauses = 32;                     // between two looks at the clock
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Looks for a while; whether it came true. It does not yield meanwhile: on a busy machine that costs a turn of all
+/// others, while a thread that sleeps is soon woken.
+template <typename Condition>
+bool spin_until(const Condition& is_true) {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < kPauses; ++i) {
+      if (is_true()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return is_true();
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(int threads) {
   if (threads < 1) throw std::invalid_argument("a thread pool needs at least one thread");
@@ -13,6 +40,7 @@ ThreadPool::~ThreadPool() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
+    ++job_;
   }
   wake_.notify_all();
   for (std::thread& helper : helpers_) helper.join();
@@ -24,15 +52,22 @@ void ThreadPool::work(int worker) {
 
 void ThreadPool::help(int worker) {
   unsigned seen = 0;
-  std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
-    wake_.wait(lock, [&] { return stop_ || job_ != seen; });
-    if (stop_) return;
+    spin_until([&] { return job_.load(std::memory_order_relaxed) != seen; });
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (job_ == seen) {
+      ++sleeping_;
+      wake_.wait(lock, [&] { return job_ != seen; });
+      --sleeping_;
+    }
     seen = job_;
+    if (stop_) return;
+    if (!open_) continue;
+    ++active_;
     lock.unlock();
     work(worker);
     lock.lock();
-    if (--busy_ == 0) done_.notify_one();
+    if (--active_ == 0 && waits_) done_.notify_one();
   }
 }
 
@@ -41,19 +76,33 @@ void ThreadPool::run(int count, Call call, const void* task) {
     for (int index = 0; index < count; ++index) call(task, index, 0);
     return;
   }
+  bool wakes = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     call_ = call;
     task_ = task;
     count_ = count;
     next_ = 0;
-    busy_ = static_cast<int>(helpers_.size());
+    open_ = true;
     ++job_;
+    wakes = sleeping_ > 0;
   }
-  wake_.notify_all();
+  if (wakes) wake_.notify_all();
   work(0);
+  close();
+}
+
+/// Helpers that come from now on are too late and not waited for; those at work are.
+void ThreadPool::close() {
   std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait(lock, [&] { return busy_ == 0; });
+  open_ = false;
+  if (active_ == 0) return;
+  lock.unlock();
+  spin_until([this] { return active_.load(std::memory_order_relaxed) == 0; });
+  lock.lock();
+  waits_ = true;
+  done_.wait(lock, [this] { return active_ == 0; });
+  waits_ = false;
 }
 
 }  // namespace lockstep::host

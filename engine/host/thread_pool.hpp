@@ -1,6 +1,10 @@
 #pragma once
 // A few persistent threads that share out numbered tasks. Which thread runs a task is left open, so callers make every
 // task write its own part of the result: then results do not depend on the number of threads.
+//
+// A pass is dozens of loops of tens of microseconds, about as long as it takes to wake a thread. So helpers look for
+// the next loop for a moment before they sleep, and a loop ends when its tasks are done, whether or not every helper
+// has come to it.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -33,6 +37,7 @@ class ThreadPool {
   void run(int count, Call call, const void* task);
   void help(int worker);
   void work(int worker);
+  void close();
 
   std::vector<std::thread> helpers_;
   std::mutex mutex_;
@@ -42,8 +47,12 @@ class ThreadPool {
   const void* task_ = nullptr;
   int count_ = 0;
   std::atomic<int> next_{0};
-  int busy_ = 0;      ///< helpers that have not finished the current job
-  unsigned job_ = 0;  ///< number of the current job
+  // All written under the mutex.
+  std::atomic<unsigned> job_{0};  ///< number of the current job
+  std::atomic<int> active_{0};    ///< helpers at work on it
+  bool open_ = false;             ///< helpers may still begin with it
+  int sleeping_ = 0;              ///< helpers that must be woken
+  bool waits_ = false;            ///< the caller sleeps until the last helper is done
   bool stop_ = false;
 };
 

@@ -1,8 +1,9 @@
 #include "engine/model/memory_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
+
+#include "engine/model/memory_layout.hpp"
 
 namespace lockstep::model {
 namespace {
@@ -23,42 +24,6 @@ std::vector<bool> with_backward_step(const Graph& graph) {
     has.push_back(before || !layer.parameters.empty());
   }
   return has;
-}
-
-/// A piece of memory used in [begin, end) of a cycle; end may lie beyond the cycle's end and then means its start.
-struct Use {
-  std::int64_t begin;
-  std::int64_t end;
-  std::int64_t elements;
-  std::int64_t offset = 0;
-};
-
-bool meet(const Use& a, const Use& b, std::int64_t cycle) {
-  const auto overlap = [](const Use& x, const Use& y, std::int64_t shift) {
-    return x.begin < y.end + shift && y.begin + shift < x.end;
-  };
-  return overlap(a, b, 0) || overlap(a, b, cycle) || overlap(a, b, -cycle);
-}
-
-/// Largest first, each at the lowest free offset. Returns the size of the whole.
-std::int64_t lay_out(std::vector<Use>& uses, std::int64_t cycle) {
-  std::vector<std::size_t> order(uses.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return uses[a].elements > uses[b].elements; });
-  std::vector<const Use*> placed;  // by offset
-  std::int64_t size = 0;
-  for (const std::size_t i : order) {
-    Use& use = uses[i];
-    for (const Use* other : placed) {
-      if (other->offset >= use.offset + use.elements) break;
-      if (meet(use, *other, cycle)) use.offset = std::max(use.offset, other->offset + other->elements);
-    }
-    const auto by_offset = [](const Use* a, const Use* b) { return a->offset < b->offset; };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &use, by_offset), &use);
-    size = std::max(size, use.offset + use.elements);
-  }
-  return size;
 }
 
 /// Time at which each step begins, and the end of the last, in elements moved and multiply-adds.

@@ -11,6 +11,11 @@
 // learners that follow each other at even distances over an iteration, steps taking time in proportion to the elements
 // and multiply-adds that they touch.
 //
+// The host runs the offline plan, and its learners take turns in as many arenas as threads compute at once
+// (engine/host/arena_pool.hpp): pools at the grain of a pass. The CUDA backend lays out the steps of its program in the
+// same way (engine/cuda/program.hpp); there every learner has its own arena, since learners compute side by side and a
+// captured pass has fixed addresses. pooled_bytes() is what pools per operator would take, and no backend runs them.
+//
 // Not counted: parameters and their gradients, workspaces, what single layers note for themselves.
 #include <cstdint>
 #include <vector>

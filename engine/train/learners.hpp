@@ -35,6 +35,8 @@ class Learners {
   /// Makes or removes replicas after the number of learners has changed.
   void follow(const Trainable& trainable);
   std::int64_t memory_bytes() const;
+  /// Of one replica; all have the same.
+  std::int64_t activation_bytes() const { return replicas_.front()->activation_bytes(); }
   /// Of the first replica; see device::Replica.
   std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
   void visit_state(RunVisitor& state);

@@ -1,6 +1,8 @@
 #include "engine/train/memory_report.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "engine/model/memory_plan.hpp"
 
@@ -11,6 +13,13 @@ namespace {
 int element_bytes(const Settings& settings) {
   const bool half = settings.precision == device::Precision::fp16 || settings.precision == device::Precision::bf16;
   return half && settings.request.device != "host" ? 2 : 4;
+}
+
+/// Passes of the host that run at once.
+std::int64_t passes_at_once(const Settings& settings, std::int64_t learners) {
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::int64_t threads = settings.request.threads > 0 ? settings.request.threads : cores;
+  return std::min(threads, learners * settings.request.gpus);
 }
 
 std::string line(const std::string& what, std::int64_t bytes, std::int64_t of) {
@@ -37,7 +46,10 @@ Json memory_plan_json(const model::Graph& graph, const Settings& settings) {
   json["offline_bytes"] = bytes(plan.arena_elements);
   json["least_bytes"] = bytes(model::least_elements(plan));
   json["replicated_bytes"] = bytes(plan.arena_elements) * learners;
-  json["pooled_is"] = "computed: no backend shares pools";
+  const bool takes_turns = settings.request.device == "host";
+  json["turns_bytes"] = takes_turns ? Json(bytes(plan.arena_elements) * passes_at_once(settings, learners)) : nullptr;
+  json["pooled_is"] = takes_turns ? "computed: the host takes turns in whole arenas (turns_bytes)"
+                                  : "computed: a captured pass has fixed addresses, so each learner has its own";
   json["pooled_bytes"] = model::pooled_bytes(graph, plan, learners, settings.batch, element_bytes(settings));
   return json;
 }
@@ -55,6 +67,10 @@ std::string memory_plan_text(const model::Graph& graph, const Settings& settings
   const std::string all = std::to_string(learners) + " learners, ";
   text += line(all + "every buffer by itself", unplanned * learners, unplanned * learners);
   text += line(all + "an offline plan each", plan.at("replicated_bytes"), unplanned * learners);
+  if (!plan.at("turns_bytes").is_null()) {
+    const std::int64_t gpus = settings.request.gpus;
+    text += line("all of the host, taking turns", plan.at("turns_bytes"), unplanned * learners * gpus);
+  }
   text += line(all + "shared pools (computed only)", plan.at("pooled_bytes"), unplanned * learners);
   return text;
 }

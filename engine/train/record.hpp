@@ -16,7 +16,10 @@
 //   median_of_5 {epochs_to_target, seconds_to_target}: the same for the median test accuracy of the last 5 epochs
 //     (Crossbow, section 5.1)
 //   best_test_accuracy, final_test_accuracy, train_s, resumed (how often), parameters_sha256 (of the trained model),
-//   memory {parameters_bytes, replica_bytes, evaluation_bytes, process_peak_bytes, plan (see memory_report.hpp)}
+//   memory {parameters_bytes, replica_bytes and evaluation_bytes (what the learners' replicas and the evaluation's hold
+//   for themselves), activation_bytes (as one learner's pass really lays out outputs and their gradients, beside
+//   plan.offline_bytes), shared_bytes (memory that learners and evaluation really take turns in, workspaces included,
+//   beside plan.turns_bytes; 0 where each has its own), process_peak_bytes, plan (see memory_report.hpp)}
 #include <optional>
 #include <string>
 

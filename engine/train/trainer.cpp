@@ -320,6 +320,8 @@ Json Trainer::memory() const {
   memory["parameters_bytes"] = graph_.parameter_count() * static_cast<std::int64_t>(sizeof(float));
   memory["replica_bytes"] = learners_.memory_bytes();
   memory["evaluation_bytes"] = evaluator_.memory_bytes();
+  memory["activation_bytes"] = learners_.activation_bytes();
+  memory["shared_bytes"] = backend_->shared_bytes();
   memory["process_peak_bytes"] = process_peak_bytes();
   memory["plan"] = memory_plan_json(graph_, settings_);
   return memory;
