@@ -209,7 +209,7 @@ run_test() {
 
 # Whole networks and large vectors take minutes under the sanitizer and show nothing that small ones do not.
 stage_sanitizer() {
-  local tool tests=${LOCKSTEP_SANITIZER_TESTS:-*on a GPU*,*evices*,*gate*,A replay takes*}
+  local tool tests=${LOCKSTEP_SANITIZER_TESTS:-*on a GPU*,*evices*,*gate*,A replay takes*,The emulated sum*}
   command -v compute-sanitizer >/dev/null || die "no compute-sanitizer on this machine"
   for tool in memcheck racecheck synccheck; do
     echo "== $tool"
