@@ -57,7 +57,7 @@ TEST_CASE("Weights start with He's variance before a ReLU") {
   int fc1 = 0;
   while (graph.layers[fc1].name != "fc1") ++fc1;
   const std::int64_t count = graph.layers[fc1].parameters[0].elements;
-  const auto weights = network.parameters().segment(network.offset(fc1, 0), count);
+  const Vector<float> weights = network.parameters().segment(network.offset(fc1, 0), count);
   CHECK(weights.squaredNorm() / static_cast<float>(count) == Approx(2.0 / 1024).epsilon(0.01));
   CHECK(network.parameters().segment(network.offset(fc1, 1), 1024).isZero(0));
 }
