@@ -108,18 +108,33 @@ Passes passes_of(LayerKind kind) {
 }
 
 bool has_macs(const Layer& layer) {
-  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc;
+  return layer.macs > 0;
+}
+
+bool has_fast_algorithm(const Layer& layer) {
+  const model::Window& w = layer.window;
+  const bool is_square = w.kernel_h == w.kernel_w && (w.kernel_h == 3 || w.kernel_h == 5);
+  return layer.kind == LayerKind::conv && w.groups == 1 && is_square && w.stride_h == 1 && w.stride_w == 1;
+}
+
+// Channels that are computed over those that are asked for.
+double tiled(const Layer& layer, int channels, int tile) {
+  if (layer.kind != LayerKind::conv || layer.window.groups > 1) return 1;
+  return double((channels + tile - 1) / tile) * tile / channels;
 }
 
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
-  const double flop = 2.0 * static_cast<double>(layer.macs) * batch;
+  const double once = 2.0 * static_cast<double>(layer.macs) * batch;
+  const double direct = has_fast_algorithm(layer) ? once / device.fast_convolution_gain : once;
+  const double flop = direct * tiled(layer, layer.out.channels, device.channel_tile);
+  const double flop_of_dx = direct * tiled(layer, layer.in.channels, device.channel_tile);
   const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
   const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
   const double w = static_cast<double>(layer.parameter_count()) * device.activation_bytes;
   LayerCost cost;
   cost.forward_s = kernel_s(device, flop, x + y + w);
-  cost.backward_s = kernel_s(device, flop, x + y + w);                             // dw from x, dy
-  if (input_needs_gradient) cost.backward_s += kernel_s(device, flop, x + y + w);  // dx from dy, w
+  cost.backward_s = kernel_s(device, flop, x + y + w);                                   // dw from x, dy
+  if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 
 #include "engine/base/text.hpp"
 #include "sim/records/names.hpp"
@@ -97,7 +98,8 @@ NetworkEntry read_network(const JsonNode& node) {
 }
 
 StackEntry read_stack(const JsonNode& node) {
-  node.keys({"id", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap"});
+  node.keys(
+      {"id", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap", "fast_convolutions"});
   StackEntry entry;
   entry.id = node.at("id").text();
   entry.keywords = texts_of(node.at("keywords"));
@@ -106,13 +108,15 @@ StackEntry read_stack(const JsonNode& node) {
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
   entry.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
   entry.overlap = node.at("overlap").boolean();
+  if (const auto fast = node.find("fast_convolutions")) entry.fast_convolutions = fast->boolean();
   return entry;
 }
 
 ModelEntry read_model(const JsonNode& node) {
-  node.keys({"id", "aliases", "train_samples"});
-  const std::optional<JsonNode> samples = node.find("train_samples");
-  return {node.at("id").text(), texts_of(node.at("aliases")), samples ? samples->number({1, 1e12}) : 0};
+  node.keys({"id", "aliases", "train_samples", "tokens"});
+  const std::optional<JsonNode> samples = node.find("train_samples"), tokens = node.find("tokens");
+  return {node.at("id").text(), texts_of(node.at("aliases")), samples ? samples->number({1, 1e12}) : 0,
+          tokens ? static_cast<int>(tokens->integer(1, 1 << 20)) : 0};
 }
 
 JsonDocument open(const std::string& folder, const std::string& file, const std::string& key) {
@@ -159,6 +163,28 @@ const Entry* best_of(const std::vector<Entry>& entries, const std::string& name)
   return best;
 }
 
+// "DenseNet-201" is no DenseNet-121, "GPT-3 175B" none of the smaller ones: the number behind the family's name, or the
+// billions of parameters, must be among the entry's.
+bool is_of_another_size(const std::string& name, const ModelEntry& entry) {
+  static const std::regex depth(
+      R"((?:resnet|resnext|densenet|vgg|gpt|vit|mobilenet|efficientnet|squeezenet)[ _-]?([0-9]{1,3})(?![0-9]))"),
+      billions(R"(([0-9]+(?:\.[0-9]+)?) ?b(?![a-z0-9]))");
+  const std::string small = lower(name);
+  for (const std::regex* pattern : {&depth, &billions}) {
+    std::smatch found;
+    if (!std::regex_search(small, found, *pattern)) continue;
+    const std::string number = pattern == &billions ? found[0].str() : found[1].str();
+    const std::vector<std::string> wanted = words_of(number);
+    const bool is_known = std::any_of(entry.aliases.begin(), entry.aliases.end(), [&](const std::string& alias) {
+      std::string digits;
+      for (const std::string& word : wanted) digits += word;
+      return squeezed(alias).find(digits) != std::string::npos;
+    });
+    if (!is_known) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const GpuEntry* Catalogue::gpu(const std::string& name) const {
@@ -180,15 +206,22 @@ const NetworkEntry* Catalogue::network(const std::string& name) const {
 }
 
 const ModelEntry* Catalogue::model(const std::string& name) const {
-  // Networks with one of the catalogue's as their backbone, or on small images, are others.
-  static const std::vector<std::string> others{"wide", "ssd",  "rcnn", "cnn", "retinanet", "deeplab",
-                                               "unet", "yolo", "mask", "se",  "small",     "tiny"};
-  const std::vector<std::string> words = words_of(name);
-  for (const std::string& other : others)
-    if (std::find(words.begin(), words.end(), other) != words.end()) return nullptr;
+  // Networks with one of the catalogue's as their backbone are others: "SSD300 (ResNet-34)", "SE-ResNet-50".
+  static const std::set<std::string> others{"wide", "cnn", "mask", "se", "small", "tiny", "distil", "roberta"};
+  static const std::vector<std::string> beginnings{"ssd", "rcnn",    "retinanet", "deeplab", "unet",      "yolo",
+                                                   "wrn", "seresne", "faster",    "fpn",     "distilbert"};
   const ModelEntry* found = best_of(models, name);
+  if (found == nullptr) return nullptr;
+  std::string own;
+  for (const std::string& alias : found->aliases) own += " " + lower(alias) + " ";
+  for (const std::string& word : words_of(name)) {
+    const bool is_beginning = std::any_of(beginnings.begin(), beginnings.end(),
+                                          [&](const std::string& beginning) { return word.rfind(beginning, 0) == 0; });
+    if ((is_beginning || others.count(word) > 0) && own.find(word) == std::string::npos) return nullptr;
+  }
+  if (is_of_another_size(name, *found)) return nullptr;
   const bool small_images = mentions(name, "cifar") || mentions(name, "mnist");
-  return found != nullptr && small_images && found->train_samples > 1e5 ? nullptr : found;
+  return small_images && found->train_samples > 1e5 ? nullptr : found;
 }
 
 const StackEntry& Catalogue::stack(const std::string& texts) const {

@@ -10,8 +10,9 @@
 //                    {"id", "kind": "nvlink", "aliases", "description", "bus_bandwidth", "latency", "nvls_bandwidth"?,
 //                     "host_memory_bandwidth"}
 //   networks.json    {"id", "aliases", "bandwidth", "latency", "rdma"}
-//   stacks.json      {"id", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap"}
-//   models.json      {"id", "aliases", "train_samples"?}
+//   stacks.json      {"id", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap",
+//                     "fast_convolutions"?: false}
+//   models.json      {"id", "aliases", "train_samples"?, "tokens"?}
 //   fitted.json      {"name", "value", "records": [ids it was fitted on]}; see fit.hpp
 #include <map>
 #include <optional>
@@ -67,6 +68,7 @@ struct StackEntry {
   double fusion_bytes = 0;
   std::string all_reduce, wire_mixed, optimizer;
   bool overlap = true;
+  bool fast_convolutions = true;  ///< Winograd in single precision
   std::vector<Assumption> facts;
 };
 
@@ -74,6 +76,7 @@ struct ModelEntry {
   std::string id;
   std::vector<std::string> aliases;
   double train_samples = 0;  ///< of an epoch; 0: no data set goes without saying
+  int tokens = 0;            ///< of a sequence; 0: its samples are no sequences
 };
 
 struct Constant {
@@ -93,6 +96,7 @@ struct Catalogue {
   const IntraNodeEntry* intra_node(const std::string& name) const;
   const IntraNodeEntry& intra_node_by_id(const std::string& id) const;
   const NetworkEntry* network(const std::string& name) const;
+  /// nullptr also for a network of another depth than the entry, and for one that has the entry as its backbone.
   const ModelEntry* model(const std::string& name) const;
   /// By keywords in the record's source, system and algorithm; the last entry fits all.
   const StackEntry& stack(const std::string& texts) const;

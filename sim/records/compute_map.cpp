@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline at speed 1
 constexpr double kUsualLaunch_s = 20e-6;
+constexpr double kUsualJitter = 0.01;
+constexpr double kWinogradGain = 2.25;  // of F(2x2, 3x3): Lavin & Gray 2016
+constexpr int kChannelTile = 64;        // of cuDNN's and cuBLAS's smaller tiles
 constexpr double kImagesOfTheanoMpi = 5120;
 constexpr double kUsualEpochs = 90;
 
@@ -48,7 +51,7 @@ int closeness(const Mapping& m, const Record& other) {
 }
 
 bool same_work(const Mapping& m, const Record& other) {
-  if (m.catalogue.model(other.model) != m.model) return false;
+  if (model_of(m.catalogue, other) != m.model) return false;
   if (m.catalogue.gpu(other.gpu) != m.gpu) return false;
   const std::string precision = precision_named(other.precision);
   return precision.empty() || precision == m.precision;
@@ -99,6 +102,8 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.launch_s = launch_s;
   device.compute_efficiency = {{1, compute.compute_efficiency.front().efficiency}};
   device.memory_efficiency = compute.memory_efficiency;
+  device.fast_convolution_gain = compute.fast_convolution_gain;
+  device.channel_tile = compute.channel_tile;
   device.activation_bytes = compute.precision == "mixed" ? 2 : 4;
   return roofline_cost(graph, device, Optimizer::momentum, batch).iteration_s();
 }
@@ -133,7 +138,8 @@ std::string precision_of(Mapping& m) {
 
 std::string wire_of(const Mapping& m) {
   for (const std::string& text : {m.record.precision, m.record.algorithm})
-    for (const char* half : {"fp16 wire", "fp16 all-reduce", "fp16 exchange", "fp16 on the wire"})
+    for (const char* half : {"fp16 wire", "fp16 all-reduce", "fp16 exchange", "fp16 on the wire", "fp16 compression",
+                             "half-precision gradients"})
       if (mentions(text, half)) return "fp16";
   if (mentions(m.record.precision, "fp32 wire") || mentions(m.record.algorithm, "fp32 all-reduce")) return "fp32";
   return m.precision == "mixed" ? m.stack->wire_mixed : "fp32";
@@ -148,7 +154,7 @@ int batch_of(Mapping& m) {
       m.assume("batch_per_gpu", other.batch(), "not stated; that of " + other.id);
       return other.batch();
     }
-  const bool is_text = m.model->train_samples == 0;
+  const bool is_text = m.model->tokens > 0;
   const bool small_images = !is_text && m.model->train_samples < 1e5;
   const int usual = is_text                           ? 32
                     : small_images                    ? 128
@@ -159,6 +165,19 @@ int batch_of(Mapping& m) {
   return usual;
 }
 
+namespace {
+
+// cuDNN has Winograd convolutions since version 5; half precision goes to tensor cores as matrix products.
+bool has_fast_convolutions(const Mapping& m) {
+  if (m.precision != "fp32" || !m.stack->fast_convolutions) return false;
+  for (const std::string& text : {m.record.system, m.record.notes, m.record.id})
+    for (const char* older : {"cudnn4", "cudnn r4", "cudnn v4", "cudnn 4", "cudnn3", "cudnn v3", "cudnn r3"})
+      if (mentions(text, older)) return false;
+  return true;
+}
+
+}  // namespace
+
 ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   ComputeSpec compute;
   compute.precision = m.precision;
@@ -168,33 +187,49 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   for (const RateSpec& rate : compute.rates)
     m.result.assumptions.push_back({"images/s of one GPU, batch " + std::to_string(rate.batch), rate.samples_per_s,
                                     "published", "input of the same experiment"});
-  double speed = 1;
+  double speed = 1, memory_speed = 1;
   double launch_s = kUsualLaunch_s;
+  // On tensor cores networks wait for memory, so that one constant is all that rates show: what is fused and how fast
+  // kernels are. In single precision both sides of the roofline show.
+  const bool is_single = m.precision == "fp32";
   const bool anchored_here = std::any_of(compute.rates.begin(), compute.rates.end(),
                                          [&](const RateSpec& rate) { return rate.batch == batch; });
   if (!anchored_here) {
-    speed = m.constant({"speed/" + m.gpu->id + "/" + m.precision, "speed/" + m.gpu->generation + "/" + m.precision,
-                        "speed/" + m.precision},
-                       1) *
-            m.constant({"speed of software/" + m.stack->id}, 1);
-    launch_s = m.constant({"kernel launch/" + m.stack->id, "kernel launch"}, kUsualLaunch_s);
+    const double of_software = m.constant({"speed of software/" + m.stack->id}, 1);
+    speed = of_software * m.constant({"speed/" + m.gpu->id + "/" + m.precision,
+                                      "speed/" + m.gpu->generation + "/" + m.precision, "speed/" + m.precision},
+                                     1);
+    memory_speed = speed;
+    if (is_single) memory_speed = of_software * m.constant({"memory speed/" + m.gpu->generation, "memory speed"}, 1);
+    if (!is_single && m.model->tokens > 0 && speed > 1) {
+      speed = memory_speed = 1;
+      m.assume("share of the peak", kComputeEfficiency, "matrix products of transformers, which nothing is fused into");
+    }
+    // Frameworks of single precision queue an operation at a time; those of mixed precision came later and fuse them.
+    const std::string era = is_single ? "kernel launch/fp32" : "kernel launch/mixed";
+    launch_s = m.constant({"kernel launch/" + m.stack->id, era}, kUsualLaunch_s);
     m.note("gpu", m.gpu->facts);
   }
   compute.compute_efficiency = {{1, kComputeEfficiency * speed}};
-  compute.memory_efficiency = kMemoryEfficiency * speed;
+  compute.memory_efficiency = kMemoryEfficiency * memory_speed;
+  compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
+  compute.channel_tile = is_single ? kChannelTile : 1;
   compute.launch_s = anchored_here ? launch_s : launch_from_rates(m, compute, launch_s);
   if (gpus > 1) {
     compute.jitter = JitterKind::lognormal;
-    const std::string nodes = m.record.gpus_per_node == 1 ? "/one GPU per node" : "";
     compute.jitter_variation =
-        m.constant({"jitter/" + m.gpu->generation + nodes, "jitter/" + m.gpu->generation, "jitter"}, 0.02);
+        m.constant({"jitter/" + m.transport + "/" + m.gpu->generation, "jitter/" + m.gpu->generation}, kUsualJitter);
   }
   return compute;
 }
 
 std::optional<double> rate_of_one_gpu(const Record& record, const ModelEntry* model) {
-  const std::optional<double> value = si_value(record);
+  std::optional<double> value = si_value(record);
   if (!value || *value <= 0 || record.gpus < 1) return std::nullopt;
+  if (measure_of(record).is_tokens) {
+    if (model == nullptr || model->tokens == 0) return std::nullopt;
+    *value /= model->tokens;
+  }
   const std::string metric = metric_of(record);
   if (metric == "images_per_s" || metric == "images_per_s_nosync") return *value / record.gpus;
   if (metric == "iteration_s" && record.batch() > 0) return record.batch() / *value;
@@ -226,7 +261,7 @@ const Record* epochs_given(const Mapping& m) {
   for (const Record& other : m.all) {
     if (other.role != Role::input || !other.value) continue;
     if (metric_of(other) != "epochs_to_accuracy") continue;
-    if (m.catalogue.model(other.model) != m.model) continue;
+    if (model_of(m.catalogue, other) != m.model) continue;
     if (!other.group.empty() && (other.group == m.record.group || other.group == m.record.group + "-ep")) return &other;
     const bool same_batch = other.global_batch == m.record.global_batch;
     if (!other.system.empty() && other.system == m.record.system && same_batch) best = &other;

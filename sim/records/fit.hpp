@@ -2,15 +2,16 @@
 // Constants from records: `validate --fit`.
 //
 // Stages, in this order; each fits its constants one after the other, by a pattern search in log(value) on the sum of
-// |log(published / predicted)| over the records that use the constant (of an efficiency the difference; at most 14,
+// |log(published / predicted)| over the records that use the constant (of an efficiency the difference; at most 36,
 // evenly spread), twice over:
 //
-//   1. speed of GPUs and software, kernel launches        rates of one GPU; MLPerf's rates
-//   2. epochs at small batch, critical batch               epochs
-//   3. shares of links, calls, messages, pipeline fill     all-reduces alone, exchanges
-//   4. shares of TCP networks, jitter                      rates of several GPUs
-//   5. share of evaluations                                times to accuracy
-//   6. bounds                                              the 0.7 quantile of |error| over the inputs' uncertainty,
+//   1. speed of GPUs and memories, kernel launches         rates of one GPU; MLPerf's rates
+//   2. speed of software, what is left of its rates        the same
+//   3. epochs at small batch, critical batch               epochs
+//   4. shares of links, calls, messages, pipeline fill     all-reduces alone, exchanges
+//   5. shares of TCP networks, jitter                      rates and efficiencies of several GPUs
+//   6. share of evaluations                                times to accuracy
+//   7. bounds                                              the 0.8 quantile of |error| over the inputs' uncertainty,
 //                                                          of predictions made without the record's own paper
 //
 // Within a stage the widest classes come first ("link share/pcie" before "link share/nccl/pcie-k80"): what holds for
@@ -19,7 +20,7 @@
 // over its records falls by less than 0.05 + 0.005 each.
 //
 // A search begins with a few values far apart. Launches are judged by how alike the errors of one GPU are, whatever its
-// speed. Only fit_input() is read. Stages 1 to 3 see records without what their experiments give, so that constants
+// speed. Only fit_input() is read. Stages 1, 2 and 4 see records without what their experiments give, so that constants
 // stand for the record itself. The same records give the same constants.
 #include <functional>
 #include <string>

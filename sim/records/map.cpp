@@ -85,10 +85,27 @@ void add_anchors(Mapping& m) {
     MapOptions alone = m.options;
     alone.use_anchors = false;
     const MappedRecord mapped = map_record(other, m.all, m.catalogue, alone);
-    if (!mapped.unmapped.empty() || mapped.quantity != m.result.quantity) continue;
+    if (!mapped.unmapped.empty() || mapped.quantity != m.result.quantity || mapped.target.empty()) continue;
+    if (mapped.target.front().share != m.result.target.front().share) continue;
     m.result.anchors.push_back({mapped.target, mapped.baseline, *published, other.params_bytes, other.gpus});
     m.result.assumptions.push_back({other.metric, *other.value, "published", other.id});
   }
+}
+
+// Half of a ring all-reduce scatters sums, the other half gathers them; a pipelined chain passes a whole buffer on in
+// the time of half a ring's n/(n-1) parts. Bus bandwidths are those of nccl-tests: S/t times (n-1)/n, or S/t.
+void set_collective(Mapping& m, int gpus) {
+  if (m.collective == Collective::all_reduce) return;
+  const bool is_chain = m.collective == Collective::broadcast || m.collective == Collective::reduce;
+  const double parts = is_chain ? double(gpus) / (gpus - 1) : 1;
+  for (Alternatives* side : {&m.result.target, &m.result.baseline})
+    for (Task& task : *side) {
+      task.share = 0.5 * parts;
+      task.in_switch_bytes_per_s = 0;
+      task.scenario.communication.all_reduce = "ring";
+    }
+  if (m.result.quantity == Quantity::bus_bandwidth) m.result.per_si *= 0.5 * parts;
+  m.assume("collective", is_chain ? "a pipelined chain" : "half of a ring all-reduce", "as NCCL does it");
 }
 
 void map_all_reduce(Mapping& m, Quantity quantity) {
@@ -101,6 +118,7 @@ void map_all_reduce(Mapping& m, Quantity quantity) {
     if (m.record.params_bytes <= 0) throw Unmapped{"params_bytes: the size of the all-reduce is not stated"};
     m.result.target = all_reduce_task(m, gpus, {static_cast<std::int64_t>(m.record.params_bytes)});
   }
+  set_collective(m, gpus);
   if (m.options.use_anchors && m.options.use_rates) add_anchors(m);
 }
 
@@ -158,6 +176,10 @@ std::string why_not_predicted(const std::string& metric) {
       {"tta_", "it rests on how another software, or another number of learners, converges"},
       {"hours_sync", "neither side's iterations are given at its number of workers"},
       {"speed_ratio", "how a learning rate changes convergence is not modelled"},
+      {"alltoall", "all-to-all is not simulated for records"},
+      {"all_to_all", "all-to-all is not simulated for records"},
+      {"flops", "it counts operations, of which publications differ"},
+      {"mfu", "it counts operations, of which publications differ"},
       {"error", "the accuracy that a training reaches is not modelled"},
       {"speedup_upper_bound", "which bound is meant is not stated"}};
   for (const auto& [part, why] : reasons)
@@ -218,10 +240,29 @@ std::string bounds_class_of(const Mapping& m) {
   return what + (anchored ? ", anchored" : "");
 }
 
+void set_model(Mapping& m) {
+  m.model = model_of(m.catalogue, m.record);
+  if (m.model == nullptr) {
+    const std::optional<int> tokens = tokens_stated(m.record);
+    throw Unmapped{"model " + in_quotes(m.record.model) + " is not in the catalogue" +
+                   (tokens ? " with sequences of " + std::to_string(*tokens) + " tokens" : "")};
+  }
+  if (m.model->tokens > 0 && !tokens_stated(m.record))
+    m.assume("tokens of a sequence", m.model->tokens, "not stated; of " + m.model->id);
+}
+
+double tokens_of(const Mapping& m) {
+  if (m.model == nullptr || m.model->tokens == 0)
+    throw Unmapped{"metric " + in_quotes(m.record.metric) + ": the tokens of a sample of " + m.record.model +
+                   " are not known"};
+  return m.model->tokens;
+}
+
 void map_all(Mapping& m) {
   const Record& record = m.record;
   const Measure measure = measure_of(record);
   m.metric = measure.metric;
+  m.collective = measure.collective;
   const bool of_workers = is_of_workers(m), of_choices = is_of_choices(m);
   if (!is_known_metric(m.metric) && !of_workers && !of_choices)
     throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records" +
@@ -232,18 +273,18 @@ void map_all(Mapping& m) {
   if (record.gpu.empty() && needs_gpu) throw Unmapped{"gpu is not stated"};
   m.gpu = m.catalogue.gpu(record.gpu);
   if (m.gpu == nullptr && needs_gpu) throw Unmapped{"gpu " + in_quotes(record.gpu) + " is not in the catalogue"};
-  m.stack = &m.catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
+  m.stack = &stack_of(m.catalogue, record);
   m.transport = transport_of(record);
   if (is_of_hardware && !is_of_collective(m.metric)) {
-    m.model = m.catalogue.model(record.model);
-    if (m.model == nullptr) throw Unmapped{"model " + in_quotes(record.model) + " is not in the catalogue"};
+    set_model(m);
   }
   if (m.gpu != nullptr) m.precision = precision_of(m);
   m.wire = wire_of(m);
   if (of_workers) return map_workers(m);
   if (of_choices) return map_choices(m);
   map_metric(m);
-  m.result.per_si = measure.per_si / (measure.per_gpu ? std::max(1, record.gpus) : 1);
+  m.result.per_si *= measure.per_si / (measure.per_gpu ? std::max(1, record.gpus) : 1);
+  if (measure.is_tokens) m.result.per_si *= tokens_of(m);
   if (measure.is_iterations)
     m.result.per_si /= double(m.result.target.front().gpus) * m.result.target.front().batch_per_gpu;
   m.result.bounds_class = bounds_class_of(m);
@@ -251,6 +292,37 @@ void map_all(Mapping& m) {
 }
 
 }  // namespace
+
+const StackEntry& stack_of(const Catalogue& catalogue, const Record& record) {
+  return catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
+}
+
+std::optional<int> tokens_stated(const Record& record) {
+  static const std::regex length(R"((?:seq(?:uence)?s?[ _-]?(?:len(?:gth)?)?|msl)[ =:_-]*(?:of )?([0-9]{2,5}))"),
+      tokens(R"(([0-9]{1,2},?[0-9]{3}|[0-9]{2,5})[ -]tokens)");
+  for (const std::string& text : {record.model, record.unit, record.notes, record.algorithm})
+    for (const std::regex* pattern : {&length, &tokens}) {
+      const std::string small = lower(text);
+      std::smatch found;
+      if (!std::regex_search(small, found, *pattern)) continue;
+      std::string digits = found[1].str();
+      digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
+      return std::stoi(digits);
+    }
+  return std::nullopt;
+}
+
+const ModelEntry* model_of(const Catalogue& catalogue, const Record& record) {
+  const std::optional<int> tokens = tokens_stated(record);
+  const ModelEntry* plain = catalogue.model(record.model);
+  if (plain != nullptr && plain->tokens > 0) {
+    if (!tokens || plain->tokens == *tokens) return plain;
+    const ModelEntry* longer = catalogue.model(record.model + " " + std::to_string(*tokens));
+    return longer != nullptr && longer->tokens == *tokens ? longer : nullptr;
+  }
+  const ModelEntry* of_software = catalogue.model(record.model + " " + stack_of(catalogue, record).id);
+  return of_software != nullptr && plain != nullptr ? of_software : plain;
+}
 
 void Mapping::assume(const std::string& key, const Json& value, const std::string& source) {
   for (const Assumption& known : result.assumptions)

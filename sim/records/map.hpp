@@ -40,6 +40,7 @@ struct Task {
   int batch_per_gpu = 1;             ///< iteration
   std::vector<std::int64_t> bytes;   ///< all_reduce: of each
   double fill_s = 0;                 ///< all_reduce: a pipeline's fill time p; 2 sqrt(p bytes/bandwidth) is added
+  double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
   double in_switch_bytes_per_s = 0;  ///< all_reduce: the switch adds up at this size over time; 0: it does not
   StalenessSpec staleness;
 };

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/records/map.hpp"
+#include "sim/records/measure.hpp"
 #include "sim/records/models.hpp"
 
 namespace lockstep::sim {
@@ -29,6 +30,7 @@ struct Mapping {
   std::string wire;       ///< fp32, fp16
   std::string transport;  ///< who moves gradients: nccl, ps-host, ps-gpu, kvstore, mpi-host, mpi-gpu
   const IntraNodeEntry* intra_node = nullptr;  ///< of the last cluster_of()
+  Collective collective = Collective::all_reduce;
 
   void assume(const std::string& key, const Json& value, const std::string& source);
   void note(const std::string& key, const std::vector<Assumption>& facts);
@@ -36,6 +38,13 @@ struct Mapping {
   double constant(const std::vector<std::string>& names, double otherwise);
 };
 
+/// By keywords of the record's source, system and algorithm.
+const StackEntry& stack_of(const Catalogue& catalogue, const Record& record);
+/// By its name, the tokens of a sequence where they are stated, and the software, whose AlexNet may be its own; nullptr
+/// where the catalogue has none such.
+const ModelEntry* model_of(const Catalogue& catalogue, const Record& record);
+/// Tokens of a sequence that a record states.
+std::optional<int> tokens_stated(const Record& record);
 std::string precision_of(Mapping& mapping);
 std::string wire_of(const Mapping& mapping);
 std::string transport_of(const Record& record);

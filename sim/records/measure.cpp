@@ -21,33 +21,13 @@ struct Known {
 
 const std::vector<Known>& known_metrics() {
   static const std::vector<Known> all{
-      {"images_per_s",
-       Kind::rate,
-       {"images_per",
-        "image_per",
-        "imgs_per",
-        "img_per",
-        "samples_per",
-        "sample_per",
-        "examples_per",
-        "sequences_per",
-        "sequence_per",
-        "sentences_per",
-        "throughput",
-        "training_throughput",
-        "train_throughput",
-        "total_throughput",
-        "images",
-        "img",
-        "samples",
-        "sequences",
-        "ips",
-        "speed",
-        "training_speed",
-        "iterations_per",
-        "steps_per",
-        "batches_per",
-        "it_per"}},
+      {"images_per_s", Kind::rate, {"images_per",       "image_per",        "imgs_per",     "img_per",
+                                    "samples_per",      "sample_per",       "examples_per", "sequences_per",
+                                    "sequence_per",     "sentences_per",    "throughput",   "training_throughput",
+                                    "train_throughput", "total_throughput", "images",       "img",
+                                    "samples",          "sequences",        "ips",          "speed",
+                                    "training_speed",   "tokens_per",       "token_per",    "words_per",
+                                    "iterations_per",   "steps_per",        "batches_per",  "it_per"}},
       {"iteration_s",
        Kind::time,
        {"iteration", "iteration_time", "step", "step_time", "time_per_iteration", "time_per_step", "batch_time",
@@ -172,8 +152,6 @@ double of_rate(const Record& record, const std::string& in_name) {
   else if (!mentions(unit, "/s") && !mentions(unit, "per s") && !mentions(unit, "ips"))
     throw Unmapped{"unit " + in_quotes(record.unit) + " of " + record.metric + "; known: images/s"};
   if (unit.rfind("k", 0) == 0) scale /= 1e3;
-  if (mentions(unit, "token") || mentions(unit, "word"))
-    throw Unmapped{"unit " + in_quotes(record.unit) + ": the length of a sequence is not stated"};
   return scale;
 }
 
@@ -197,6 +175,51 @@ bool take_per_gpu(std::vector<std::string>& words) {
   return false;
 }
 
+namespace {
+
+struct NamedCollective {
+  const char* name;  // squeezed
+  Collective collective;
+};
+
+const std::vector<NamedCollective>& other_collectives() {
+  static const std::vector<NamedCollective> all{{"reducescatter", Collective::reduce_scatter},
+                                                {"allgather", Collective::all_gather},
+                                                {"broadcast", Collective::broadcast},
+                                                {"bcast", Collective::broadcast}};
+  return all;
+}
+
+// "reduce_scatter_busbw" becomes "allreduce_busbw" and says which collective; "busbw" leaves it to the algorithm.
+Collective take_collective(std::vector<std::string>& words, const std::string& algorithm) {
+  for (const NamedCollective& named : other_collectives())
+    for (std::size_t count : {std::size_t{1}, std::size_t{2}}) {
+      if (words.size() < count || joined({words.begin(), words.begin() + long(count)}).size() > 16) continue;
+      if (squeezed(joined({words.begin(), words.begin() + long(count)})) != named.name) continue;
+      words.erase(words.begin() + 1, words.begin() + long(count));
+      words[0] = "allreduce";
+      return named.collective;
+    }
+  if (words.size() > 1 && words[0] == "reduce") {
+    words[0] = "allreduce";
+    return Collective::reduce;
+  }
+  static const std::set<std::string> open{"busbw", "bus_bandwidth", "bus_bw", "algbw", "algorithm_bandwidth", "alg_bw"};
+  const std::string text = squeezed(algorithm);
+  const bool is_all_reduce = text.empty() || text.find("allreduce") != std::string::npos;
+  std::vector<std::string> without_unit = words;
+  take_unit(without_unit);
+  if (is_all_reduce || open.count(joined(without_unit)) == 0) return Collective::all_reduce;
+  for (const char* other : {"alltoall", "sendrecv"})
+    if (text.find(other) != std::string::npos)
+      throw Unmapped{"algorithm " + in_quotes(algorithm) + ": not simulated for records"};
+  for (const NamedCollective& named : other_collectives())
+    if (text.find(named.name) != std::string::npos) return named.collective;
+  return Collective::all_reduce;
+}
+
+}  // namespace
+
 Measure measure_of(const Record& record) {
   static const std::set<std::string> as_they_are{"train_seconds_per_5120_images",
                                                  "comm_seconds",
@@ -209,12 +232,17 @@ Measure measure_of(const Record& record) {
     return {record.metric, of_time(record, "s")};
   if (as_they_are.count(record.metric) > 0) return {record.metric};
   std::vector<std::string> words = words_of(record.metric);
+  const Collective collective = take_collective(words, record.algorithm);
   const bool named_per_gpu = take_per_gpu(words);
   const Known* known = known_metric(joined(words));
   const std::string unit = known == nullptr ? take_unit(words) : "";
   if (known == nullptr) known = known_metric(joined(words));
   if (known == nullptr) return {record.metric};
   Measure measure{known->metric};
+  measure.collective = collective;
+  measure.is_tokens =
+      known->kind == Kind::rate && (mentions(record.metric, "token") || mentions(record.metric, "word") ||
+                                    mentions(record.unit, "token") || mentions(record.unit, "word"));
   measure.per_gpu =
       known->kind == Kind::rate && (named_per_gpu || mentions(record.unit, "/gpu") || mentions(record.unit, "per gpu"));
   measure.is_iterations =

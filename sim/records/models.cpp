@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/model/zoo_blocks.hpp"
+#include "sim/records/model_tables.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -88,6 +89,20 @@ Graph alexnet_owt() {
   at = net.max_pool("pool2", conv_relu(net, "conv2", at, 192, square(5, 1, 2)), square(3, 2));
   at = conv_relu(net, "conv3", at, 384, square(3, 1, 1));
   at = conv_relu(net, "conv4", at, 256, square(3, 1, 1));
+  at = net.max_pool("pool5", conv_relu(net, "conv5", at, 256, square(3, 1, 1)), square(3, 2));
+  at = net.dropout("drop6", net.relu("fc6/relu", net.fc("fc6", at, 4096)));
+  at = net.dropout("drop7", net.relu("fc7/relu", net.fc("fc7", at, 4096)));
+  net.softmax("loss", net.fc("fc8", at, kClasses));
+  return net.finish();
+}
+
+// As the model "alexnet" of tf_cnn_benchmarks: convolutions of 64, 192, 384, 384 and 256 channels, at 227x227.
+Graph alexnet_tf() {
+  GraphBuilder net("alexnet_tf", "AlexNet of tf_cnn_benchmarks (227x227)", {3, 227, 227});
+  int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 64, square(11, 4)), square(3, 2));
+  at = net.max_pool("pool2", conv_relu(net, "conv2", at, 192, square(5, 1, 2)), square(3, 2));
+  at = conv_relu(net, "conv3", at, 384, square(3, 1, 1));
+  at = conv_relu(net, "conv4", at, 384, square(3, 1, 1));
   at = net.max_pool("pool5", conv_relu(net, "conv5", at, 256, square(3, 1, 1)), square(3, 2));
   at = net.dropout("drop6", net.relu("fc6/relu", net.fc("fc6", at, 4096)));
   at = net.dropout("drop7", net.relu("fc7/relu", net.fc("fc7", at, 4096)));
@@ -273,40 +288,8 @@ class InceptionV4 {
   GraphBuilder net_{"inception_v4", "Inception-v4 (299x299)", {3, 299, 299}};
 };
 
-struct Transformer {
-  int layers, width, tokens, vocabulary;
-};
-
-// Devlin et al. 2019; Radford et al. 2019. The table of words, shared with the loss, stands at the end: its gradient is
-// dense. Tables of positions are left out.
-Graph transformer(const std::string& name, const std::string& title, Transformer t) {
-  GraphBuilder net(name, title, {t.width, t.tokens, 1});
-  int at = 0;
-  for (int i = 0; i < t.layers; ++i) {
-    const std::string layer = "l" + std::to_string(i + 1);
-    const auto linear = [&](const char* part, int from, int out) {
-      return net.conv(layer + part, from, out, square(1), true);
-    };
-    // The sum stands for attention: what it computes has no parameters.
-    const int attention = net.add(layer + "/attention",
-                                  {linear("/q", at, t.width), linear("/k", at, t.width), linear("/v", at, t.width)});
-    int out = net.dropout(layer + "/drop1", linear("/out", attention, t.width));
-    at = net.batch_norm(layer + "/norm1", net.add(layer + "/add1", {out, at}));
-    out = net.relu(layer + "/gelu", linear("/up", at, 4 * t.width));
-    out = net.dropout(layer + "/drop2", linear("/down", out, t.width));
-    at = net.batch_norm(layer + "/norm2", net.add(layer + "/add2", {out, at}));
-  }
-  net.softmax("loss", net.fc("words", net.global_avg_pool("pool", at), t.vocabulary));
-  return net.finish();
-}
-
-struct Entry {
-  const char* name;
-  Graph (*build)();
-};
-
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all{
+const std::vector<FurtherModel>& of_here() {
+  static const std::vector<FurtherModel> all{
       {"resnet18",
        [] {
          return basic_resnet("resnet18", "ResNet-18 (224x224)", {2, 2, 2, 2});
@@ -336,21 +319,21 @@ const std::vector<Entry>& entries() {
        [] {
          return densenet("densenet169", "DenseNet-169 (224x224)", {6, 12, 32, 32});
        }},
+      {"densenet201",
+       [] {
+         return densenet("densenet201", "DenseNet-201 (224x224)", {6, 12, 48, 32});
+       }},
+      {"alexnet_tf", alexnet_tf},
       {"nin", nin},
       {"inception_v4", [] { return InceptionV4().build(); }},
-      {"bert_base",
-       [] {
-         return transformer("bert_base", "BERT-base, 128 tokens", {12, 768, 128, 30522});
-       }},
-      {"bert_large",
-       [] {
-         return transformer("bert_large", "BERT-large, 128 tokens", {24, 1024, 128, 30522});
-       }},
-      {"gpt2",
-       [] {
-         return transformer("gpt2", "GPT-2, 1,024 tokens", {12, 768, 1024, 50257});
-       }},
   };
+  return all;
+}
+
+std::vector<FurtherModel> entries() {
+  std::vector<FurtherModel> all = of_here();
+  for (const auto* more : {&residual_models(), &transformer_models()})
+    all.insert(all.end(), more->begin(), more->end());
   return all;
 }
 
@@ -358,14 +341,14 @@ const std::vector<Entry>& entries() {
 
 std::vector<std::string> further_models() {
   std::vector<std::string> names;
-  for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  for (const FurtherModel& entry : entries()) names.emplace_back(entry.name);
   return names;
 }
 
 const Graph& record_model(const std::string& id) {
   static std::map<std::string, Graph> built;
   if (const auto known = built.find(id); known != built.end()) return known->second;
-  for (const Entry& entry : entries())
+  for (const FurtherModel& entry : entries())
     if (id == entry.name) return built.emplace(id, entry.build()).first->second;
   return built.emplace(id, model::zoo_graph(id)).first->second;
 }

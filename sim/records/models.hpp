@@ -1,10 +1,8 @@
 #pragma once
 // Models that publications name and the zoo does not have, built for their layer shapes alone.
 //
-// Convolutional networks after their papers, at 224x224 (Inception-v4: 299x299). Transformers as a sequence of tokens:
-// a token's linear layers are 1x1 convolutions over an "image" of tokens, a layer norm costs what a batch norm does,
-// and the products of attention, which have no parameters, are left out: for BERT with 128 tokens 1 %, for GPT-2 with
-// 1,024 tokens 13 % of the multiply-adds.
+// Convolutional networks after their papers, at 224x224 (Inceptions: 299x299). Transformers as a sequence of tokens: a
+// token's linear layers are 1x1 convolutions over an "image" of tokens, a layer norm costs what a batch norm does.
 #include <string>
 #include <vector>
 

@@ -22,14 +22,14 @@ std::string unit_of(const std::string& word) {
   return digits > 0 && digits + 2 <= word.size() ? word.substr(digits) : "";
 }
 
+}  // namespace
+
 std::string squeezed(const std::string& name) {
   std::string letters;
   for (char c : lower(name))
     if (std::isalnum(static_cast<unsigned char>(c))) letters += c;
   return letters;
 }
-
-}  // namespace
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -7,6 +7,8 @@
 
 namespace lockstep::sim {
 
+/// Its letters and digits alone, in lower case.
+std::string squeezed(const std::string& name);
 /// Lower case, everything but letters and digits separates; a leading count as in "8xV100" is dropped, and the unit
 /// behind a number is a word too ("40GbE" is 40gbe, gbe).
 std::vector<std::string> words_of(const std::string& name);

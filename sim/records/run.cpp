@@ -64,7 +64,7 @@ double all_reduce_s(const Task& task, const AllReduce& plan_of, std::int64_t byt
   double wire_s = std::max(0.0, plan_s - latency_s);
   if (task.in_switch_bytes_per_s > 0)
     wire_s = std::min(wire_s, static_cast<double>(bytes) / (task.in_switch_bytes_per_s * perturbation.bandwidth));
-  return launch_s + latency_s + wire_s + 2 * std::sqrt(task.fill_s * perturbation.latency * wire_s);
+  return launch_s + task.share * (latency_s + wire_s + 2 * std::sqrt(task.fill_s * perturbation.latency * wire_s));
 }
 
 TaskTime run_all_reduces(const Task& task) {
@@ -158,8 +158,8 @@ void add_cluster(std::ostringstream& text, const ClusterSpec& c) {
 }
 
 void add_compute(std::ostringstream& text, const ComputeSpec& c) {
-  text << c.precision << ' ' << c.launch_s << ' ' << c.memory_efficiency << ' ' << c.optimizer << ' '
-       << static_cast<int>(c.jitter) << ' ' << c.jitter_variation << ' ';
+  text << c.precision << ' ' << c.launch_s << ' ' << c.memory_efficiency << ' ' << c.fast_convolution_gain << ' '
+       << c.channel_tile << ' ' << c.optimizer << ' ' << static_cast<int>(c.jitter) << ' ' << c.jitter_variation << ' ';
   for (const EfficiencySpec& e : c.compute_efficiency) text << e.flop << ':' << e.efficiency << ' ';
   for (const RateSpec& rate : c.rates) text << rate.batch << ':' << rate.samples_per_s << ' ';
 }
@@ -188,7 +188,8 @@ std::string task_text(const Task& task) {
   text.precision(17);
   text << static_cast<int>(task.kind) << ' ' << task.gpus << ' ' << task.batch_per_gpu << ' ' << s.model.name << ' ';
   for (std::int64_t bytes : task.bytes) text << bytes << ' ';
-  text << task.fill_s << ' ' << task.in_switch_bytes_per_s << ' ' << s.fidelity << ' ' << s.iterations << ' ';
+  text << task.fill_s << ' ' << task.share << ' ' << task.in_switch_bytes_per_s << ' ' << s.fidelity << ' '
+       << s.iterations << ' ';
   add_cluster(text, s.cluster);
   add_compute(text, s.compute);
   add_algorithm(text, s);

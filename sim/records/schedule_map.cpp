@@ -126,8 +126,8 @@ void refuse_other_algorithms(const Record& record) {
 
 std::string transport_of(const Record& record) {
   const std::string& text = record.algorithm;
-  if (says(text, {"mpi_allreduce", "host-staged", "osu"})) return "mpi-host";
   if (says(text, {"alltoall", "cuda-aware"})) return "mpi-gpu";
+  if (says(text, {"mpi_allreduce", "host-staged", "osu"})) return "mpi-host";
   if (says(text, {"kvstore", "dist_device", "dist_sync"})) return "kvstore";
   if (says(text, {"ps on gpu"})) return "ps-gpu";
   const bool servers = has_word(text, {"ps", "pserver", "server", "servers", "sfb", "wfbp"});
@@ -169,8 +169,25 @@ Alternatives with_algorithms(const Mapping& m, const Task& task) {
   return tasks;
 }
 
+namespace {
+
+// An algorithm of a name that says nothing to the mapping is taken for an all-reduce, which is said.
+void note_unknown_algorithm(Mapping& m) {
+  const std::string& text = m.record.algorithm;
+  if (text.empty() || text == "none") return;
+  if (says(text,
+           {"all-reduce", "allreduce", "nccl", "horovod", "ring", "ddp", "ssgd", "bsp", "synchronous", "replicated",
+            "tree", "torus", "hierarchical", "hybrid", "halving", "mpi", "sgd", "kvstore", "data parallel"}))
+    return;
+  m.assume("algorithm", "all-reduce of all gradients", in_quotes(text) + " is not one that is simulated");
+}
+
+}  // namespace
+
 Alternatives with_schedule(Mapping& m, Task task) {
-  if (m.transport == "mpi-host" || m.transport == "mpi-gpu") {
+  // Buffers on GPUs that MPI reduces by itself are all-reduced as elsewhere; Theano-MPI sums on the GPU.
+  const bool sums_by_itself = m.transport == "mpi-gpu" && m.stack->id == "theano";
+  if (m.transport == "mpi-host" || sums_by_itself) {
     task.scenario.algorithm = "theano-mpi";
     task.scenario.communication.fusion_threshold_bytes = 0;
     task.scenario.communication.wire = "fp32";
@@ -183,6 +200,7 @@ Alternatives with_schedule(Mapping& m, Task task) {
     task.scenario.parameter_server = servers_of(m);
     return {task};
   }
+  note_unknown_algorithm(m);
   // One learner to a GPU, synchronised every iteration, is what a record means that does not say more.
   if (has_word(m.record.algorithm, {"sma"}) || says(m.record.algorithm, {"ea-sgd", "easgd"})) {
     task.scenario.algorithm = has_word(m.record.algorithm, {"sma"}) ? "sma" : "ea-sgd";

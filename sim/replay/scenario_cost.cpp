@@ -41,6 +41,8 @@ DeviceCost device_cost(const Scenario& scenario) {
   for (const EfficiencySpec& point : compute.compute_efficiency)
     device.compute_efficiency.push_back({point.flop, point.efficiency});
   device.memory_efficiency = compute.memory_efficiency;
+  device.fast_convolution_gain = compute.fast_convolution_gain;
+  device.channel_tile = compute.channel_tile;
   device.activation_bytes = compute.precision == "fp32" || compute.precision == "tf32" ? 4 : 2;
   return device;
 }

@@ -46,6 +46,8 @@ struct ComputeSpec {
   double launch_s = 0;
   std::vector<EfficiencySpec> compute_efficiency;
   double memory_efficiency = 1;
+  double fast_convolution_gain = 1;    ///< layer_cost.hpp; set for records, which have no measured layers
+  int channel_tile = 1;                ///< the same
   std::string optimizer = "momentum";  ///< sgd, momentum, lars
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration

@@ -55,6 +55,32 @@ TEST_CASE("a fully-connected layer worked by hand") {
   CHECK(cost.update_s == Approx(2 * 5e-6 + 5050 * 12 / 320e9));
 }
 
+TEST_CASE("fast convolutions and channels in tiles worked by hand") {
+  // 3x3, stride 1, 80 -> 96 channels at 100x100, batch 10: 9 * 80 * 96 * 10^4 MACs an image, 2 * 10 times that is
+  // 1.3824e10 FLOP, at 5 TFLOP/s 2.7648 ms. In tiles of 64, 96 channels cost 128 and 80 cost 128.
+  model::GraphBuilder builder("tiny", "tiny", {80, 100, 100});
+  const model::Window window = [] {
+    model::Window w;
+    w.kernel_h = w.kernel_w = 3;
+    w.pad_top = w.pad_bottom = w.pad_left = w.pad_right = 1;
+    return w;
+  }();
+  const int first = builder.conv("first", 0, 80, window, false);
+  const int conv = builder.conv("conv", first, 96, window, false);
+  builder.softmax("loss", builder.fc("fc", builder.global_avg_pool("gap", conv), 10));
+  const model::Graph graph = builder.finish();
+  DeviceCost d = device();
+  const double direct_s = 2 * 10 * 9.0 * 80 * 96 * 1e4 / 5e12;
+  const auto cost_of = [&] { return roofline_cost(graph, d, Optimizer::sgd, 10).layers[2]; };
+  CHECK(cost_of().forward_s == Approx(5e-6 + direct_s));
+  d.fast_convolution_gain = 2.25;
+  CHECK(cost_of().forward_s == Approx(5e-6 + direct_s / 2.25));
+  d.channel_tile = 64;
+  CHECK(cost_of().forward_s == Approx(5e-6 + direct_s / 2.25 * 128 / 96));
+  // dw has the outputs' channels, dx the inputs'.
+  CHECK(cost_of().backward_s == Approx(2 * 5e-6 + direct_s / 2.25 * (128. / 96 + 128. / 80)));
+}
+
 TEST_CASE("time grows with the batch, time per image falls") {
   const model::Graph graph = model::zoo_graph("resnet50");
   double last = 0, last_per_image = 1e9;

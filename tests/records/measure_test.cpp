@@ -68,7 +68,18 @@ TEST_CASE("units that do not fit a metric are refused, not guessed") {
   refused("iteration_s", "fortnights");
   refused("allreduce_busbw", "furlongs/s");
   refused("images_per_s", "images");
-  refused("throughput", "tokens/s");
+}
+
+TEST_CASE("tokens and other collectives are told from images and all-reduces") {
+  CHECK(measure("throughput", "tokens/s").is_tokens);
+  CHECK(measure("words_per_s", "").is_tokens);
+  CHECK_FALSE(measure("throughput", "samples/s").is_tokens);
+  CHECK(measure("reduce_scatter_busbw", "GB/s").collective == sim::Collective::reduce_scatter);
+  CHECK(measure("allgather_time_us", "").collective == sim::Collective::all_gather);
+  CHECK(measure("allgather_time_us", "").metric == "allreduce_seconds");
+  CHECK(measure("reduce_busbw", "GB/s").collective == sim::Collective::reduce);
+  CHECK(measure("all_reduce_busbw", "GB/s").collective == sim::Collective::all_reduce);
+  CHECK(measure("alltoall_busbw", "GB/s").metric == "alltoall_busbw");  // unknown
 }
 
 TEST_CASE("a record's value in SI") {

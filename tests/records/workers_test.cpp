@@ -34,7 +34,7 @@ std::string staleness(const std::string& statistic, const std::string& layer, in
                       const std::string& algorithm = "async") {
   return R"([{"id": "a", "metric": "staleness_)" + statistic + R"(", "model": "Inception", "gpu": "K40", "gpus": )" +
          std::to_string(workers) + R"(, "batch_per_gpu": 32, "precision": "fp32", "notes": ")" + layer +
-         R"(", "algorithm": ")" + algorithm + "\"}]";
+         R"(", "network": "InfiniBand EDR", "algorithm": ")" + algorithm + "\"}]";
 }
 
 // Results of one experiment, (gpus, value) each, and a target at `gpus`.
