@@ -149,6 +149,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     std::vector<float> running_statistics() override { return {}; }
     void set_running_statistics(const std::vector<float>&) override {}
     std::int64_t memory_bytes() const override { return 0; }
+    std::int64_t activation_bytes() const override { return 0; }
 
    private:
     PlantedDevice& device_;
