@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "calib/facts.hpp"
 #include "calib/topology/machine.hpp"
@@ -60,10 +61,10 @@ struct Environment {
   const char* name;
 };
 
-const PciDevice& at(const std::vector<PciDevice>& devices, const std::string& address) {
+const PciDevice& at(const std::vector<PciDevice>& devices, std::string_view address) {
   for (const PciDevice& device : devices)
     if (device.address == address) return device;
-  throw std::runtime_error("no " + address);
+  throw std::runtime_error("no " + std::string(address));
 }
 
 }  // namespace
