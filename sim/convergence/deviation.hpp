@@ -8,9 +8,8 @@
 //
 // of which a cell's mean over its runs shows d plus within / runs. Its mean elsewhere, given the cells, is the best
 // linear predictor (simple kriging: Rasmussen and Williams 2006, eq. 2.25). Far from all cells it is zero, and the law
-// alone speaks. The part that neighbours share and its reach are assumed; chosen on the records of LeNet to 95 to 97 %,
-// where cells that are left out come out with a median error of 15 instead of 20 %, and anything from 0.3 to 1 and from
-// 1 to 5 does better than the law alone.
+// alone speaks. The part that neighbours share and its reach are assumed: chosen on the records of LeNet to 95 to 97 %,
+// whose held-out cells come out with a median error of 11 % (results/convergence/2026-11-21/laws.txt).
 #include <vector>
 
 namespace lockstep::sim {
