@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "calib/command/commands.hpp"
-#include "engine/base/version.hpp"
+#include "engine/base/program.hpp"
 #include "engine/train/launch.hpp"
 
 namespace {
@@ -41,7 +41,6 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
   app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
-  app.set_version_flag("--version", version_line());
   app.footer(
       "Under mpirun or srun every process measures its devices, and collectives go over those of all.\n\n"
       "Example:\n  calibrate --device host --gpus 2 --models lenet --batches 8,32,128 -o host.json");
@@ -110,22 +109,13 @@ int main(int argc, char** argv) {
   bool is_json = false;
   const CLI::App* topology = declare_topology(app, sources, is_json);
   app.require_subcommand(0, 1);
-  try {
-    app.parse(argc, argv);
-    measure.argv = import.argv = std::vector<std::string>(argv, argv + argc);
+  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
     if (*import_command) return calib::import_logs(import);
     if (*show) return calib::show_profile(shown);
     if (*merge) return calib::merge_profiles(merged[0], merged[1], output);
     if (*topology) return calib::show_topology(sources, is_json);
     return measure_with_others(measure, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const InputError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "calibrate: %s\n", error.what());
-    return 1;
-  }
+  });
 }

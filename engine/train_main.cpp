@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
-#include "engine/base/version.hpp"
+#include "engine/base/program.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
 #include "engine/train/command_line.hpp"
@@ -121,18 +121,7 @@ int main(int argc, char** argv) {
   lockstep::train::declare(app, request);
   SweepOptions sweep;
   CLI::App* const sweeps = declare_sweep(app, sweep);
-  app.set_version_flag("--version", lockstep::version_line());
-  try {
-    app.parse(argc, argv);
-    if (sweeps->parsed()) return run_sweep(sweep, std::vector<std::string>(argv, argv + argc));
-    return run_with_others(request, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const lockstep::InputError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train: %s\n", error.what());
-    return 1;
-  }
+  return lockstep::run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
+  });
 }

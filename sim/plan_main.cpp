@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
-#include "engine/base/version.hpp"
+#include "engine/base/program.hpp"
 #include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/report/html.hpp"
@@ -40,7 +40,6 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--patience", o.patience_s, "Seconds until a silent MPI rank is given up (default: 20)")
       ->check(CLI::Range(2, 86400));
   app.add_flag("--quiet", o.quiet, "No progress");
-  app.set_version_flag("--version", version_line());
 }
 
 std::vector<std::string> outputs_of(const Options& o) {
@@ -137,20 +136,11 @@ int main(int argc, char** argv) {
   CLI::App app{"Compares configurations of a training job by time and cost, and recommends one.", "plan"};
   Options options;
   declare(app, options);
-  try {
-    app.parse(argc, argv);
-    lockstep::sim::MpiSession session;
-    const int code = run(options, std::vector<std::string>(argv, argv + argc), session);
+  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    sim::MpiSession session;
+    const int code = run(options, words, session);
     if (!session.has_lost_rank()) return code;
     std::fflush(nullptr);
     std::_Exit(code);  // MPI's own end at exit would wait for the dead rank
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const lockstep::InputError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "plan: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
-#include "engine/base/version.hpp"
+#include "engine/base/program.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
@@ -62,7 +62,6 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model, "Shows a built-in model layer by layer");
   app.add_flag("--quiet", o.quiet, "No progress bar");
-  app.set_version_flag("--version", version_line());
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
@@ -215,17 +214,8 @@ int main(int argc, char** argv) {
   declare(app, options);
   ConvergenceOptions convergence;
   CLI::App* const builds = declare_convergence(app, convergence);
-  try {
-    app.parse(argc, argv);
-    builds->parsed() ? build_profile(convergence) : run(options, std::vector<std::string>(argv, argv + argc));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const lockstep::InputError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "simulate: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    builds->parsed() ? build_profile(convergence) : run(options, words);
+    return 0;
+  });
 }

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/program.hpp"
 #include "engine/base/provenance.hpp"
-#include "engine/base/version.hpp"
 #include "sim/records/fit.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
@@ -39,7 +39,6 @@ void declare(CLI::App& app, Options& o) {
       "--leave-out", o.leave_out,
       "Predicts every record with constants fitted without its paper: what to expect of new results (minutes)");
   app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
-  app.set_version_flag("--version", version_line());
 }
 
 void check_outputs(const Options& o) {
@@ -88,21 +87,8 @@ int validate(const Options& o, const std::vector<std::string>& argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    CLI::App app{"Predicts published results and compares; exits 1 when a suite's tolerance is broken.", "validate"};
-    Options options;
-    declare(app, options);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-      return app.exit(error) == 0 ? 0 : 2;
-    }
-    return validate(options, std::vector<std::string>(argv, argv + argc));
-  } catch (const lockstep::InputError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "validate: %s\n", error.what());
-    return 1;
-  }
+  CLI::App app{"Predicts published results and compares; exits 1 when a suite's tolerance is broken.", "validate"};
+  Options options;
+  declare(app, options);
+  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) { return validate(options, words); });
 }

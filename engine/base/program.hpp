@@ -1,0 +1,34 @@
+#pragma once
+// The outermost part of every program: command line, version, exit codes.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "engine/base/version.hpp"
+
+namespace lockstep {
+
+/// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
+/// Returns that code; 0 after --help and --version; 2 on bad usage or bad input, and 1 on work that failed, with a line
+/// on stderr.
+template <class Work>
+int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
+  app.set_version_flag("--version", version_line());
+  try {
+    app.parse(argc, argv);
+    return work(std::vector<std::string>(argv, argv + argc));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
+    return 1;
+  }
+}
+
+}  // namespace lockstep
