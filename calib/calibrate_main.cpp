@@ -16,7 +16,9 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_option("--gpus", r.gpus, "Devices to measure together; on the host, as many logical ones (1)")
       ->check(CLI::PositiveNumber);
   app.add_option("--device", r.device, "cuda or host (cuda)")->check(CLI::IsMember({"cuda", "host"}));
-  app.add_option("--models", r.probes.models, "Networks of the zoo (lenet)")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--models", r.models, "Built-in models, or .json files of your own (lenet)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--batches", r.probes.batches, "Images per learner (1,2,4,8,16,32,64)")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -31,7 +31,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
         sync::Processes& processes) {
   if (request.memory_plan) {
     std::map<std::string, std::string> inputs;
-    std::fputs(train::memory_plan_text(train::load_model(request, inputs), settings).c_str(), stdout);
+    std::fputs(train::memory_plan_text(model::graph_of(request.model, inputs), settings).c_str(), stdout);
     return 0;
   }
   if (processes.rank() == 0) check_outputs(request);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <set>
 #include <thread>
@@ -60,7 +61,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target")
       ->check(CLI::IsMember(sim::optimise_targets()));
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
-  app.add_option("--show-model", o.show_model, "Shows a built-in model layer by layer");
+  app.add_option("--show-model", o.show_model,
+                 "Shows a model layer by layer: a built-in one, or a .json file of your own");
   app.add_flag("--quiet", o.quiet, "No progress bar");
 }
 
@@ -192,7 +194,8 @@ void run(const Options& o, const std::vector<std::string>& argv) {
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {
-    std::fputs(model::show_model_text(model::zoo_graph(o.show_model)).c_str(), stdout);
+    std::map<std::string, std::string> inputs;
+    std::fputs(model::show_model_text(model::graph_of(o.show_model, inputs)).c_str(), stdout);
   } else if (!o.records.empty()) {
     predict_from_records(o);
   } else if (o.scenario.empty()) {

@@ -1,9 +1,12 @@
 #include "calib/command/commands.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "calib/facts.hpp"
@@ -143,12 +146,31 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   return facts;
 }
 
+// Samples go by a model's name: one of a user's own must not pass for another.
+std::vector<model::Graph> models_of(const MeasureRequest& request, std::map<std::string, std::string>& inputs) {
+  std::vector<model::Graph> models;
+  std::set<std::string> names;
+  const std::vector<std::string> built_in = model::zoo_names();
+  for (const std::string& name : request.models) {
+    const std::size_t files = inputs.size();
+    models.push_back(model::graph_of(name, inputs));
+    const std::string& own = models.back().name;
+    if (inputs.size() > files && std::count(built_in.begin(), built_in.end(), own) > 0)
+      throw InputError(name + ": /name: \"" + own + "\" is a built-in model's; allowed: another name");
+    if (!names.insert(own).second)
+      throw InputError("--models: " + name + ": a second model \"" + own + "\"; allowed: each name once");
+  }
+  return models;
+}
+
 }  // namespace
 
 int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   const bool is_first = processes.rank() == 0;
-  const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
+  std::map<std::string, std::string> inputs;
   ProbeOptions options = request.probes;
+  options.models = models_of(request, inputs);
+  const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
   if (!request.precisions.empty()) options.precisions = request.precisions;
   options.nodes = nodes_of(processes);
   const std::vector<Probe> probes = plan_probes(*backend, options);
@@ -157,7 +179,7 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
 
   int failures = 0;
   const Json facts = is_first ? facts_of(*backend, processes.count(), options.nodes) : Json::object();
-  const Json origin = is_first ? provenance(request.argv, "none", {}) : Json::object();
+  const Json origin = is_first ? provenance(request.argv, "none", inputs) : Json::object();
   const auto profile = [&] { return profile_of(*log, name_of(output), *backend, facts, origin); };
   auto stored = std::chrono::steady_clock::now();
   measure(

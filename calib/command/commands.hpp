@@ -15,8 +15,9 @@ struct MeasureRequest {
   std::string device = "cuda";
   int gpus = 1;
   int threads = 0;
-  ProbeOptions probes;
-  std::vector<std::string> precisions;  ///< empty: fp32
+  std::vector<std::string> models{"lenet"};  ///< built-in names, or .json files of a user's own
+  ProbeOptions probes;                       ///< `models` is filled from those
+  std::vector<std::string> precisions;       ///< empty: fp32
   SamplingOptions sampling;
   bool resume = false;
   std::string output;  ///< empty: results/profiles/ and the device's name

@@ -10,9 +10,9 @@ constexpr double kShortestWithInput_s = 0.03;
 
 }  // namespace
 
-Probe iteration_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
+Probe iteration_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                       int batch, bool has_input) {
-  Json key{{"model", model}, {"precision", precision}, {"learners", learners}, {"devices", all_devices(backend)}};
+  Json key{{"model", model.name}, {"precision", precision}, {"learners", learners}, {"devices", all_devices(backend)}};
   if (has_input) key["input"] = "synthetic";
   key["batch"] = batch;
   return {"iteration", key, [=, &backend] {
@@ -23,10 +23,10 @@ Probe iteration_probe(device::Backend& backend, const std::string& model, const 
           }};
 }
 
-Probe input_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
+Probe input_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                   int batch) {
   const Json key{{"source", "synthetic"},
-                 {"model", model},
+                 {"model", model.name},
                  {"learners", learners},
                  {"devices", all_devices(backend)},
                  {"batch", batch}};

@@ -64,8 +64,8 @@ struct LayerParameters {
 
 }  // namespace
 
-Probe pass_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch) {
-  return {"pass", {{"model", model}, {"precision", precision}, {"batch", batch}}, [=, &backend] {
+Probe pass_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch) {
+  return {"pass", {{"model", model.name}, {"precision", precision}, {"batch", batch}}, [=, &backend] {
             TrainingOptions options{model, precision, 1, batch, false};
             auto training = std::make_shared<Training>(backend, options);
             auto passes = std::make_shared<Passes>();
@@ -80,12 +80,12 @@ Probe pass_probe(device::Backend& backend, const std::string& model, const std::
           }};
 }
 
-std::vector<Probe> layer_update_probes(device::Backend& backend, const std::string& model, const std::string& precision,
-                                       int batch) {
+std::vector<Probe> layer_update_probes(device::Backend& backend, const model::Graph& model,
+                                       const std::string& precision, int batch) {
   std::vector<Probe> probes;
-  for (const model::Layer& layer : model::zoo_graph(model).layers) {
+  for (const model::Layer& layer : model.layers) {
     if (layer.parameters.empty()) continue;
-    probes.push_back({"layer", layer_key(model, precision, layer.name, "update", batch), [&backend, layer] {
+    probes.push_back({"layer", layer_key(model.name, precision, layer.name, "update", batch), [&backend, layer] {
                         auto parameters = std::make_shared<LayerParameters>(backend.ops(), layer);
                         return timed_work(backend, [parameters] { parameters->update(); });
                       }});

@@ -19,9 +19,9 @@ bool is_emulated(device::Backend& backend) {
   return backend.devices() == 1;
 }
 
-Json key_of(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+Json key_of(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
             const std::string& beside, std::int64_t bytes) {
-  return {{"model", model},
+  return {{"model", model.name},
           {"precision", precision},
           {"devices", backend.devices()},
           {"batch", batch},
@@ -74,7 +74,7 @@ class Overlap {
 
 }  // namespace
 
-Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+Probe overlap_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
                     std::int64_t bytes) {
   return {
       "overlap", key_of(backend, model, precision, batch, "all-reduce", bytes), [=, &backend] {
@@ -93,7 +93,7 @@ Probe overlap_probe(device::Backend& backend, const std::string& model, const st
       }};
 }
 
-std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
+std::vector<Probe> overlap_probes(device::Backend& backend, const model::Graph& model, const std::string& precision,
                                   int batch, std::int64_t most_bytes) {
   std::vector<Probe> probes;
   if (backend.ops().processes() > 1 || (is_emulated(backend) && backend.name() != "cuda")) return probes;

@@ -8,11 +8,10 @@ namespace {
 // The layers of device 0; on one device alone or on several, layers take what they take.
 std::vector<Probe> layer_probes(device::Backend& backend, const ProbeOptions& options) {
   std::vector<Probe> probes;
-  for (const std::string& model : options.models)
+  for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions) {
-      const std::string name = model::zoo_graph(model).name;
-      for (int batch : options.batches) probes.push_back(pass_probe(backend, name, precision, batch));
-      for (Probe& probe : layer_update_probes(backend, name, precision, options.batches.front()))
+      for (int batch : options.batches) probes.push_back(pass_probe(backend, model, precision, batch));
+      for (Probe& probe : layer_update_probes(backend, model, precision, options.batches.front()))
         probes.push_back(std::move(probe));
     }
   return probes;
@@ -28,21 +27,20 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
   append(copy_probes(backend, options.most_bytes));
   append(collective_probes(backend, options.most_bytes, options.nodes));
   append(update_probes(backend, options.most_bytes));
-  for (const std::string& model : options.models)
+  for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
       for (int learners : options.learners)
         for (int batch : options.batches) {
-          const std::string name = model::zoo_graph(model).name;
-          probes.push_back(iteration_probe(backend, name, precision, learners, batch, false));
+          probes.push_back(iteration_probe(backend, model, precision, learners, batch, false));
           if (!options.has_input || learners > 1) continue;
-          probes.push_back(iteration_probe(backend, name, precision, learners, batch, true));
-          probes.push_back(input_probe(backend, name, precision, learners, batch));
+          probes.push_back(iteration_probe(backend, model, precision, learners, batch, true));
+          probes.push_back(input_probe(backend, model, precision, learners, batch));
         }
   if (options.has_layers) append(layer_probes(backend, options));
   const int largest = *std::max_element(options.batches.begin(), options.batches.end());
-  for (const std::string& model : options.models)
+  for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
-      append(overlap_probes(backend, model::zoo_graph(model).name, precision, largest, options.most_bytes));
+      append(overlap_probes(backend, model, precision, largest, options.most_bytes));
   return probes;
 }
 

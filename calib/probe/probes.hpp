@@ -2,9 +2,8 @@
 // What calibrate measures, on any backend of the engine: each probe sets up one thing to time and says how.
 //
 //   iteration    every learner of every device computes a gradient and applies it (momentum), none exchanges anything
-//   copy         host to device, device to host (pinned memory apart), within a device, from one device to the next;
-//   one
-//                way, and both ways at once
+//   copy         host to device, device to host (pinned memory apart), within a device, from one device to the next:
+//                one way, and both ways at once
 //   collective   the sum of a vector over all devices, as the algorithms use it
 //   update       momentum, LARS, SMA correction and average model, over their vectors
 //   launch       small operations one after another, or recorded and handed in as one (a CUDA graph): what each costs
@@ -33,7 +32,7 @@ namespace lockstep::calib {
 constexpr double kShortestSample_s = 200e-6;
 
 struct ProbeOptions {
-  std::vector<std::string> models{"lenet"};
+  std::vector<model::Graph> models;
   std::vector<int> batches{1, 2, 4, 8, 16, 32, 64};
   std::vector<int> learners{1};
   std::vector<std::string> precisions{"fp32"};
@@ -60,13 +59,13 @@ struct Probe {
 };
 
 /// All probes of the options on all devices of the backend, cheap ones first. `backend` must outlive them. Throws
-/// InputError for an unknown model, or one that the backend cannot run at a precision.
+/// InputError for a model that the backend cannot run at a precision.
 std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options);
 
 /// The parts.
-Probe iteration_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
+Probe iteration_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                       int batch, bool has_input = false);
-Probe input_probe(device::Backend& backend, const std::string& model, const std::string& precision, int learners,
+Probe input_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                   int batch);
 std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes);
 /// Over all devices of all processes, which are on `nodes` machines.
@@ -74,16 +73,16 @@ std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most
 std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes);
 std::vector<Probe> launch_probes(device::Backend& backend);
 /// Of iterations beside sums of `bytes`: the sample of iterations alone comes with it.
-Probe overlap_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch,
+Probe overlap_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
                     std::int64_t bytes);
 /// For three sizes; none over several processes, and on one device a GPU's only, which emulates the sum.
-std::vector<Probe> overlap_probes(device::Backend& backend, const std::string& model, const std::string& precision,
+std::vector<Probe> overlap_probes(device::Backend& backend, const model::Graph& model, const std::string& precision,
                                   int batch, std::int64_t most_bytes);
 /// A pass over all layers; its parts are the samples of `layer`.
-Probe pass_probe(device::Backend& backend, const std::string& model, const std::string& precision, int batch);
+Probe pass_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch);
 /// The update (momentum) of every layer with parameters; batch-independent, and keyed by `batch`.
-std::vector<Probe> layer_update_probes(device::Backend& backend, const std::string& model, const std::string& precision,
-                                       int batch);
+std::vector<Probe> layer_update_probes(device::Backend& backend, const model::Graph& model,
+                                       const std::string& precision, int batch);
 
 /// Times `work` by the backend's clock, from an idle backend to an idle one, repeated so that a sample lasts long
 /// enough; gives the seconds of one. Samples taken at a low device clock are told from others.

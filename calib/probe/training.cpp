@@ -19,7 +19,7 @@ data::SyntheticImages synthetic_images(const model::Graph& graph) {
 Training::Training(device::Backend& backend, const TrainingOptions& options)
     : backend_(backend),
       options_(options),
-      graph_(model::zoo_graph(options.model)),
+      graph_(options.model),
       layout_(device::layout_of(graph_)),
       initial_(device::initial_parameters(graph_, kSeed)),
       images_(synthetic_images(graph_)),

@@ -13,7 +13,7 @@
 namespace lockstep::calib {
 
 struct TrainingOptions {
-  std::string model;
+  model::Graph model;
   std::string precision;
   int learners = 1;  ///< of each device
   int batch = 1;

@@ -140,6 +140,9 @@ std::vector<std::string> zoo_names();
 Graph zoo_graph(const std::string& name);
 /// A user's own model, {"schema": "lockstep/model/1", "name", "input": [C, H, W], "layers": [...]}; see graph_json.cpp.
 Graph graph_from_json(const JsonNode& node);
+/// A built-in model by its name, or a user's own from a file whose name ends in ".json"; files that were read are added
+/// to `inputs`, {path: sha256}. Throws InputError for an unknown name or a bad file.
+Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs);
 /// The same form, so that graph_from_json(to_json(graph)) is the graph again; keys at their default are left out.
 Json to_json(const Graph& graph);
 

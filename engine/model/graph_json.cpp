@@ -1,7 +1,7 @@
 // A user's own model:
 //
-//   {"schema": "lockstep/model/1", "name": "mine", "title": "shown in tables (default: the name)", "input": [3, 32,
-//   32],
+//   {"schema": "lockstep/model/1", "name": "mine", "title": "shown in tables (default: the name)",
+//    "input": [3, 32, 32],
 //    "layers": [{"name": "conv1", "kind": "conv", "out": 64, "kernel": 3, "pad": 1, "bias": false},
 //               {"name": "conv1/bn", "kind": "batch_norm"},
 //               {"name": "sum", "kind": "add", "from": ["conv1/bn", "input"]}, ...]}
@@ -313,6 +313,16 @@ Graph graph_from_json(const JsonNode& node) {
   }
   for (const JsonNode& layer : layers) reader.read(layer);
   return reader.finish(layers_node);
+}
+
+Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
+  const std::string ending = ".json";
+  if (name_or_file.size() <= ending.size() ||
+      name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) != 0)
+    return zoo_graph(name_or_file);
+  const JsonDocument document = JsonDocument::load(name_or_file);
+  inputs.insert(document.inputs().begin(), document.inputs().end());
+  return graph_from_json(document.root());
 }
 
 Json to_json(const Graph& graph) {

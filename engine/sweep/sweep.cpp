@@ -123,7 +123,7 @@ Run make_run(const Sweep& sweep, const std::string& name, const Json& options, s
   try {
     run.settings = train::resolve(train::request_of(run.arguments));
     std::map<std::string, std::string> inputs;
-    train::load_model(run.settings.request, inputs);
+    model::graph_of(run.settings.request.model, inputs);
   } catch (const InputError& error) {
     throw InputError(sweep.path + ": " + at + ": run " + name + ": " + error.what());
   }

@@ -101,18 +101,7 @@ void check_fit(const Request& request, const model::Graph& graph, const data::Im
                    shape_text(in.channels, in.height, in.width, classes) + ", as model " + graph.name + " takes");
 }
 
-bool is_file_name(const std::string& model) {
-  return model.size() > 5 && model.compare(model.size() - 5, 5, ".json") == 0;
-}
-
 }  // namespace
-
-model::Graph load_model(const Request& request, std::map<std::string, std::string>& inputs) {
-  if (!is_file_name(request.model)) return model::zoo_graph(request.model);
-  const JsonDocument document = JsonDocument::load(request.model);
-  inputs.insert(document.inputs().begin(), document.inputs().end());
-  return model::graph_from_json(document.root());
-}
 
 Images load_images(const Request& request, const model::Graph& graph) {
   if (graph.layers.back().kind != model::LayerKind::softmax)

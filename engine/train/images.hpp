@@ -16,9 +16,6 @@ struct Images {
   std::map<std::string, std::string> inputs;  ///< files read -> SHA-256
 };
 
-/// The zoo's model, or that of a .json file (schema lockstep/model/1). Throws InputError.
-model::Graph load_model(const Request& request, std::map<std::string, std::string>& inputs);
-
 /// --data NAME, cut to --train-images and --test-images:
 ///   mnist, fashion-mnist   from FOLDER/NAME; without --data-dir, FOLDER is build/data or data here, or data beside the
 ///                          program

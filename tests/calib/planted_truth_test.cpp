@@ -84,6 +84,7 @@ double truth_s(const PlantedCosts& c, const model::Graph& graph, const Fit& fit,
 
 ProbeOptions lenet_options() {
   ProbeOptions options;
+  options.models = {model::zoo_graph("lenet")};
   options.batches = {4, 16, 64};
   options.has_input = false;  // work of the host, not of the device
   return options;

@@ -104,6 +104,46 @@ TEST_CASE("calibrate on the host measures every probe and writes a profile that 
         std::string::npos);
 }
 
+TEST_CASE("calibrate measures a model of the user's own by its name, and says which file that was") {
+  TemporaryFolder folder;
+  const auto model = [&](const std::string& file, const std::string& name) {
+    return folder.write(file,
+                        R"({"schema": "lockstep/model/1", "name": ")" + name + R"(", "input": [1, 8, 8], "layers": [
+      {"name": "hidden", "kind": "fc", "out": 16}, {"name": "hidden/relu", "kind": "relu"},
+      {"name": "out", "kind": "fc", "out": 4}, {"name": "loss", "kind": "softmax"}]})");
+  };
+  const std::string own = model("own.json", "perceptron");
+  const std::string options = " --device host --batches 2,4 --seconds 0.01 --warm-up 0 --most-bytes 4096 --quiet ";
+  const auto run = run_in(folder, options + "--models lenet," + own + " -o " + folder.path("host.json"));
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const Profile profile = load_profile(folder.path("host.json"));
+  for (const std::string name : {"perceptron", "lenet_crossbow"})
+    CHECK(profile.find("iteration", {{"model", name}, {"precision", "fp32"}, {"learners", 1}, {"devices", 1}}) !=
+          nullptr);
+  for (const std::string pass : {"forward", "backward_filter", "update"})
+    CHECK(profile.find("layer", {{"model", "perceptron"}, {"precision", "fp32"}, {"layer", "out"}, {"pass", pass}}) !=
+          nullptr);
+  REQUIRE(profile.provenance.contains("inputs"));
+  CHECK(profile.provenance["inputs"].size() == 1);
+  CHECK(profile.provenance["inputs"].contains(own));
+
+  const auto refused = [&](const std::string& models, const std::string& part) {
+    const auto bad = run_in(folder, options + "--models " + models + " -o " + folder.path("bad.json"));
+    INFO(bad.err);
+    CHECK(bad.code == 2);
+    CHECK(bad.err.find(part) != std::string::npos);
+    CHECK(std::count(bad.err.begin(), bad.err.end(), '\n') == 1);
+    CHECK(!std::filesystem::exists(folder.path("bad.json")));
+  };
+  refused(model("built_in.json", "vgg16"), "/name: \"vgg16\" is a built-in model's; allowed: another name");
+  refused(own + "," + model("again.json", "perceptron"), "a second model \"perceptron\"; allowed: each name once");
+  refused(folder.path("none.json"), "none.json: cannot read");
+  refused(folder.write("bare.json", R"({"schema": "lockstep/model/1", "name": "bare", "input": [1, 8, 8], "layers": [
+            {"name": "out", "kind": "fc", "out": 4}]})"),
+          "softmax");
+}
+
 TEST_CASE("killed at random moments, calibrate goes on and loses no sample but the one in flight") {
   TemporaryFolder folder;
   const std::string profile_path = folder.path("host.json"), samples_path = folder.path("host.samples.jsonl");

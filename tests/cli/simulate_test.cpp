@@ -136,6 +136,10 @@ TEST_CASE("simulate: the models are listed and shown") {
   const Outcome shown = run_program(folder.path(""), "simulate", "--show-model resnet50");
   CHECK(shown.code == 0);
   CHECK(shown.out.find("25,557,032") != std::string::npos);
+  const Outcome own =
+      run_program(folder.path(""), "simulate", "--show-model " LOCKSTEP_SOURCE_DIR "/scenarios/models/resnet8_28.json");
+  CHECK(own.code == 0);
+  CHECK(own.out.find("77,754") != std::string::npos);  // convolutions 76,432, normalisation 672, fc 650
   const Outcome unknown = run_program(folder.path(""), "simulate", "--show-model resnet5");
   CHECK(unknown.code == 2);
   CHECK(unknown.out == "");
