@@ -85,6 +85,25 @@ TEST_CASE("where flows share a link max-plus declines instead of guessing") {
   CHECK(fast_agrees(tests::nvswitch_cluster(32, 1), torus_all_reduce(32, 8, 1 << 20), random_arrivals(32, 3, 1e-3)));
 }
 
+TEST_CASE("two messages of a pair in one round share their route: double binary trees over two ranks, by hand") {
+  // Each rank is the other's parent in one of the trees. m slices of S/2m a half: in the first round a slice goes each
+  // way, up; in the m - 1 next ones two, one up and one down; in the last one a slice each way, down. With a bandwidth
+  // B (m + 1) alpha + (1 + 2 (m - 1) + 1) S/2m/B = (m + 1) alpha + S/B.
+  const ClusterSpec spec = tests::nvswitch_cluster(2, 1);
+  for (int slices : {1, 2, 8}) {
+    const Plan plan = double_binary_tree_all_reduce(2, slices, 12'500'000);
+    const std::vector<double> together{0, 0};
+    CHECK(fast_agrees(spec, plan, together) == (slices == 1));
+    const std::vector<double> times = in_child([&] {
+      Cluster cluster(spec, 2);
+      return std::vector<double>{plan_by_messages(plan, cluster, together)[0], cluster.message_latency_s(0, 1),
+                                 analytic_plan_s(plan, cluster)};
+    });
+    CHECK(times[0] == Approx((slices + 1) * times[1] + 1e-3).epsilon(1e-6));
+    CHECK(times[2] == Approx(times[0]).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("property: random plans on random clusters, fast is exact or declines") {
   int answered = 0;
   for (std::uint64_t trial = 0; trial < 40; ++trial) {
