@@ -66,6 +66,7 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
     return;
   }
   std::vector<bool> is_member(at(plan.ranks), false);
+  std::vector<std::size_t> seen_in;  // by flow, the last step it was met in, counted from 1
   for (const Phase& phase : plan.phases) {
     Step step;
     step.rounds = phase.rounds;
@@ -77,6 +78,9 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
       step.src.push_back(transfer.src);
       step.dst.push_back(transfer.dst);
       step.flow.push_back(flow);
+      if (at(flow) >= seen_in.size()) seen_in.resize(at(flow) + 1, 0);
+      repeats_a_pair_ = repeats_a_pair_ || seen_in[at(flow)] == steps_.size() + 1;
+      seen_in[at(flow)] = steps_.size() + 1;
       step.bytes.push_back(transfer.bytes);
       const bool is_limited = transfer.reduces && reduction_rate > 0;
       const double rate = is_limited ? std::min(links.bandwidth(flow), reduction_rate) : links.bandwidth(flow);
@@ -96,6 +100,8 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
 
 bool MaxPlusPlan::fits(LinkUse& links) const {
   if (call_) return call_->fits;
+  // Two messages of a pair in one round share every link of their route, contested or not.
+  if (repeats_a_pair_) return false;
   return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) { return links.round_fits(step.flow); });
 }
 

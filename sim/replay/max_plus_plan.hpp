@@ -53,7 +53,7 @@ class LinkUse {
 class MaxPlusPlan {
  public:
   MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate);
-  /// Call once, after LinkUse::find_contested_links: false when the flows of a round share a link.
+  /// Call once, after LinkUse::find_contested_links: false when the messages of a round share a link.
   bool fits(LinkUse& links) const;
   /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
@@ -75,6 +75,7 @@ class MaxPlusPlan {
   static int run_general(const Step& step, std::vector<double>& times_s);
 
   std::vector<Step> steps_;
+  bool repeats_a_pair_ = false;  // some round has two messages of one sender to one receiver
   std::optional<CallOnCluster> call_;
 };
 

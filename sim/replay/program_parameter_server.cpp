@@ -188,6 +188,15 @@ class ExchangeBuilder {
     exchange.to_device_s = staging_s(sum(matrix));
   }
 
+  // A rate that the scenario gives is that of adding what has been expanded, in single precision.
+  double serve_quantised_s(std::int64_t share) const {
+    const std::int64_t pushes = static_cast<std::int64_t>(roles_.nodes.size());
+    if (spec_.apply_bytes_per_s <= 0)
+      return gpu_.memory_s(serve_quantised_memory_bytes(share, static_cast<int>(pushes)));
+    return static_cast<double>(4 * share * pushes) / spec_.apply_bytes_per_s +
+           gpu_.memory_s(quantise_memory_bytes(share));
+  }
+
   // Every server owns an equal share of the matrix's columns; biases travel with them in full. A worker alone has
   // nobody to exchange with and quantises nothing.
   void add_one_bit(int i, const model::Layer& layer) {
@@ -203,8 +212,7 @@ class ExchangeBuilder {
     exchange.encode_s = gpu_.memory_s(quantise_memory_bytes(weights));
     exchange.to_host_s = staging_s(bytes);
     exchange.push = push_gradients(roles_, by_server);
-    exchange.server_s = gpu_.memory_s(serve_quantised_memory_bytes(chunk_bytes(weights, servers),  //
-                                                                   static_cast<int>(roles_.nodes.size())));
+    exchange.server_s = serve_quantised_s(chunk_bytes(weights, servers));
     exchange.pull = pull_parameters(roles_, by_server);
     exchange.to_device_s = staging_s(bytes);
     exchange.decode_s = gpu_.memory_s(dequantise_memory_bytes(weights));

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "engine/base/index.hpp"
+#include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 #include "sim/cost/delay.hpp"
 #include "sim/replay/actors.hpp"
@@ -15,6 +16,9 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int kWarmUp = 2;  // iterations before the measured ones
+// Of random numbers. Workers that have run for long are anywhere in their steps, each for itself; evenly apart they
+// would stay so for hundreds of steps, and too regular.
+constexpr std::uint64_t kBeginStream = 0x626567696e;
 
 template <typename... Numbers>
 std::string text(const char* pattern, Numbers... numbers) {
@@ -193,7 +197,9 @@ class WorkersPoint {
     o.reads_in_forward = s_.workers->reads_in_forward;
     o.sends_in_backward = s_.workers->sends_in_backward;
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
-    o.first_steps_apart_s = step_s();
+    o.begin_s = [seed = request_.seed, step_s = step_s()](int worker) {
+      return step_s * random_uniform(seed, kBeginStream, static_cast<std::uint64_t>(worker));
+    };
     o.factor = step_factor(s_, request_, delay_, step_s());
     replay_ = replay_actors(async_sgd(o), cluster_, request_.fidelity);
     const double measured_from_s = count_steps();

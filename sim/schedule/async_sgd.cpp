@@ -36,7 +36,7 @@ class AsyncWorker {
       : o_(options), count_(count), me_(context), read_(options.shards.size()) {}
 
   void run() {
-    me_.sleep(o_.first_steps_apart_s * me_.self() / double(o_.workers.size()));
+    me_.sleep(o_.begin_s(me_.self()));
     for (int step = 0; step < o_.steps && count_.allows_another(); ++step) {
       const double factor = o_.factor(me_.self(), step);
       computed_s_ = 0;

@@ -21,8 +21,8 @@ struct AsyncSgd {
   bool reads_in_forward = true;   ///< a shard is read when the forward pass reaches it; otherwise all at the beginning
   bool sends_in_backward = true;  ///< its gradient is sent when it is ready; otherwise all at the end (clipping)
   double apply_rate_bytes_per_s = 0;  ///< at which a server applies gradients; 0: in no time
-  /// Worker w begins w/W of this after the start: equal workers would otherwise stay in step for ever.
-  double first_steps_apart_s = 0;
+  /// When a worker begins: equal workers would otherwise stay in step for ever.
+  std::function<double(int worker)> begin_s = [](int) { return 0.0; };
   StepFactor factor = [](int, int) { return 1.0; };
 };
 

@@ -57,6 +57,7 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
     int to_gather = 0;
     // Parameters of a pass may come when the pass that was computed units_ahead + 1 before has let its own go.
     const auto gather_next = [&] {
+      if (options.gpus == 1) return void(++to_gather);  // it has all parameters
       const int unit = unit_of(to_gather), freed_by = to_gather - 1 - options.units_ahead;
       std::vector<int> after;
       if (freed_by >= 0)
@@ -81,10 +82,11 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
       computed[at(pass)] =
           gpu.compute(kCompute, (is_forward ? "forward " : "backward ") + unit.name, work.seconds, inputs, work.parts);
       if (pass == 0) input.used_by(computed[0]);
-      if (!is_forward)
+      if (!is_forward && options.gpus > 1)
         scattered = gpu.collective(kShards, "reduce-scatter " + unit.name, scatter_plans[at(unit_of(pass))],
                                    options.launch_s, {computed[at(pass)]});
     }
+    if (options.gpus == 1) scattered = computed.back();
     updated = gpu.compute(kCompute, "update", cost.update_s / options.gpus, {scattered});
     gpu.end_iteration(updated);
   }

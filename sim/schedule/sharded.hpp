@@ -34,7 +34,7 @@ struct Sharded : SSgd {
 };
 
 /// Streams: "input", "copy", "compute", "shards". The update takes 1/n of its time; the batch's gradients are exchanged
-/// in every iteration (SSgd::accumulation and overlap do not apply).
+/// in every iteration (SSgd::accumulation and overlap do not apply). One GPU keeps everything and exchanges nothing.
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
                 const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);
 

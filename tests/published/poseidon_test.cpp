@@ -98,6 +98,9 @@ TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 b
   CHECK(point_at(report, "CNTK 1-bit", 8).compute_s > 32 / 35.5);  // quantising takes its time
   // Missed: 5.8 times one node are published.
   CHECK(8 * 32 / 35.5 / point_at(report, "CNTK 1-bit", 8).mean_iteration_s() == Approx(7.73).epsilon(0.01));
+  // The rate of adding was fitted on that; what 16 and 32 nodes make of it was not.
+  CHECK(8 * 32 / 35.5 / point_at(report, "CNTK 1-bit, adding fitted", 8).mean_iteration_s() ==
+        Approx(5.8).epsilon(0.01));
 }
 
 TEST_CASE("Poseidon: four GPUs of one node with a leader scale linearly, a tree after the backward pass does not") {
@@ -130,16 +133,17 @@ TEST_CASE("Poseidon: TensorFlow's remote procedure calls hold up what one server
   CHECK(point_at(report, "Inception-V3, TensorFlow", 8).samples_per_s() > 4 * 43.2);
 }
 
-TEST_CASE("Poseidon: one constant was fitted, and the result it was fitted on is marked") {
+TEST_CASE("Poseidon: two constants were fitted, one for CNTK alone, and the results they were fitted on are marked") {
   int marked = 0;
   for (const char* name : {"vgg19_22k", "caffe_40gbe", "limited_bandwidth", "tensorflow_40gbe", "vgg19_adam_1bit"}) {
     const LoadedScenario loaded =
         load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/published/poseidon/" + std::string(name) + ".json", {});
     for (const Assumption& a : loaded.assumptions)
-      if (a.kind == "fitted") CHECK(a.pointer == "/parameter_server/staging/bandwidth");
+      if (a.kind == "fitted" && name != std::string("vgg19_adam_1bit"))
+        CHECK(a.pointer == "/parameter_server/staging/bandwidth");
     for (const Scenario& s : loaded.variants)
       marked += static_cast<int>(
           std::count_if(s.published.begin(), s.published.end(), [](const PublishedSpec& p) { return p.is_fitted; }));
   }
-  CHECK(marked == 1);
+  CHECK(marked == 2);
 }

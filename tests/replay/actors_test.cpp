@@ -96,6 +96,39 @@ TEST_CASE("messages that meet on a link share it, and arrive in the order of the
   CHECK(times[1] == Approx(302e-6).epsilon(1e-9));
 }
 
+TEST_CASE("no link carries more than its bandwidth: a node's CPU sends to GPUs below two switches at once") {
+  // Uplinks of 6 GB/s and below them 12 GB/s for each GPU: two messages of 6 MB below a switch take 2 ms, one 1 ms. The
+  // uplinks fill at once, and host memory, which all messages cross, does not.
+  ClusterSpec spec = tests::pcie_cluster(1, 4);
+  spec.intra_node.pcie.switches[1].socket = 0;
+  spec.intra_node.pcie.gpu_link.bandwidth_bytes_per_s = 12e9;
+  spec.intra_node.pcie.switch_uplink.bandwidth_bytes_per_s = 6e9;
+  for (Fidelity fidelity : {Fidelity::message, Fidelity::fast})
+    for (int receivers : {1, 2, 3, 4}) {
+      std::vector<Actor> actors;
+      for (int i = 0; i < receivers; ++i)
+        actors.push_back({"gpu", gpu(i), [](ActorContext& me) {
+                            me.receive();
+                            me.log("got", me.self());
+                          }});
+      actors.push_back({"cpu", node(0), [receivers](ActorContext& me) {
+                          for (int i = 0; i < receivers; ++i) me.start_send(i, {-1, 0, 6'000'000, 0});
+                        }});
+      const std::vector<double> times = in_child([&] {
+        Cluster cluster(spec, 4);
+        std::vector<double> at(4, 0);
+        for (const ActorEvent& event : replay_actors(actors, cluster, fidelity).log)
+          at[static_cast<std::size_t>(event.value)] = event.time_s;
+        return at;
+      });
+      for (int i = 0; i < receivers; ++i) {
+        INFO(receivers << " receivers, GPU " << i << ", " << to_string(fidelity));
+        const bool is_alone_below_its_switch = receivers == 1 || (receivers == 3 && i == 2);
+        CHECK(times[static_cast<std::size_t>(i)] == Approx(is_alone_below_its_switch ? 1e-3 : 2e-3).margin(1e-5));
+      }
+    }
+}
+
 TEST_CASE("arrivals wait in a queue; a receiver may pick by tag and may give up") {
   const auto sender = [](ActorContext& me) {
     me.send(1, {-1, 1, 0, 10});  // 2 us

@@ -183,6 +183,15 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
   // The two servers add up and quantise half of each matrix, 2 x 2 + 5 passes and a bit for each of its weights, one
   // matrix after the other: at least that is not hidden.
   CHECK(two.mean_iteration_s() - two.compute_s > 36.125 * weights / 2 / 400e9);
+  // With a rate of 1 GB/s both servers take 4 ns a weight, half of them from each of two workers, and are busy enough
+  // to hide all but the first push and the last pull behind it.
+  s.parameter_server->scheme = "one-bit";
+  s.parameter_server->apply_bytes_per_s = 1e9;
+  const PointResult at_rate = predict_one(s, 2, Fidelity::message);
+  CHECK(at_rate.compute_s == Approx(two.compute_s).epsilon(1e-9));
+  const double exposed_s = at_rate.mean_iteration_s() - at_rate.compute_s;
+  CHECK(exposed_s > 4e-9 * weights);
+  CHECK(exposed_s < 4e-9 * weights + (two.mean_iteration_s() - two.compute_s));
 }
 
 TEST_CASE("what is pushed is what is applied and pulled: every worker's gradients once, over three servers or one") {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/base/index.hpp"
+#include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 #include "sim/cost/delay.hpp"
 #include "sim/replay/actors.hpp"
@@ -110,7 +111,7 @@ TEST_CASE("equal workers apart: every gradient is N - 1 updates old, of the bott
   for (int workers : {1, 2, 5, 16}) {
     AsyncSgd o = free_of_communication(workers, 1);
     o.steps = 6;
-    o.first_steps_apart_s = 1;
+    o.begin_s = [=](int worker) { return double(worker) / workers; };
     for (double s : staleness(updates_of(o), 0, at(workers))) CHECK(s == workers - 1);
   }
 }
@@ -136,7 +137,7 @@ TEST_CASE("staleness falls from the bottom layer to the top, with the time betwe
   const int workers = 24;
   AsyncSgd o = free_of_communication(workers, 4);
   o.steps = 6;
-  o.first_steps_apart_s = 1;
+  o.begin_s = [=](int worker) { return double(worker) / workers; };
   for (int shard = 0; shard < 4; ++shard) {
     const double lag = 1 - shard / 4.0;
     CHECK(std::abs(mean(staleness(updates_of(o), shard, at(workers))) - lag * workers) <= 1);
@@ -150,6 +151,32 @@ TEST_CASE("staleness falls from the bottom layer to the top, with the time betwe
   o.sends_in_backward = false;
   for (int shard = 0; shard < 4; ++shard)
     CHECK(std::abs(mean(staleness(updates_of(o), shard, at(workers))) - workers) <= 1);
+}
+
+TEST_CASE("workers that begin at random are as unevenly apart as independent ones") {
+  // Of N workers with equal steps of 1 s, each anywhere in its own, the others update a shard during the w of a step
+  // between a read and its update with probability w each: (N - 1) w times on average, with the binomial's variance
+  // (N - 1) w (1 - w). The phases of one run keep, so that runs are averaged. Evenly apart the variance is below 1.
+  const int workers = 24;
+  AsyncSgd o = free_of_communication(workers, 4);
+  o.steps = 6;
+  o.reads_in_forward = false;
+  const auto variance_of = [&](int shard) {
+    const double sd = standard_deviation(staleness(updates_of(o), shard, at(2 * workers)));
+    return sd * sd;
+  };
+  for (int shard : {1, 3}) {
+    o.begin_s = [=](int worker) { return double(worker) / workers; };
+    CHECK(variance_of(shard) < 1);
+    double variance = 0;
+    const int runs = 8;
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      o.begin_s = [=](int worker) { return random_uniform(run, 1, static_cast<std::uint64_t>(worker)); };
+      variance += variance_of(shard) / runs;
+    }
+    const double lag = 1.0 / 3 + (4 - shard) / 6.0;
+    CHECK(variance == Approx((workers - 1) * lag * (1 - lag)).epsilon(0.35));
+  }
 }
 
 TEST_CASE("every gradient of every shard makes one update, over the network, too") {

@@ -156,6 +156,20 @@ TEST_CASE("sharded: gathers one unit ahead, gathers again, reduce-scatters, work
   CHECK(sharded(graph, two_costs(), units, kept, all_gather, reduce_scatter).bytes_sent_per_gpu_and_iteration() == 138);
 }
 
+TEST_CASE("sharded: one GPU gathers nothing, waits for no launch and updates everything") {
+  const model::Graph graph = two_layers();
+  auto options = options_for<Sharded>(1, 2);
+  options.launch_s = 1e-3;
+  for (bool gathers_again : {true, false}) {
+    options.gathers_again = gathers_again;
+    const Program program =
+        sharded(graph, two_costs(), sharding_units(graph, 4, 1), options, all_gather, reduce_scatter);
+    CHECK(names(program, 3).empty());
+    CHECK(names(program, 2).size() == 2 * 5);
+    CHECK(program.work[static_cast<std::size_t>(index_of(program, "update"))].seconds == 0.5);
+  }
+}
+
 TEST_CASE("Theano-MPI: the steps of AR, ASA and ASA16 on one tensor worked by hand") {
   const model::Graph graph = two_layers();
   const std::vector<Bucket> whole = fuse_gradients(graph, 4, 1 << 20);  // 92 bytes
