@@ -106,6 +106,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   point.method = replay.method;
   point.events = replay.events;
   describe_calls(program, point);
+  describe_nccl_fit(scenario, point);
   if (scenario.algorithm == "parameter-server") describe_schemes(scenario, request.batch_per_gpu, point);
   if (scenario.trains_learners()) describe_learners(scenario, program, observed, cluster, point);
   if (!request.trace_gpus.empty()) point.trace_events = trace_events(program, replay, scenario.cluster.gpus_per_node);
