@@ -18,6 +18,8 @@
 namespace lockstep::sim {
 namespace {
 
+constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
+
 // Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
 // iterations come round after tau.
 int warm_up_iterations(const Scenario& scenario) {
@@ -100,7 +102,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
     point.input_wait_s += replay.input_wait_s[n] / iterations;
     slowed_s += replay.slowed_s[n] / iterations;
   }
-  if (has_slowdowns(program)) point.details["compute_slowed_by_collectives_s"] = slowed_s;
+  if (has_slowdowns(program)) point.details["compute_slowed_by_collectives_s"] = slowed_s > kRounding_s ? slowed_s : 0;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
   point.fidelity = to_string(request.fidelity);
   point.method = replay.method;
