@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "calib/facts.hpp"
+#include "calib/import/log_text.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
@@ -63,8 +64,7 @@ void show_bar(const Progress& p) {
 }
 
 Imported import_file(const ImportRequest& request, const std::string& path) {
-  std::string text, why;
-  if (!try_read_file(path, std::size_t{1} << 30, text, why)) throw InputError(path + ": cannot be read: " + why);
+  const std::string text = log_text(path);
   if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
   if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
   if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include "calib/import/imported.hpp"
@@ -31,9 +31,11 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// mpirun --tag-output writes "[1,0]<stdout>:", srun -l "0: " before every line.
+// What launchers write before every line: mpirun --tag-output "[1,0]<stdout>:" and, from Open MPI 5 on,
+// "[prterun-node-1@1,0]<stdout>:"; MPICH's -l "[0] "; srun -l "0: "; kubectl logs --timestamps a moment.
 std::string without_label(const std::string& line) {
-  static const std::regex label(R"(^\s*(\[\d+,\d+\]<std(out|err)>:?|\d+:(?=\s|#)))");
+  static const std::regex label(
+      R"(^\s*(\[([^\]@]*@)?\d+,\d+\]<std(out|err)>:?|\[\d+\](?=\s)|\d+:(?=\s|#)|\d{4}-\d\d-\d\dT[\d:.]+Z(?=\s)))");
   return std::regex_replace(line, label, "");
 }
 
@@ -53,6 +55,7 @@ std::vector<std::string> usual_columns(std::size_t words) {
 }
 
 struct Row {
+  std::string what;  ///< type and reduction
   double bytes;
   bool in_place;
   double time_us;
@@ -82,6 +85,10 @@ class NcclTestsLog {
       set_program(args->items().front().text());
     for (const JsonNode& result : root.at("results").items()) {
       const double bytes = result.at("size").number({0, 1e15});
+      std::string what;
+      for (const char* member : {"type", "redop"})
+        if (result.has(member) && result.at(member).is_string())
+          what += (what.empty() ? "" : " ") + result.at(member).text();
       for (const char* group : {"out_of_place", "in_place"}) {
         const auto node = result.find(group);
         if (!node || node->is_null()) continue;
@@ -89,33 +96,80 @@ class NcclTestsLog {
         const std::string wrong = node->has("nwrong") && node->at("nwrong").is_number()
                                       ? short_number(node->at("nwrong").number({0, 1e15}))
                                       : "N/A";
-        rows_.push_back({bytes, std::string(group) == "in_place", node->at("time").number({0, 1e12}),
+        rows_.push_back({what, bytes, std::string(group) == "in_place", node->at("time").number({0, 1e12}),
                          node->at("alg_bw").number({0, 1e9}), wrong, name_ + ": " + node->pointer()});
       }
     }
   }
 
   Imported finish() {
-    check_operation();
-    const int ranks = options_.ranks > 0 ? options_.ranks : ranks_;
-    const int nodes = options_.nodes > 0 ? options_.nodes : std::max<int>(1, static_cast<int>(hosts_.size()));
-    if (ranks < 1) throw InputError(name_ + ": the log does not list its ranks; allowed: give their number (--ranks)");
-    for (const Row& row : rows_) take(row, ranks, nodes);
+    end_run();
     if (result_.samples.empty())
       throw InputError(name_ + ": no usable row of nccl-tests" +
                        (result_.refused.empty() ? "" : "; first refused: " + result_.refused.front()));
-    result_.device.name = device_.empty() ? "unknown GPU" : device_;
+    if (device_.empty()) result_.device.name = "unknown GPU";
     result_.device.kind = "imported";
-    result_.device.count = ranks;
+    result_.device.count = most_ranks_;
     return std::move(result_);
   }
 
  private:
   void set_program(const std::string& program) {
-    if (operation_.empty()) operation_ = operation_of_program(program.substr(program.find_last_of('/') + 1));
+    program_ = program.substr(program.find_last_of('/') + 1);
+    const std::string operation = operation_of_program(program_);
+    if (!options_.operation.empty() && !operation.empty() && operation != options_.operation)
+      throw InputError(name_ + ": the log is of " + program_ + ", not of " + options_.operation);
+    if (options_.operation.empty()) operation_ = operation;
+  }
+
+  // A file may hold the logs of several runs, of other ranks, one after the other. A run without rows (one that was
+  // aborted) leaves nothing.
+  void begin_run() {
+    if (!rows_.empty()) {
+      end_run();
+      operation_ = options_.operation;
+      program_.clear();
+    }
+    ranks_ = 0;
+    hosts_.clear();
+    columns_.clear();
+  }
+
+  void end_run() {
+    if (rows_.empty() && !result_.samples.empty()) return;
+    check_operation();
+    const int ranks = options_.ranks > 0 ? options_.ranks : ranks_;
+    const int nodes = options_.nodes > 0 ? options_.nodes : std::max<int>(1, static_cast<int>(hosts_.size()));
+    if (ranks < 1) throw InputError(name_ + ": the log does not list its ranks; allowed: give their number (--ranks)");
+    check_hosts();
+    if (!result_.samples.empty() && result_.device.name != device_)
+      throw InputError(name_ + ": runs on " + result_.device.name + " and on " + device_ +
+                       "; allowed: those of one kind of GPU");
+    result_.device.name = device_;
+    most_ranks_ = std::max(most_ranks_, ranks);
+    for (const Row& row : rows_) take(row, ranks, nodes);
+    rows_.clear();
+  }
+
+  void check_hosts() const {
+    int listed = 0;
+    for (const auto& [host, on_host] : hosts_) {
+      listed += on_host;
+      if (on_host != hosts_.begin()->second && options_.nodes == 0)
+        throw InputError(name_ + ": " + std::to_string(on_host) + " ranks on " + host + " and " +
+                         std::to_string(hosts_.begin()->second) + " on " + hosts_.begin()->first +
+                         "; allowed: as many on each node");
+    }
+    if (listed > ranks_)
+      throw InputError(name_ +
+                       ": ranks are listed twice: the output of several programs is mixed (nccl-tests built "
+                       "without MPI?); allowed: that of one");
   }
 
   void check_operation() const {
+    if (operation_.empty() && !program_.empty())
+      throw InputError(name_ + ": " + program_ + " times no collective that a profile has; allowed: all_reduce_perf, " +
+                       "all_gather_perf, reduce_scatter_perf, alltoall_perf, broadcast_perf, reduce_perf");
     if (operation_.empty())
       throw InputError(name_ + ": the log does not say which collective it timed; allowed: name it (--operation)");
     if (std::none_of(kPrograms.begin(), kPrograms.end(), [&](const auto& p) { return p.second == operation_; }))
@@ -129,7 +183,7 @@ class NcclTestsLog {
     if (const auto devices = config.find("devices"))
       for (const JsonNode& item : devices->items()) {
         ++ranks_;
-        hosts_.insert(item.at("hostname").text());
+        ++hosts_[item.at("hostname").text()];
         device_ = item.at("device_info").text();
       }
   }
@@ -147,9 +201,11 @@ class NcclTestsLog {
     static const std::regex rank(R"(^\s*#\s*Rank\s+(\d+)\s.*\son\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s+(.*\S)\s*$)");
     static const std::regex aggregated(R"(agg iters: (\d+))");
     std::smatch match;
+    if (line.find("nThread ") != std::string::npos || line.find("Collective test starting:") != std::string::npos)
+      begin_run();
     if (std::regex_match(line, match, rank)) {
       ranks_ = std::max(ranks_, std::atoi(match[1].str().c_str()) + 1);
-      hosts_.insert(match[2]);
+      ++hosts_[match[2]];
       device_ = match[3];
     } else if (line.find("Collective test starting:") != std::string::npos) {
       set_program(words.back());
@@ -171,10 +227,11 @@ class NcclTestsLog {
                                 std::to_string(columns.empty() ? 13 : columns.size()));
       return;
     }
-    Row row{0, false, -1, -1, "", where};
+    Row row{"", 0, false, -1, -1, "", where};
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::string& column = columns[i];
       if (column == "size") to_number(words[i], row.bytes);
+      if (column == "type" || column == "redop") row.what += (row.what.empty() ? "" : " ") + words[i];
       if (column == "time" && !to_number(words[i], row.time_us)) row.time_us = -1;
       if (column == "algbw" && !to_number(words[i], row.algbw_gb_per_s)) row.algbw_gb_per_s = -1;
       if (column == "#wrong" || column == "error") {
@@ -195,7 +252,10 @@ class NcclTestsLog {
     const double seconds = row.time_us * 1e-6;
     std::string why;
     if (!(row.bytes > 0)) return;  // size 0: a launch, not a collective of bytes
-    if (!(seconds > 0) || row.algbw_gb_per_s < 0)
+    if (what_.empty()) what_ = row.what;
+    if (row.what != what_)
+      why = row.what + " among rows of " + what_ + "; allowed: one type and reduction";
+    else if (!(seconds > 0) || row.algbw_gb_per_s < 0)
       why = "no time";
     else if (is_wrong(row.wrong))
       why = row.wrong + " wrong results";
@@ -214,17 +274,26 @@ class NcclTestsLog {
     sample.seconds = {seconds};
     sample.kind = "imported";
     sample.source = row.where;
-    result_.samples.push_back(sample);
+    // Cycles (-N), and what was run again, are one series.
+    const auto [known, is_new] = index_.try_emplace(sample.id(), result_.samples.size());
+    if (is_new)
+      result_.samples.push_back(sample);
+    else
+      result_.samples[known->second].seconds.push_back(seconds);
   }
 
   std::string name_;
   NcclTestsOptions options_;
   std::string operation_;
+  std::string program_;
   int ranks_ = 0;
-  std::set<std::string> hosts_;
+  int most_ranks_ = 0;
+  std::map<std::string, int> hosts_;  // ranks on each
   std::string device_;
   std::vector<std::string> columns_;
-  std::vector<Row> rows_;
+  std::vector<Row> rows_;                     // of the run that is read
+  std::string what_;                          // type and reduction of all that is taken
+  std::map<std::string, std::size_t> index_;  // of samples, by id
   Imported result_;
 };
 

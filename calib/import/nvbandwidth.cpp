@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "calib/import/imported.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -78,7 +79,7 @@ class Bandwidths {
 
 // "Device 0: NVIDIA H100 (00000000:1b:00)" in text, "0: NVIDIA H100 80GB HBM3 (0000:1b:00): (host)" in JSON.
 void note_device(const std::string& text, Imported& result) {
-  static const std::regex form(R"((?:Device )?(\d+): (.*?) \()");
+  static const std::regex form(R"((?:Device )?(\d+): (.*?)\s*(?:\(.*)?$)");  // early versions: the name alone
   std::smatch match;
   if (!std::regex_search(text, match, form)) return;
   result.device.name = match[2];
@@ -134,7 +135,8 @@ void read_json(const JsonNode& root, const std::string& name, Bandwidths& bandwi
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const std::vector<JsonNode> cells = rows[r].items();
       for (std::size_t c = 0; c < cells.size(); ++c)
-        bandwidths.add(test.at("name").text(), direction, static_cast<int>(r), static_cast<int>(c), cells[c].text(),
+        bandwidths.add(test.at("name").text(), direction, static_cast<int>(r), static_cast<int>(c),
+                       cells[c].is_string() ? cells[c].text() : short_number(cells[c].number({0, 1e9})),
                        name + ": " + cells[c].pointer());
     }
   }

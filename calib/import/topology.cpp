@@ -16,9 +16,18 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-bool is_device(const std::string& word) {
-  static const std::regex form(R"((GPU|NIC)\d+|mlx\d+_\w+)");
+bool is_gpu(const std::string& word) {
+  static const std::regex form(R"(GPU\d+)");
   return std::regex_match(word, form);
+}
+
+// The names above the matrix, up to "CPU Affinity", "NUMA Affinity" and "GPU NUMA ID": GPU0, GPU1, and NICs by number
+// or, of older drivers, by what their own drivers call them (mlx5_0, rdmap16s27, bnxt_re0, irdma0).
+std::vector<std::string> devices_of(const std::vector<std::string>& header) {
+  const auto end = std::find_if(header.begin(), header.end(), [](const std::string& word) {
+    return word == "CPU" || word == "NUMA" || word == "GPU";
+  });
+  return {header.begin(), end};
 }
 
 // X: the device itself; NV#: # NVLinks; PIX, PXB: PCIe bridges; PHB, NODE, SYS: host bridge, NUMA node, sockets.
@@ -38,12 +47,12 @@ Imported import_topology(const std::string& text, const std::string& name) {
   for (std::string line; std::getline(stream, line);) {
     ++number;
     const std::vector<std::string> words = words_of(line);
-    if (words.empty() || !is_device(words[0])) continue;
+    if (words.empty()) continue;
     if (devices.empty()) {
-      for (const std::string& word : words)
-        if (is_device(word)) devices.push_back(word);
+      if (is_gpu(words[0]) && (words.size() == 1 || !is_link(words[1]))) devices = devices_of(words);
       continue;
     }
+    if (std::find(devices.begin(), devices.end(), words[0]) == devices.end()) continue;
     const std::string where = name + " line " + std::to_string(number);
     if (words.size() < devices.size() + 1) {
       result.refused.push_back(where + ": fewer links than the " + std::to_string(devices.size()) + " devices");

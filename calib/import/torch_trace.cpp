@@ -39,13 +39,38 @@ Thread thread_of(const Json& event) {
   return event.value("pid", Json()).dump() + "/" + event.value("tid", Json()).dump();
 }
 
-// The innermost range that contains the moment; none where no range does.
-const Interval* innermost(const std::vector<Interval>& ranges, double at_us) {
-  const Interval* best = nullptr;
-  for (const Interval& range : ranges)
-    if (range.begin_us <= at_us && at_us <= range.end_us && (!best || range.begin_us >= best->begin_us)) best = &range;
-  return best;
-}
+// Ranges of one thread, which nest. Traces have hundreds of thousands, so that each knows the one around it.
+class Ranges {
+ public:
+  void add(const Interval& range) { ranges_.push_back(range); }
+  /// When all have been added.
+  void nest() {
+    std::stable_sort(ranges_.begin(), ranges_.end(), [](const Interval& a, const Interval& b) {
+      return a.begin_us != b.begin_us ? a.begin_us < b.begin_us : a.end_us > b.end_us;
+    });
+    around_.assign(ranges_.size(), -1);
+    int open = -1;
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      while (open >= 0 && ranges_[static_cast<std::size_t>(open)].end_us < ranges_[i].begin_us)
+        open = around_[static_cast<std::size_t>(open)];
+      around_[i] = open;
+      open = static_cast<int>(i);
+    }
+  }
+  /// The innermost range that contains the moment; null where no range does.
+  const Interval* innermost(double at_us) const {
+    const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), at_us,
+                                        [](double moment, const Interval& range) { return moment < range.begin_us; });
+    for (int i = static_cast<int>(after - ranges_.begin()) - 1; i >= 0; i = around_[static_cast<std::size_t>(i)])
+      if (ranges_[static_cast<std::size_t>(i)].end_us >= at_us) return &ranges_[static_cast<std::size_t>(i)];
+    return nullptr;
+  }
+  const std::vector<Interval>& all() const { return ranges_; }
+
+ private:
+  std::vector<Interval> ranges_;
+  std::vector<int> around_;  // index of the innermost range that had begun before and had not ended, -1 for none
+};
 
 // "nn.Module: Conv2d_3" or "layer: conv1": the part after the colon.
 std::optional<std::string> module_of(const std::string& name) {
@@ -72,11 +97,13 @@ class TorchTrace {
       if (!event.is_object() || text_or(event, "ph", "") != "X") continue;
       take(event);
     }
-    for (auto& [thread, operators] : operators_)
-      for (const Interval& range : operators)
-        if (range.sequence >= 0 && range.name.find("Backward") == std::string::npos &&
-            range.name.find("autograd") == std::string::npos)
+    for (auto& [thread, modules] : modules_) modules.nest();
+    for (auto& [thread, operators] : operators_) {
+      operators.nest();
+      for (const Interval& range : operators.all())
+        if (range.name.find("Backward") == std::string::npos && range.name.find("autograd") == std::string::npos)
           forward_of_.try_emplace(range.sequence, thread, range.begin_us);
+    }
   }
 
   // Seconds of (module, pass), over all steps.
@@ -101,27 +128,28 @@ class TorchTrace {
   std::string device;
 
  private:
+  // Categories with a capital are those of PyTorch 1.8 to 1.11.
   void take(const Json& event) {
     const std::string category = text_or(event, "cat", ""), name = text_or(event, "name", "");
     const double begin = number_or(event, "ts", 0), duration = number_or(event, "dur", 0);
     const Json args = event.value("args", Json::object());
-    if (category == "kernel") {
+    if (category == "kernel" || category == "Kernel") {
       kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
-    } else if (category == "cuda_runtime" || category == "cuda_driver") {
+    } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
       const auto correlation = static_cast<std::int64_t>(number_or(args, "correlation", -1));
       if (correlation >= 0) launches_.try_emplace(correlation, Launch{thread_of(event), begin});
-    } else if (category == "cpu_op") {
+    } else if (category == "cpu_op" || category == "Operator") {
       const auto sequence = static_cast<std::int64_t>(number_or(args, "Sequence number", -1));
-      operators_[thread_of(event)].push_back({begin, begin + duration, name, sequence});
+      if (sequence >= 0) operators_[thread_of(event)].add({begin, begin + duration, name, sequence});
     }
     if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0) steps_.insert(name);
     if (category == "user_annotation" || category == "python_function")
-      if (const auto module = module_of(name)) modules_[thread_of(event)].push_back({begin, begin + duration, *module});
+      if (const auto module = module_of(name)) modules_[thread_of(event)].add({begin, begin + duration, *module});
   }
 
   const Interval* module_at(const Thread& thread, double at_us) const {
     const auto found = modules_.find(thread);
-    return found == modules_.end() ? nullptr : innermost(found->second, at_us);
+    return found == modules_.end() ? nullptr : found->second.innermost(at_us);
   }
 
   std::optional<std::pair<std::string, std::string>> place_of(const Kernel& kernel) const {
@@ -132,11 +160,7 @@ class TorchTrace {
     const auto operators = operators_.find(thread);
     if (operators == operators_.end()) return std::nullopt;
     // Backward: the innermost enclosing operator with a sequence number leads to its forward operator.
-    const Interval* best = nullptr;
-    for (const Interval& range : operators->second)
-      if (range.sequence >= 0 && range.begin_us <= at_us && at_us <= range.end_us &&
-          (!best || range.begin_us >= best->begin_us))
-        best = &range;
+    const Interval* best = operators->second.innermost(at_us);
     if (!best) return std::nullopt;
     const auto forward = forward_of_.find(best->sequence);
     if (forward == forward_of_.end()) return std::nullopt;
@@ -147,8 +171,8 @@ class TorchTrace {
 
   std::vector<Kernel> kernels_;
   std::map<std::int64_t, Launch> launches_;
-  std::map<Thread, std::vector<Interval>> operators_;
-  std::map<Thread, std::vector<Interval>> modules_;
+  std::map<Thread, Ranges> operators_;  ///< those with a sequence number
+  std::map<Thread, Ranges> modules_;
   std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
   std::set<std::string> steps_;
 };

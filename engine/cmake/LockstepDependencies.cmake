@@ -1,6 +1,6 @@
 # Finds what Lockstep builds on. Required: nlohmann/json, CLI11, Eigen, OpenSSL's libcrypto.
 # Optional, each with its LOCKSTEP_*_FOUND and a line in the summary: SimGrid, CUDA, cuDNN, NCCL, MPI, Catch2,
-# Google Benchmark, TCMalloc.
+# Google Benchmark, TCMalloc, zlib.
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
@@ -33,6 +33,7 @@ endif()
 include(LockstepCuda)
 
 find_package(MPI QUIET COMPONENTS CXX)
+find_package(ZLIB QUIET)
 if(LOCKSTEP_TESTS)
   find_package(Catch2 QUIET)
 endif()
@@ -96,6 +97,11 @@ function(lockstep_print_summary)
   endif()
   message(STATUS "  Benchmark  ${bench}")
   message(STATUS "  TCMalloc   ${allocator}")
+  set(zlib "not found: compressed logs are not imported")
+  if(ZLIB_FOUND)
+    set(zlib "${ZLIB_VERSION_STRING}")
+  endif()
+  message(STATUS "  zlib       ${zlib}")
   if(LOCKSTEP_SIMGRID_FOUND)
     message(STATUS "  Chart.js   ${LOCKSTEP_CHART_JS_VERSION}")
   endif()

@@ -90,7 +90,8 @@ class CostModel {
         break;
     }
     const double latency_s = latency_us * kMicro, bandwidth = algbw * kGiga;
-    return {algorithm, protocol, latency_s, bandwidth, latency_s + static_cast<double>(bytes_) / bandwidth};
+    const double seconds = latency_s + static_cast<double>(bytes_) / bandwidth;
+    return {algorithm, protocol, latency_s, bandwidth, seconds, network_passes(algorithm)};
   }
 
  private:
@@ -99,6 +100,12 @@ class CostModel {
   int steps() const {
     if (operation_ == NcclOperation::all_reduce) return 2 * (system_.ranks - 1);
     return operation_ == NcclOperation::broadcast ? system_.ranks : system_.ranks - 1;
+  }
+  int network_passes(NcclAlgorithm algorithm) const {
+    if (system_.nodes == 1) return 0;
+    if (algorithm != NcclAlgorithm::ring) return 2 * floor_log2(system_.nodes);
+    if (operation_ == NcclOperation::broadcast) return 1;  // as its latency has it
+    return (operation_ == NcclOperation::all_reduce ? 2 : 1) * (system_.nodes - 1);
   }
   bool has_nvls() const { return limits_.nvls_efficiency > 0 && system_.nvls.channels >= 2 && ppn() >= 2; }
   // LL128 needs stores of 128 bytes that stay whole: NVLink, GPUs from Volta on, NICs on the GPUs' side.
@@ -168,7 +175,7 @@ class CostModel {
       return nccl_tables::kBase.ring[p] + (system_.nodes == 1 ? intra_ : nccl_tables::kNetwork).ring[p];
     const double post_us = (system_.has_amd_cpu ? 2.0 : 1.0) * (protocol == NcclProtocol::simple ? 3 : 1);
     const double hop = system_.nodes == 1 ? intra_.ring[p] : std::max(intra_.ring[p], post_us);
-    const int between = (operation_ == NcclOperation::all_reduce ? 2 : 1) * (system_.nodes - 1);
+    const int between = network_passes(NcclAlgorithm::ring);
     const double latency = nccl_tables::kBase.ring[p] + (steps() - between) * hop +
                            between * network_latency(nccl_tables::kNetwork.ring, protocol);
     const bool is_large = bytes_ / (std::int64_t{system_.ring.channels} * system_.ranks) >= 64;
@@ -250,8 +257,9 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
     throw std::invalid_argument("NCCL has no algorithm for " + to_string(operation) + " on this machine as set");
   NcclTime chosen = *std::min_element(times.begin(), times.end(),
                                       [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
-  if (system.latency_excess_s == 0 && system.bandwidth_factor == 1) return chosen;
-  chosen.latency_s = std::max(0.0, chosen.latency_s + system.latency_excess_s);
+  const double excess_s = system.latency_excess_s + chosen.network_passes * system.pass_excess_s;
+  if (excess_s == 0 && system.bandwidth_factor == 1) return chosen;
+  chosen.latency_s = std::max(0.0, chosen.latency_s + excess_s);
   chosen.bandwidth_bytes_per_s *= system.bandwidth_factor;
   chosen.seconds = chosen.latency_s + static_cast<double>(bytes) / chosen.bandwidth_bytes_per_s;
   return chosen;

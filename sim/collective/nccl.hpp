@@ -56,7 +56,8 @@ struct NcclSystem {
   std::optional<NcclAlgorithm> only_algorithm;  ///< as NCCL_ALGO
   std::optional<NcclProtocol> only_protocol;    ///< as NCCL_PROTO
   // What was measured beside what the tables say; the choice is by the tables, for NCCL knows nothing else.
-  double latency_excess_s = 0;  ///< of every call; may be negative
+  double latency_excess_s = 0;  ///< of every call; may be negative, as the next
+  double pass_excess_s = 0;     ///< of every pass of the network (nccl_fit.hpp)
   double bandwidth_factor = 1;  ///< measured bandwidth over the tables'
 };
 
@@ -66,6 +67,7 @@ struct NcclTime {
   double latency_s;
   double bandwidth_bytes_per_s;  ///< S / (time - latency_s), "algbw"
   double seconds;
+  int network_passes = 0;  ///< one after the other, in its latency
 };
 
 /// Every algorithm and protocol that can run the call, in the order of the enums. Empty with one rank.

@@ -35,10 +35,12 @@ void halve_node_bandwidth(Scenario& s) {
 void speed_up_profile(ProfileSpec& spec, double factor) {
   auto faster = std::make_shared<calib::Profile>(*spec.profile);
   for (calib::Fit& fit : faster->fits)
-    for (calib::Piece& piece : fit.line.pieces) {
-      if (fit.probe != "iteration") continue;
-      piece.line.latency_s /= factor;
-      piece.line.seconds_per_unit /= factor;
+    if (fit.probe == "iteration") {
+      for (calib::Piece& piece : fit.line.pieces) {
+        piece.line.latency_s /= factor;
+        piece.line.seconds_per_unit /= factor;
+      }
+      for (calib::Measured& anchor : fit.line.anchors) anchor.seconds /= factor;
     }
   spec.profile = faster;
 }

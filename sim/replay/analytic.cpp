@@ -2,6 +2,7 @@
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/in_flight.hpp"
 #include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -102,9 +103,12 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
   replay.method = "closed form";
   replay.iteration_end_s.assign(at(program.iterations), 0);
   replay.compute_s.assign(at(program.iterations), 0);
+  replay.slowed_s.assign(at(program.iterations), 0);
   replay.input_wait_s.assign(at(program.iterations), 0);
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
   LinkQueue links(program, cluster, perturbation);
+  const bool is_slowed = has_slowdowns(program);
+  InFlight in_flight(1);  // GPUs are in lockstep: one stands for all
   WorkOrder order(program);
   for (int next = order.next(free_s, end_s); next >= 0; next = order.next(free_s, end_s)) {
     const std::size_t w = at(next);
@@ -122,8 +126,17 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
     } else if (work.kind == Work::Kind::collective) {
       seconds = work.seconds * perturbation.latency + plan_s[at(work.plan)];
     }
-    end_s[w] = std::max(start, input) + seconds;
-    if (work.kind == Work::Kind::collective) end_s[w] = links.end_s(work.plan, std::max(start, input), end_s[w]);
+    const double start_s = std::max(start, input);
+    end_s[w] = start_s + seconds;
+    if (work.kind == Work::Kind::compute && is_slowed) {
+      end_s[w] = in_flight.end_s(0, start_s, seconds);
+      const double slowed_s = end_s[w] - start_s - seconds;
+      replay.slowed_s[at(work.iteration)] += slowed_s;
+      replay.compute_s[at(work.iteration)] += slowed_s;
+    } else if (work.kind == Work::Kind::collective) {
+      end_s[w] = links.end_s(work.plan, start_s, end_s[w]);
+      in_flight.add(0, start_s + work.seconds * perturbation.latency, end_s[w], work.slows);
+    }
     free_s[at(work.stream)] = end_s[w];
     if (program.iteration_ends[at(work.iteration)] == static_cast<int>(w))
       replay.iteration_end_s[at(work.iteration)] = end_s[w];

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/in_flight.hpp"
 #include "sim/replay/max_plus_plan.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -22,7 +23,13 @@ class MaxPlusReplay {
  public:
   MaxPlusReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                 Replay& replay)
-      : program_(program), jitter_(jitter), options_(options), replay_(replay), links_(cluster) {
+      : program_(program),
+        jitter_(jitter),
+        options_(options),
+        replay_(replay),
+        links_(cluster),
+        is_slowed_(has_slowdowns(program)),
+        in_flight_(program.gpus) {
     for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
     links_.find_contested_links();
   }
@@ -30,6 +37,7 @@ class MaxPlusReplay {
   bool run() {
     if (collective_streams(program_) > 1) return false;  // flows of different collectives may meet anywhere
     if (program_.shares_gpu) return false;
+    if (is_slowed_ && !knows_what_is_in_flight(program_)) return false;
     for (const MaxPlusPlan& plan : plans_)
       if (!plan.fits(links_)) return false;
     prepare();
@@ -49,6 +57,7 @@ class MaxPlusReplay {
     replay_.method = "max-plus";
     replay_.iteration_end_s.assign(at(program_.iterations), 0);
     replay_.compute_s.assign(at(program_.iterations), 0);
+    replay_.slowed_s.assign(at(program_.iterations), 0);
     replay_.input_wait_s.assign(at(program_.iterations), 0);
     if (options_.keep_ends) replay_.ends_s.resize(at(program_.iterations));
     for (int gpu : options_.timeline_gpus)
@@ -85,22 +94,43 @@ class MaxPlusReplay {
         for (double& time : times) time += work.seconds;
         return true;
       case Work::Kind::compute: {
-        double busy = 0;
+        double busy = 0, slowed = 0;
         for (int gpu = 0; gpu < program_.gpus; ++gpu) {
           const double seconds = work.seconds * factor(gpu, work.iteration);
-          times[at(gpu)] += seconds;
           busy += seconds;
+          if (is_slowed_)
+            slowed += beside_collectives(times[at(gpu)], gpu, seconds);
+          else
+            times[at(gpu)] += seconds;
         }
-        replay_.compute_s[at(work.iteration)] += busy / program_.gpus;
+        replay_.compute_s[at(work.iteration)] += (busy + slowed) / program_.gpus;
+        replay_.slowed_s[at(work.iteration)] += slowed / program_.gpus;
         replay_.events += program_.gpus;
         return true;
       }
       case Work::Kind::collective:
-        for (double& time : times) time += work.seconds;
-        if (replay_.timelines.empty()) return plans_[at(work.plan)].run(times, links_, replay_.events);
-        return plans_[at(work.plan)].run_noting(times, links_, replay_.events, w, replay_.timelines);
+        return run_collective(w, times);
     }
     return true;
+  }
+
+  // Moves the GPU's time on by the work; returns how much longer than alone it took.
+  double beside_collectives(double& time_s, int gpu, double seconds) {
+    const double start_s = time_s;
+    time_s = in_flight_.end_s(gpu, start_s, seconds);
+    return time_s - start_s - seconds;
+  }
+
+  bool run_collective(int w, std::vector<double>& times) {
+    const Work& work = program_.work[at(w)];
+    for (double& time : times) time += work.seconds;
+    const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
+    const MaxPlusPlan& plan = plans_[at(work.plan)];
+    const bool fits = replay_.timelines.empty() ? plan.run(times, links_, replay_.events)
+                                                : plan.run_noting(times, links_, replay_.events, w, replay_.timelines);
+    for (std::size_t gpu = 0; fits && gpu < launched_s.size(); ++gpu)
+      in_flight_.add(static_cast<int>(gpu), launched_s[gpu], times[gpu], work.slows);
+    return fits;
   }
 
   // Compute work that waits for a copy beyond everything else it waits for has run out of input.
@@ -135,6 +165,8 @@ class MaxPlusReplay {
   const ReplayOptions& options_;
   Replay& replay_;
   LinkUse links_;
+  const bool is_slowed_;  // compute, by collectives beside it
+  InFlight in_flight_;
   std::vector<MaxPlusPlan> plans_;
   std::vector<std::vector<double>> ends_;    // by work, then GPU
   std::vector<std::vector<double>> free_s_;  // by stream, then GPU

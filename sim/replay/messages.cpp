@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "engine/base/index.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/in_flight.hpp"
 #include "sim/replay/message_flows.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -166,6 +168,46 @@ class Meetings {
   std::unordered_map<std::uint64_t, std::deque<Post>> posts_;  // by stream, sender, receiver: all of one side
 };
 
+// A GPU's compute beside its collectives: what it gets done in a second, and whom to tell that it has changed. SimGrid
+// runs one actor at a time, so that no lock is needed.
+class Pace {
+ public:
+  // On the stream that computes: returns when work of `seconds` alone is done.
+  void compute(double seconds) {
+    for (double left_s = seconds; left_s > 0;) {
+      const double slows = this->slows(), began_s = sg4::Engine::get_clock();
+      waits_ = true;
+      const bool is_done = changed_->acquire_timeout(left_s * slows);
+      // A change of this very moment may have released the semaphore all the same: its token must not stay.
+      if (is_done && !waits_) changed_->acquire();
+      waits_ = false;
+      if (is_done) return;
+      left_s -= (sg4::Engine::get_clock() - began_s) / slows;
+    }
+  }
+  // On another stream: a collective begins, and ends.
+  void enter(double slows) {
+    in_flight_.insert(slows);
+    tell();
+  }
+  void leave(double slows) {
+    in_flight_.erase(in_flight_.find(slows));
+    tell();
+  }
+
+ private:
+  double slows() const { return in_flight_.empty() ? 1 : *in_flight_.rbegin(); }
+  void tell() {
+    if (!waits_) return;
+    waits_ = false;
+    changed_->release();
+  }
+
+  std::multiset<double> in_flight_;
+  bool waits_ = false;
+  sg4::SemaphorePtr changed_ = sg4::Semaphore::create(0);
+};
+
 class MessageReplay {
  public:
   MessageReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
@@ -175,6 +217,7 @@ class MessageReplay {
     if (options.as_flows) meetings_.emplace(cluster, program.gpus);
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
+    replay_.slowed_s.assign(at(program.iterations), 0);
     replay_.input_wait_s.assign(at(program.iterations), 0);
     if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
     timeline_of_.assign(at(program.gpus), -1);
@@ -186,6 +229,7 @@ class MessageReplay {
   }
 
   Replay run() {
+    if (has_slowdowns(program_)) paces_.resize(at(program_.gpus));
     const int streams = static_cast<int>(program_.streams.size());
     tokens_.resize(at(program_.gpus * streams * streams));
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
@@ -258,15 +302,28 @@ class MessageReplay {
         const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
         replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
         replay_.events += 1;
+        if (!paces_.empty()) {
+          const double began_s = sg4::Engine::get_clock();
+          paces_[at(gpu)].compute(seconds);
+          note_slowed(work.iteration, sg4::Engine::get_clock() - began_s - seconds);
+          return;
+        }
         // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
         if (seconds > 0) sg4::this_actor::exec_init(seconds * work.fill)->set_bound(work.fill)->wait();
         return;
       }
       case Work::Kind::collective:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
+        if (!paces_.empty()) paces_[at(gpu)].enter(work.slows);
         run_collective(gpu, w, ports);
+        if (!paces_.empty()) paces_[at(gpu)].leave(work.slows);
         return;
     }
+  }
+
+  void note_slowed(int iteration, double slowed_s) {
+    replay_.compute_s[at(iteration)] += slowed_s / program_.gpus;
+    replay_.slowed_s[at(iteration)] += slowed_s / program_.gpus;
   }
 
   void run_collective(int gpu, int w, Ports& ports) {
@@ -387,6 +444,7 @@ class MessageReplay {
   std::vector<RankOps> ops_;                   // by plan
   std::vector<sg4::SemaphorePtr> tokens_;      // by gpu, from, to
   std::vector<int> timeline_of_;
+  std::vector<Pace> paces_;           // by GPU; empty where collectives slow nothing
   std::optional<Meetings> meetings_;  // instead of mailboxes
   Replay replay_;
 };

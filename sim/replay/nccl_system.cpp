@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/node_layout.hpp"
@@ -122,16 +123,29 @@ void set_only(const NcclSpec& spec, NcclSystem& system) {
   if (spec.protocol == "simple") system.only_protocol = NcclProtocol::simple;
 }
 
+NcclSpec without_measured(NcclSpec spec) {
+  spec.measured.clear();
+  spec.measured_between_nodes.clear();
+  return spec;
+}
+
 // By the node's calls as measured.
-void correct(const ClusterSpec& cluster, const NcclSpec& spec, NcclSystem& system) {
-  NcclSpec tables = spec;
-  tables.measured.clear();
-  const NcclSystem node = nccl_system(cluster, tables, std::min(spec.measured_ranks, cluster.gpus_per_node));
+NcclCorrection node_correction(const ClusterSpec& cluster, const NcclSpec& spec) {
+  const int gpus = std::min(spec.measured_ranks, cluster.gpus_per_node);
   std::vector<NcclMeasured> calls;
   for (const auto& [bytes, seconds] : spec.measured) calls.push_back({bytes, seconds});
-  const NcclCorrection correction = fit_nccl(node, NcclOperation::all_reduce, calls);
+  return fit_nccl(nccl_system(cluster, without_measured(spec), gpus), NcclOperation::all_reduce, calls);
+}
+
+NcclSystem as_measured(const ClusterSpec& cluster, const NcclSpec& spec, NcclSystem system) {
+  if (system.nodes > 1 && !spec.measured_between_nodes.empty())
+    return corrected(system, fit_nccl_network(measured_between_nodes(cluster, spec), NcclOperation::all_reduce,
+                                              measured_excess_s(cluster, spec)));
+  if (spec.measured.empty()) return system;
+  const NcclCorrection correction = node_correction(cluster, spec);
   system.latency_excess_s = correction.latency_excess_s;
   system.bandwidth_factor = correction.bandwidth_factor;
+  return system;
 }
 
 }  // namespace
@@ -160,8 +174,25 @@ NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpu
   set_graph(spec.tree, system.tree);
   set_graph(spec.nvls, system.nvls);
   set_only(spec, system);
-  if (!spec.measured.empty()) correct(cluster, spec, system);
-  return system;
+  return as_measured(cluster, spec, system);
+}
+
+std::vector<NcclCurve> measured_between_nodes(const ClusterSpec& cluster, const NcclSpec& spec) {
+  std::map<int, NcclCurve> curves;
+  for (const NcclSpec::BetweenNodes& call : spec.measured_between_nodes) {
+    NcclCurve& curve = curves[call.nodes];
+    if (curve.calls.empty())
+      curve.system = nccl_system(cluster, without_measured(spec), call.nodes * cluster.gpus_per_node);
+    curve.calls.push_back({call.bytes, call.seconds});
+  }
+  std::vector<NcclCurve> result;
+  for (auto& [nodes, curve] : curves) result.push_back(std::move(curve));
+  return result;
+}
+
+std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSpec& spec) {
+  if (spec.measured.empty()) return std::nullopt;
+  return node_correction(cluster, spec).latency_excess_s;
 }
 
 }  // namespace lockstep::sim

@@ -11,13 +11,23 @@
 //   network    a channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate, which is the next of 10,
 //   25,
 //              40, 56, 100, 200, 400, 800 Gbit/s from the cluster's bandwidth, the one that an application sees.
-#include "sim/collective/nccl.hpp"
+#include <optional>
+#include <vector>
+
+#include "sim/collective/nccl_fit.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/nccl_spec.hpp"
 
 namespace lockstep::sim {
 
-/// `gpus` of the cluster: a part of a node or whole nodes. What `spec` states replaces what is derived.
+/// `gpus` of the cluster: a part of a node or whole nodes. What `spec` states replaces what is derived, and calls that
+/// it has measured correct latency and bandwidth: within a node those of a node; between nodes those over several nodes
+/// (nccl_fit.hpp), else those of a node too. Throws std::invalid_argument where they determine none.
 NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus);
+
+/// The calls over several nodes that `spec` has measured, by number of nodes, on the tables' systems.
+std::vector<NcclCurve> measured_between_nodes(const ClusterSpec& cluster, const NcclSpec& spec);
+/// What every call takes beyond the tables by the calls of one node; none without any.
+std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSpec& spec);
 
 }  // namespace lockstep::sim

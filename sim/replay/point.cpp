@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engine/base/statistics.hpp"
+#include "sim/replay/in_flight.hpp"
 #include "sim/replay/learners.hpp"
 #include "sim/replay/program_exchange.hpp"
 #include "sim/replay/program_parameter_server.hpp"
@@ -16,6 +17,8 @@
 
 namespace lockstep::sim {
 namespace {
+
+constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
 
 // Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
 // iterations come round after tau.
@@ -91,17 +94,21 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
              point);
 
   const Replay replay = replay_program(scenario, request, program, cluster);
+  double slowed_s = 0;
   for (int i = warm_up; i < warm_up + iterations; ++i) {
     const std::size_t n = static_cast<std::size_t>(i);
     point.iteration_s.push_back(replay.iteration_end_s[n] - replay.iteration_end_s[n - 1]);
     point.compute_s += replay.compute_s[n] * program.gpus / request.gpus / iterations;
     point.input_wait_s += replay.input_wait_s[n] / iterations;
+    slowed_s += replay.slowed_s[n] / iterations;
   }
+  if (has_slowdowns(program)) point.details["compute_slowed_by_collectives_s"] = slowed_s > kRounding_s ? slowed_s : 0;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
   point.fidelity = to_string(request.fidelity);
   point.method = replay.method;
   point.events = replay.events;
   describe_calls(program, point);
+  describe_nccl_fit(scenario, point);
   if (scenario.algorithm == "parameter-server") describe_schemes(scenario, request.batch_per_gpu, point);
   if (scenario.trains_learners()) describe_learners(scenario, program, observed, cluster, point);
   if (!request.trace_gpus.empty()) point.trace_events = trace_events(program, replay, scenario.cluster.gpus_per_node);

@@ -111,4 +111,25 @@ void describe_calls(const Program& program, PointResult& point) {
   }
 }
 
+void describe_nccl_fit(const Scenario& scenario, PointResult& point) {
+  const NcclSpec& spec = scenario.communication.nccl;
+  if (scenario.communication.all_reduce != "nccl" || point.nodes < 2 || spec.measured_between_nodes.empty()) return;
+  const std::vector<NcclCurve> curves = measured_between_nodes(scenario.cluster, spec);
+  const std::optional<double> excess_s = measured_excess_s(scenario.cluster, spec);
+  const NcclNetworkCorrection fit = fit_nccl_network(curves, NcclOperation::all_reduce, excess_s);
+  const NcclFitErrors errors = nccl_fit_errors(curves, NcclOperation::all_reduce, excess_s);
+  Json nodes = Json::array();
+  for (const NcclCurve& curve : curves) nodes.push_back(curve.system.nodes);
+  point.details["nccl_fit"] = {{"nodes", nodes},
+                               {"calls", errors.calls},
+                               {"latency_excess_s", fit.latency_excess_s},
+                               {"pass_excess_s", fit.pass_excess_s},
+                               {"bandwidth_factor", fit.bandwidth_factor},
+                               {"median_residual", errors.median_residual},
+                               {"worst_residual", errors.worst_residual},
+                               {"leave_one_out", errors.leave_one_out},
+                               {"worst_left_out", errors.worst_left_out}};
+  if (errors.most_nodes_left_out) point.details["nccl_fit"]["most_nodes_left_out"] = *errors.most_nodes_left_out;
+}
+
 }  // namespace lockstep::sim

@@ -22,5 +22,8 @@ int iterations_of_round(const Scenario& scenario);
 
 /// What a program's calls of a library chose, into the point's details: "calls", one for every operation and size.
 void describe_calls(const Program& program, PointResult& point);
+/// Of a point over several nodes whose NCCL calls follow measured ones over several nodes: the fitted constants and how
+/// far off they are, as "nccl_fit".
+void describe_nccl_fit(const Scenario& scenario, PointResult& point);
 
 }  // namespace lockstep::sim

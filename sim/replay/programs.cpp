@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/replay/learners.hpp"
 #include "sim/replay/program_exchange.hpp"
@@ -71,6 +72,15 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
 
 namespace {
 
+// Its collectives are kernels on the GPUs that compute meanwhile.
+Program with_slowdown(Program program, const Scenario& scenario, int batch_per_gpu) {
+  if (const OverlapSlowdown slowdown = overlap_slowdown(scenario))
+    for (Work& work : program.work)
+      if (work.kind == Work::Kind::collective)
+        work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[at(work.plan)].bytes));
+  return program;
+}
+
 Program s_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   const ModelCost cost = model_cost(scenario, batch_per_gpu);
   return s_sgd(scenario.model, cost, buckets_of(scenario), s_sgd_options(scenario, gpus, batch_per_gpu, iterations),
@@ -84,9 +94,10 @@ Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   if (scenario.algorithm == "parameter-server")
     return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
   if (scenario.algorithm == "local-sgd") return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
-  if (scenario.algorithm == "sharded") return sharded_program(scenario, gpus, batch_per_gpu, iterations);
+  if (scenario.algorithm == "sharded")
+    return with_slowdown(sharded_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
   if (scenario.algorithm == "theano-mpi") return theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
-  return s_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+  return with_slowdown(s_sgd_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ struct GpuTimeline {
 struct Replay {
   std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
   std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
+  std::vector<double> slowed_s;             ///< per iteration, of compute_s: what collectives beside it cost
   std::vector<double> input_wait_s;         ///< per iteration, compute waiting for input, mean over GPUs
   std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for

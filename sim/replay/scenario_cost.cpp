@@ -70,6 +70,12 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   return cost;
 }
 
+OverlapSlowdown overlap_slowdown(const Scenario& scenario) {
+  if (scenario.compute.overlap_slowdown) return OverlapSlowdown(*scenario.compute.overlap_slowdown);
+  const auto measured = scenario.compute.profile.overlap(scenario.compute.busy_devices);
+  return measured ? measured->slowdown : OverlapSlowdown();
+}
+
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
   const double variation = scenario.compute.jitter_variation;
   switch (scenario.compute.jitter) {

@@ -12,6 +12,9 @@ DeviceCost device_cost(const Scenario& scenario);
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);
 /// The same, scaled to the scenario's rates.
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
+/// How many times longer compute takes at a point beside a collective: as the scenario states it, else as its profile
+/// has measured it.
+OverlapSlowdown overlap_slowdown(const Scenario& scenario);
 /// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
 /// Expected largest of the factors of `gpus` GPUs.

@@ -1,9 +1,12 @@
 #include "sim/scenario/compute_read.hpp"
 
+#include "engine/base/text.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
+
+constexpr double kMostSlowdown = 100;
 
 std::vector<RateSpec> read_rates(const JsonNode& node) {
   std::vector<RateSpec> rates;
@@ -43,10 +46,24 @@ void read_jitter(const JsonNode& node, ComputeSpec& compute) {
   compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
 }
 
+// Which of them a point takes goes by its devices; the node's largest number stands for all.
+void note_measured_overlap(const JsonNode& node, const ComputeSpec& compute) {
+  const auto measured = compute.profile.overlap(kMostGpus);
+  if (!measured) return;
+  const OverlapSlowdown& slowdown = measured->slowdown;
+  const std::string beside = measured->is_emulated ? "a collective that one GPU emulates" : "all-reduces";
+  node.document().note({node.pointer() + "/overlap_slowdown",
+                        short_number(slowdown.least()) + " to " + short_number(slowdown.most()),
+                        measured->is_emulated ? "assumed" : "measured",
+                        "profile " + compute.profile.profile->name + ", iterations beside " + beside + " of " +
+                            measured->library + ", " + std::to_string(measured->devices) + " devices"});
+}
+
 }  // namespace
 
 ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
-  node.keys({"precision", "rates", "profile", "profile_input", "launch_overhead", "efficiency", "optimizer", "jitter"});
+  node.keys({"precision", "rates", "profile", "profile_input", "launch_overhead", "efficiency", "optimizer", "jitter",
+             "overlap_slowdown"});
   ComputeSpec compute;
   compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
   compute.rates = read_rates(node.at("rates"));
@@ -62,6 +79,10 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
   compute.memory_efficiency = efficiency.at("memory").sourced_number(kFraction);
   compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
   read_jitter(node.at("jitter"), compute);
+  if (const auto slowdown = node.find("overlap_slowdown"))
+    compute.overlap_slowdown = slowdown->sourced_number({1, kMostSlowdown});
+  else
+    note_measured_overlap(node, compute);
   return compute;
 }
 

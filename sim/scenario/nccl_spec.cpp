@@ -1,5 +1,7 @@
 #include "sim/scenario/nccl_spec.hpp"
 
+#include <algorithm>
+
 #include "calib/profile.hpp"
 
 namespace lockstep::sim {
@@ -15,25 +17,51 @@ NcclGraphSpec read_graph(const JsonNode& node) {
           node.at("inter").sourced_quantity(Dimension::bandwidth, bandwidth)};
 }
 
-// The out-of-place all-reduces of NCCL within a node, over the most ranks that were measured.
-void read_measured(const JsonNode& node, NcclSpec& spec) {
+bool is_all_reduce(const calib::Fit& fit) {
+  return fit.probe == "collective" && fit.key.value("operation", "") == "all-reduce" &&
+         fit.key.value("library", "") == "nccl" && !fit.key.value("in_place", false);
+}
+
+// The out-of-place all-reduces of NCCL: within a node, over the most ranks that were measured, and over several nodes
+// of `gpus_per_node`.
+void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
   const calib::Profile profile = calib::profile_from_json(node);
-  const calib::Fit* taken = nullptr;
+  const calib::Fit* one_node = nullptr;
+  std::vector<int> nodes_taken;
+  bool has_other_nodes = false, is_all_measured = true;
   for (const calib::Fit& fit : profile.fits) {
-    const Json& key = fit.key;
-    if (fit.probe != "collective" || key.value("operation", "") != "all-reduce" || key.value("library", "") != "nccl" ||
-        key.value("nodes", 1) != 1 || key.value("in_place", false) || fit.line.points < 2)
+    if (!is_all_reduce(fit)) continue;
+    const int ranks = fit.key.value("ranks", 0), nodes = fit.key.value("nodes", 1);
+    if (nodes == 1) {
+      if (ranks >= 2 && fit.line.points >= 2 && (!one_node || ranks > one_node->key.value("ranks", 0))) one_node = &fit;
       continue;
-    if (taken == nullptr || key.value("ranks", 0) > taken->key.value("ranks", 0)) taken = &fit;
+    }
+    has_other_nodes = has_other_nodes || ranks != nodes * gpus_per_node;
+    if (ranks != nodes * gpus_per_node) continue;
+    nodes_taken.push_back(nodes);
+    is_all_measured = is_all_measured && fit.kind == "measured";
+    for (const calib::Measured& point : profile.curve(fit.probe, fit.key))
+      spec.measured_between_nodes.push_back({nodes, point.x, point.seconds});
   }
-  if (taken == nullptr || taken->key.value("ranks", 0) < 2)
-    node.fail("has no all-reduces by NCCL on one node", "allowed: two sizes or more");
-  spec.measured_ranks = taken->key.value("ranks", 0);
-  for (const calib::Measured& point : profile.curve(taken->probe, taken->key))
-    spec.measured.emplace_back(point.x, point.seconds);
-  node.document().note({node.pointer(), profile.name, taken->kind == "measured" ? "measured" : "published",
-                        "all-reduces over " + std::to_string(spec.measured_ranks) + " GPUs of a node (" +
-                            profile.device.name + "): NCCL's latency and bandwidth follow them, between nodes too"});
+  if (one_node == nullptr && nodes_taken.empty())
+    node.fail(has_other_nodes ? "has all-reduces by NCCL only over nodes of other sizes"
+                              : "has no all-reduces by NCCL on one node",
+              has_other_nodes ? "allowed: " + std::to_string(gpus_per_node) + " GPUs a node, as the cluster has"
+                              : "allowed: two sizes or more");
+  std::string what;
+  if (one_node != nullptr) {
+    spec.measured_ranks = one_node->key.value("ranks", 0);
+    for (const calib::Measured& point : profile.curve(one_node->probe, one_node->key))
+      spec.measured.emplace_back(point.x, point.seconds);
+    is_all_measured = is_all_measured && one_node->kind == "measured";
+    what = std::to_string(spec.measured_ranks) + " GPUs of a node";
+  }
+  std::sort(nodes_taken.begin(), nodes_taken.end());
+  for (int nodes : nodes_taken) what += (what.empty() ? "" : " and ") + std::to_string(nodes) + " nodes";
+  node.document().note({node.pointer(), profile.name, is_all_measured ? "measured" : "published",
+                        "all-reduces over " + what + " (" + profile.device.name +
+                            "): NCCL's latency and bandwidth follow them" +
+                            (nodes_taken.empty() ? ", between nodes too" : "")});
 }
 
 }  // namespace
@@ -51,7 +79,7 @@ std::string nccl_generation(const std::string& gpu_name) {
   return "";
 }
 
-NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name) {
+NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node) {
   node.keys({"generation", "cpu", "nic_latency", "algorithm", "protocol", "ring", "tree", "nvls", "profile"});
   NcclSpec spec;
   if (const auto generation = node.find("generation"))
@@ -70,7 +98,7 @@ NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name) {
   if (const auto graph = node.find("ring")) spec.ring = read_graph(*graph);
   if (const auto graph = node.find("tree")) spec.tree = read_graph(*graph);
   if (const auto graph = node.find("nvls")) spec.nvls = read_graph(*graph);
-  if (const auto profile = node.find("profile")) read_measured(*profile, spec);
+  if (const auto profile = node.find("profile")) read_measured(*profile, gpus_per_node, spec);
   return spec;
 }
 

@@ -7,7 +7,7 @@
 //            "cpu": "intel" | "amd", "nic_latency": "0 us" S,
 //            "algorithm": "ring" | "tree" | "nvls" | "nvls-tree", "protocol": "ll" | "ll128" | "simple",
 //            "ring" | "tree" | "nvls": {"channels": 12, "intra": "30 GB/s" S, "inter": "30 GB/s" S},
-//            "profile": "nccl.json"}   all-reduces of one node as measured: latency and bandwidth follow them
+//            "profile": "nccl.json"}   all-reduces as measured: latency and bandwidth follow them
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,12 +34,21 @@ struct NcclSpec {
   /// All-reduces of one node that a profile holds, (bytes, seconds); empty: none.
   std::vector<std::pair<double, double>> measured;
   int measured_ranks = 0;
+  /// The same over several nodes, of as many GPUs as the cluster's.
+  struct BetweenNodes {
+    int nodes;
+    double bytes;
+    double seconds;
+  };
+  std::vector<BetweenNodes> measured_between_nodes;
+
+  bool is_measured() const { return !measured.empty() || !measured_between_nodes.empty(); }
 };
 
 /// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); empty for one that NCCL's tables do not have.
 std::string nccl_generation(const std::string& gpu_name);
 
 /// Reads "nccl"; `gpu_name` names the generation where the object does not. Throws InputError.
-NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name);
+NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node);
 
 }  // namespace lockstep::sim

@@ -65,6 +65,11 @@ const calib::LineFit* ProfileSpec::update(const std::string& kernel) const {
   return nullptr;
 }
 
+std::optional<MeasuredOverlap> ProfileSpec::overlap(int devices) const {
+  if (!profile) return std::nullopt;
+  return measured_overlap(*profile, model, precision, devices);
+}
+
 ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision,
                          const std::string& input) {
   ProfileSpec spec;

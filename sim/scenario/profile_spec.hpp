@@ -2,10 +2,12 @@
 // A profile as a scenario's source of compute and communication times ("compute": {"profile": "h200.json"}).
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calib/profile.hpp"
+#include "sim/scenario/overlap_spec.hpp"
 
 namespace lockstep::sim {
 
@@ -35,6 +37,8 @@ struct ProfileSpec {
   LayerSeconds layer(const std::string& name, double batch) const;
   /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null where it was not measured.
   const calib::LineFit* update(const std::string& kernel) const;
+  /// Compute beside a collective, as measured with `devices` devices or the nearest number.
+  std::optional<MeasuredOverlap> overlap(int devices) const;
 
   /// Fits of the layers by name and pass; kept by read_profile().
   std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;

@@ -52,7 +52,9 @@ struct ComputeSpec {
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
   ProfileSpec profile;          ///< where given, its iterations set the time instead of rates
-  int busy_devices = 1;         ///< of a node at the point that is predicted; chooses among the profile's curves
+  /// Compute beside a collective, as the scenario states it; without a value as the profile has measured it.
+  std::optional<double> overlap_slowdown;
+  int busy_devices = 1;  ///< of a node at the point that is predicted; chooses among the profile's curves
 };
 
 struct InputSpec {

@@ -30,6 +30,7 @@ struct Work {
   double crowding = 1;     ///< compute, closed form: how much longer it takes beside the work of the other streams
   int draw = 0;            ///< compute: which of the iteration's jitter factors it has, below Program::draws
   int plan = -1;           ///< collective: index in Program::plans
+  double slows = 1;        ///< collective: how many times longer the GPU's compute takes beside it (in_flight.hpp)
   std::vector<int> after;  ///< indices of earlier work that must have ended on the same GPU
   std::vector<Part> parts;
 };

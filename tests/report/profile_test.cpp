@@ -202,3 +202,38 @@ TEST_CASE("NCCL's latency and bandwidth follow a profile's all-reduces, which co
   CHECK(error_of(files).find("/communication/nccl/profile: has no all-reduces by NCCL on one node; allowed: two sizes "
                              "or more") != std::string::npos);
 }
+
+TEST_CASE("NCCL's calls between nodes follow a profile's all-reduces over several nodes") {
+  // Two nodes of two GPUs; 2 ms + 1 GB/s over them, far slower than any NIC: 4,447,784 B take 6.447784 ms, in every
+  // fidelity, after the 4.2 ms of compute of two busy devices.
+  SmallFiles files = files_with_profile();
+  files.scenario["communication"] = Json::parse(R"({"all_reduce": "nccl", "fusion_threshold": "1 GB", "overlap": false,
+                                                    "launch_overhead": "0 us",
+                                                    "nccl": {"generation": "hopper", "algorithm": "ring",
+                                                             "protocol": "simple"}})");
+  files.scenario["gpus"] = {4};
+  files.scenario["baseline"] = {{"gpus", 4}};
+  calib::Profile profile;
+  profile.name = "slow network";
+  profile.device = {"G", "imported", 4, Json::object()};
+  Json key{{"operation", "all-reduce"}, {"library", "nccl"}, {"ranks", 4}, {"nodes", 2}};
+  for (double bytes = 1e5; bytes < 1e10; bytes *= 10)
+    profile.samples.push_back(curve_point("collective", key, "bytes", bytes, 2e-3 + bytes / 1e9));
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["communication"]["nccl"]["profile"] = calib::to_json(profile);
+  for (const std::string fidelity : {"message", "fast", "analytic"}) {
+    const PointResult point = predict(files.load({{"/fidelity", fidelity}}), 1, {}).points[0].point;
+    CHECK(point.mean_iteration_s() == Approx(4.2e-3 + 6.447784e-3).epsilon(0.01));
+    const Json fit = point.details["nccl_fit"];
+    CHECK(fit["nodes"].dump() == "[2]");
+    CHECK(fit["calls"] == 5);
+    CHECK(fit["latency_excess_s"] == 0.0);
+    CHECK(fit["leave_one_out"].get<double>() < 0.05);
+    CHECK_FALSE(fit.contains("most_nodes_left_out"));
+  }
+  for (calib::Sample& sample : profile.samples) sample.key["ranks"] = 16;  // eight GPUs a node
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["communication"]["nccl"]["profile"] = calib::to_json(profile);
+  CHECK(error_of(files).find("/communication/nccl/profile: has all-reduces by NCCL only over nodes of other sizes; "
+                             "allowed: 2 GPUs a node, as the cluster has") != std::string::npos);
+}

@@ -1,0 +1,11 @@
+#pragma once
+// A log as it lies on disk: plain, compressed by gzip (traces often are), or with the byte order mark of some editors.
+#include <string>
+
+namespace lockstep::calib {
+
+/// The text of the file, uncompressed, without a byte order mark. Throws InputError: cannot be read, more than 1 GiB
+/// (uncompressed too), damaged, UTF-16, or compressed where Lockstep was built without zlib.
+std::string log_text(const std::string& path);
+
+}  // namespace lockstep::calib

@@ -1,0 +1,143 @@
+// How much compute is slowed by a collective beside it: stated in a scenario, or measured in a profile.
+#include "calib/profile.hpp"
+#include "sim/scenario/overlap_spec.hpp"
+#include "tests/catch.hpp"
+#include "tests/scenario/small_files.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+using namespace lockstep::tests;
+
+namespace {
+
+void add_overlap(calib::Profile& profile, int devices, const std::string& library, int batch, double bytes,
+                 double ratio) {
+  for (const std::string beside : {"all-reduce", "nothing"})
+    profile.samples.push_back({"overlap",
+                               {{"model", "lenet_crossbow"},
+                                {"precision", "fp32"},
+                                {"devices", devices},
+                                {"batch", batch},
+                                {"library", library},
+                                {"beside", beside},
+                                {"bytes", bytes}},
+                               {beside == "nothing" ? 2e-3 : 2e-3 * ratio},
+                               "measured",
+                               "test",
+                               {}});
+}
+
+calib::Profile profile_with_iterations() {
+  calib::Profile profile;
+  profile.name = "made up";
+  profile.device = {"G", "host", 2, Json::object()};
+  for (int batch : {8, 32, 128})
+    profile.samples.push_back(
+        {"iteration",
+         {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}, {"batch", batch}},
+         {1e-4 * batch},
+         "measured",
+         "test",
+         {}});
+  return profile;
+}
+
+SmallFiles files_with(calib::Profile profile) {
+  profile.fits = calib::fit_curves(profile.samples);
+  Json scenario = small_scenario();
+  scenario["compute"]["profile"] = calib::to_json(profile);
+  return SmallFiles(scenario);
+}
+
+std::string error_of(const SmallFiles& files, const std::string& slowdown) {
+  try {
+    files.load({{"/compute/overlap_slowdown", slowdown}});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const Assumption* listed(const LoadedScenario& loaded) {
+  for (const Assumption& one : loaded.assumptions)
+    if (one.pointer == "/compute/overlap_slowdown") return &one;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("a slowdown goes by the logarithms of bytes and batch between what was measured") {
+  OverlapSlowdown slowdown;
+  CHECK_FALSE(slowdown);
+  CHECK(slowdown.at(16, 1e6) == 1);
+  slowdown.add(16, 1e3, 1.1);
+  slowdown.add(16, 1e7, 1.3);
+  slowdown.add(64, 1e3, 1.05);
+  slowdown.add(64, 1e7, 0.97);  // noise: nothing gets faster
+  REQUIRE(slowdown);
+  CHECK(slowdown.at(16, 1e3) == Approx(1.1));
+  CHECK(slowdown.at(16, 1e5) == Approx(1.2));  // half way from 1e3 to 1e7
+  CHECK(slowdown.at(16, 1) == Approx(1.1));    // outside: the nearest
+  CHECK(slowdown.at(4, 1e9) == Approx(1.3));
+  CHECK(slowdown.at(64, 1e7) == 1);
+  CHECK(slowdown.at(32, 1e5) == Approx(1.1125));  // half way from 16 (1.2) to 64 (1.025)
+  CHECK(slowdown.least() == 1);
+  CHECK(slowdown.most() == Approx(1.3));
+  CHECK(OverlapSlowdown(1.25).at(7, 123) == 1.25);
+}
+
+TEST_CASE("a profile's overlap is taken by devices, real collectives before emulated ones") {
+  calib::Profile profile = profile_with_iterations();
+  add_overlap(profile, 1, "emulated", 32, 1e6, 1.9);
+  CHECK(measured_overlap(profile, "lenet_crossbow", "fp32", 8)->is_emulated);
+  CHECK_FALSE(measured_overlap(profile, "lenet_crossbow", "fp16", 8));
+  CHECK_FALSE(measured_overlap(profile, "vgg16", "fp32", 8));
+  for (int devices : {4, 2, 8}) add_overlap(profile, devices, "nccl", 32, 1e6, 1 + 0.1 * devices);
+  add_overlap(profile, 4, "nccl", 32, 1e8, 1.6);
+  const auto ratio = [&](int devices, double bytes) {
+    return measured_overlap(profile, "lenet_crossbow", "fp32", devices)->slowdown.at(32, bytes);
+  };
+  CHECK(ratio(2, 1e6) == Approx(1.2));
+  CHECK(ratio(3, 1e6) == Approx(1.4));  // the next larger
+  CHECK(ratio(4, 1e8) == Approx(1.6));
+  CHECK(ratio(8, 1e8) == Approx(1.8));
+  CHECK(ratio(16, 1e6) == Approx(1.8));  // else the largest
+  CHECK(ratio(1, 1e6) == Approx(1.2));   // although one was emulated
+}
+
+TEST_CASE("a scenario lists what its slowdown rests on, and states another") {
+  calib::Profile profile = profile_with_iterations();
+  CHECK(listed(files_with(profile).load()) == nullptr);
+  add_overlap(profile, 2, "host", 32, 1e4, 1.1);
+  add_overlap(profile, 2, "host", 32, 1e6, 1.3);
+  const LoadedScenario measured = files_with(profile).load();
+  REQUIRE(listed(measured));
+  CHECK(listed(measured)->kind == "measured");
+  CHECK(listed(measured)->value == "1.1 to 1.3");
+  CHECK(listed(measured)->source == "profile made up, iterations beside all-reduces of host, 2 devices");
+  CHECK_FALSE(measured.variants[0].compute.overlap_slowdown);
+
+  const LoadedScenario stated = files_with(profile).load({{"/compute/overlap_slowdown", "1.05"}});
+  CHECK(stated.variants[0].compute.overlap_slowdown == 1.05);
+  REQUIRE(listed(stated));
+  CHECK(listed(stated)->kind == "assumed");
+
+  calib::Profile emulated = profile_with_iterations();
+  add_overlap(emulated, 1, "emulated", 32, 1e6, 1.2);
+  const LoadedScenario one_gpu = files_with(emulated).load();
+  REQUIRE(listed(one_gpu));
+  CHECK(listed(one_gpu)->kind == "assumed");
+  CHECK(listed(one_gpu)->source.find("beside a collective that one GPU emulates") != std::string::npos);
+}
+
+TEST_CASE("a slowdown needs no profile, and malformed ones are refused") {
+  const SmallFiles files;
+  CHECK(files.one({{"/compute/overlap_slowdown", R"({"value": 1.1, "kind": "published", "source": "somewhere"})"}})
+            .compute.overlap_slowdown == 1.1);
+  CHECK_FALSE(files.one().compute.overlap_slowdown);
+  for (const std::string wrong : {"0.9", "-1", "101", "true", "[1.1]", "\"1.1\"", "fast", "null", "{\"value\": 1.1}",
+                                  R"({"value": 1.1, "kind": "guessed", "source": "x"})"}) {
+    INFO(wrong);
+    CHECK(error_of(files, wrong).find("/compute/overlap_slowdown") != std::string::npos);
+  }
+}
