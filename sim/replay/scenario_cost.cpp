@@ -100,7 +100,8 @@ double expected_slowest(const Scenario& scenario, int gpus) {
   if (scenario.compute.jitter == JitterKind::none) return 1;
   if (scenario.compute.jitter == JitterKind::normal) return 1 + variation * most;
   const double sigma = std::sqrt(std::log1p(variation * variation));
-  return std::exp(sigma * most - sigma * sigma / 2);
+  // Of one GPU the mean, not the median; the slowest of several is above it, too.
+  return std::max(1.0, std::exp(sigma * most - sigma * sigma / 2));
 }
 
 }  // namespace lockstep::sim

@@ -153,6 +153,25 @@ TEST_CASE("a tensor on one server costs P times what its shards on all cost") {
   CHECK(plan_s(pull_parameters(roles, {0, 0, bytes, 0})) == Approx(12));
 }
 
+TEST_CASE("fewer and more servers than two workers, by hand") {
+  // One layer of 3 GB at 1 GB/s. One server takes 3 GB from each worker through its NIC: 6 s, and as long to give the
+  // parameters back. Three take a third each, 2 GB in all while a worker sends 3 GB: 3 s either way.
+  for (int servers : {1, 3}) {
+    const Roles roles = separate_servers(2, 1, servers);
+    const std::vector<std::int64_t> shares(static_cast<std::size_t>(servers), 3'000'000'000 / servers);
+    for (const Plan& plan : {push_gradients(roles, shares), pull_parameters(roles, shares)}) {
+      INFO(plan.algorithm << ", servers: " << servers);
+      CHECK(plan.ranks == 2 + servers);
+      CHECK(plan_s(plan) == Approx(servers == 1 ? 6 : 3).epsilon(1e-9));
+      const double closed_s = tests::in_child([&] {
+        Cluster cluster(even_nodes(plan.ranks), plan.ranks);
+        return std::vector<double>{analytic_plan_s(plan, cluster)};
+      })[0];
+      CHECK(closed_s == Approx(servers == 1 ? 6 : 3).epsilon(1e-9));
+    }
+  }
+}
+
 TEST_CASE("sufficient factors cost three workers the multiplication of the two others' batches") {
   Scenario s = small_scenario("factors");
   s.cluster = tests::pcie_cluster(16, 1);
@@ -183,9 +202,18 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
   // The two servers add up and quantise half of each matrix, 2 x 2 + 5 passes and a bit for each of its weights, one
   // matrix after the other: at least that is not hidden.
   CHECK(two.mean_iteration_s() - two.compute_s > 36.125 * weights / 2 / 400e9);
+  // Half precision halves what is not quantised, the biases: each of two servers' workers sends half of them to the
+  // other server, and half of the sums to the other worker.
+  s.parameter_server->scheme = "one-bit";
+  s.communication.wire = "fp16";
+  double biases = 0;
+  for (const model::Layer& layer : s.model.layers)
+    for (const model::Parameter& p : layer.parameters)
+      if (p.role != model::ParameterRole::weight) biases += double(p.elements);
+  CHECK(two.bytes_sent_per_gpu - predict_one(s, 2, Fidelity::message).bytes_sent_per_gpu == 2 * biases);
+  s.communication.wire = "fp32";
   // With a rate of 1 GB/s both servers take 4 ns a weight, half of them from each of two workers, and are busy enough
   // to hide all but the first push and the last pull behind it.
-  s.parameter_server->scheme = "one-bit";
   s.parameter_server->apply_bytes_per_s = 1e9;
   const PointResult at_rate = predict_one(s, 2, Fidelity::message);
   CHECK(at_rate.compute_s == Approx(two.compute_s).epsilon(1e-9));
@@ -238,7 +266,8 @@ TEST_CASE("servers of their own compute nothing and are no workers") {
   CHECK(with.nodes == 2 + 3);
   CHECK(with.gpus == 4);
   CHECK(with.samples_per_iteration == 4 * 32);
-  CHECK(with.compute_s == Approx(model_cost(s, 32).iteration_s()));
+  for (Fidelity fidelity : {Fidelity::message, Fidelity::fast, Fidelity::analytic})
+    CHECK(predict_one(s, 4, fidelity).compute_s == Approx(model_cost(s, 32).iteration_s()));
   // Two leaders push 244 MB each; three servers share it. All bytes: local sum and broadcast in two nodes, push and
   // pull of two leaders; per GPU of ten, servers' included.
   const double bytes = 4.0 * static_cast<double>(s.model.parameter_count());

@@ -1,0 +1,188 @@
+// Laws that every schedule keeps, on random clusters, models and settings: both replays agree, nothing is faster than
+// its computation or its bytes over the narrowest way, and faster links never make it slower.
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+#include "engine/base/random.hpp"
+#include "sim/replay/point.hpp"
+#include "tests/catch.hpp"
+#include "tests/replay/clusters.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+// Numbers of one trial, addressed by what they are for.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t trial) : trial_(trial) {}
+  int whole(std::uint64_t what, int low, int high) const {
+    return low + static_cast<int>(random_uniform(29, trial_, what) * (high - low + 1));
+  }
+  bool coin(std::uint64_t what) const { return whole(what, 0, 1) == 1; }
+  template <class T>
+  T one_of(std::uint64_t what, const std::vector<T>& choices) const {
+    return choices[at(whole(what, 0, static_cast<int>(choices.size()) - 1))];
+  }
+
+ private:
+  std::uint64_t trial_;
+};
+
+ClusterSpec random_cluster(const Draw& draw, int nodes, int per_node) {
+  ClusterSpec spec = draw.coin(0) ? tests::pcie_cluster(nodes, per_node) : tests::nvswitch_cluster(nodes, per_node);
+  if (draw.coin(1) && spec.intra_node.kind == IntraNodeKind::pcie_tree) spec.intra_node.pcie.switches[1].socket = 0;
+  spec.intra_node.pcie.switch_uplink.bandwidth_bytes_per_s = 1e9 * draw.whole(2, 3, 12);
+  spec.nic.link = {1e9 * draw.whole(3, 1, 12), 1e-6 * draw.one_of<int>(4, {1, 5, 50})};
+  return spec;
+}
+
+// Matrices one after the other, of one layer on: some with hardly any parameters.
+model::Graph random_model(const Draw& draw) {
+  model::GraphBuilder builder("random", "random", {draw.whole(5, 1, 3), 16, 16});
+  int last = 0;
+  const int layers = draw.whole(6, 1, 4);
+  for (int i = 0; i < layers; ++i) {
+    const int outputs = draw.one_of<int>(7 + static_cast<std::uint64_t>(i), {1, 7, 300, 3000});
+    last = builder.fc("fc" + std::to_string(i), last, outputs);
+  }
+  builder.softmax("loss", last);
+  return builder.finish();
+}
+
+void set_communication(const Draw& draw, int gpus, Scenario& s) {
+  CommunicationSpec& c = s.communication;
+  const std::vector<std::string> names{"ring", "hierarchical", "halving-doubling", "double-binary-tree",
+                                       "tree", "torus"};
+  c.all_reduce = s.algorithm == "sharded" ? "ring" : draw.one_of(20, names);
+  c.group_size = draw.whole(21, 1, 5);
+  for (c.torus_columns = draw.whole(22, 1, gpus); gpus % c.torus_columns != 0;) --c.torus_columns;
+  c.tree_slices = draw.whole(23, 1, 8);
+  c.wire = draw.coin(24) && s.algorithm != "theano-mpi" ? "fp16" : "fp32";
+  c.fusion_threshold_bytes = draw.one_of<std::int64_t>(25, {0, 1'000'000, 100'000'000});
+  c.overlap = draw.coin(26);
+  c.accumulation = s.algorithm == "s-sgd" ? draw.whole(27, 1, 3) : 1;
+  c.message_overhead_s = draw.coin(28) ? 5e-6 : 0;
+  c.launch_overhead_s = draw.coin(29) ? 20e-6 : 0;
+  if (draw.coin(30)) c.reduction_rate_bytes_per_s = 2e9;
+}
+
+void set_algorithm(const Draw& draw, int nodes_left, Scenario& s) {
+  s.local_sgd.period = draw.one_of<int>(40, {1, 2, 7});
+  s.sharding = {draw.one_of<std::int64_t>(41, {1, 1'000'000, 1'000'000'000}), draw.whole(42, 0, 3), draw.coin(43)};
+  s.theano_mpi = {draw.one_of<std::string>(44, {"ar", "asa", "asa16"}), 3e9, 5e9, 2e9};
+  s.learners.per_gpu = draw.whole(45, 1, 3);
+  s.learners.tau = draw.one_of<int>(46, {0, 1, 2, 7});
+  s.learners.round_robin = draw.coin(47);
+  s.learners.by_host = draw.coin(48);
+  s.learners.overlap = !s.learners.by_host && draw.coin(49);
+  s.learners.host_wait_s = 10e-6;
+  s.learners.fill = {{1, draw.one_of<double>(50, {0.3, 0.6, 1})}};
+  const bool separate = nodes_left > 0 && draw.coin(51);
+  const int servers = separate ? draw.whole(52, 1, nodes_left) : draw.one_of<int>(52, {1, 2, 9});
+  if (s.algorithm == "parameter-server") {
+    s.parameter_server.emplace();
+    ParameterServerSpec& ps = *s.parameter_server;
+    ps.scheme = draw.one_of<std::string>(53, {"server", "factors", "best", "adam", "one-bit"});
+    ps.separate = separate;
+    ps.servers = servers;
+    ps.shards_tensors = draw.coin(54);
+    ps.pair_bytes = draw.one_of<std::int64_t>(55, {100'000, 2'000'000});
+    ps.barrier = draw.coin(56);
+    if (draw.coin(57)) ps.staging_bytes_per_s = 3e9;
+    ps.staging_overlaps = draw.coin(58);
+    if (draw.coin(59)) ps.apply_bytes_per_s = 2e9;
+  }
+  if (!has_workers(s.algorithm)) return;
+  s.workers.emplace();
+  WorkersSpec& w = *s.workers;
+  w.separate = separate;
+  w.servers = s.algorithm == "async-easgd" ? 1 : servers;
+  w.backups = s.gpus[0] > 1 ? draw.whole(60, 0, 1) : 0;
+  w.is_interrupted = draw.coin(61);
+  w.by_module = draw.coin(62);
+  w.reads_in_forward = draw.coin(63);
+  w.sends_in_backward = draw.coin(64);
+  w.period = draw.one_of<int>(65, {1, 2, 30});
+  if (draw.coin(66)) w.apply_bytes_per_s = 5e9;
+}
+
+Scenario random_scenario(const Draw& draw, const std::string& algorithm) {
+  const int per_node = draw.whole(70, 1, 4), nodes = draw.whole(71, 2, 5);
+  const int occupied = draw.whole(72, 1, nodes);
+  Scenario s;
+  s.name = algorithm;
+  s.algorithm = algorithm;
+  s.cluster = random_cluster(draw, nodes, per_node);
+  s.model = random_model(draw);
+  s.gpus = {occupied == 1 ? draw.whole(73, 1, per_node) : occupied * per_node};
+  s.baseline_gpus = 1;
+  s.batch = {{64, 8}};
+  s.compute.launch_s = 5e-6;
+  s.compute.compute_efficiency = {{1, 0.5}};
+  s.compute.memory_efficiency = 0.8;
+  if (draw.coin(74)) {
+    s.compute.jitter = JitterKind::lognormal;
+    s.compute.jitter_variation = 0.05;
+  }
+  s.uncertainty = {0.05, 0.1, 0.2, 0};
+  set_communication(draw, s.gpus[0], s);
+  set_algorithm(draw, nodes - occupied, s);
+  return s;
+}
+
+Scenario with_links(Scenario s, double bandwidth, double latency) {
+  PcieTreeSpec& pcie = s.cluster.intra_node.pcie;
+  for (LinkSpec* link : {&s.cluster.intra_node.gpu_link, &pcie.gpu_link, &pcie.switch_uplink, &pcie.socket_link,
+                         &s.cluster.nic.link, &s.cluster.fabric.link}) {
+    link->bandwidth_bytes_per_s *= bandwidth;
+    link->latency_s *= latency;
+  }
+  return s;
+}
+
+PointJob job_of(const Scenario& s, Fidelity fidelity) {
+  PointRequest request;
+  request.gpus = s.gpus[0];
+  request.batch_per_gpu = 8;
+  request.fidelity = fidelity;
+  request.iterations = 3;
+  return {&s, request};
+}
+
+}  // namespace
+
+TEST_CASE("property: every schedule on random clusters, both replays agree, and no law of the links is broken") {
+  const std::vector<std::string> algorithms{"s-sgd",          "parameter-server", "sma",        "ea-sgd",
+                                            "local-sgd",      "sharded",          "theano-mpi", "async-sgd",
+                                            "backup-workers", "async-easgd"};
+  for (std::uint64_t trial = 0; trial < 60; ++trial) {
+    const std::string& algorithm = algorithms[trial % algorithms.size()];
+    const Scenario s = random_scenario(Draw(trial), algorithm);
+    const Scenario wider = with_links(s, 2, 1), slower = with_links(s, 1, 3);
+    const bool is_program = !has_workers(algorithm);
+    std::vector<PointJob> jobs{job_of(s, Fidelity::message), job_of(s, Fidelity::fast)};
+    if (is_program)
+      for (const Scenario* other : {&wider, &slower}) jobs.push_back(job_of(*other, Fidelity::fast));
+    if (is_program)
+      for (const Scenario* other : {&s, &wider, &slower}) jobs.push_back(job_of(*other, Fidelity::analytic));
+    const std::vector<PointResult> points = predict_points(jobs, 2);
+    const auto seconds = [&](int job) { return points[at(job)].mean_iteration_s(); };
+    INFO("trial " << trial << ", " << algorithm << " on " << s.gpus[0] << " GPUs by " << s.communication.all_reduce);
+    REQUIRE(seconds(0) > 0);
+    CHECK(seconds(1) == Approx(seconds(0)).epsilon(1e-3));
+    if (!is_program) continue;
+    CHECK(seconds(2) <= seconds(1) * (1 + 1e-3));
+    CHECK(seconds(3) >= seconds(1) * (1 - 1e-3));
+    CHECK(seconds(4) == Approx(seconds(0)).epsilon(0.25));
+    CHECK(seconds(5) <= seconds(4) * (1 + 1e-9));
+    CHECK(seconds(6) >= seconds(4) * (1 - 1e-9));
+    if (s.trains_learners()) continue;  // learners of a GPU compute beside each other
+    for (int job : {0, 1, 4}) CHECK(seconds(job) >= points[at(job)].compute_s * (1 - 1e-9));
+    // A GPU alone on its node sends over its NIC all that it sends; the busiest no less than the mean.
+    if (s.cluster.gpus_per_node == 1)
+      for (int job : {0, 1, 4})
+        CHECK(seconds(job) >= points[at(job)].bytes_sent_per_gpu / s.cluster.nic.link.bandwidth_bytes_per_s);
+  }
+}
