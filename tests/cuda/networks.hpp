@@ -147,7 +147,7 @@ inline Graph model_for_passes(const std::string& name) {
   int at = 0;
   if (name.find("resnet") != std::string::npos) {
     at = net.relu("relu", net.batch_norm("bn", net.conv("conv", 0, 16, window(3, 1, 1), false)));
-    const int inside = net.batch_norm("b/bn", net.conv("b/conv", at, 16, window(3, 1, 1), false));
+    const int inside = net.batch_norm("b/bn", net.conv("b/conv", at, 16, window(1, 1, 0), false));
     at = net.global_avg_pool("pool", net.relu("b/relu", net.add("b/add", {inside, at})));
   } else {
     at = net.max_pool("pool", net.relu("relu", net.conv("conv", 0, 8, window(3, 1, 1), true)), window(2, 2, 0));
