@@ -6,7 +6,7 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 cd "$root"
 
 carry=$root/.carry        # what travels with the tree: headers, libcrypto, MNIST, the state of git
-build=$root/build-gpu
+build=${LOCKSTEP_GPU_BUILD:-$root/build-gpu}
 state=$build/collect      # logs, results, and which stages are done in this build
 packages=(nlohmann-json3-dev libcli11-dev libeigen3-dev catch2 libssl-dev)
 targets=(train bench_cuda calibrate test_cuda test_cuda_host)
@@ -19,8 +19,7 @@ usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
   prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
   run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
              over in this build is not repeated (rm build-gpu/collect/STAGE.done), one that was stopped at its limit goes
-             on. COLLECT_SECONDS (570) bounds the whole call. Every program has a
-             limit of its own, and what is there so far is packed after each.
+             on. COLLECT_SECONDS (570) bounds the whole call.
   stages     the stages with their limits
   --dry-run  the plan, and a check of what can be checked without a GPU
 TEXT
@@ -176,7 +175,7 @@ stage_tests() {
   timeout 60 "$build/test_cuda_host" >"$logs/host.log" 2>&1 || { echo "FAILED test_cuda_host"; tail -n 40 "$logs/host.log"; failed=1; }
   # Alone, because it looks at the memory that is free.
   run_test "Memory is what the device gives" || failed=1
-  "$build/test_cuda" --list-test-names-only | sed 's/^ *//' | grep -vE '^$|^Memory is what the device gives$|test cases?$|^All available' |
+  test_names | grep -vE '^(Memory is what the device gives)?$' |
     xargs -d '\n' -P 4 -n 1 "$root/results/collect_gpu.sh" test || failed=1
   pack_now
   sort "$state/results/gpu_tests.txt"
@@ -187,6 +186,14 @@ stage_tests() {
     head -c 3000 "$log"
   done
   return "$failed"
+}
+
+# The test cases of test_cuda, a line each. Catch2 2 answers with their number as its exit status; 3 has another option.
+test_names() {
+  local names
+  names=$("$build/test_cuda" --list-test-names-only 2>/dev/null || true)
+  [ -n "$names" ] || names=$("$build/test_cuda" --list-tests --verbosity quiet)
+  sed 's/^ *//' <<<"$names"
 }
 
 # run_test NAME: a test case of test_cuda, within its limit; a line in results/gpu_tests.txt.
@@ -389,55 +396,6 @@ run() {
   return "$status"
 }
 
-# ---- dry run ----
-
-check() {
-  local what=$1
-  shift
-  if "$@" >"$scratch/log" 2>&1; then echo "ok      $what"; return; fi
-  echo "FAILED  $what"
-  tail -n 20 "$scratch/log" | sed 's/^/        /'
-  failed=1
-}
-
-python_parses() { python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' "$@"; }
-
-# The headers and libraries of the system itself are out of sight, as they are missing on the machine.
-bare_configure() {
-  configure "$scratch/carry" "$scratch/build" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF &&
-    ! grep -E '^(nlohmann_json_DIR|CLI11_DIR|Eigen3_DIR|OPENSSL_INCLUDE_DIR|OPENSSL_CRYPTO_LIBRARY|Catch2_DIR):' "$scratch/build/CMakeCache.txt" |
-    grep -v "$scratch/carry"
-}
-
-# Every target that the stages build is there, where CUDA is.
-has_targets() {
-  local target
-  if ! grep -q '^CMAKE_CUDA_COMPILER:[A-Z]*=/' "$scratch/build/CMakeCache.txt"; then
-    echo "no CUDA here"
-    return
-  fi
-  for target in "${targets[@]}"; do ninja -C "$scratch/build" -t query "$target" >/dev/null || return 1; done
-}
-
-dry_run() {
-  scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-collect.XXXXXX")
-  trap 'rm -rf "$scratch"' EXIT
-  echo "plan (stage, limit in seconds):"
-  stages | sed 's/^/  /'
-  check "this script's syntax" bash -n results/collect_gpu.sh
-  for stage in $(stage_names); do check "stage $stage is defined" declare -F "stage_$stage"; done
-  if command -v python3 >/dev/null; then check "the baselines' syntax" python_parses results/baselines/*.py; fi
-  if command -v dpkg-query >/dev/null; then
-    check "headers and libraries to carry" carry_to "$scratch/carry"
-    check "they stay below 40 MiB" test "$(du -sm "$scratch/carry" | cut -f1)" -lt 40
-    check "CMake configures with them alone, without SimGrid" bare_configure
-    check "the stages' targets" has_targets
-  else
-    echo "skipped what needs Debian's packages"
-  fi
-  return "$failed"
-}
-
 case "${1:-}" in
   prepare) prepare ;;
   run)
@@ -447,7 +405,11 @@ case "${1:-}" in
   stage) "stage_$2" ;;   # for run_stage
   test) run_test "$2" ;; # for stage_tests
   stages) stages ;;
-  --dry-run) dry_run ;;
+  --dry-run)
+    # shellcheck source=results/collect_gpu_check.sh
+    . "$root/results/collect_gpu_check.sh"
+    dry_run
+    ;;
   help | -h | --help) usage ;;
   *)
     usage >&2

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMostTimed = 10;  ///< engines of a problem and route
 constexpr int kRounds = 3;
 constexpr int kRunsOfRound = 4;
+constexpr float kHopeless = 2;  ///< an engine whose first round takes this many times the best's gets no other
 
 /// What this process has found out. One at a time: timings must not meet.
 struct Findings {
@@ -154,7 +155,7 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& pr
   float best_ms = std::numeric_limits<float>::infinity();
   for (std::unique_ptr<Solver>& candidate : candidates) {
     std::string why;
-    const float ms = time(*candidate, memory, workspace.data(), scratch.data(), why);
+    const float ms = time(*candidate, memory, workspace.data(), scratch.data(), best_ms, why);
     if (!why.empty()) remarks += "; engine " + std::to_string(candidate->choice.engine) + " does not run: " + why;
     if (ms >= best_ms) continue;
     best_ms = ms;
@@ -197,7 +198,7 @@ void ConvolutionSolvers::run(const Solver& solver, const ConvolutionMemory& memo
 }
 
 float ConvolutionSolvers::time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch,
-                               std::string& why) const {
+                               float to_beat_ms, std::string& why) const {
   constexpr float kNever = std::numeric_limits<float>::infinity();
   const auto runs = [&] {
     const cudnnStatus_t status = try_run(solver, memory, workspace, scratch);
@@ -213,7 +214,7 @@ float ConvolutionSolvers::time(const Solver& solver, const ConvolutionMemory& me
   Event start(true);
   Event end(true);
   float best_ms = kNever;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kRounds && (round == 0 || best_ms <= kHopeless * to_beat_ms); ++round) {
     start.record(stream_);
     for (int i = 0; i < kRunsOfRound; ++i) {
       if (!runs()) return kNever;

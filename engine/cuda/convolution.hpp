@@ -60,8 +60,9 @@ class ConvolutionSolvers {
                                 std::shared_ptr<const ConvolutionEngines> engines, std::string& why) const;
   std::unique_ptr<Solver> fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const;
   cudnnStatus_t try_run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
-  /// Milliseconds of one run; infinite where it does not run, with the reason in `why`.
-  float time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch,
+  /// Milliseconds of one run; infinite where it does not run, with the reason in `why`. What takes far longer than
+  /// `to_beat_ms` is timed less carefully.
+  float time(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch, float to_beat_ms,
              std::string& why) const;
 
   cudnnHandle_t handle_;

@@ -50,7 +50,7 @@ TEST_CASE("Operations bring the arrays of two GPUs together") {
 // A long queue on device 1 must be over before device 0 reads its result, and device 1 must not overwrite it before
 // device 0 has read it: x is raised 50 times, read, then cleared.
 TEST_CASE("Devices wait for each other") {
-  LOCKSTEP_NEEDS_GPUS(1);
+  LOCKSTEP_NEEDS_A_REAL_GPU();
   CudaVectorOps gpu({0, 0});
   const std::int64_t n = 1 << 24;
   sync::DeviceVector x(gpu, n, 1), ones(gpu, n, 1), seen(gpu, n, 0);
@@ -66,7 +66,7 @@ TEST_CASE("Devices wait for each other") {
 
 // What a replica's stream gets comes after the device's operations before it and before those after it.
 TEST_CASE("A gate keeps a replica's stream between the operations around it") {
-  LOCKSTEP_NEEDS_GPUS(1);
+  LOCKSTEP_NEEDS_A_REAL_GPU();
   CudaVectorOps gpu({0});
   const std::int64_t n = 1 << 24;
   sync::DeviceVector x(gpu, n), y(gpu, n), ones(gpu, n);

@@ -24,3 +24,14 @@ inline bool has_gpus(int wanted) {
   do {                                              \
     if (!::lockstep::cuda::has_gpus(count)) return; \
   } while (false)
+
+/// For tests that are too large for the emulated GPU of tests/cuda_emulated.
+#ifdef LOCKSTEP_EMULATED_GPU
+#define LOCKSTEP_NEEDS_A_REAL_GPU()                                  \
+  do {                                                               \
+    std::cout << "skipped (gpu): needs one of silicon" << std::endl; \
+    return;                                                          \
+  } while (false)
+#else
+#define LOCKSTEP_NEEDS_A_REAL_GPU() LOCKSTEP_NEEDS_GPUS(1)
+#endif

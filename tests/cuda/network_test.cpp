@@ -46,6 +46,13 @@ void check_pass(const Pair& pair, CudaReplica& replica, double tolerance) {
   check_running(replica.running_statistics(), expected.running, tolerance);
 }
 
+/// What single precision alone makes of the pass: the host's own error in it.
+double host_error_of(const Pair& pair, const Expected& expected, int threads = 2) {
+  const auto single = pair.host_network<float>(kStep, threads);
+  single->loss_and_gradients(pair.images.data(), pair.labels.data());
+  return difference(pair.graph, as_doubles<float>(single->gradients()), expected.gradient).worst;
+}
+
 void check_each(const std::vector<Graph>& graphs, Precision precision) {
   for (const Graph& graph : graphs) {
     INFO(graph.name << ", " << device::to_string(precision));
@@ -59,7 +66,17 @@ void check_each(const std::vector<Graph>& graphs, Precision precision) {
 TEST_CASE("Every layer agrees with the host in single precision") {
   LOCKSTEP_NEEDS_GPUS(1);
   check_each(single_layer_graphs(), Precision::fp32);
-  check_each(layer_graphs(), Precision::fp32);
+}
+
+// A batch norm over five numbers behind three others blows rounding up, on the host too.
+TEST_CASE("Small networks in single precision differ from the host's by rounding") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (const Graph& graph : layer_graphs()) {
+    const Pair pair(graph, 5, Precision::fp32);
+    const double host_error = host_error_of(pair, expected_of(pair));
+    INFO(graph.name << ", the host's single precision: " << host_error);
+    check_pass(pair, *pair.replica, std::max(1e-5, 4 * host_error));
+  }
 }
 
 TEST_CASE("Every layer agrees with the host in lower precisions") {
@@ -84,15 +101,13 @@ TEST_CASE("Small networks in lower precisions go where the host goes") {
 }
 
 TEST_CASE("Models of the zoo agree with the host as far as single precision goes") {
-  LOCKSTEP_NEEDS_GPUS(1);
+  LOCKSTEP_NEEDS_A_REAL_GPU();
   for (const std::string& name : model::zoo_names()) {
     if (name == "vgg19_22k") continue;  // 108 million weights to draw, otherwise VGG-19
     INFO(name);
     const Pair pair(small_zoo_graph(name), 4, Precision::fp32);
     const Expected expected = expected_of(pair, 8);
-    const auto single = pair.host_network<float>(kStep, 8);
-    single->loss_and_gradients(pair.images.data(), pair.labels.data());
-    const double host_error = difference(pair.graph, as_doubles<float>(single->gradients()), expected.gradient).worst;
+    const double host_error = host_error_of(pair, expected, 8);
     const Floats gradient = pair.gradient(*pair.replica, kStep);
     const Difference found = difference(pair.graph, gradient, expected.gradient);
     INFO("worst: " << found.where << ", the host's single precision: " << host_error);
@@ -102,7 +117,7 @@ TEST_CASE("Models of the zoo agree with the host as far as single precision goes
 }
 
 TEST_CASE("Models of the zoo run in half precision") {
-  LOCKSTEP_NEEDS_GPUS(1);
+  LOCKSTEP_NEEDS_A_REAL_GPU();
   for (const char* name : {"lenet_crossbow", "cifar10_quick", "resnet32_crossbow", "resnet50", "googlenet_aux"}) {
     for (Precision precision : {Precision::fp16, Precision::bf16}) {
       INFO(name << ", " << device::to_string(precision));
@@ -120,7 +135,7 @@ TEST_CASE("Replays equal the pass that is enqueued kernel by kernel") {
   for (const char* name : {"lenet_crossbow", "resnet32_crossbow"}) {
     for (Precision precision : {Precision::fp32, Precision::bf16}) {
       INFO(name);
-      const Pair pair(model::zoo_graph(name), 16, precision);
+      const Pair pair(model_for_passes(name), 16, precision);
       const auto plain = pair.make(precision);
       plain->disable_graphs();
       for (std::uint64_t step = 0; step < 4; ++step) {
@@ -136,7 +151,7 @@ TEST_CASE("Replays equal the pass that is enqueued kernel by kernel") {
 
 TEST_CASE("A replay takes parameters from where they are") {
   LOCKSTEP_NEEDS_GPUS(1);
-  const Pair pair(model::zoo_graph("lenet_crossbow"), 4, Precision::fp32);
+  const Pair pair(model_for_passes("lenet_crossbow"), 4, Precision::fp32);
   const Floats expected = pair.gradient(*pair.replica, 1);
   pair.gradient(*pair.replica, 2);
   DeviceBuffer<float> elsewhere(pair.device_parameters.size());
@@ -148,7 +163,7 @@ TEST_CASE("A replay takes parameters from where they are") {
 
 TEST_CASE("Two replicas side by side compute what each computes alone") {
   LOCKSTEP_NEEDS_GPUS(1);
-  const Pair pair(model::zoo_graph("resnet32_crossbow"), 16, Precision::tf32);
+  const Pair pair(model_for_passes("resnet32_crossbow"), 16, Precision::tf32);
   const auto other = pair.make(Precision::tf32);
   Floats alone;
   for (std::uint64_t step = 0; step < 3; ++step) alone = pair.gradient(*pair.replica, step);
@@ -171,7 +186,7 @@ TEST_CASE("Two replicas side by side compute what each computes alone") {
 
 TEST_CASE("A batch may change as soon as the call returns") {
   LOCKSTEP_NEEDS_GPUS(1);
-  const Pair pair(model::zoo_graph("lenet_crossbow"), 32, Precision::fp32);
+  const Pair pair(model_for_passes("lenet_crossbow"), 32, Precision::fp32);
   const Floats expected = pair.gradient(*pair.replica, 0);
   Floats images = pair.images;
   std::vector<std::int32_t> labels = pair.labels;
@@ -185,11 +200,50 @@ TEST_CASE("A batch may change as soon as the call returns") {
   }
 }
 
+// Nothing waits for the device in between: parameters and gradients change places on the updates' stream, batches in
+// the two slots of the staging.
+TEST_CASE("Passes that are enqueued one behind the other each have their own parameters and batch") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  constexpr std::size_t kPasses = 7;
+  const Pair pair(model_for_passes("lenet_crossbow"), 16, Precision::fp32);
+  const auto copy = [&](const DeviceBuffer<float>& from, const DeviceBuffer<float>& to) {
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(to.bytes()),
+                                        cudaMemcpyDeviceToDevice, pair.updates));
+  };
+  std::vector<Floats> images, expected;
+  std::vector<DeviceBuffer<float>> parameters, gradients;
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    images.push_back(pair.images);
+    std::rotate(images.back().begin(), images.back().begin() + static_cast<std::ptrdiff_t>(97 * pass),
+                images.back().end());
+    Floats scaled = pair.parameters;
+    for (float& value : scaled) value *= 1 - 0.1F * static_cast<float>(pass);
+    parameters.emplace_back(pair.device_parameters.size());
+    gradients.emplace_back(pair.device_parameters.size());
+    LOCKSTEP_CUDA_CHECK(
+        cudaMemcpy(parameters.back().data(), scaled.data(), scaled.size() * sizeof(float), cudaMemcpyHostToDevice));
+    expected.push_back(
+        pair.read(pair.replica->gradient(parameters.back().data(), {images.back().data(), pair.labels.data()}, 1)));
+  }
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    copy(parameters[pass], pair.device_parameters);
+    const float* gradient =
+        pair.replica->gradient(pair.device_parameters.data(), {images[pass].data(), pair.labels.data()}, 1);
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(gradients[pass].data(), gradient,
+                                        static_cast<std::size_t>(gradients[pass].bytes()), cudaMemcpyDeviceToDevice,
+                                        pair.updates));
+  }
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    INFO("pass " << pass);
+    CHECK(pair.read(gradients[pass].data()) == expected[pass]);
+  }
+}
+
 TEST_CASE("Correct answers are counted in evaluation mode") {
   LOCKSTEP_NEEDS_GPUS(1);
   for (const char* name : {"lenet_crossbow", "resnet32_optA"}) {
     INFO(name);
-    Pair pair(model::zoo_graph(name), 40, Precision::fp32);
+    Pair pair(model_for_passes(name), 40, Precision::fp32);
     const auto network = pair.host_network<float>(0);
     for (int pass = 0; pass < 2; ++pass) {  // statistics that are not the first ones
       network->loss_and_gradients(pair.images.data(), pair.labels.data());
@@ -216,7 +270,7 @@ TEST_CASE("Correct answers are counted in evaluation mode") {
 
 TEST_CASE("Running statistics can be taken over") {
   LOCKSTEP_NEEDS_GPUS(1);
-  const Pair pair(model::zoo_graph("resnet32_crossbow"), 4, Precision::fp32);
+  const Pair pair(model_for_passes("resnet32_crossbow"), 4, Precision::fp32);
   Floats statistics = pair.replica->running_statistics();
   CHECK(statistics[0] == 0);
   CHECK(statistics[16] == 1);  // conv1/bn has 16 channels
@@ -232,7 +286,7 @@ TEST_CASE("Running statistics can be taken over") {
 
 TEST_CASE("Half precision scales its loss by itself until it is told to") {
   LOCKSTEP_NEEDS_GPUS(1);
-  const Pair pair(model::zoo_graph("lenet_crossbow"), 8, Precision::fp16);
+  const Pair pair(model_for_passes("lenet_crossbow"), 8, Precision::fp16);
   const Floats expected = pair.gradient(*pair.replica, 0);
   const auto largest = [](const Floats& values) {
     float most = 0;
@@ -253,7 +307,7 @@ TEST_CASE("Half precision scales its loss by itself until it is told to") {
 }
 
 TEST_CASE("Memory is what the device gives") {
-  LOCKSTEP_NEEDS_GPUS(1);
+  LOCKSTEP_NEEDS_A_REAL_GPU();
   const Pair pair(model::zoo_graph("vgg16_cifar100"), 64, Precision::bf16);
   const std::int64_t parameters = pair.graph.parameter_count();
   std::int64_t values = 0;

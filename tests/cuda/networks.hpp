@@ -139,6 +139,27 @@ inline std::vector<Graph> single_layer_graphs() {
   return graphs;
 }
 
+/// A model of the zoo for tests of whole passes. On the emulated GPU a small one of its kind: ten classes, and sixteen
+/// channels in the first batch norm where it has any.
+inline Graph model_for_passes(const std::string& name) {
+#ifdef LOCKSTEP_EMULATED_GPU
+  GraphBuilder net(name, name, {3, 8, 8});
+  int at = 0;
+  if (name.find("resnet") != std::string::npos) {
+    at = net.relu("relu", net.batch_norm("bn", net.conv("conv", 0, 16, window(3, 1, 1), false)));
+    const int inside = net.batch_norm("b/bn", net.conv("b/conv", at, 16, window(1, 1, 0), false));
+    at = net.global_avg_pool("pool", net.relu("b/relu", net.add("b/add", {inside, at})));
+  } else {
+    at = net.max_pool("pool", net.relu("relu", net.conv("conv", 0, 8, window(3, 1, 1), true)), window(2, 2, 0));
+    at = net.dropout("drop", net.relu("relu2", net.fc("fc", at, 24)));
+  }
+  net.softmax("loss", net.fc("scores", at, 10));
+  return net.finish();
+#else
+  return model::zoo_graph(name);
+#endif
+}
+
 /// A model of the zoo on the smallest of some image sizes that it accepts.
 inline Graph small_zoo_graph(const std::string& name) {
   const Graph original = model::zoo_graph(name);

@@ -8,7 +8,13 @@
 namespace lockstep::cuda {
 namespace {
 
+#ifdef LOCKSTEP_EMULATED_GPU
+constexpr std::int64_t kLarge = 20003;
+const std::vector<std::int64_t> kSizes = {1, 2, 3, 4, 5, 7, 1023, 1024, 8191, 8192, 8193};
+#else
+constexpr std::int64_t kLarge = 4000003;
 const std::vector<std::int64_t> kSizes = {1, 2, 3, 4, 5, 7, 1023, 1024, 8191, 8192, 8193, 100003, 5000001};
+#endif
 
 sync::Layout layout_of_counts(const std::vector<std::int64_t>& counts) {
   std::vector<sync::Segment> segments;
@@ -25,7 +31,7 @@ std::vector<sync::Layout> layouts() {
   std::vector<std::int64_t> tiny(300, 1);
   for (std::size_t i = 0; i < tiny.size(); ++i) tiny[i] = 1 + static_cast<std::int64_t>(i % 7);
   return {layout_of_counts({1}), layout_of_counts(tiny), layout_of_counts({8191, 8192, 8193, 1, 16384, 3}),
-          layout_of_counts({800, 32, 51200, 64, 3211264, 1024, 10240, 10}), layout_of_counts({4000003})};
+          layout_of_counts({800, 32, 51200, 64, kLarge, 1024, 10240, 10}), layout_of_counts({kLarge})};
 }
 
 /// Runs `work` on n elements of `count` arrays, once aligned and once from each array's second element on.

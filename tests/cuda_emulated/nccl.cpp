@@ -1,0 +1,187 @@
+// NCCL for the emulated devices of one process: collectives of float sums, begun when all ranks have called.
+#include <nccl.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tests/cuda_emulated/emulated.hpp"
+
+namespace {
+
+using Floats = std::vector<float>;
+
+struct World {
+  std::size_t ranks = 0;
+};
+
+struct Rank {
+  std::shared_ptr<World> world;
+  std::size_t number;
+  int device;
+};
+
+enum class Kind { all_reduce, reduce, broadcast, reduce_scatter, all_gather, send, receive };
+
+struct Call {
+  Kind kind;
+  const Rank* rank;
+  const float* send;
+  float* receive;
+  std::size_t count;
+  int peer;  ///< or root
+  cudaStream_t stream;
+};
+
+std::recursive_mutex mutex;
+thread_local int depth = 0;
+thread_local std::vector<Call> calls;
+thread_local std::vector<std::pair<Rank*, int>> joining;
+
+void compute(const std::vector<Call>& all) {
+  const Call& first = all.front();
+  const std::size_t n = first.count;
+  std::vector<Floats> sent;
+  for (const Call& call : all) {
+    const std::size_t size = call.kind == Kind::reduce_scatter ? n * all.size() : call.kind == Kind::receive ? 0 : n;
+    const bool reads = call.send != nullptr && size > 0;
+    sent.push_back(reads ? Floats(call.send, call.send + size) : Floats());
+  }
+  const auto sum = [&](std::size_t i) {
+    float total = 0;
+    for (const Floats& values : sent) total += values[i];
+    return total;
+  };
+  for (const Call& call : all) {
+    const std::size_t own = call.rank->number;
+    const auto root = static_cast<std::size_t>(std::max(call.peer, 0));
+    if (call.kind == Kind::reduce && own != root) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (call.kind == Kind::all_reduce || call.kind == Kind::reduce) call.receive[i] = sum(i);
+      if (call.kind == Kind::broadcast) call.receive[i] = sent[root][i];
+      if (call.kind == Kind::reduce_scatter) call.receive[i] = sum(own * n + i);
+      for (std::size_t from = 0; call.kind == Kind::all_gather && from < all.size(); ++from)
+        call.receive[from * n + i] = sent[from][i];
+    }
+  }
+}
+
+/// Every stream waits for all the others to come here, and goes on when the work is done.
+void join(const std::vector<cudaStream_t>& streams, const std::function<void()>& work) {
+  struct Meeting {
+    std::size_t arrived = 0;
+  };
+  std::vector<cudaEvent_t> here(streams.size());
+  int before = 0;
+  cudaGetDevice(&before);
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    cudaSetDevice(emulated::device_of(streams[s]));
+    cudaEventCreateWithFlags(&here[s], cudaEventDisableTiming);
+    cudaEventRecord(here[s], streams[s]);
+  }
+  cudaSetDevice(emulated::device_of(streams[0]));
+  for (std::size_t s = 1; s < streams.size(); ++s) cudaStreamWaitEvent(streams[0], here[s], 0);
+  emulated::enqueue(streams[0], work);
+  cudaEventRecord(here[0], streams[0]);
+  for (std::size_t s = 1; s < streams.size(); ++s) cudaStreamWaitEvent(streams[s], here[0], 0);
+  for (const cudaEvent_t event : here) cudaEventDestroy(event);
+  cudaSetDevice(before);
+}
+
+ncclResult_t end_group() {
+  if (calls.empty()) return ncclSuccess;
+  const std::vector<Call> all = std::move(calls);
+  calls.clear();
+  std::vector<cudaStream_t> streams;
+  for (const Call& call : all)
+    if (std::find(streams.begin(), streams.end(), call.stream) == streams.end()) streams.push_back(call.stream);
+  if (streams.size() != all.front().rank->world->ranks) return ncclInvalidUsage;  // it would wait for ever
+  if (all.front().kind != Kind::send && all.front().kind != Kind::receive) {
+    if (all.size() != streams.size()) return ncclInvalidUsage;
+    join(streams, [all] { compute(all); });
+    return ncclSuccess;
+  }
+  join(streams, [all] {
+    for (const Call& send : all) {
+      if (send.kind != Kind::send) continue;
+      for (const Call& receive : all) {
+        const bool fits = receive.kind == Kind::receive && receive.peer == static_cast<int>(send.rank->number) &&
+                          send.peer == static_cast<int>(receive.rank->number);
+        if (fits) std::copy_n(send.send, send.count, receive.receive);
+      }
+    }
+  });
+  return ncclSuccess;
+}
+
+ncclResult_t add(Kind kind, const void* send, void* receive, std::size_t count, int peer, ncclComm_t rank,
+                 cudaStream_t stream) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex);
+  const auto* of = reinterpret_cast<const Rank*>(rank);
+  if (emulated::device_of(stream) != of->device) return ncclInvalidArgument;
+  calls.push_back({kind, of, static_cast<const float*>(send), static_cast<float*>(receive), count, peer, stream});
+  return depth > 0 ? ncclSuccess : end_group();
+}
+
+}  // namespace
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t result) {
+  return result == ncclSuccess ? "no error" : "emulated error";
+}
+const char* ncclGetLastError(ncclComm_t) {
+  return "";
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  *id = {};
+  return ncclSuccess;
+}
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId, int number) {
+  int device = 0;
+  cudaGetDevice(&device);
+  static thread_local std::shared_ptr<World> world;
+  if (number == 0) world = std::make_shared<World>(World{static_cast<std::size_t>(ranks)});
+  *comm = reinterpret_cast<ncclComm_t>(new Rank{world, static_cast<std::size_t>(number), device});
+  return ncclSuccess;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  delete reinterpret_cast<Rank*>(comm);
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupStart() {
+  ++depth;
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  return --depth > 0 ? ncclSuccess : end_group();
+}
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add(Kind::all_reduce, send, receive, count, 0, comm, stream);
+}
+ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::reduce, send, receive, count, root, comm, stream);
+}
+ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add(Kind::broadcast, send, receive, count, root, comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t,
+                               ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::reduce_scatter, send, receive, count, 0, comm, stream);
+}
+ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return add(Kind::all_gather, send, receive, count, 0, comm, stream);
+}
+ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::send, send, nullptr, count, peer, comm, stream);
+}
+ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::receive, nullptr, receive, count, peer, comm, stream);
+}
