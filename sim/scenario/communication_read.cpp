@@ -38,7 +38,8 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   spec.overlap = node.at("overlap").boolean();
   spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
-  if (spec.all_reduce == "nccl" || node.has("nccl")) spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name, cluster.gpus_per_node);
+  if (spec.all_reduce == "nccl" || node.has("nccl"))
+    spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name, cluster.gpus_per_node);
   if (spec.nccl.is_measured() && spec.launch_overhead_s > 0)
     node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
   const JsonNode rates = node.at("reduction_rate");
