@@ -13,14 +13,13 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
+FlowUpdates flow_updates = FlowUpdates::all;
+
 // Latencies and bandwidths as the platform states them, no flow in the other direction, no TCP window; events that are
 // not simultaneous stay apart (1e-12 s). Messages of a host to itself cost their overhead only.
 void configure(int stack_kib) {
   sg4::Engine::set_config("network/model:CM02");
-  // SimGrid 3.32's default, lazy updates of the flows whose neighbours changed, lets two pairs of flows that start at
-  // once, each pair on a link of its own, with a third link in common that is wider, pass the second link at twice its
-  // bandwidth (tests/replay/laws_test.cpp).
-  sg4::Engine::set_config("network/optim:Full");
+  sg4::Engine::set_config(flow_updates == FlowUpdates::all ? "network/optim:Full" : "network/optim:Lazy");
   sg4::Engine::set_config("network/crosstraffic:no");
   sg4::Engine::set_config("network/TCP-gamma:1e30");
   sg4::Engine::set_config(std::string(compat::kTimePrecision) + ":1e-12");
@@ -30,6 +29,11 @@ void configure(int stack_kib) {
 }
 
 }  // namespace
+
+void set_flow_updates(FlowUpdates updates) {
+  if (sg4::Engine::has_instance()) throw std::logic_error("SimGrid is already started: its updates stay as they are");
+  flow_updates = updates;
+}
 
 void start_engine(int stack_kib) {
   if (sg4::Engine::has_instance())

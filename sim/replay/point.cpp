@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engine/base/statistics.hpp"
+#include "sim/cluster/engine.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/learners.hpp"
 #include "sim/replay/program_exchange.hpp"
@@ -122,10 +123,19 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   return point;
 }
 
+// Messages are many times faster where SimGrid may update changed flows alone.
+void choose_flow_updates(const Scenario& scenario, const PointRequest& request) {
+  if (request.fidelity != Fidelity::message || scenario.communication.message_overhead_s <= 0) return;
+  const int round = warm_up_iterations(scenario);
+  if (sends_one_by_one(build_program(scenario, request.gpus, request.batch_per_gpu, round)))
+    set_flow_updates(FlowUpdates::changed);
+}
+
 PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
   std::vector<Observation> observed;
   if (as_asked.trains_learners()) check_memory(as_asked, request.batch_per_gpu);
   const Scenario scenario = with_tuned_learners(as_asked, request, observed);
+  choose_flow_updates(scenario, request);
   Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus));
   return predict_on(cluster, scenario, request, observed);
 }

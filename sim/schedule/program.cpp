@@ -30,6 +30,19 @@ int collective_streams(const Program& program) {
   return static_cast<int>(streams.size());
 }
 
+bool sends_one_by_one(const Program& program) {
+  if (collective_streams(program) > 1) return false;
+  for (const Plan& plan : program.plans) {
+    if (plan.call) return false;
+    for (const Phase& phase : plan.phases) {
+      std::set<int> senders;
+      for (const Transfer& transfer : phase.transfers)
+        if (!senders.insert(transfer.src).second) return false;
+    }
+  }
+  return true;
+}
+
 Enqueue::Enqueue(int gpus, std::vector<std::string> streams) {
   program_.gpus = gpus;
   program_.streams = std::move(streams);

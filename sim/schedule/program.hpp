@@ -55,6 +55,10 @@ struct Program {
 /// Streams that carry collectives with messages. With more than one, collectives run at the same time.
 int collective_streams(const Program& program);
 
+/// Whether no GPU ever has two messages on their way at once: one stream of collectives, and in none of their phases a
+/// GPU that sends twice, nor a library's call.
+bool sends_one_by_one(const Program& program);
+
 /// Appends work; each call returns the work's index, for `after`.
 class Enqueue {
  public:

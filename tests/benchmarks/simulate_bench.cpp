@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include "sim/cluster/engine.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/replay/processes.hpp"
 #include "sim/replay/programs.hpp"
@@ -34,6 +35,11 @@ void in_children(benchmark::State& state, const std::function<void()>& work) {
   state.counters["peak_MB"] = peak_mb(RUSAGE_CHILDREN);
 }
 
+// As predict_point does for messages: in both benchmarks every GPU sends one at a time.
+void choose_flow_updates(bool by_messages) {
+  if (by_messages) set_flow_updates(FlowUpdates::changed);
+}
+
 Scenario imagenet(const std::vector<std::pair<std::string, std::string>>& settings = {}) {
   return load_scenario(kScenarios + "imagenet_64k.json", settings).variants.front();
 }
@@ -49,6 +55,7 @@ BENCHMARK(whole_scenario)->Unit(benchmark::kMillisecond)->UseRealTime();
 void resnet50_iteration(benchmark::State& state, bool by_messages) {
   const Scenario scenario = imagenet({{"/compute/jitter/coefficient_of_variation", "0.05"}});
   in_children(state, [&] {
+    choose_flow_updates(by_messages);
     Cluster cluster(scenario.cluster, 2048);
     apply_overheads(scenario, cluster);
     const Program program = build_program(scenario, 2048, 32, 1);
@@ -67,6 +74,7 @@ void flat_ring(benchmark::State& state, bool by_messages) {
   const int gpus = static_cast<int>(state.range(0));
   const Scenario scenario = imagenet();
   in_children(state, [&] {
+    choose_flow_updates(by_messages);
     Cluster cluster(scenario.cluster, gpus);
     apply_overheads(scenario, cluster);
     const Plan plan = ring_all_reduce(gpus, 100'000'000);

@@ -91,3 +91,25 @@ TEST_CASE("without overlap every all-reduce waits for the whole backward pass") 
   for (const Work& work : program.work)
     if (work.kind == Work::Kind::collective) CHECK(work.after == std::vector<int>{last_backward});
 }
+
+TEST_CASE(
+    "which programs send one message at a time: rings and chains do, a tree's root does not, nor do two streams") {
+  const auto program_of = [](const Plan& plan, int streams) {
+    Enqueue queue(plan.ranks, {"compute", "a", "b"});
+    queue.begin_iteration();
+    int last = queue.compute(0, "backward", 1, {});
+    const int index = queue.add_plan(plan);
+    for (int stream = 1; stream <= streams; ++stream) last = queue.collective(stream, "sum", index, 0, {});
+    queue.end_iteration(last);
+    return queue.finish();
+  };
+  CHECK(sends_one_by_one(program_of(ring_all_reduce(8, 1000), 1)));
+  CHECK(sends_one_by_one(program_of(hierarchical_all_reduce(8, 4, 1000, 4), 1)));
+  CHECK(sends_one_by_one(program_of(halving_doubling_all_reduce(8, 1000), 1)));
+  CHECK_FALSE(sends_one_by_one(program_of(ring_all_reduce(8, 1000), 2)));
+  Plan star{"star", 3, 1000, {}};
+  star.phases.push_back({{{0, 1, 1000}, {0, 2, 1000}}, 1});
+  CHECK_FALSE(sends_one_by_one(program_of(star, 1)));
+  star.phases = {{{{0, 1, 1000}}, 1}, {{{0, 2, 1000}}, 1}};
+  CHECK(sends_one_by_one(program_of(star, 1)));
+}
