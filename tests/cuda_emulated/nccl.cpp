@@ -37,7 +37,6 @@ struct Call {
 std::recursive_mutex mutex;
 thread_local int depth = 0;
 thread_local std::vector<Call> calls;
-thread_local std::vector<std::pair<Rank*, int>> joining;
 
 void compute(const std::vector<Call>& all) {
   const Call& first = all.front();
@@ -69,9 +68,6 @@ void compute(const std::vector<Call>& all) {
 
 /// Every stream waits for all the others to come here, and goes on when the work is done.
 void join(const std::vector<cudaStream_t>& streams, const std::function<void()>& work) {
-  struct Meeting {
-    std::size_t arrived = 0;
-  };
   std::vector<cudaEvent_t> here(streams.size());
   int before = 0;
   cudaGetDevice(&before);
