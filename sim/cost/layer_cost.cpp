@@ -31,6 +31,13 @@ Precision precision_from(const std::string& name) {
   throw InputError("unknown precision \"" + name + "\"");
 }
 
+Optimizer optimizer_from(const std::string& name) {
+  if (name == "sgd") return Optimizer::sgd;
+  if (name == "adam") return Optimizer::adam;
+  if (name == "lamb") return Optimizer::lamb;
+  return name == "lars" ? Optimizer::lars : Optimizer::momentum;
+}
+
 double ModelCost::forward_s() const {
   double sum = 0;
   for (const LayerCost& layer : layers) sum += layer.forward_s;
@@ -131,9 +138,11 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
   const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
   const double w = static_cast<double>(layer.parameter_count()) * device.activation_bytes;
+  const double casts_s = static_cast<double>(layer.parameter_count()) * device.cast_bytes_per_parameter /
+                         (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   LayerCost cost;
-  cost.forward_s = kernel_s(device, flop, x + y + w);
-  cost.backward_s = kernel_s(device, flop, x + y + w);                                   // dw from x, dy
+  cost.forward_s = casts_s + kernel_s(device, flop, x + y + w);
+  cost.backward_s = casts_s + kernel_s(device, flop, x + y + w);                         // dw from x, dy
   if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
@@ -149,7 +158,8 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
 }
 
 // Bytes per parameter of an update in fp32: gradient and weight read, weight written; momentum read and written;
-// LARS first reads weight and gradient once more for their norms.
+// LARS first reads weight and gradient once more for their norms. Adam has two moments. LAMB (You et al. 2020) writes
+// Adam's step, reads it and the weight back, and reads all gradients first for their norm.
 double update_bytes_per_parameter(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::sgd:
@@ -157,7 +167,10 @@ double update_bytes_per_parameter(Optimizer optimizer) {
     case Optimizer::momentum:
       return 5 * 4;
     case Optimizer::lars:
+    case Optimizer::adam:
       return 7 * 4;
+    case Optimizer::lamb:
+      return 11 * 4;
   }
   return 0;
 }
@@ -179,7 +192,8 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
         has_macs(layer) ? mac_layer_cost(layer, device, batch, input_needs) : memory_layer_cost(layer, device, batch);
   }
   const double parameter_bytes = static_cast<double>(graph.parameter_count()) * update_bytes_per_parameter(optimizer);
-  const double kernels = graph.parameter_tensors() * (optimizer == Optimizer::lars ? 2 : 1);
+  const bool has_norms = optimizer == Optimizer::lars || optimizer == Optimizer::lamb;
+  const double kernels = graph.parameter_tensors() * (has_norms ? 2 : 1);
   cost.update_s =
       kernels * device.launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return cost;

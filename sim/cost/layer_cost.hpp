@@ -39,6 +39,9 @@ struct DeviceCost {
   /// for Winograd's F(2x2, 3x3), 36 over 16 (Lavin & Gray 2016). 1: direct or as a matrix product.
   double fast_convolution_gain = 1;
   int channel_tile = 1;  ///< output channels that a convolution computes at once; a started tile costs a whole one
+  /// Per parameter, of the copies in half precision that mixed precision makes of weights before a layer's forward
+  /// kernel, and in single precision of gradients behind the backward one.
+  double cast_bytes_per_parameter = 0;
 };
 
 /// A measured training rate of one GPU, communication excluded.
@@ -47,7 +50,9 @@ struct RateAnchor {
   double samples_per_s;
 };
 
-enum class Optimizer { sgd, momentum, lars };
+enum class Optimizer { sgd, momentum, lars, adam, lamb };
+/// By its name; momentum for another one.
+Optimizer optimizer_from(const std::string& name);
 
 struct LayerCost {
   double forward_s = 0;

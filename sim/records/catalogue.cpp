@@ -106,7 +106,7 @@ StackEntry read_stack(const JsonNode& node) {
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
-  entry.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
+  entry.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars", "adam", "lamb"});
   entry.overlap = node.at("overlap").boolean();
   if (const auto fast = node.find("fast_convolutions")) entry.fast_convolutions = fast->boolean();
   return entry;
@@ -168,17 +168,16 @@ const Entry* best_of(const std::vector<Entry>& entries, const std::string& name)
 bool is_of_another_size(const std::string& name, const ModelEntry& entry) {
   static const std::regex depth(
       R"((?:resnet|resnext|densenet|vgg|gpt|vit|mobilenet|efficientnet|squeezenet)[ _-]?([0-9]{1,3})(?![0-9]))"),
-      billions(R"(([0-9]+(?:\.[0-9]+)?) ?b(?![a-z0-9]))");
+      version(R"((?:mobilenet|shufflenet)[ _-]?v([0-9]))"), billions(R"(([0-9]+(?:\.[0-9]+)?) ?b(?![a-z0-9]))");
   const std::string small = lower(name);
-  for (const std::regex* pattern : {&depth, &billions}) {
+  for (const std::regex* pattern : {&depth, &version, &billions}) {
     std::smatch found;
     if (!std::regex_search(small, found, *pattern)) continue;
-    const std::string number = pattern == &billions ? found[0].str() : found[1].str();
-    const std::vector<std::string> wanted = words_of(number);
+    const std::string wanted = found[1].str();
     const bool is_known = std::any_of(entry.aliases.begin(), entry.aliases.end(), [&](const std::string& alias) {
-      std::string digits;
-      for (const std::string& word : wanted) digits += word;
-      return squeezed(alias).find(digits) != std::string::npos;
+      if (pattern != &billions) return squeezed(alias).find(wanted) != std::string::npos;
+      std::smatch own;
+      return std::regex_search(alias, own, billions) && own[1].str() == wanted;
     });
     if (!is_known) return true;
   }
@@ -207,9 +206,11 @@ const NetworkEntry* Catalogue::network(const std::string& name) const {
 
 const ModelEntry* Catalogue::model(const std::string& name) const {
   // Networks with one of the catalogue's as their backbone are others: "SSD300 (ResNet-34)", "SE-ResNet-50".
-  static const std::set<std::string> others{"wide", "cnn", "mask", "se", "small", "tiny", "distil", "roberta"};
-  static const std::vector<std::string> beginnings{"ssd", "rcnn",    "retinanet", "deeplab", "unet",      "yolo",
-                                                   "wrn", "seresne", "faster",    "fpn",     "distilbert"};
+  static const std::set<std::string> others{"wide",    "cnn", "mask", "se",         "small", "tiny",   "distil",
+                                            "roberta", "3d",  "xl",   "industrial", "swin",  "vision", "universal"};
+  static const std::vector<std::string> beginnings{"ssd",        "rcnn", "retinanet", "deeplab", "unet",
+                                                   "yolo",       "wrn",  "seresne",   "faster",  "fpn",
+                                                   "distilbert", "nnu",  "unet3",     "unetr",   "vnet"};
   const ModelEntry* found = best_of(models, name);
   if (found == nullptr) return nullptr;
   std::string own;
@@ -217,7 +218,8 @@ const ModelEntry* Catalogue::model(const std::string& name) const {
   for (const std::string& word : words_of(name)) {
     const bool is_beginning = std::any_of(beginnings.begin(), beginnings.end(),
                                           [&](const std::string& beginning) { return word.rfind(beginning, 0) == 0; });
-    if ((is_beginning || others.count(word) > 0) && own.find(word) == std::string::npos) return nullptr;
+    const bool is_kin = word.size() > 4 && word.compare(word.size() - 4, 4, "bert") == 0;  // ALBERT, SciBERT
+    if ((is_beginning || is_kin || others.count(word) > 0) && own.find(word) == std::string::npos) return nullptr;
   }
   if (is_of_another_size(name, *found)) return nullptr;
   const bool small_images = mentions(name, "cifar") || mentions(name, "mnist");

@@ -17,6 +17,7 @@ constexpr double kUsualLaunch_s = 20e-6;
 constexpr double kUsualJitter = 0.01;
 constexpr double kWinogradGain = 2.25;  // of F(2x2, 3x3): Lavin & Gray 2016
 constexpr int kChannelTile = 64;        // of cuDNN's and cuBLAS's smaller tiles
+constexpr double kCastBytes = 4 + 2;    // per parameter, from single to half precision or back
 constexpr double kImagesOfTheanoMpi = 5120;
 constexpr double kUsualEpochs = 90;
 
@@ -104,17 +105,18 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
+  device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
   device.activation_bytes = compute.precision == "mixed" ? 2 : 4;
-  return roofline_cost(graph, device, Optimizer::momentum, batch).iteration_s();
+  return roofline_cost(graph, device, optimizer_from(compute.optimizer), batch).iteration_s();
 }
 
 // Two rates say how much of an iteration does not grow with the batch: the launch overhead with which the roofline has
 // the times of both batches in the published ratio.
-double launch_from_rates(const Mapping& m, const ComputeSpec& compute, double otherwise) {
+double launch_from_rates(Mapping& m, const ComputeSpec& compute, double otherwise) {
   if (compute.rates.size() < 2) return otherwise;
   const RateSpec &small = compute.rates.front(), &large = compute.rates.back();
   if (large.batch < 2 * small.batch) return otherwise;
-  const model::Graph graph = record_model(m.model->id);
+  const model::Graph& graph = graph_of(m);
   const double published = (small.batch / small.samples_per_s) / (large.batch / large.samples_per_s);
   double low = 0, high = 2e-3;
   for (int i = 0; i < 50; ++i) {
@@ -145,6 +147,12 @@ std::string wire_of(const Mapping& m) {
   return m.precision == "mixed" ? m.stack->wire_mixed : "fp32";
 }
 
+int accumulation_of(const Mapping& m, int gpus, int batch) {
+  const std::int64_t once = std::int64_t{gpus} * batch;
+  if (m.record.batch_per_gpu == 0 || gpus != m.record.gpus || m.record.global_batch < 2 * once) return 1;
+  return m.record.global_batch % once == 0 ? static_cast<int>(m.record.global_batch / once) : 1;
+}
+
 int batch_of(Mapping& m) {
   if (const int stated = m.record.batch()) return stated;
   // The batch that the experiment's given rates used, else one that fills a usual share of memory.
@@ -155,8 +163,10 @@ int batch_of(Mapping& m) {
       return other.batch();
     }
   const bool is_text = m.model->tokens > 0;
+  const bool of_pixels = !is_text && m.model->train_samples == 0;  // answers for every one
   const bool small_images = !is_text && m.model->train_samples < 1e5;
   const int usual = is_text                           ? 32
+                    : of_pixels                       ? 8
                     : small_images                    ? 128
                     : m.gpu->spec.memory_bytes > 30e9 ? 256
                     : m.precision == "mixed"          ? 128
@@ -167,6 +177,25 @@ int batch_of(Mapping& m) {
 
 namespace {
 
+// Attention that keeps its scores on the chip is of 2022; MLPerf's BERT had it a year before.
+bool has_fused_attention(const Mapping& m) {
+  for (const std::string& text : {m.record.system, m.record.algorithm, m.record.notes, m.record.model})
+    for (const char* name : {"flash", "fused attention", "fmha", "sdpa", "xformers"})
+      if (mentions(text, name)) return true;
+  const std::string& age = m.gpu->generation;
+  const bool is_mlperf = m.stack->id == "mlperf" || m.stack->id == "mlperf-1";
+  return is_mlperf || age == "hopper" || age == "ada" || age == "blackwell";
+}
+
+// Transformers are trained by Adam or, in large batches, by LAMB.
+std::string optimizer_of(const Mapping& m) {
+  const bool has_images = m.model->train_samples > 0;
+  if (m.model->tokens == 0 || has_images) return m.stack->optimizer;
+  for (const std::string& text : {m.record.system, m.record.algorithm, m.record.notes})
+    if (mentions(text, "lamb")) return "lamb";
+  return m.stack->optimizer == "lars" ? "lamb" : "adam";
+}
+
 // cuDNN has Winograd convolutions since version 5; half precision goes to tensor cores as matrix products.
 bool has_fast_convolutions(const Mapping& m) {
   if (m.precision != "fp32" || !m.stack->fast_convolutions) return false;
@@ -176,49 +205,96 @@ bool has_fast_convolutions(const Mapping& m) {
   return true;
 }
 
+// What rates of one GPU say beside its data sheet.
+struct Speeds {
+  double of_flop = 1, of_bytes = 1, launch_s = kUsualLaunch_s;
+};
+
+// Batch norm and the ReLU behind it are one kernel in the libraries of mixed precision. Nothing is fused into other
+// activations, gates of channels and depthwise convolutions.
+bool is_fused_by_libraries(const model::Graph& graph) {
+  bool has_norms = false;
+  for (const model::Layer& layer : graph.layers) {
+    const bool is_gate = layer.kind == model::LayerKind::softmax && &layer != &graph.layers.back();
+    const bool is_depthwise = layer.window.groups > 1 && layer.window.groups == layer.in.channels;
+    if (is_gate || is_depthwise) return false;
+    has_norms = has_norms || layer.kind == model::LayerKind::batch_norm;
+  }
+  return has_norms;
+}
+
+// On tensor cores networks wait for memory, so that one constant is all that rates show: what is fused and how fast
+// kernels are. In single precision both sides of the roofline show.
+Speeds speeds_of_images(Mapping& m) {
+  const bool is_single = m.precision == "fp32";
+  const double of_software = m.constant({"speed of software/" + m.stack->id}, 1);
+  Speeds speeds;
+  speeds.of_flop = of_software * m.constant({"speed/" + m.gpu->id + "/" + m.precision,
+                                             "speed/" + m.gpu->generation + "/" + m.precision, "speed/" + m.precision},
+                                            1);
+  speeds.of_bytes = speeds.of_flop;
+  if (is_single) speeds.of_bytes = of_software * m.constant({"memory speed/" + m.gpu->generation, "memory speed"}, 1);
+  if (!is_single && speeds.of_bytes > 1 && !is_fused_by_libraries(graph_of(m))) {
+    speeds.of_bytes = 1;
+    m.assume("share of the memory's bandwidth", kMemoryEfficiency, "layers that nothing is fused into");
+  }
+  // Frameworks of single precision queue an operation at a time; those of mixed precision came later and fuse them.
+  const std::string era = is_single ? "kernel launch/fp32" : "kernel launch/mixed";
+  speeds.launch_s = m.constant({"kernel launch/" + m.stack->id, era}, kUsualLaunch_s);
+  return speeds;
+}
+
+// Plain matrix products, whose share of the peak is another than that of convolutions, and between them passes over
+// memory.
+Speeds speeds_of_sequences(Mapping& m) {
+  const double of_software = m.constant({"speed of software/" + m.stack->id + "/sequences"}, 1);
+  Speeds speeds;
+  speeds.of_flop =
+      of_software *
+      m.constant({"speed/matrices/" + m.gpu->generation + "/" + m.precision, "speed/matrices/" + m.precision}, 1);
+  speeds.of_bytes = of_software;
+  return speeds;
+}
+
 }  // namespace
 
+const model::Graph& graph_of(Mapping& m) {
+  if (m.model->tokens == 0) return record_model(m.model->id);
+  const bool is_fused = has_fused_attention(m);
+  m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");
+  return record_model(m.model->id, is_fused ? Attention::fused : Attention::in_passes);
+}
+
 ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
+  const bool is_single = m.precision == "fp32", is_sequences = m.model->tokens > 0;
   ComputeSpec compute;
   compute.precision = m.precision;
-  compute.optimizer = m.stack->optimizer;
+  compute.optimizer = optimizer_of(m);
+  // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
+  compute.cast_bytes_per_parameter = m.precision == "mixed" && is_sequences ? kCastBytes : 0;
   if (m.gpu->spec.peak_flops(m.precision) <= 0) throw Unmapped{m.gpu->name + " has no known peak in " + m.precision};
   if (m.options.use_rates) compute.rates = best_rates(rates_given(m, gpus), gpus, batch);
   for (const RateSpec& rate : compute.rates)
     m.result.assumptions.push_back({"images/s of one GPU, batch " + std::to_string(rate.batch), rate.samples_per_s,
                                     "published", "input of the same experiment"});
-  double speed = 1, memory_speed = 1;
-  double launch_s = kUsualLaunch_s;
-  // On tensor cores networks wait for memory, so that one constant is all that rates show: what is fused and how fast
-  // kernels are. In single precision both sides of the roofline show.
-  const bool is_single = m.precision == "fp32";
   const bool anchored_here = std::any_of(compute.rates.begin(), compute.rates.end(),
                                          [&](const RateSpec& rate) { return rate.batch == batch; });
+  Speeds speeds;
   if (!anchored_here) {
-    const double of_software = m.constant({"speed of software/" + m.stack->id}, 1);
-    speed = of_software * m.constant({"speed/" + m.gpu->id + "/" + m.precision,
-                                      "speed/" + m.gpu->generation + "/" + m.precision, "speed/" + m.precision},
-                                     1);
-    memory_speed = speed;
-    if (is_single) memory_speed = of_software * m.constant({"memory speed/" + m.gpu->generation, "memory speed"}, 1);
-    if (!is_single && m.model->tokens > 0 && speed > 1) {
-      speed = memory_speed = 1;
-      m.assume("share of the peak", kComputeEfficiency, "matrix products of transformers, which nothing is fused into");
-    }
-    // Frameworks of single precision queue an operation at a time; those of mixed precision came later and fuse them.
-    const std::string era = is_single ? "kernel launch/fp32" : "kernel launch/mixed";
-    launch_s = m.constant({"kernel launch/" + m.stack->id, era}, kUsualLaunch_s);
+    speeds = is_sequences ? speeds_of_sequences(m) : speeds_of_images(m);
     m.note("gpu", m.gpu->facts);
   }
-  compute.compute_efficiency = {{1, kComputeEfficiency * speed}};
-  compute.memory_efficiency = kMemoryEfficiency * memory_speed;
+  compute.compute_efficiency = {{1, kComputeEfficiency * speeds.of_flop}};
+  compute.memory_efficiency = kMemoryEfficiency * speeds.of_bytes;
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;
-  compute.launch_s = anchored_here ? launch_s : launch_from_rates(m, compute, launch_s);
+  compute.launch_s = anchored_here ? speeds.launch_s : launch_from_rates(m, compute, speeds.launch_s);
   if (gpus > 1) {
     compute.jitter = JitterKind::lognormal;
     compute.jitter_variation =
-        m.constant({"jitter/" + m.transport + "/" + m.gpu->generation, "jitter/" + m.gpu->generation}, kUsualJitter);
+        is_sequences ? kUsualJitter
+                     : m.constant({"jitter/" + m.transport + "/" + m.gpu->generation, "jitter/" + m.gpu->generation},
+                                  kUsualJitter);
   }
   return compute;
 }
@@ -248,8 +324,8 @@ namespace {
 
 // "90 epochs" in the unit or the notes.
 std::optional<double> epochs_stated(const Record& record) {
-  static const std::regex pattern(R"((\d+(?:\.\d+)?)[ -]epochs?\b)");
-  for (const std::string& text : {record.unit, record.notes, record.algorithm}) {
+  static const std::regex pattern(R"((\d+(?:\.\d+)?)[ _-]epochs?\b)");
+  for (const std::string& text : {record.unit, record.notes, record.algorithm, record.metric}) {
     std::smatch found;
     if (std::regex_search(text, found, pattern)) return std::stod(found[1].str());
   }

@@ -40,6 +40,7 @@ int baseline_gpus(Mapping& m) {
     if (const int versus = number_in(text, R"(vs (\d+) GPU)")) return versus;
     if (const int from = number_in(text, R"((\d+) ->)")) return from;
   }
+  if (const int named = number_in(lower(m.record.metric), R"((?:vs|over)_(\d+)_gpu)")) return named;
   if (m.metric == "scaling_efficiency") m.assume("baseline", 1, "the efficiency's reference is not stated");
   return 1;
 }
@@ -72,7 +73,12 @@ void map_time_of_samples(Mapping& m) {
 void map_relative(Mapping& m, Quantity quantity) {
   set_iteration(m);
   m.result.quantity = quantity;
-  m.result.baseline = iteration_task(m, baseline_gpus(m), m.result.target.front().batch_per_gpu);
+  const int gpus = baseline_gpus(m);
+  const std::int64_t batch = m.result.target.front().batch_per_gpu;
+  const bool is_strong = mentions(m.record.metric + m.record.notes + m.record.unit, "strong scaling") ||
+                         mentions(m.record.metric, "strong_scaling");
+  const std::int64_t of_baseline = is_strong ? std::max<std::int64_t>(1, batch * gpus_of(m) / gpus) : batch;
+  m.result.baseline = iteration_task(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)));
 }
 
 // Of one experiment, what an all-reduce took elsewhere.
@@ -180,6 +186,16 @@ std::string why_not_predicted(const std::string& metric) {
       {"all_to_all", "all-to-all is not simulated for records"},
       {"flops", "it counts operations, of which publications differ"},
       {"mfu", "it counts operations, of which publications differ"},
+      {"relative_throughput", "what it is relative to is not stated"},
+      {"overhead", "what it is a share of, and whether hidden communication counts, is not stated"},
+      {"comm", "whether communication that computation hides counts is not stated"},
+      {"utilization", "a share of time with any kernel is no speed"},
+      {"forward", "it leaves the update and communication out"},
+      {"per_image", "a rate in images/s is predicted"},
+      {"cost", "prices are not known"},
+      {"top", "the accuracy that a training reaches is not modelled"},
+      {"accuracy", "the accuracy that a training reaches is not modelled"},
+      {"loss", "the accuracy that a training reaches is not modelled"},
       {"error", "the accuracy that a training reaches is not modelled"},
       {"speedup_upper_bound", "which bound is meant is not stated"}};
   for (const auto& [part, why] : reasons)
@@ -235,6 +251,8 @@ std::string bounds_class_of(const Mapping& m) {
       break;
   }
   const bool is_mlperf = m.stack->id.rfind("mlperf", 0) == 0;
+  if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
+    return std::string("sequences") + (r.target.front().scenario.compute.rates.empty() ? "" : ", anchored");
   const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
   const bool anchored = !r.target.empty() && !r.target.front().scenario.compute.rates.empty();
   return what + (anchored ? ", anchored" : "");
@@ -368,7 +386,8 @@ Alternatives iteration_task(Mapping& m, int gpus, int batch) {
   task.gpus = gpus;
   task.batch_per_gpu = batch;
   task.scenario.name = m.record.id;
-  task.scenario.model = record_model(m.model->id);
+  task.scenario.model = graph_of(m);
+  task.accumulation = accumulation_of(m, gpus, batch);
   task.scenario.compute = compute_of(m, gpus, batch);
   task.scenario.uncertainty = uncertainty_of(m, task.scenario.compute, batch);
   task.scenario.fidelity = "analytic";
@@ -379,6 +398,10 @@ Alternatives iteration_task(Mapping& m, int gpus, int batch) {
   }
   task.scenario.cluster = cluster_of(m, gpus);
   task.scenario.communication = communication_of(m, task.scenario.cluster);
+  if (task.accumulation > 1) {
+    task.scenario.communication.overlap = false;
+    m.assume("exchange", "behind the last micro-step", "as accumulated gradients are exchanged");
+  }
   return with_schedule(m, task);
 }
 

@@ -37,7 +37,8 @@ struct Task {
   Kind kind = Kind::iteration;
   Scenario scenario;
   int gpus = 1;
-  int batch_per_gpu = 1;             ///< iteration
+  int batch_per_gpu = 1;             ///< iteration: of a micro-step
+  int accumulation = 1;              ///< iteration: micro-steps from one exchange and update to the next
   std::vector<std::int64_t> bytes;   ///< all_reduce: of each
   double fill_s = 0;                 ///< all_reduce: a pipeline's fill time p; 2 sqrt(p bytes/bandwidth) is added
   double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather

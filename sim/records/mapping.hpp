@@ -64,6 +64,10 @@ ClusterSpec cluster_of(Mapping& mapping, int gpus);
 /// Computation: efficiencies, launches, jitter, and the rates given for `gpus` GPUs or one.
 ComputeSpec compute_of(Mapping& mapping, int gpus, int batch);
 int batch_of(Mapping& mapping);
+/// Micro-steps of an update: what the global batch is over that of all GPUs, where that is a whole number.
+int accumulation_of(const Mapping& mapping, int gpus, int batch);
+/// The record's model, with the attention that its software has.
+const model::Graph& graph_of(Mapping& mapping);
 int gpus_of(Mapping& mapping);
 
 /// The task with every algorithm that may be chosen.

@@ -27,13 +27,17 @@ const std::vector<Known>& known_metrics() {
                                     "train_throughput", "total_throughput", "images",       "img",
                                     "samples",          "sequences",        "ips",          "speed",
                                     "training_speed",   "tokens_per",       "token_per",    "words_per",
-                                    "iterations_per",   "steps_per",        "batches_per",  "it_per"}},
+                                    "iterations_per",   "steps_per",        "batches_per",  "it_per",
+                                    "frames_per",       "frame_per",        "fps",          "ktokens_per",
+                                    "tok_per",          "utterances_per",   "seq_per",      "sents_per"}},
       {"iteration_s",
        Kind::time,
        {"iteration", "iteration_time", "step", "step_time", "time_per_iteration", "time_per_step", "batch_time",
         "time_per_batch", "per_iteration", "per_step", "mini_batch_time", "minibatch_time", "iter_time",
         "seconds_per_iteration", "seconds_per_step"}},
-      {"epoch_seconds", Kind::time, {"epoch", "epoch_time", "time_per_epoch", "per_epoch", "seconds_per_epoch"}},
+      {"epoch_seconds",
+       Kind::time,
+       {"epoch", "epoch_time", "epoch_duration", "time_per_epoch", "per_epoch", "seconds_per_epoch"}},
       {"training_time_s", Kind::time, {"training_time", "training", "train_time", "total_training_time"}},
       {"time_to_accuracy_s",
        Kind::time,
@@ -41,7 +45,9 @@ const std::vector<Known>& known_metrics() {
       {"speedup", Kind::ratio, {"speedup", "speed_up", "scaling", "scaling_speedup", "relative_speedup"}},
       {"scaling_efficiency",
        Kind::share,
-       {"scaling_efficiency", "efficiency", "parallel_efficiency", "weak_scaling_efficiency"}},
+       {"scaling_efficiency", "efficiency", "parallel_efficiency", "weak_scaling_efficiency",
+        "strong_scaling_efficiency", "scaling_factor", "efficiency_vs_ideal", "efficiency_vs_linear",
+        "linear_scaling_efficiency"}},
       {"iteration_time_increase", Kind::share, {"iteration_time_increase"}},
       {"allreduce_busbw",
        Kind::bandwidth,
@@ -103,6 +109,29 @@ std::string take_unit(std::vector<std::string>& words) {
   return last;
 }
 
+// "ms_per_batch" and "days_to_train" say the unit first: "time_per_batch" in ms.
+std::string take_leading_unit(std::vector<std::string>& words) {
+  if (words.size() < 3 || time_units().count(words[0]) == 0 || (words[1] != "per" && words[1] != "to")) return "";
+  const std::string unit = words[0];
+  words[0] = "time";
+  return unit;
+}
+
+// "training_time_90_epochs", "speedup_vs_8_gpus": what it is of, or over, is looked for elsewhere.
+void drop_condition(std::vector<std::string>& words) {
+  const auto is_number = [](const std::string& word) {
+    return word.find_first_not_of("0123456789") == std::string::npos;
+  };
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    const std::string& what = words[i + 1];
+    const bool is_gpus = what == "gpu" || what == "gpus";
+    if (!is_number(words[i]) || !(is_gpus || what == "epochs")) continue;
+    const std::size_t first = i > 1 && (words[i - 1] == "vs" || words[i - 1] == "over") ? i - 1 : i;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(first), words.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    return;
+  }
+}
+
 const Known* known_metric(const std::string& name) {
   for (const Known& known : known_metrics())
     for (const char* one : known.names)
@@ -149,9 +178,9 @@ double of_rate(const Record& record, const std::string& in_name) {
     scale = 86400;
   else if (unit.empty())
     scale = in_name.empty() ? 1 : 1 / time_units().at(in_name);
-  else if (!mentions(unit, "/s") && !mentions(unit, "per s") && !mentions(unit, "ips"))
+  else if (!mentions(unit, "/s") && !mentions(unit, "per s") && !mentions(unit, "ps"))
     throw Unmapped{"unit " + in_quotes(record.unit) + " of " + record.metric + "; known: images/s"};
-  if (unit.rfind("k", 0) == 0) scale /= 1e3;
+  if (unit.rfind("k", 0) == 0 || (unit.empty() && mentions(record.metric, "ktok"))) scale /= 1e3;
   return scale;
 }
 
@@ -234,15 +263,20 @@ Measure measure_of(const Record& record) {
   std::vector<std::string> words = words_of(record.metric);
   const Collective collective = take_collective(words, record.algorithm);
   const bool named_per_gpu = take_per_gpu(words);
+  drop_condition(words);
   const Known* known = known_metric(joined(words));
-  const std::string unit = known == nullptr ? take_unit(words) : "";
+  std::string unit = known == nullptr ? take_unit(words) : "";
   if (known == nullptr) known = known_metric(joined(words));
+  if (known == nullptr) {
+    unit = take_leading_unit(words);
+    known = known_metric(joined(words));
+  }
   if (known == nullptr) return {record.metric};
   Measure measure{known->metric};
   measure.collective = collective;
   measure.is_tokens =
       known->kind == Kind::rate && (mentions(record.metric, "token") || mentions(record.metric, "word") ||
-                                    mentions(record.unit, "token") || mentions(record.unit, "word"));
+                                    mentions(record.unit, "tok") || mentions(record.unit, "word"));
   measure.per_gpu =
       known->kind == Kind::rate && (named_per_gpu || mentions(record.unit, "/gpu") || mentions(record.unit, "per gpu"));
   measure.is_iterations =
@@ -257,6 +291,7 @@ Measure measure_of(const Record& record) {
       break;
     case Kind::share:
       measure.per_si = of_share(record, unit);
+      if (lower(record.unit) == "x" || lower(record.unit) == "times") measure = {"speedup"};
       break;
     case Kind::bandwidth:
       measure.per_si = of_bandwidth(record);

@@ -1,19 +1,33 @@
 #pragma once
 // Inside sim/records: the files that record_model() looks in.
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "sim/records/models.hpp"
 
 namespace lockstep::sim {
 
 struct FurtherModel {
   const char* name;
-  model::Graph (*build)();
+  std::function<model::Graph()> build;
+};
+
+struct TransformerModel {
+  std::string name;
+  std::function<model::Graph(Attention)> build;
 };
 
 /// ResNets of other depths, on ImageNet and on CIFAR, wide ones, and Inception-ResNet.
 const std::vector<FurtherModel>& residual_models();
-/// BERT, GPT and ViT.
-const std::vector<FurtherModel>& transformer_models();
+/// ResNeXt-101, wide ResNets, squeeze and excitation, EfficientNet.
+std::vector<FurtherModel> gated_models();
+/// SSD300 and U-Net.
+std::vector<FurtherModel> dense_models();
+/// GNMT.
+std::vector<FurtherModel> recurrent_models();
+/// BERT, GPT, ViT and translators.
+std::vector<TransformerModel> transformer_models();
 
 }  // namespace lockstep::sim

@@ -332,8 +332,8 @@ const std::vector<FurtherModel>& of_here() {
 
 std::vector<FurtherModel> entries() {
   std::vector<FurtherModel> all = of_here();
-  for (const auto* more : {&residual_models(), &transformer_models()})
-    all.insert(all.end(), more->begin(), more->end());
+  for (const std::vector<FurtherModel>& more : {residual_models(), gated_models(), dense_models(), recurrent_models()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 
@@ -342,15 +342,19 @@ std::vector<FurtherModel> entries() {
 std::vector<std::string> further_models() {
   std::vector<std::string> names;
   for (const FurtherModel& entry : entries()) names.emplace_back(entry.name);
+  for (const TransformerModel& entry : transformer_models()) names.push_back(entry.name);
   return names;
 }
 
-const Graph& record_model(const std::string& id) {
-  static std::map<std::string, Graph> built;
-  if (const auto known = built.find(id); known != built.end()) return known->second;
+const Graph& record_model(const std::string& id, Attention attention) {
+  static std::map<std::pair<std::string, Attention>, Graph> built;
+  const std::pair<std::string, Attention> key{id, attention};
+  if (const auto known = built.find(key); known != built.end()) return known->second;
   for (const FurtherModel& entry : entries())
-    if (id == entry.name) return built.emplace(id, entry.build()).first->second;
-  return built.emplace(id, model::zoo_graph(id)).first->second;
+    if (id == entry.name) return built.emplace(key, entry.build()).first->second;
+  for (const TransformerModel& entry : transformer_models())
+    if (id == entry.name) return built.emplace(key, entry.build(attention)).first->second;
+  return built.emplace(key, model::zoo_graph(id)).first->second;
 }
 
 }  // namespace lockstep::sim

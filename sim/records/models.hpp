@@ -10,9 +10,12 @@
 
 namespace lockstep::sim {
 
+/// Whether the scores of attention pass through memory or are kept on the chip (Dao et al. 2022).
+enum class Attention { in_passes, fused };
+
 /// Names beside those of the zoo.
 std::vector<std::string> further_models();
-/// A model of the zoo or one of these; throws InputError for another name.
-const model::Graph& record_model(const std::string& id);
+/// A model of the zoo or one of these; throws InputError for another name. `attention` is of transformers alone.
+const model::Graph& record_model(const std::string& id, Attention attention = Attention::in_passes);
 
 }  // namespace lockstep::sim

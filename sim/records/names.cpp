@@ -7,12 +7,15 @@
 namespace lockstep::sim {
 namespace {
 
-// "8xV100" -> "v100"; "8x" -> "".
+// "8xV100" -> "v100"; "8x" -> "". ResNeXt's "64x4d" stays.
 std::string without_count(const std::string& word) {
   std::size_t digits = 0;
   while (digits < word.size() && std::isdigit(static_cast<unsigned char>(word[digits]))) ++digits;
   if (digits == 0 || digits >= word.size() || word[digits] != 'x' || word.substr(digits) == "xlarge") return word;
-  return word.substr(digits + 1);
+  const std::string rest = word.substr(digits + 1);
+  const bool is_cardinality =
+      rest.size() > 1 && rest.find_first_not_of("0123456789") == rest.size() - 1 && rest.back() == 'd';
+  return is_cardinality ? word : rest;
 }
 
 // "40gbe" -> "gbe"; "" where there is no unit of two letters behind a number.
@@ -26,8 +29,18 @@ std::string unit_of(const std::string& word) {
 
 std::string squeezed(const std::string& name) {
   std::string letters;
-  for (char c : lower(name))
-    if (std::isalnum(static_cast<unsigned char>(c))) letters += c;
+  bool is_apart = false;
+  for (char c : lower(name)) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) {
+      is_apart = true;
+      continue;
+    }
+    const bool between_digits = is_apart && !letters.empty() && std::isdigit(static_cast<unsigned char>(c)) &&
+                                std::isdigit(static_cast<unsigned char>(letters.back()));
+    if (between_digits) letters += '_';
+    letters += c;
+    is_apart = false;
+  }
   return letters;
 }
 

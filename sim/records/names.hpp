@@ -7,7 +7,7 @@
 
 namespace lockstep::sim {
 
-/// Its letters and digits alone, in lower case.
+/// Its letters and digits alone, in lower case; "_" where digits were apart, so that "3 1.3b" is not "3 13b".
 std::string squeezed(const std::string& name);
 /// Lower case, everything but letters and digits separates; a leading count as in "8xV100" is dropped, and the unit
 /// behind a number is a word too ("40GbE" is 40gbe, gbe).

@@ -40,7 +40,8 @@ class Times {
 };
 
 double images_per_s(const Alternatives& tasks, double seconds) {
-  return double(tasks.front().gpus) * tasks.front().batch_per_gpu / seconds;
+  const Task& task = tasks.front();
+  return double(task.gpus) * task.batch_per_gpu * task.accumulation / seconds;
 }
 
 // The quantity for times of the target and of the baseline.

@@ -12,6 +12,7 @@ constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-conn
 constexpr int kChainSlices = 24;                 // of reduce and broadcast in a node: enough to fill the chain
 constexpr double kTensorCores = 50e12;           // FLOP/s in fp16 from V100 on
 constexpr double kUsualStaging = 3e9;            // bytes/s of copies to pageable host memory
+constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
 
 bool says(const std::string& text, std::initializer_list<const char*> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return mentions(text, part); });
@@ -118,8 +119,9 @@ bool is_of_collective(const std::string& metric) {
 
 // What is not synchronous SGD that uses every gradient is not simulated for records.
 void refuse_other_algorithms(const Record& record) {
-  for (const char* word : {"async", "backup", "sync, n=", "sparse", "model parallel", "pipeline", "statistics",
-                           "simulated", "top-k", "powersgd", "local sgd", "gossip", "decentralized", "zero-3", "fsdp"})
+  for (const char* word :
+       {"async", "backup", "sync, n=", "sparse", "model parallel", "pipeline", "statistics", "simulated", "top-k",
+        "powersgd", "local sgd", "gossip", "decentralized", "offload", "infinity", "tensor parallel", "diloco"})
     if (mentions(record.algorithm, word))
       throw Unmapped{"algorithm " + in_quotes(record.algorithm) + " is not mapped to a simulated one"};
 }
@@ -182,9 +184,23 @@ void note_unknown_algorithm(Mapping& m) {
   m.assume("algorithm", "all-reduce of all gradients", in_quotes(text) + " is not one that is simulated");
 }
 
+bool shards_parameters(const Record& record) {
+  const std::string& text = record.algorithm;
+  if (says(text, {"zero-3", "zero 3", "zero3", "zero stage 3", "stage-3"})) return true;
+  return says(text, {"fsdp", "fully sharded"}) && !says(text, {"shard_grad_op", "no reshard", "hybrid"});
+}
+
 }  // namespace
 
 Alternatives with_schedule(Mapping& m, Task task) {
+  if (shards_parameters(m.record)) {
+    const int element_bytes = m.precision == "mixed" ? 2 : 4;
+    task.scenario.algorithm = "sharded";
+    task.scenario.communication.wire = element_bytes == 2 ? "fp16" : "fp32";
+    task.scenario.sharding.unit_bytes = task.scenario.model.parameter_count() * element_bytes / kShardedUnits;
+    m.assume("units that are gathered together", kShardedUnits, "one for each layer is usual");
+    return {task};
+  }
   // Buffers on GPUs that MPI reduces by itself are all-reduced as elsewhere; Theano-MPI sums on the GPU.
   const bool sums_by_itself = m.transport == "mpi-gpu" && m.stack->id == "theano";
   if (m.transport == "mpi-host" || sums_by_itself) {

@@ -9,11 +9,6 @@
 namespace lockstep::sim {
 namespace {
 
-Optimizer optimizer_from(const std::string& name) {
-  if (name == "sgd") return Optimizer::sgd;
-  return name == "lars" ? Optimizer::lars : Optimizer::momentum;
-}
-
 // Measured layers instead of the roofline's: what each takes of the iteration, whose sum is measured on its own.
 void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
   const ProfileSpec& profile = scenario.compute.profile;
@@ -43,6 +38,7 @@ DeviceCost device_cost(const Scenario& scenario) {
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
+  device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
   device.activation_bytes = compute.precision == "fp32" || compute.precision == "tf32" ? 4 : 2;
   return device;
 }

@@ -77,7 +77,7 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
   efficiency.keys({"compute", "memory"});
   compute.compute_efficiency = read_efficiency_curve(efficiency.at("compute"));
   compute.memory_efficiency = efficiency.at("memory").sourced_number(kFraction);
-  compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars"});
+  compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars", "adam", "lamb"});
   read_jitter(node.at("jitter"), compute);
   if (const auto slowdown = node.find("overlap_slowdown"))
     compute.overlap_slowdown = slowdown->sourced_number({1, kMostSlowdown});

@@ -46,9 +46,10 @@ struct ComputeSpec {
   double launch_s = 0;
   std::vector<EfficiencySpec> compute_efficiency;
   double memory_efficiency = 1;
-  double fast_convolution_gain = 1;    ///< layer_cost.hpp; set for records, which have no measured layers
-  int channel_tile = 1;                ///< the same
-  std::string optimizer = "momentum";  ///< sgd, momentum, lars
+  double fast_convolution_gain = 1;     ///< layer_cost.hpp; set for records, which have no measured layers
+  int channel_tile = 1;                 ///< the same
+  double cast_bytes_per_parameter = 0;  ///< the same
+  std::string optimizer = "momentum";   ///< sgd, momentum, lars, adam, lamb
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
   ProfileSpec profile;          ///< where given, its iterations set the time instead of rates

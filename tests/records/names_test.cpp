@@ -57,13 +57,36 @@ TEST_CASE("GPUs are found under the names of data sheets and of logs") {
   CHECK(gpu_of("A100x8") == "a100-sxm4");
   CHECK(gpu_of("GTX 980") == "gtx980");
   CHECK(gpu_of("RTX A6000") == "rtxa6000");
+  CHECK(gpu_of("NVIDIA RTX 6000 Ada Generation") == "rtx6000ada");
+  CHECK(gpu_of("Quadro RTX 6000") == "rtx6000");
   for (const char* other : {"TPU v3", "MI250X", "AMD Instinct MI100", "Gaudi2", "Xeon 8280"})
     CHECK(gpu_of(other) == "none");
 }
 
 TEST_CASE("models with another's backbone or on small images are others") {
-  for (const char* name : {"SSD-ResNet50", "Mask R-CNN ResNet-50", "Wide ResNet-50-2", "ResNet-50 (CIFAR-10)", "LSTM"})
+  for (const char* name :
+       {"SSD-ResNet101", "SSD300 (VGG-16)", "Mask R-CNN ResNet-50", "Wide ResNet-40-2", "ResNet-50 (CIFAR-10)", "LSTM",
+        "3D U-Net", "UNet3D", "nnU-Net", "Transformer-XL large", "Swin Transformer", "RetinaNet (ResNeXt-50)",
+        "EfficientNet", "EfficientDet-D0", "ResNeXt-152", "DistilBERT base", "LLaMA 7B"}) {
+    INFO(name);
     CHECK(catalogue().model(name) == nullptr);
+  }
+  CHECK(catalogue().model("SSD-ResNet50")->id == "ssd300_resnet50");
+  CHECK(catalogue().model("SSD300 (ResNet-34 backbone)")->id == "ssd300_resnet34");
+  CHECK(catalogue().model("Wide ResNet-50-2")->id == "wide_resnet50");
+  CHECK(catalogue().model("SE-ResNeXt-101 (32x4d)")->id == "se_resnext101");
+  CHECK(catalogue().model("ResNeXt-101-32x8d")->id == "resnext101_32x8d");
+  CHECK(catalogue().model("ResNeXt-101 (64x4d)")->id == "resnext101_64x4d");
+  CHECK(catalogue().model("GPT-3 13B")->id == "gpt3_13b");
+  CHECK(catalogue().model("GPT-3 1.3B")->id == "gpt3_1b3");
+  CHECK(catalogue().model("GPT-3 3B") == nullptr);
+  CHECK(catalogue().model("MobileNetV3-Large") == nullptr);
+  CHECK(catalogue().model("ALBERT-xxlarge") == nullptr);
+  CHECK(catalogue().model("EfficientNet-B4")->id == "efficientnet_b4");
+  CHECK(catalogue().model("Vision Transformer B/16")->id == "vit_b16");
+  CHECK(catalogue().model("Transformer (big), WMT14 En-De")->id == "transformer_big");
+  CHECK(catalogue().model("Megatron-LM GPT-2 8.3B")->id == "megatron_8b3");
+  CHECK(catalogue().model("Megatron GPT-2 345M")->id == "gpt2_medium");
   CHECK(catalogue().model("ResNet-50 v1.5")->id == "resnet50_v15");
   CHECK(catalogue().model("MobileNetV2")->id == "mobilenet_v2");
   CHECK(catalogue().model("Inception-v4")->id == "inception_v4");

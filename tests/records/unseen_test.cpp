@@ -60,20 +60,50 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
                                           "alg-backup_workers_b=2",
                                           "alg-local_SGD",
                                           "coll-gb",
+                                          "g19-GRID_K520",
+                                          "g22-AMD_MI100",
+                                          "g23-AMD_Instinct_MI250X__GCD",
+                                          "g24-MI300X",
+                                          "g25-TPU_v3-8",
+                                          "g26-Intel_Gaudi_2",
+                                          "g29-H20",
+                                          "g30-L20",
+                                          "g34-Tesla_M4",
                                           "gb200",
-                                          "gpt3-fsdp",
                                           "k80-ds2",
+                                          "m31-forward_backward_time-ms",
+                                          "m37-time_per_image-ms",
+                                          "m38-time_per_1000_images-s",
+                                          "m42-relative_throughput-x",
+                                          "m51-communication_overhead-%",
+                                          "m52-communication_time-ms",
+                                          "m53-comm_fraction-%",
+                                          "m54-exposed_communication_ms-ms",
+                                          "m55-gpu_utilization-%",
+                                          "m56-petaflops-PFLOP_s",
+                                          "m57-tflops-TFLOP_s",
+                                          "m58-cost-USD",
+                                          "m59-top1_accuracy-%",
                                           "mfu",
                                           "mi250",
+                                          "n19-NVLink_Switch",
+                                          "n25-proprietary",
                                           "p100-lstm",
-                                          "v100-effb0",
-                                          "v100-gnmt",
+                                          "t12-BERT-large-time_to_train",
+                                          "t13-ALBERT-xxlarge-samples_per_s",
+                                          "t14-T5-base-samples_per_s",
+                                          "t15-LLaMA-2_7B-samples_per_s",
+                                          "t17-Swin-T-images_per_s",
+                                          "t18-DLRM-images_per_s",
+                                          "t19-NCF-samples_per_s",
+                                          "t21-Mask_R-CNN-images_per_s",
+                                          "t23-EfficientNet-images_per_s",
+                                          "t24-DeepSpeech2-utterances_per_s",
+                                          "t27-MobileNetV3-images_per_s",
+                                          "t28-NASNet-A_large-images_per_s",
+                                          "t29-Xception-images_per_s",
                                           "v100-mask",
-                                          "v100-ncf",
-                                          "v100-ssd",
-                                          "v100-trf",
-                                          "v100-trfbig",
-                                          "v100-unet"});
+                                          "v100-ncf"});
 }
 
 TEST_CASE("deeper networks and longer sequences train slower") {
@@ -86,6 +116,42 @@ TEST_CASE("deeper networks and longer sequences train slower") {
   CHECK(predicted("p100-vgg11") > predicted("p100-vgg19"));
   CHECK(predicted("v100-bertl128") > 3 * predicted("v100-bertl512"));  // four times the tokens, and attention
   CHECK(predicted("a100-gpt2s-tok") > 5 * predicted("a100-gpt2xl"));   // 124 million and 1.5 billion parameters
+}
+
+TEST_CASE("units may stand before what they are of, and conditions behind it") {
+  CHECK(predicted("m28-ms_per_iteration") == Approx(1000 * predicted("m29-s_per_iteration")));
+  CHECK(predicted("m27-ms_per_batch-ms") == Approx(predicted("m26-iteration_time-ms")));
+  CHECK(predicted("m19-hours_per_epoch-h") == Approx(predicted("m13-epoch_time-s") / 3600));
+  CHECK(predicted("m21-training_time_90_epochs-h") == Approx(predicted("m20-training_time-hours")));
+  CHECK(predicted("m40-speedup_vs_1_gpu-x") == Approx(predicted("m39-speedup-x")));
+  CHECK(predicted("m44-scaling_factor-x") == Approx(64 * predicted("m43-scaling_factor-fraction")));
+  CHECK(predicted("m10-fps-frames_s") == Approx(predicted("m00-images_per_s-images_sec")));
+}
+
+TEST_CASE("one GPU has the whole batch where strong scaling is measured") {
+  // It is then busier than with a 64th, so that 64 GPUs gain less.
+  CHECK(predicted("m48-strong_scaling_efficiency-%") < predicted("m45-scaling_efficiency-%"));
+}
+
+TEST_CASE("no GPU computes faster than its peak") {
+  // Six operations for each of a GPT-3's parameters and tokens; 312 TFLOP/s of an A100. On 32 of them 13 billion
+  // parameters take ten times as long as 1.3 billion.
+  const double billions = predicted("t05-GPT-3_13B-ktokens_per_s") * 1e3;
+  CHECK(6 * 12.8e9 * billions / 32 < 312e12);
+  CHECK(6 * 6.6e9 * predicted("t07-GPT-3_6.7B-tokens_per_s") / 32 < 312e12);
+}
+
+TEST_CASE("micro-steps are part of an update, whose exchange they share") {
+  const auto rate = [](const std::string& global_batch) {
+    const auto records = records_from(R"([{"id": "a", "metric": "sequences_per_s", "model": "BERT-large",
+        "gpu": "V100-SXM2-32GB", "gpus": 64, "gpus_per_node": 8, "network": "10 GbE", "precision": "mixed",
+        "algorithm": "NCCL", "batch_per_gpu": 16, "global_batch": )" +
+                                      global_batch + "}]");
+    return predict(records).at(0).predicted;
+  };
+  CHECK(rate("4096") > rate("1024"));
+  CHECK(rate("1048576") > rate("65536"));
+  CHECK(rate("1500") == Approx(rate("1024")));  // no whole number of micro-steps: not what was meant
 }
 
 TEST_CASE("tokens are those of the sequences") {
