@@ -7,7 +7,8 @@ build=$(realpath "$1")
 work=$2
 shift 2
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
-sweeps=${SWEEPS:-ssgd_sma variants to_99 resnet_fashion}
+all="ssgd_sma variants to_99 variants_99 stale_97 resnet_fashion"
+sweeps=${SWEEPS:-$all}
 
 runs() {
   local sweep
@@ -40,11 +41,13 @@ collect() {
     done
   done
   results/relative_paths.sh "$here/records" "$(dirname "$build")" "$PWD" "$(realpath "$work")"
-  for sweep in ssgd_sma variants to_99 resnet_fashion; do
+  for sweep in $all; do
     "$build/train" sweep "$here/$sweep.json" -o "$here/records/$sweep" --show
   done >"$here/runs.txt"
   profile lenet_mnist.json "LeNet (Caffe's) on MNIST" ssgd-128,ssgd-512,sma-16-2 ssgd_sma variants >"$here/laws.txt"
-  profile lenet_mnist_99.json "LeNet (Crossbow's) on MNIST to 99 %" ssgd-128,sma-16-2 to_99 >"$here/laws_99.txt"
+  profile lenet_mnist_99.json "LeNet (Crossbow's) on MNIST to 99 %" ssgd-128,sma-16-2,sma-16-4-tau-3 \
+    to_99 variants_99 >"$here/laws_99.txt"
+  profile lenet_mnist_stale.json "LeNet (Caffe's) on MNIST, stale gradients" "" stale_97 >"$here/laws_stale.txt"
   profile resnet8_fashion.json "ResNet-8 on Fashion-MNIST to 89 %" ssgd-256,sma-16-2,sma-16-8 resnet_fashion \
     >"$here/laws_resnet.txt"
   "$here/tradeoff.py" "$here/../../../scenarios/convergence/lenet_mnist_99.json" "$here/throughput.csv" 0.99 \
