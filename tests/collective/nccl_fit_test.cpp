@@ -7,34 +7,16 @@
 
 #include "engine/base/random.hpp"
 #include "tests/catch.hpp"
+#include "tests/collective/nccl_systems.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
+using lockstep::tests::hgx_hopper;
+using lockstep::tests::two_by_two;
 
 namespace {
 
 constexpr NcclOperation kAllReduce = NcclOperation::all_reduce;
-
-// Two nodes of two Hopper GPUs; two channels of 10 GB/s.
-NcclSystem two_by_two() {
-  NcclSystem system;
-  system.ranks = 4;
-  system.nodes = 2;
-  system.ring = {2, 10e9, 10e9};
-  system.entry_gpus = {0};
-  return system;
-}
-
-// HGX Hopper nodes with 8 NICs of 400 Gbit/s.
-NcclSystem hgx_hopper(int nodes) {
-  NcclSystem system;
-  system.ranks = 8 * nodes;
-  system.nodes = nodes;
-  system.ring = system.tree = {8, 48e9, 48e9};
-  system.nvls = {8, 40e9, 48e9};
-  for (int nic = 0; nic < 8; ++nic) system.entry_gpus.push_back(nic);
-  return system;
-}
 
 // Calls of 1 KiB to 4 GiB as the planted constants have them, off by `noise` (one standard deviation).
 NcclCurve planted(int nodes, const NcclNetworkCorrection& truth, double noise = 0) {

@@ -2,34 +2,15 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "sim/collective/nccl.hpp"
 #include "tests/catch.hpp"
+#include "tests/collective/nccl_systems.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
+using lockstep::tests::hgx_hopper;
+using lockstep::tests::two_by_two;
 
 namespace {
-
-// Two nodes of two Hopper GPUs; two channels of 10 GB/s.
-NcclSystem two_by_two() {
-  NcclSystem system;
-  system.ranks = 4;
-  system.nodes = 2;
-  system.ring = {2, 10e9, 10e9};
-  system.entry_gpus = {0};
-  return system;
-}
-
-// An HGX Hopper node, or several with 8 NICs of 400 Gbit/s, by NCCL's logs (NVIDIA/nccl issue 1197 for one node).
-NcclSystem hgx_hopper(int nodes) {
-  NcclSystem system;
-  system.ranks = 8 * nodes;
-  system.nodes = nodes;
-  system.ring = system.tree = nodes == 1 ? NcclGraph{12, 30e9, 30e9} : NcclGraph{8, 48e9, 48e9};
-  system.nvls = nodes == 1 ? NcclGraph{8, 40e9, 60e9} : NcclGraph{8, 40e9, 48e9};
-  for (int nic = 0; nic < (nodes == 1 ? 1 : 8); ++nic) system.entry_gpus.push_back(nic);
-  return system;
-}
 
 double microseconds(const NcclSystem& system, std::int64_t bytes) {
   return nccl_choice(system, NcclOperation::all_reduce, bytes).seconds * 1e6;
