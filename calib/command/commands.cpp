@@ -157,6 +157,8 @@ std::vector<model::Graph> models_of(const MeasureRequest& request, std::map<std:
     const std::string& own = models.back().name;
     if (inputs.size() > files && std::count(built_in.begin(), built_in.end(), own) > 0)
       throw InputError(name + ": /name: \"" + own + "\" is a built-in model's; allowed: another name");
+    if (models.back().layers.back().kind != model::LayerKind::softmax)
+      throw InputError(name + ": its last layer is no softmax; allowed: a classifier");
     if (!names.insert(own).second)
       throw InputError("--models: " + name + ": a second model \"" + own + "\"; allowed: each name once");
   }
