@@ -62,7 +62,7 @@ files_of_package() {
 carry_to() {
   local package
   command -v dpkg-query >/dev/null || die "prepare needs the installed Debian packages ${packages[*]}"
-  # Debian 13's catch2 is but the documentation of this one.
+  # Debian 13's catch2 is an empty package that asks for this one.
   if dpkg-query -W libcatch2-dev >/dev/null 2>&1; then packages+=(libcatch2-dev); fi
   mkdir -p "$1"
   for package in "${packages[@]}"; do

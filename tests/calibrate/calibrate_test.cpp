@@ -147,11 +147,21 @@ TEST_CASE("calibrate measures a model of the user's own by its name, and says wh
 TEST_CASE("killed at random moments, calibrate goes on and loses no sample but the one in flight") {
   TemporaryFolder folder;
   const std::string profile_path = folder.path("host.json"), samples_path = folder.path("host.samples.jsonl");
+  const auto log_bytes = [&] {
+    std::error_code none;
+    const std::uintmax_t bytes = std::filesystem::file_size(samples_path, none);
+    return none ? 0 : bytes;
+  };
   std::size_t before = 0;
   int interrupted = 0, grew = 0;
   for (int round = 0; round < 20; ++round) {
     const pid_t child = start(kMeasure + " --resume -o " + profile_path);
-    usleep(static_cast<useconds_t>(20000 + 200000 * random_uniform(8, 0, static_cast<std::uint64_t>(round))));
+    // Every other time from when it has taken samples, however slow the machine is; else from when it was started.
+    const std::uintmax_t bytes = log_bytes();
+    const bool is_measuring = round % 2 == 1;
+    for (int wait = 0; is_measuring && wait < 2000 && log_bytes() <= bytes; ++wait) usleep(5000);
+    const double most_us = is_measuring ? 20000 : 220000;
+    usleep(static_cast<useconds_t>(most_us * random_uniform(8, 0, static_cast<std::uint64_t>(round))));
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
