@@ -33,11 +33,11 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   app.add_option("--threads", r.threads, "Threads of the host (one per core)")->check(CLI::PositiveNumber);
   app.add_option("--tolerance", r.sampling.tolerance, "Half width of the median's interval, relative (0.01)")
-      ->check(CLI::Range(1e-4, 1.0));
+      ->check(number_between(1e-4, 1.0));
   app.add_option("--seconds", r.sampling.time_limit_s, "Longest time of one series (5)")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(number_between(0.01, 3600.0));
   app.add_option("--warm-up", r.sampling.warm_up_s, "Seconds before each series, and three runs at least (0.05)")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(number_between(0.0, 3600.0));
   app.add_option("--most-bytes", r.probes.most_bytes, "Largest copy, collective and update (67108864)")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 36));
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");

@@ -38,7 +38,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--journal", o.journal, "Where finished points are kept (default: beside the first output)");
   app.add_flag("--resume", o.resume, "Takes up what an earlier run has finished");
   app.add_option("--patience", o.patience_s, "Seconds until a silent MPI rank is given up (default: 20)")
-      ->check(CLI::Range(2, 86400));
+      ->check(number_between(2, 86400));
   app.add_flag("--quiet", o.quiet, "No progress");
 }
 

@@ -11,6 +11,7 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/program.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/records/job.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
@@ -171,7 +172,7 @@ CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
   sub->add_option("--name", o.request.name, "Of the profile (model and data)");
   sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")
       ->delimiter(',')
-      ->check(CLI::Range(1e-6, 1.0));
+      ->check(number_between(1e-6, 1.0));
   sub->add_option("--hold-out", o.request.held_out, "Cells that the fits do not see, to check them")->delimiter(',');
   return sub;
 }
@@ -185,6 +186,58 @@ void build_profile(const ConvergenceOptions& o) {
   sim::fit_profile(profile, &not_fitted);
   if (!o.output.empty()) write_file_atomically(o.output, sim::to_json(profile).dump(1) + "\n");
   std::fputs(sim::profile_text(profile, not_fitted).c_str(), stdout);
+}
+
+struct JobOptions {
+  sim::Job job;
+  std::string json, catalogue;
+  bool list = false;
+};
+
+CLI::App* declare_job(CLI::App& app, JobOptions& o) {
+  CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
+  sub->footer(
+      "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
+  CLI::Option* const model = sub->add_option("--model", o.job.model, "As publications name it (see --list)");
+  CLI::Option* const gpu = sub->add_option("--gpu", o.job.gpu, "As publications name it (see --list)");
+  CLI::Option* const gpus = sub->add_option("--gpus", o.job.gpus, "Numbers of GPUs, a row each")
+                                ->delimiter(',')
+                                ->allow_extra_args(false)
+                                ->check(CLI::Range(1, 65536));
+  sub->add_option("--gpus-per-node", o.job.gpus_per_node, "Default: 8")->check(CLI::Range(1, 1024));
+  sub->add_option("--batch", o.job.batch_per_gpu, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
+  sub->add_option("--rate", o.job.rate_samples_per_s, "Samples/s that were measured on one GPU at --batch")
+      ->check(number_between(1e-6, 1e12));
+  sub->add_option("--epochs", o.job.epochs, "Adds the time that so many epochs take")->check(number_between(1e-3, 1e6));
+  sub->add_option("--link", o.job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
+  sub->add_option("--network", o.job.network, "Between nodes, such as \"8x InfiniBand NDR\" or \"25 GbE\"");
+  sub->add_option("--precision", o.job.precision, "Default: what is usual on the GPU")
+      ->check(CLI::IsMember({"fp32", "tf32", "mixed"}));
+  sub->add_option("--algorithm", o.job.algorithm, "Such as \"ring\", \"hierarchical\" or \"parameter server\"");
+  sub->add_option("--software", o.job.software, "Default: PyTorch");
+  sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
+  sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
+  CLI::Option* const list = sub->add_flag("--list", o.list, "Lists the names that are known");
+  for (CLI::Option* option : {model, gpu, gpus}) list->excludes(option);
+  return sub;
+}
+
+void answer(const JobOptions& o) {
+  const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
+  const sim::Catalogue catalogue = sim::load_catalogue(folder);
+  if (o.list) {
+    std::fputs(sim::names_text(catalogue).c_str(), stdout);
+    return;
+  }
+  if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
+    throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
+  std::string why;
+  if (!o.json.empty() && !output_path_is_writable(o.json, why))
+    throw InputError(o.json + ": cannot be written: " + why);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, cores);
+  if (!o.json.empty()) write_file_atomically(o.json, sim::predictions_json(predicted.predictions).dump(2) + "\n");
+  std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
@@ -217,8 +270,15 @@ int main(int argc, char** argv) {
   declare(app, options);
   ConvergenceOptions convergence;
   CLI::App* const builds = declare_convergence(app, convergence);
+  JobOptions job;
+  CLI::App* const asks = declare_job(app, job);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    builds->parsed() ? build_profile(convergence) : run(options, words);
+    if (builds->parsed())
+      build_profile(convergence);
+    else if (asks->parsed())
+      answer(job);
+    else
+      run(options, words);
     return 0;
   });
 }

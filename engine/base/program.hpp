@@ -7,9 +7,20 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
 #include "engine/base/version.hpp"
 
 namespace lockstep {
+
+/// For options of the command line: a number from `low` to `high`, both included. CLI::Range lets NaN pass.
+inline CLI::Validator number_between(double low, double high) {
+  const auto check = [low, high](std::string& text) {
+    double value = 0;
+    const bool is_within = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    return is_within ? std::string() : "not a number from " + short_number(low) + " to " + short_number(high);
+  };
+  return CLI::Validator(check, "[" + short_number(low) + " - " + short_number(high) + "]");
+}
 
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
 /// Returns that code; 0 after --help and --version; 2 on bad usage or bad input, and 1 on work that failed, with a line

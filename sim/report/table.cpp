@@ -1,53 +1,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "sim/report/result.hpp"
+#include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {
 namespace {
-
-std::string format(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
-
-std::string with_thousands(double value) {
-  std::string digits = format("%.0f", value);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
-  return digits;
-}
-
-std::string duration(double seconds) {
-  if (seconds < 120) return format("%.1f s", seconds);
-  if (seconds < 7200) return format("%.2f min", seconds / 60);
-  return seconds < 172800 ? format("%.2f h", seconds / 3600) : format("%.2f d", seconds / 86400);
-}
-
-// Right-aligned columns, two blanks apart.
-class Table {
- public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string text() const {
-    std::vector<std::size_t> widths(rows_.front().size(), 0);
-    for (const auto& row : rows_)
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    std::string text;
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i)
-        text += std::string(widths[i] - row[i].size() + (i ? 2 : 0), ' ') + row[i];
-      text.erase(text.find_last_not_of(' ') + 1);
-      text += "\n";
-    }
-    return text;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string communication_text(const CommunicationSpec& c) {
   std::string text = c.all_reduce + " all-reduce";
@@ -109,8 +69,8 @@ std::string workers_text(const Scenario& s) {
   std::string text = "synchronous SGD with backup workers";
   if (s.algorithm == "async-sgd") text = "asynchronous SGD";
   if (s.algorithm == "async-easgd")
-    text = "asynchronous EASGD, alpha " + format("%g", w.elastic_rate) + ", tau " + std::to_string(w.period);
-  if (w.timeout_s > 0) text += ", time-out " + duration(w.timeout_s);
+    text = "asynchronous EASGD, alpha " + formatted("%g", w.elastic_rate) + ", tau " + std::to_string(w.period);
+  if (w.timeout_s > 0) text += ", time-out " + duration_text(w.timeout_s);
   return text + ", " + std::to_string(w.servers) + (w.separate ? " separate" : " co-located") + " servers, " +
          s.communication.wire + " wire";
 }
@@ -134,7 +94,7 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
 std::string iterations_text(const ConvergenceSpec& c) {
   if (c.profile) return " in iterations by the profile \"" + c.profile->name + "\", on ";
   if (!c.iterations_by_workers.empty()) return " in iterations by the number of workers, on ";
-  return " in " + format("%g", c.epochs) + " epochs of ";
+  return " in " + formatted("%g", c.epochs) + " epochs of ";
 }
 
 std::string header(const Scenario& s) {
@@ -152,19 +112,19 @@ std::vector<std::string> row_cells(const ReportPoint& row) {
   std::vector<std::string> cells{std::to_string(p.gpus),
                                  std::to_string(p.batch_per_gpu),
                                  with_thousands(static_cast<double>(row.global_batch)),
-                                 format("%.1f ms", p.mean_iteration_s() * 1e3),
-                                 format("%.1f ms", p.compute_s * 1e3),
-                                 format("%.1f ms", p.exposed_communication_s * 1e3),
+                                 formatted("%.1f ms", p.mean_iteration_s() * 1e3),
+                                 formatted("%.1f ms", p.compute_s * 1e3),
+                                 formatted("%.1f ms", p.exposed_communication_s * 1e3),
                                  with_thousands(p.samples_per_s()),
-                                 format("%.1f %%", 100 * row.scaling_efficiency)};
+                                 formatted("%.1f %%", 100 * row.scaling_efficiency)};
   if (row.has_accuracy)
-    cells.insert(cells.end(),
-                 {duration(row.accuracy.seconds), duration(row.accuracy.low_s), duration(row.accuracy.high_s)});
+    cells.insert(cells.end(), {duration_text(row.accuracy.seconds), duration_text(row.accuracy.low_s),
+                               duration_text(row.accuracy.high_s)});
   return cells;
 }
 
 std::string points_text(const Report& report, const Scenario& scenario) {
-  Table table;
+  TextTable table;
   std::vector<std::string> names{"GPUs",    "batch/GPU", "global batch", "iteration",
                                  "compute", "exposed",   "images/s",     "efficiency"};
   if (scenario.convergence) names.insert(names.end(), {"time to accuracy", "low", "high"});
@@ -179,22 +139,22 @@ std::string points_text(const Report& report, const Scenario& scenario) {
 }
 
 std::string value_text(const std::string& metric, double value) {
-  if (metric == "scaling_efficiency") return format("%.1f %%", 100 * value);
-  if (metric == "throughput_gain") return format("%+.1f %%", 100 * value);
+  if (metric == "scaling_efficiency") return formatted("%.1f %%", 100 * value);
+  if (metric == "throughput_gain") return formatted("%+.1f %%", 100 * value);
   if (metric == "samples_per_s") return with_thousands(value) + " images/s";
-  return metric == "iteration" ? format("%.1f ms", value * 1e3) : duration(value);
+  return metric == "iteration" ? formatted("%.1f ms", value * 1e3) : duration_text(value);
 }
 
 // Efficiencies and gains differ by points, the rest by per cent.
 std::string error_text(const Comparison& c) {
   if (c.published.metric == "scaling_efficiency" || c.published.metric == "throughput_gain")
-    return format("%+.1f points", 100 * (c.predicted - c.published.value));
-  return format("%+.1f %%", 100 * c.error());
+    return formatted("%+.1f points", 100 * (c.predicted - c.published.value));
+  return formatted("%+.1f %%", 100 * c.error());
 }
 
 std::string comparisons_text(const Report& report) {
   if (report.comparisons.empty()) return "";
-  Table table;
+  TextTable table;
   table.add({"GPUs", "metric", "predicted", "published", "error", ""});
   for (const Comparison& c : report.comparisons) {
     const std::string metric = (c.variant.empty() ? "" : c.variant + ": ") + c.published.metric;
@@ -215,7 +175,7 @@ std::string table_text(const Report& report) {
   for (const ReportPoint& row : report.points) wall_s += row.point.wall_s;
   const Scenario& first = report.loaded.variants.front();
   text += "Fidelity " + first.fidelity + ", " + std::to_string(first.iterations) +
-          " iterations a point, simulated in " + format("%.2f s", wall_s) +
+          " iterations a point, simulated in " + formatted("%.2f s", wall_s) +
           ". Inputs: " + kinds_text(report.loaded.assumptions) + " (--json lists them with their sources).\n";
   return text;
 }

@@ -296,3 +296,48 @@ TEST_CASE("simulate: an output that cannot be written is refused before the simu
     CHECK(outcome.err == refused.error);
   }
 }
+
+TEST_CASE("simulate: a job in words is predicted without a file, the same each time") {
+  const TemporaryFolder folder;
+  const std::string job = "job --model resnet50 --gpu V100 --gpus 8,64 --batch 64 --epochs 90 --json ";
+  const Outcome outcome = run_program(folder.path(""), "simulate", job + "a.json");
+  CHECK(outcome.err == "");
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, Contains("ResNet-50") && Contains("90 epochs") && Contains("Left open, and assumed:"));
+  const Json predictions = Json::parse(slurp(folder.path("a.json")));
+  CHECK(predictions.at("schema") == "lockstep/predictions/1");
+  CHECK(predictions.at("predictions").size() == 6);
+  run_program(folder.path(""), "simulate", job + "b.json");
+  CHECK(slurp(folder.path("a.json")) == slurp(folder.path("b.json")));
+}
+
+TEST_CASE("simulate: a job that cannot be predicted is one line, exit code 2 and no output") {
+  struct Refused {
+    const char* arguments;
+    const char* error;
+  };
+  const TemporaryFolder nowhere;
+  const Outcome unwritable =
+      run_program(nowhere.path(""), "simulate", "job --model resnet50 --gpu V100 --gpus 8 --json nowhere/o.json");
+  CHECK(unwritable.code == 2);
+  CHECK(unwritable.out == "");
+  CHECK_THAT(unwritable.err, Contains("nowhere/o.json: cannot be written"));
+  for (const Refused& refused :
+       {Refused{"--model resnet50 --gpu H900 --gpus 8", "simulate job: gpu \"H900\" is not in the catalogue"},
+        Refused{"--model resnet50 --gpu V100 --gpus 64 --network string", "simulate job: network \"string\" is not in"},
+        Refused{"--model resnet50 --gpu V100", "simulate job: --model, --gpu or --gpus is missing"},
+        Refused{"--model resnet50 --gpu V100 --gpus 8 --rate 700", "--rate: at which batch it was measured"},
+        Refused{"--model resnet50 --gpu V100 --gpus 0", "--gpus: "},
+        Refused{"--model resnet50 --gpu V100 --gpus 8 --rate nan --batch 4", "--rate: "},
+        Refused{"--list --gpu V100", "--gpu excludes --list"}}) {
+    const TemporaryFolder folder;
+    folder.write("out.json", "precious");
+    const Outcome outcome =
+        run_program(folder.path(""), "simulate", "job --json out.json " + std::string(refused.arguments));
+    INFO(refused.arguments << ": " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out == "");
+    CHECK_THAT(outcome.err, Contains(refused.error));
+    CHECK(slurp(folder.path("out.json")) == "precious");
+  }
+}

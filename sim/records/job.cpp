@@ -1,0 +1,151 @@
+#include "sim/records/job.hpp"
+
+#include <algorithm>
+
+#include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
+#include "sim/report/text_table.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+const char* const kGroup = "job";
+
+Record described(const Job& job, int gpus) {
+  Record record;
+  record.group = kGroup;
+  record.system = job.software;
+  record.model = job.model;
+  record.gpu = job.gpu;
+  record.gpus = gpus;
+  record.gpus_per_node = std::min(gpus, job.gpus_per_node);
+  record.intra_node_link = job.intra_node_link;
+  record.network = job.network;
+  record.algorithm = job.algorithm;
+  record.precision = job.precision;
+  record.batch_per_gpu = job.batch_per_gpu;
+  return record;
+}
+
+Record asked(const Job& job, int gpus, const std::string& metric, const std::string& unit) {
+  Record record = described(job, gpus);
+  record.id = std::to_string(gpus) + " GPUs: " + metric;
+  record.metric = metric;
+  record.unit = unit;
+  return record;
+}
+
+Record measured_rate(const Job& job) {
+  Record record = asked(job, 1, "images_per_s", "images/s");
+  record.id = "rate of one GPU";
+  record.role = Role::input;
+  record.value = job.rate_samples_per_s;
+  return record;
+}
+
+std::vector<Record> records_of(const Job& job) {
+  std::vector<Record> records;
+  for (int gpus : job.gpus) {
+    records.push_back(asked(job, gpus, "images_per_s", "images/s"));
+    records.push_back(asked(job, gpus, "scaling_efficiency", "over one GPU"));
+    records.back().notes = "vs 1 GPU";
+    if (job.epochs == 0) continue;
+    records.push_back(asked(job, gpus, "training_time_s", "s"));
+    records.back().notes = short_number(job.epochs) + " epochs";
+  }
+  if (job.rate_samples_per_s > 0) records.push_back(measured_rate(job));
+  return records;
+}
+
+std::vector<std::string> row_of(const Prediction* of_job, int quantities) {
+  const Task& task = of_job->mapped.target.front();
+  std::vector<std::string> cells{std::to_string(task.gpus), std::to_string(task.batch_per_gpu)};
+  const auto add = [&](const Prediction& p, std::string (*text)(double)) {
+    for (double value : {p.predicted, p.low, p.high}) cells.push_back(text(value));
+  };
+  add(of_job[0], with_thousands);
+  add(of_job[1], [](double share) { return formatted("%.1f %%", 100 * share); });
+  if (quantities > 2) add(of_job[2], duration_text);
+  return cells;
+}
+
+std::string head_of(const Job& job, const Prediction& first) {
+  const Scenario& scenario = first.mapped.target.front().scenario;
+  std::string text = scenario.model.title + " on " + scenario.cluster.gpu.name + ", " + scenario.compute.precision;
+  if (!job.software.empty()) text += ", " + job.software;
+  return text + "\n";
+}
+
+// Each once, in the order in which the predictions came upon them.
+std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
+  std::vector<Assumption> inputs;
+  for (const Prediction& p : predictions)
+    for (const Assumption& a : p.mapped.assumptions) {
+      const auto is_same = [&](const Assumption& b) { return b.pointer == a.pointer && b.value == a.value; };
+      if (std::none_of(inputs.begin(), inputs.end(), is_same)) inputs.push_back(a);
+    }
+  return inputs;
+}
+
+std::string inputs_text(const std::vector<Assumption>& inputs) {
+  std::string text = "Left open, and assumed:\n";
+  int others = 0;
+  for (const Assumption& input : inputs) {
+    const bool is_of_job = input.source.rfind("not stated", 0) == 0;
+    if (is_of_job)
+      text += "  " + input.pointer + " " +
+              (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" + input.source +
+              ")\n";
+    else
+      ++others;
+  }
+  if (static_cast<int>(inputs.size()) == others) text.clear();
+  return text + "It rests on " + std::to_string(others) +
+         " further inputs (--json lists all with their sources). Efficiency is against one GPU; low and high are to "
+         "hold the truth four times of five.\n";
+}
+
+template <class Entries>
+std::string list_of(const char* what, const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.id);
+  std::sort(names.begin(), names.end());
+  return std::string(what) + ": " + joined(names) + "\n";
+}
+
+}  // namespace
+
+JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
+  if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
+    throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
+  JobPrediction predicted;
+  predicted.records = records_of(job);
+  predicted.predictions = predict_records(targets_of(predicted.records), predicted.records, catalogue, jobs);
+  for (const Prediction& p : predicted.predictions)
+    if (!p.is_mapped())
+      throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: names as publications use them (see --list)");
+  const Scenario& scenario = predicted.predictions.front().mapped.target.front().scenario;
+  if (!job.precision.empty() && scenario.compute.precision != job.precision)
+    throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +
+                     " does not have it; allowed: fp32, and what its data sheet has");
+  return predicted;
+}
+
+std::string job_table(const Job& job, const JobPrediction& predicted) {
+  const std::vector<Prediction>& predictions = predicted.predictions;
+  const int quantities = job.epochs > 0 ? 3 : 2;
+  TextTable table;
+  std::vector<std::string> names{"GPUs", "batch/GPU", "samples/s", "low", "high", "efficiency", "low", "high"};
+  if (quantities > 2) names.insert(names.end(), {short_number(job.epochs) + " epochs", "low", "high"});
+  table.add(names);
+  for (std::size_t i = 0; i < predictions.size(); i += quantities) table.add(row_of(&predictions[i], quantities));
+  return head_of(job, predictions.front()) + "\n" + table.text() + "\n" + inputs_text(inputs_of(predictions));
+}
+
+std::string names_text(const Catalogue& catalogue) {
+  return list_of("models", catalogue.models) + list_of("GPUs", catalogue.gpus) +
+         list_of("links in a node", catalogue.intra_nodes) + list_of("networks", catalogue.networks) +
+         list_of("software", catalogue.stacks);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,25 @@
+#pragma once
+// What tables on a terminal are made of.
+#include <string>
+#include <vector>
+
+namespace lockstep::sim {
+
+/// Right-aligned columns, two blanks apart; the first row has as many cells as any.
+class TextTable {
+ public:
+  void add(std::vector<std::string> row);
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// One number by a pattern of printf.
+std::string formatted(const char* pattern, double value);
+/// "1,737"
+std::string with_thousands(double value);
+/// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days.
+std::string duration_text(double seconds);
+
+}  // namespace lockstep::sim
