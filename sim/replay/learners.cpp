@@ -161,7 +161,8 @@ void check_memory(const Scenario& scenario, int batch) {
   if (learners <= most) return;
   throw std::runtime_error("/learners/per_gpu: " + std::to_string(learners) + " learners of batch " +
                            std::to_string(batch) + " need " + megabytes(memory.total_bytes(learners)) +
-                           ", the GPU has " + megabytes(gpu_bytes) + "; allowed: at most " + std::to_string(most));
+                           ", the GPU has " + megabytes(gpu_bytes) +
+                           "; allowed: " + (most > 0 ? "at most " + std::to_string(most) : "a smaller batch"));
 }
 
 std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
