@@ -33,6 +33,15 @@ class Times {
     return best == times.end() ? TaskTime{} : *best;
   }
   TaskTime next(const Alternatives& tasks) { return fastest(all(tasks)); }
+  /// Why one of the next `tasks` could not be simulated; empty: all were. They then count as taken.
+  std::string failure_of_next(std::size_t tasks) {
+    const auto first = times_.begin() + static_cast<std::ptrdiff_t>(at_);
+    const auto failed = std::find_if(first, first + static_cast<std::ptrdiff_t>(tasks),
+                                     [](const TaskTime& time) { return !time.failure.empty(); });
+    if (failed == first + static_cast<std::ptrdiff_t>(tasks)) return "";
+    at_ += tasks;
+    return failed->failure;
+  }
 
  private:
   const std::vector<TaskTime>& times_;
@@ -246,6 +255,15 @@ void append(std::vector<const Task*>& tasks, const Alternatives& alternatives) {
   for (const Task& task : alternatives) tasks.push_back(&task);
 }
 
+void append_all(std::vector<const Task*>& tasks, const MappedRecord& mapped) {
+  append(tasks, mapped.target);
+  append(tasks, mapped.baseline);
+  for (const Anchor& anchor : mapped.anchors) {
+    append(tasks, anchor.target);
+    append(tasks, anchor.baseline);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> bounds_names(const std::string& bounds_class) {
@@ -264,18 +282,19 @@ std::vector<Prediction> predict_records(const std::vector<const Record*>& target
   std::vector<Prediction> predictions;
   for (const Record* record : targets) predictions.push_back({record, map_record(*record, all, catalogue, options)});
   std::vector<const Task*> tasks;
-  for (const Prediction& prediction : predictions) {
-    append(tasks, prediction.mapped.target);
-    append(tasks, prediction.mapped.baseline);
-    for (const Anchor& anchor : prediction.mapped.anchors) {
-      append(tasks, anchor.target);
-      append(tasks, anchor.baseline);
-    }
-  }
+  for (const Prediction& prediction : predictions) append_all(tasks, prediction.mapped);
   const std::vector<TaskTime> results = run_tasks(tasks, jobs);
   Times times(results);
-  for (Prediction& prediction : predictions)
-    if (prediction.is_mapped()) predict_one(prediction, times, catalogue);
+  for (Prediction& prediction : predictions) {
+    if (!prediction.is_mapped()) continue;
+    std::vector<const Task*> own;
+    append_all(own, prediction.mapped);
+    const std::string failure = times.failure_of_next(own.size());
+    if (failure.empty())
+      predict_one(prediction, times, catalogue);
+    else
+      prediction.mapped.unmapped = "it cannot be simulated: " + failure;
+  }
   return predictions;
 }
 

@@ -139,7 +139,10 @@ bool needs_no_cluster(const Task& task) {
          !task.scenario.parameter_server;
 }
 
+constexpr char kFailed = '!';  // of a time's text, before why it failed
+
 std::string text_of(const TaskTime& time) {
+  if (!time.failure.empty()) return kFailed + time.failure;
   char text[120];
   std::snprintf(text, sizeof text, "%a %a %a", time.seconds, time.low_s, time.high_s);
   return text;
@@ -147,8 +150,23 @@ std::string text_of(const TaskTime& time) {
 
 TaskTime time_of(const std::string& text) {
   TaskTime time;
+  if (text.front() == kFailed) {
+    time.failure = text.substr(1);
+    return time;
+  }
   std::sscanf(text.c_str(), "%la %la %la", &time.seconds, &time.low_s, &time.high_s);
   return time;
+}
+
+TaskTime time_of(const Task& task) {
+  try {
+    if (needs_no_cluster(task)) return with_micro_steps(task, run_alone(task));
+    if (task.kind == Task::Kind::staleness) return run_staleness(task);
+    if (task.kind == Task::Kind::all_reduce) return run_all_reduces(task);
+    return with_micro_steps(task, run_iteration(task));
+  } catch (const std::exception& error) {
+    return {0, 0, 0, error.what()};
+  }
 }
 
 void add(std::ostringstream& text, const LinkSpec& link) {
@@ -233,16 +251,12 @@ std::vector<TaskTime> run_tasks(const std::vector<const Task*>& tasks, int jobs)
     texts.push_back((without_bounds > 0 ? "plain " : "") + task_text(*task));
     if (known.count(texts.back()) > 0) continue;
     if (needs_no_cluster(*task))
-      known[texts.back()] = with_micro_steps(*task, run_alone(*task));
+      known[texts.back()] = time_of(*task);
     else if (index.try_emplace(texts.back(), in_process.size()).second)
       in_process.push_back(task);
   }
-  const std::vector<std::string> times = in_processes(in_process.size(), jobs, [&](std::size_t i) {
-    const Task& task = *in_process[i];
-    if (task.kind == Task::Kind::staleness) return text_of(run_staleness(task));
-    if (task.kind == Task::Kind::all_reduce) return text_of(run_all_reduces(task));
-    return text_of(with_micro_steps(task, run_iteration(task)));
-  });
+  const std::vector<std::string> times =
+      in_processes(in_process.size(), jobs, [&](std::size_t i) { return text_of(time_of(*in_process[i])); });
   for (const auto& [text, i] : index) known[text] = time_of(times[i]);
   std::vector<TaskTime> results;
   for (const std::string& text : texts) results.push_back(known.at(text));

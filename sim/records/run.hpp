@@ -11,10 +11,11 @@ struct TaskTime {
   double seconds = 0;  ///< of an iteration, or of all the all-reduces
   double low_s = 0;    ///< with the inputs at the favourable end of their uncertainty
   double high_s = 0;
+  std::string failure{};  ///< why it could not be simulated; empty: it was
 };
 
 /// Times of tasks in the order given, at most `jobs` processes at a time. A task that is the same as another is run
-/// once. Throws std::runtime_error with the first failure's message.
+/// once; one that cannot be simulated does not keep the others from it.
 std::vector<TaskTime> run_tasks(const std::vector<const Task*>& tasks, int jobs);
 
 /// While one is alive tasks are run without their bounds, which take eight times as long and which a fit does not need:

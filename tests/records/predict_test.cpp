@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/records/run.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -206,6 +207,25 @@ TEST_CASE("the same records give the same bytes") {
   const auto once = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
   const auto again = sim::predict_records(sim::targets_of(records), records, catalogue(), 2);
   CHECK(sim::predictions_json(once).dump() == sim::predictions_json(again).dump());
+}
+
+TEST_CASE("what cannot be simulated says why and keeps nothing else from it") {
+  std::string json = two_servers("100 Gb/s RoCE");
+  const std::string ring = "NCCL ring all-reduce";
+  json.replace(json.find(ring), ring.size(), "SMA");
+  const auto averaging = records_from(json), plain = records_from(two_servers("100 Gb/s RoCE"));
+  sim::MappedRecord crowded = sim::map_record(averaging.back(), averaging, catalogue());
+  const sim::MappedRecord good = sim::map_record(plain.back(), plain, catalogue());
+  REQUIRE(crowded.target.front().scenario.algorithm == "sma");
+  CHECK(sim::run_tasks({&crowded.target.front()}, 1).front().failure.empty());  // published, so it has fitted in
+  for (sim::Task& task : crowded.target) {
+    task.scenario.cluster.gpu.memory_bytes = 1e6;
+    task.scenario.iterations += 1;  // another task than the one before
+  }
+  const auto times = sim::run_tasks({&crowded.target.front(), &good.target.front()}, 2);
+  CHECK(times[0].failure.find("/learners/per_gpu: 1 learners of batch 64 need ") == 0);
+  CHECK(times[1].failure.empty());
+  CHECK(times[1].seconds > 0);
 }
 
 }  // namespace lockstep::tests
