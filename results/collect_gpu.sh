@@ -5,12 +5,13 @@ set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 cd "$root"
 
-carry=$root/.carry        # what travels with the tree: headers, libcrypto, MNIST, the state of git
+carry=${LOCKSTEP_GPU_CARRY:-$root/.carry}   # what travels with the tree: headers, libcrypto, MNIST, the state of git
 build=${LOCKSTEP_GPU_BUILD:-$root/build-gpu}
 state=$build/collect      # logs, results, and which stages are done in this build
 packages=(nlohmann-json3-dev libcli11-dev libeigen3-dev catch2 libssl-dev)
 targets=(train bench_cuda calibrate test_cuda test_cuda_host)
 baseline=results/baselines/pytorch_steps.py
+memory_test="Memory is what the device gives"
 PATH=$PATH:/usr/local/cuda/bin:/sbin   # compute-sanitizer and ldconfig, where the image does not say so
 
 usage() {
@@ -35,10 +36,10 @@ stages() {
 facts        60  the machine: GPUs, driver, clocks, versions, state of the tree
 build       420  configures and builds for this machine's GPU
 tests       240  the tests that need a GPU, four at a time, each at most 150 s
-calibrate   420  the machine's profile; copies by PyTorch beside it
-chain       200  what the profile is to predict: batches and numbers of learners that were not calibrated
 resnet50    420  ResNet-50 images/s, Lockstep and PyTorch in turns
 small       300  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
+calibrate   420  the machine's profile; copies by PyTorch beside it
+chain       200  what the profile is to predict: batches and numbers of learners that were not calibrated
 train       200  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD
 sanitizer   400  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
 TEXT
@@ -165,24 +166,27 @@ stage_build() {
   configure "$carry" "$build" -DLOCKSTEP_CUDA_ARCHITECTURES=native -DLOCKSTEP_NVIDIA_WHEELS="$(wheels)" \
     -DCUDAToolkit_ROOT="$(dirname "$(dirname "$CUDACXX")")" | tee "$state/configure.log"
   grep -qE '^-- +CUDA +[0-9.]+$' "$state/configure.log" || die "CMake did not find CUDA, cuDNN and NCCL"
-  cmake --build "$build" -j "$(nproc)" --target "${targets[@]}"
+  # Whatever fails to compile, the stages that do not need it go on with the rest.
+  cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" -- -k 0
 }
 
 # Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole output is in
-# logs/tests/; a failure names call, sizes, engine and the library's words.
+# logs/tests/; a failure names call, sizes, engine and the library's words. Where the stage was stopped at its limit, it
+# goes on with the tests that are not over.
 stage_tests() {
-  local logs=$state/logs/tests log failures
-  rm -rf "$logs" "$state/results/gpu_tests.txt"
+  local logs=$state/logs/tests report=$state/results/gpu_tests.txt log failures
   mkdir -p "$logs"
+  touch "$report" "$logs/over"
+  sed -i '/^FAILED/d' "$report"
   timeout 60 "$build/test_cuda_host" >"$logs/host.log" 2>&1 || { echo "FAILED test_cuda_host"; tail -n 40 "$logs/host.log"; failed=1; }
   # Alone, because it looks at the memory that is free.
-  run_test "Memory is what the device gives" || failed=1
-  test_names | grep -vE '^(Memory is what the device gives)?$' |
-    xargs -d '\n' -P 4 -n 1 "$root/results/collect_gpu.sh" test || failed=1
+  if ! grep -qxF "$memory_test" "$logs/over"; then run_test "$memory_test" || failed=1; fi
+  test_names | { grep -vxF -e '' -e "$memory_test" -f "$logs/over" || true; } |
+    xargs --no-run-if-empty -d '\n' -P 4 -n 1 "$root/results/collect_gpu.sh" test || failed=1
   pack_now
-  sort "$state/results/gpu_tests.txt"
-  failures=$(grep -c '^FAILED' "$state/results/gpu_tests.txt" || true)
-  echo "tests: $(grep -c '^ok' "$state/results/gpu_tests.txt" || true) ok, $(grep -c '^skip' "$state/results/gpu_tests.txt" || true) skipped, $failures failed"
+  sort "$report"
+  failures=$(grep -c '^FAILED' "$report" || true)
+  echo "tests: $(grep -c '^ok' "$report" || true) ok, $(grep -c '^skip' "$report" || true) skipped, $failures failed"
   for log in $(grep -l -E '^FAILED' "$logs"/*.log 2>/dev/null | head -n 12); do
     echo "== $log"
     head -c 3000 "$log"
@@ -213,6 +217,7 @@ run_test() {
     echo "FAILED with exit status $status (124: after 150 s)" >>"$log"
     printf 'FAILED %4d s  %s: exit status %d\n' $((SECONDS - start)) "$name" "$status"
   fi >>"$state/results/gpu_tests.txt"
+  if [ "$status" -eq 0 ]; then printf '%s\n' "$name" >>"$state/logs/tests/over"; fi
   [ "$status" -eq 0 ]   # 255 would make xargs give up
 }
 
@@ -239,12 +244,16 @@ pack_now() {
 # stage's limit the program goes with it, and does not run on beside the next stage.
 failed=0
 measure() {
-  local name=$1 status=0 lines
+  local name=$1 status=0 lines before
   lines=$state/results/$1.jsonl
   shift
   if grep -qxF -- "$*" "$state/logs/$name.measured" 2>/dev/null; then echo "+ measured before: $*"; return; fi
   echo "+ $*"
-  timeout --foreground --kill-after=5 "${MEASURE_SECONDS:-90}" "$@" | tee -a "$lines" | cut -c1-400 || status=$?
+  touch "$lines"
+  before=$(wc -l <"$lines")
+  # Into the file, not through a pipe: helpers of a program that was stopped may hold a pipe open for long.
+  timeout --foreground --kill-after=5 "${MEASURE_SECONDS:-90}" "$@" >>"$lines" || status=$?
+  tail -n +$((before + 1)) "$lines" | cut -c1-400
   if [ "$status" -eq 0 ]; then
     printf '%s\n' "$*" >>"$state/logs/$name.measured"
   else
@@ -378,7 +387,7 @@ run_stage() {
 }
 
 run() {
-  local out stage status=0
+  local out stage failure status=0
   [ $# -ge 1 ] || { usage >&2; exit 2; }
   mkdir -p "$1"
   out=$(realpath "$1")
@@ -390,8 +399,13 @@ run() {
   done
   mkdir -p "$state/logs" "$state/results"
   deadline=$((SECONDS + ${COLLECT_SECONDS:-570}))
-  for stage in facts build "$@"; do   # a fresh machine has neither
-    run_stage "$stage" "$out" || { status=1; if [ "$stage" = build ]; then break; fi; }
+  mapfile -t all < <(printf '%s\n' "$@" | grep -vxE 'facts|build')
+  for stage in facts build "${all[@]}"; do   # a fresh machine has neither
+    failure=0
+    run_stage "$stage" "$out" || failure=$?
+    if [ "$failure" -ne 0 ]; then status=1; fi
+    # A build that was stopped goes on in the next call. One with an error leaves the programs that do compile.
+    if [ "$stage" = build ] && { [ "$failure" -ge 124 ] || [ ! -x "$build/bench_cuda" ]; }; then break; fi
   done
   rm -f "$out"/gpu.tar.gz.*.part
   cat "$state/summary.txt"

@@ -60,9 +60,70 @@ tests_stage() {
   local -x LOCKSTEP_GPU_BUILD=$scratch/fake
   "$root/results/collect_gpu.sh" stage tests || return 1
   [ "$(grep -c '^ok' "$report")" -eq 2 ] && [ "$(grep -c '^skip' "$report")" -eq 1 ] || return 1
+  # Called again, it runs none that is over.
+  sed -i "s/ echo 'All tests passed'/ exit 3/" "$scratch/fake/test_cuda"
+  "$root/results/collect_gpu.sh" stage tests && [ "$(grep -c '^ok' "$report")" -eq 2 ] || return 1
   sed -i "s/^    printf .*/    echo 'There is no such test'/" "$scratch/fake/test_cuda"
   ! "$root/results/collect_gpu.sh" stage tests && grep -q '^FAILED .* There is no such test' "$report"
 }
+
+# What a GPU machine would run, answering at once. One target does not compile; bench_cuda hangs in two of its calls and
+# calibrate fails, after they have written something: what they leave must come back, and what follows must run.
+fake_machine() {
+  local python
+  python=$(command -v python3)
+  mkdir -p "$1/bin" "$1/carry/lib" "$1/data"
+  fake_tests "$1/build"
+  echo a1b2c3d >"$1/carry/git"
+  tar -czf "$1/carry/mnist.tar.gz" -C "$1" data
+  cat >"$1/build/bench_cuda" <<'TEXT'
+#!/bin/sh
+echo "{\"program\": \"bench_cuda\", \"arguments\": \"$*\"}"
+case $* in *'lenet --batch 16 --precision fp32'* | *'lenet --precision bf16 --batch 16'*) sleep 20 ;; esac
+TEXT
+  printf '#!/bin/sh\n[ "$1" != topology ] || exec echo "{}"\nfor out; do :; done\necho "{}" >"$out"\nexit 1\n' >"$1/build/calibrate"
+  printf '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho "{}" >"$2"\n' >"$1/build/train"
+  cat >"$1/bin/cmake" <<'TEXT'
+#!/bin/sh
+case $1 in
+  --build) exit 1 ;;
+  --version) ;;
+  *) echo '--   CUDA              13.0' ;;
+esac
+TEXT
+  printf '#!/bin/sh\n[ "$1" != -c ] || exec "%s" "$@"\necho "{\\"program\\": \\"$1\\"}"\n' "$python" >"$1/bin/python3"
+  for program in nvcc nvidia-smi compute-sanitizer; do printf '#!/bin/sh\n' >"$1/bin/$program"; done
+  chmod +x "$1"/bin/* "$1"/build/*
+}
+
+# All stages in their order over such a machine, in two calls, of which the second repeats no stage that was over.
+whole_run() (
+  local machine=$scratch/machine
+  fake_machine "$machine"
+  local -x LOCKSTEP_GPU_BUILD=$machine/build LOCKSTEP_GPU_CARRY=$machine/carry PATH=$machine/bin:$PATH MEASURE_SECONDS=1
+  ! COLLECT_SECONDS=60 "$root/results/collect_gpu.sh" run "$machine/out" facts build tests resnet50 calibrate train || return 1
+  ! "$root/results/collect_gpu.sh" run "$machine/out" || return 1
+  mkdir "$machine/back"
+  tar -xzf "$machine/out/gpu.tar.gz" -C "$machine/back" || return 1
+  cd "$machine/back"
+  diff <(awk '{print $1, $2}' summary.txt) - <<'TEXT' || return 1
+facts ok
+build exit
+tests ok
+resnet50 ok
+calibrate exit
+train ok
+build exit
+small exit
+chain exit
+sanitizer ok
+TEXT
+  [ "$(grep -c '^ok' results/gpu_tests.txt)" -eq 2 ] && [ "$(grep -c . results/resnet50.jsonl)" -eq 12 ] || return 1
+  # What hung was written first; the programs after it ran.
+  grep -q 'bench_cuda.*--model lenet' results/small.jsonl && grep -q 'bench_cuda.*--model resnet32' results/small.jsonl &&
+    grep -q 'bench_cuda.*--model vgg16' results/chain.jsonl && [ -s results/profile.json ] && [ -s results/topology.json ] &&
+    [ -s results/copies.jsonl ] && [ "$(find results -name 'lenet_*.json' | wc -l)" -eq 12 ] && [ -s logs/facts.log ]
+)
 
 dry_run() {
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-collect.XXXXXX")
@@ -71,6 +132,7 @@ dry_run() {
   stages | sed 's/^/  /'
   check "this script's syntax" bash -n results/collect_gpu.sh
   check "the tests' stage, with programs that only answer" tests_stage
+  check "all stages, with programs that only answer, hang or fail" whole_run
   for stage in $(stage_names); do check "stage $stage is defined" declare -F "stage_$stage"; done
   if command -v python3 >/dev/null; then check "the baselines' syntax" python_parses results/baselines/*.py; fi
   if command -v dpkg-query >/dev/null; then

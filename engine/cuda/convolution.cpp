@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cuda/device_facts.hpp"
+
 namespace lockstep::cuda {
 namespace {
 
@@ -43,12 +45,19 @@ void run_direct(const ConvolutionProblem& problem, const ConvolutionMemory& memo
   }
 }
 
+/// What the engine itself has to do.
+ConvolutionProblem asked_by(const ConvolutionProblem& problem, Route route) {
+  ConvolutionProblem asked = problem;
+  asked.accumulate = problem.accumulate && route == Route::engine;
+  return asked;
+}
+
 }  // namespace
 
-ProblemKey key_of(const ConvolutionProblem& problem, int device) {
+ProblemKey key_of(const ConvolutionProblem& problem, int kind) {
   const ConvolutionShape& s = problem.shape;
   const model::Window& w = s.window;
-  return {device,
+  return {kind,
           static_cast<int>(problem.direction),
           static_cast<int>(problem.precision),
           problem.accumulate ? 1 : 0,
@@ -72,12 +81,13 @@ ProblemKey key_of(const ConvolutionProblem& problem, int device) {
           0};
 }
 
+ConvolutionSolvers::ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device)
+    : handle_(handle), stream_(stream), kind_(device_kind(device)) {}
+
 std::shared_ptr<const ConvolutionEngines> ConvolutionSolvers::engines_of(const ConvolutionProblem& problem,
                                                                          Route route) const {
   if (route == Route::direct) return nullptr;
-  ConvolutionProblem asked = problem;
-  asked.accumulate = problem.accumulate && route == Route::engine;
-  return std::make_shared<const ConvolutionEngines>(ConvolutionTarget{handle_, nullptr}, asked);
+  return std::make_shared<const ConvolutionEngines>(ConvolutionTarget{handle_, nullptr}, asked_by(problem, route));
 }
 
 std::unique_ptr<Solver> ConvolutionSolvers::build(const ConvolutionProblem& problem, const Choice& choice,
@@ -101,7 +111,7 @@ std::unique_ptr<Solver> ConvolutionSolvers::build(const ConvolutionProblem& prob
 
 std::shared_ptr<const Solver> ConvolutionSolvers::solver(const ConvolutionProblem& problem,
                                                          const ConvolutionMemory& memory) {
-  const ProblemKey key = key_of(problem, device_);
+  const ProblemKey key = key_of(problem, kind_);
   const auto known = solvers_.find(key);
   if (known != solvers_.end()) return known->second;
   std::shared_ptr<const Solver> solver;
@@ -112,13 +122,25 @@ std::shared_ptr<const Solver> ConvolutionSolvers::solver(const ConvolutionProble
       solver = fastest(problem, memory);
       findings().choices[key] = solver->choice;
     } else {
-      const Choice& choice = found->second;
-      std::string why;
-      solver = build(problem, choice, engines_of(problem, choice.route), why);
-      if (solver == nullptr) fail(describe(problem), "an engine that ran before cannot be built again: " + why);
+      solver = again(problem, found->second);
     }
   }
   solvers_[key] = solver;
+  return solver;
+}
+
+std::unique_ptr<Solver> ConvolutionSolvers::again(const ConvolutionProblem& problem, const Choice& choice) const {
+  std::string why;
+  if (choice.recipe) {
+    auto engines = std::make_shared<const ConvolutionEngines>(ConvolutionTarget{handle_, nullptr},
+                                                              asked_by(problem, choice.route), *choice.recipe);
+    std::unique_ptr<Solver> solver = build(problem, {choice.route, 0, "", choice.recipe}, std::move(engines), why);
+    if (solver != nullptr) return solver;
+    why += "; ";
+  }
+  std::string refused;
+  std::unique_ptr<Solver> solver = build(problem, choice, engines_of(problem, choice.route), refused);
+  if (solver == nullptr) fail(describe(problem), "an engine that ran before cannot be built again: " + why + refused);
   return solver;
 }
 
@@ -161,7 +183,10 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& pr
     best_ms = ms;
     best = std::move(candidate);
   }
-  if (best != nullptr) return best;
+  if (best != nullptr) {
+    best->choice.recipe = best->engines->recipe(best->choice.engine);
+    return best;
+  }
   std::string none;
   return build(problem, {Route::direct, 0, remarks}, nullptr, none);
 }

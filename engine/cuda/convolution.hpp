@@ -1,9 +1,11 @@
 #pragma once
 // Convolutions of one replica. For every problem (shape, direction, precision) the engines that cuDNN proposes are
-// timed once per process and device, and the fastest is remembered; each replica builds its own plan from it.
+// timed once per process and kind of GPU, and the fastest is remembered by its recipe; each replica builds its own plan
+// from that, on whichever of these GPUs, without asking cuDNN's heuristics again.
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@ struct Choice {
   Route route = Route::direct;
   std::size_t engine = 0;  ///< index into ConvolutionEngines; those of a problem are the same every time
   std::string why;         ///< direct: what cuDNN said
+  std::optional<EngineRecipe> recipe = std::nullopt;  ///< of the fastest
 };
 
 /// A problem solved by one replica.
@@ -37,14 +40,13 @@ struct Solver {
   std::int64_t scratch_bytes = 0;  ///< memory beside the workspace
 };
 
-/// Names a problem on a device: equal keys, equal problems.
+/// Names a problem on a kind of GPU (device_kind() in device_facts.hpp): equal keys, equal problems.
 using ProblemKey = std::array<int, 22>;
-ProblemKey key_of(const ConvolutionProblem& problem, int device);
+ProblemKey key_of(const ConvolutionProblem& problem, int kind);
 
 class ConvolutionSolvers {
  public:
-  ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device)
-      : handle_(handle), stream_(stream), device_(device) {}
+  ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device);
 
   /// Equal problems share one. `memory` is what the problem will run on: timing overwrites its output.
   std::shared_ptr<const Solver> solver(const ConvolutionProblem& problem, const ConvolutionMemory& memory);
@@ -58,6 +60,8 @@ class ConvolutionSolvers {
   /// null where the engine cannot run here, with the reason in `why`.
   std::unique_ptr<Solver> build(const ConvolutionProblem& problem, const Choice& choice,
                                 std::shared_ptr<const ConvolutionEngines> engines, std::string& why) const;
+  /// What another replica has found.
+  std::unique_ptr<Solver> again(const ConvolutionProblem& problem, const Choice& choice) const;
   std::unique_ptr<Solver> fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const;
   cudnnStatus_t try_run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
   /// Milliseconds of one run; infinite where it does not run, with the reason in `why`. What takes far longer than
@@ -67,7 +71,7 @@ class ConvolutionSolvers {
 
   cudnnHandle_t handle_;
   cudaStream_t stream_;
-  int device_;
+  int kind_;
   std::map<ProblemKey, std::shared_ptr<const Solver>> solvers_;
 };
 

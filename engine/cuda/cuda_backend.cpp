@@ -115,6 +115,14 @@ class CudaBackend final : public device::Backend {
   bool has_exchange() override { return ops_.are_distinct(); }
   double agreed(double x) override { return sync::largest(processes_, x); }
 
+  std::int64_t free_bytes(int device) override {
+    const OnDevice on_device(ops_.gpu(device));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    LOCKSTEP_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  }
+
   std::vector<std::string> device_ids() override {
     std::vector<std::string> ids;
     for (const int gpu : gpus_) ids.push_back(device_facts(gpu).uuid);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace lockstep::cuda {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 constexpr std::int64_t kX = 1;  // names of the tensors
 constexpr std::int64_t kY = 2;
 constexpr std::int64_t kWeight = 3;
+
+std::atomic<std::int64_t> asked_heuristics{0};
 
 cudnnDataType_t data_type(device::Precision precision) {
   if (precision == device::Precision::fp16) return CUDNN_DATA_HALF;
@@ -192,6 +195,55 @@ std::string describe(const ConvolutionProblem& problem) {
 
 ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const ConvolutionProblem& problem)
     : target_(target) {
+  if (!make_graph(problem)) return;
+  propose("mode A", CUDNN_HEUR_MODE_A, problem);
+  propose("fallback", CUDNN_HEUR_MODE_FALLBACK, problem);
+}
+
+ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const ConvolutionProblem& problem,
+                                       const EngineRecipe& recipe)
+    : target_(target) {
+  if (!make_graph(problem)) return;
+  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set_descriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, *graph_);
+  engine.set_integers(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, {recipe.engine});
+#if CUDNN_VERSION >= 91100
+  if (target_.described != nullptr) engine.set_descriptor(CUDNN_ATTR_ENGINE_DEVICEPROP, *target_.described);
+#endif
+  cudnnStatus_t status = engine.try_finalise();
+  if (status != CUDNN_STATUS_SUCCESS) {
+    remark("the engine is refused: " + cudnn_error(status));
+    return;
+  }
+  CudnnDescriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  configuration.set_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  parts_.push_back(std::move(engine));
+  std::vector<cudnnBackendDescriptor_t> choices;
+  for (const auto& [type, value] : recipe.knobs) {
+    CudnnDescriptor choice(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    choice.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &type);
+    choice.set_integers(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, {value});
+    choice.finalise();
+    choices.push_back(choice.get());
+    parts_.push_back(std::move(choice));
+  }
+  if (!choices.empty()) {
+    configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                      static_cast<std::int64_t>(choices.size()), choices.data());
+  }
+  status = configuration.try_finalise();
+  if (status != CUDNN_STATUS_SUCCESS) {
+    remark("the engine's settings are refused: " + cudnn_error(status));
+    return;
+  }
+  configurations_.push_back(std::move(configuration));
+}
+
+std::int64_t ConvolutionEngines::questions() {
+  return asked_heuristics;
+}
+
+bool ConvolutionEngines::make_graph(const ConvolutionProblem& problem) {
   const ConvolutionShape& s = problem.shape;
   const model::Window& w = s.window;
   parts_.push_back(tensor(kX, problem.precision, s.images, s.in_channels, s.in_height, s.in_width));
@@ -213,7 +265,7 @@ ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const Co
   cudnnStatus_t status = operation.try_finalise();
   if (status != CUDNN_STATUS_SUCCESS) {
     remark("the operation is refused: " + cudnn_error(status));
-    return;
+    return false;
   }
   parts_.push_back(std::move(operation));
 
@@ -221,12 +273,8 @@ ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const Co
   if (target_.handle != nullptr) graph_->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target_.handle);
   graph_->set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts_[4]);
   status = graph_->try_finalise();
-  if (status != CUDNN_STATUS_SUCCESS) {
-    remark("the graph is refused: " + cudnn_error(status));
-    return;
-  }
-  propose("mode A", CUDNN_HEUR_MODE_A, problem);
-  propose("fallback", CUDNN_HEUR_MODE_FALLBACK, problem);
+  if (status != CUDNN_STATUS_SUCCESS) remark("the graph is refused: " + cudnn_error(status));
+  return status == CUDNN_STATUS_SUCCESS;
 }
 
 void ConvolutionEngines::remark(const std::string& text) {
@@ -240,6 +288,7 @@ void ConvolutionEngines::propose(const char* name, cudnnBackendHeurMode_t mode, 
 #if CUDNN_VERSION >= 91100
   if (target_.described != nullptr) heuristics.set_descriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target_.described);
 #endif
+  ++asked_heuristics;
   cudnnStatus_t status = heuristics.try_finalise();
   std::int64_t count = 0;
   if (status == CUDNN_STATUS_SUCCESS) {
@@ -289,6 +338,42 @@ std::unique_ptr<ConvolutionEngines::Plan> ConvolutionEngines::plan(std::size_t i
   why = cudnn_error(status);
   forget_cuda_error();
   return nullptr;
+}
+
+std::optional<EngineRecipe> ConvolutionEngines::recipe(std::size_t index) const {
+  const cudnnBackendDescriptor_t configuration = configurations_.at(index).get();
+  const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  std::vector<CudnnDescriptor> choices;
+  std::vector<cudnnBackendDescriptor_t> into;
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; ++i) {
+    choices.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    into.push_back(choices.back().get());
+  }
+  const auto tells = [](cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                        std::int64_t most, std::int64_t& count, void* values) {
+    return cudnnBackendGetAttribute(of, name, type, most, &count, values) == CUDNN_STATUS_SUCCESS;
+  };
+  EngineRecipe recipe;
+  std::int64_t count = 0;
+  cudnnBackendDescriptor_t into_engine = engine.get();
+  if (!tells(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, count, &into_engine) ||
+      !tells(into_engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, count, &recipe.engine) ||
+      !tells(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS,
+             count, into.data())) {
+    return std::nullopt;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const cudnnBackendDescriptor_t choice = into[static_cast<std::size_t>(i)];
+    cudnnBackendKnobType_t type{};
+    std::int64_t value = 0;
+    std::int64_t one = 0;
+    if (!tells(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, one, &type) ||
+        !tells(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, one, &value)) {
+      return std::nullopt;
+    }
+    recipe.knobs.emplace_back(type, value);
+  }
+  return recipe;
 }
 
 cudnnStatus_t execute(cudnnHandle_t handle, const ConvolutionEngines::Plan& plan, const ConvolutionMemory& memory,

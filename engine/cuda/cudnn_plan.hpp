@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cuda/kernels.hpp"
@@ -76,6 +78,13 @@ struct ConvolutionTarget {
 /// From cuDNN's JSON of a GPU's properties. Throws std::runtime_error where this cuDNN cannot.
 CudnnDescriptor described_gpu(const std::string& json);
 
+/// An engine and its settings by cuDNN's numbers: enough to plan it again without asking the heuristics, which take
+/// most of the time. Holds for the same problem on GPUs of the same kind.
+struct EngineRecipe {
+  std::int64_t engine = 0;
+  std::vector<std::pair<cudnnBackendKnobType_t, std::int64_t>> knobs;
+};
+
 /// A problem as cuDNN sees it, and the engines that may solve it, most promising first: those of heuristic mode A, then
 /// the fallback ones. Left out are engines whose results vary between runs and engines of another precision: for fp32
 /// those that round inputs (TF32) or transform large tiles (Winograd 4x4 and up, FFT), for all those that convert
@@ -83,6 +92,10 @@ CudnnDescriptor described_gpu(const std::string& json);
 class ConvolutionEngines {
  public:
   ConvolutionEngines(const ConvolutionTarget& target, const ConvolutionProblem& problem);
+  /// One engine alone, without heuristics; none where cuDNN refuses it.
+  ConvolutionEngines(const ConvolutionTarget& target, const ConvolutionProblem& problem, const EngineRecipe& recipe);
+  /// How often this process has asked the heuristics.
+  static std::int64_t questions();
   std::size_t count() const { return configurations_.size(); }
   /// What cuDNN refused and what was left out, for messages: "mode A: 12 engines, 3 left out; ...".
   const std::string& remarks() const { return remarks_; }
@@ -93,8 +106,12 @@ class ConvolutionEngines {
   };
   /// null where the engine cannot run here, with the reason in `why`.
   std::unique_ptr<Plan> plan(std::size_t index, std::string& why) const;
+  /// Empty where cuDNN does not tell.
+  std::optional<EngineRecipe> recipe(std::size_t index) const;
 
  private:
+  /// Sets graph_; false where cuDNN refuses.
+  bool make_graph(const ConvolutionProblem& problem);
   void propose(const char* name, cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem);
   void remark(const std::string& text);
 

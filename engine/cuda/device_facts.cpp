@@ -73,6 +73,17 @@ DeviceFacts device_facts(int device) {
   return facts;
 }
 
+int device_kind(int device) {
+  const DeviceFacts own = device_facts(device);
+  for (int d = 0; d < device; ++d) {
+    const DeviceFacts facts = device_facts(d);
+    const bool is_alike = facts.name == own.name && facts.major == own.major && facts.minor == own.minor &&
+                          facts.multiprocessors == own.multiprocessors && facts.memory_bytes == own.memory_bytes;
+    if (is_alike) return d;
+  }
+  return device;
+}
+
 std::string driver_cuda_version() {
   int version = 0;
   LOCKSTEP_CUDA_CHECK(cudaDriverGetVersion(&version));

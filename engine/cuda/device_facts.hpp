@@ -26,6 +26,9 @@ struct DeviceFacts {
 /// Throws std::runtime_error for a device that is not there.
 DeviceFacts device_facts(int device);
 
+/// GPUs that are alike in name, capability, multiprocessors and memory are of one kind, named by the first of them.
+int device_kind(int device);
+
 /// "12.8": the newest CUDA that the driver knows; "none" without a driver.
 std::string driver_cuda_version();
 /// Of the library loaded.

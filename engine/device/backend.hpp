@@ -10,6 +10,7 @@
 // fully-connected O x I). What a backend stores inside (NHWC, half precision) is its own business.
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -124,6 +125,9 @@ class Backend {
   virtual void synchronise() = 0;
   /// Memory that replicas take turns in, on all devices; 0 where each has its own.
   virtual std::int64_t shared_bytes() const { return 0; }
+  /// Memory of a device that nothing has taken; the host, whose memory grows on demand, does not say: the largest
+  /// number.
+  virtual std::int64_t free_bytes(int /*device*/) { return std::numeric_limits<std::int64_t>::max(); }
 
   /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n floats, n a
   /// multiple of devices(). all_gather sends the first n / devices() of each, reduce_scatter receives as many; reduce

@@ -6,7 +6,7 @@
 namespace lockstep::sync {
 
 SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options)
-    : ops_(ops), layout_(std::move(layout)), options_(options) {
+    : ops_(ops), layout_(std::move(layout)), options_(options), mean_(ops, layout_.count, replicas) {
   require(replicas >= 1, "S-SGD: at least one replica");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "S-SGD: initial model of the wrong size");
   check(options_);
@@ -14,7 +14,6 @@ SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int
     parameters_.emplace_back(ops_, layout_.count, j);
     velocities_.emplace_back(ops_, layout_.count, j);
     ops_.upload(layout_.count, initial.data(), parameters_.back().data());
-    if (replicas * ops_.processes() > 1) averages_.emplace_back(ops_, layout_.count, j);
   }
 }
 
@@ -22,19 +21,11 @@ void SSgd::step(double learning_rate, const GradientFunction& gradient) {
   std::vector<const float*> gradients;
   for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
   gradient.has_asked_all();
-  const std::vector<const float*> averages = average(gradients);
+  const std::vector<const float*> means = mean_.of(gradients);
   for (std::size_t j = 0; j < parameters_.size(); ++j) {
-    update(ops_, layout_, options_, learning_rate, averages[j], velocities_[j].data(), parameters_[j].data());
+    update(ops_, layout_, options_, learning_rate, means[j], velocities_[j].data(), parameters_[j].data());
   }
   ++iteration_;
-}
-
-std::vector<const float*> SSgd::average(const std::vector<const float*>& gradients) {
-  if (averages_.empty()) return gradients;
-  std::vector<float*> averages;
-  for (DeviceVector& average : averages_) averages.push_back(average.data());
-  ops_.average_all(layout_.count, gradients, averages);
-  return {averages.begin(), averages.end()};
 }
 
 void SSgd::visit_state(StateVisitor& state) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/sync/lars.hpp"
+#include "engine/sync/mean_gradient.hpp"
 #include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
@@ -33,15 +34,12 @@ class SSgd {
   const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
 
  private:
-  /// On every replica's device, from the replicas' own gradients.
-  std::vector<const float*> average(const std::vector<const float*>& gradients);
-
   VectorOps& ops_;
   Layout layout_;
   UpdateOptions options_;
   std::vector<DeviceVector> parameters_;  ///< w, one per replica
   std::vector<DeviceVector> velocities_;  ///< v, one per replica
-  std::vector<DeviceVector> averages_;    ///< g, one per replica; none where there is a single replica
+  MeanGradient mean_;                     ///< g
   std::int64_t iteration_ = 0;
 };
 

@@ -30,35 +30,56 @@ int staleness_at(const StalenessOptions& options, std::int64_t t) {
 
 StaleGradients::StaleGradients(VectorOps& ops, Layout layout, const std::vector<float>& initial,
                                const StalenessOptions& staleness, UpdateOptions options)
-    : ops_(ops), layout_(std::move(layout)), staleness_(staleness), options_(options), velocity_(ops, layout_.count) {
+    : ops_(ops),
+      layout_(std::move(layout)),
+      staleness_(staleness),
+      options_(options),
+      mean_(ops, layout_.count, staleness.replicas) {
   require(staleness_.staleness >= 0, "stale gradients: staleness must not be negative");
   require(staleness_.ramp_iterations >= 0, "stale gradients: the ramp must not be negative");
+  require(staleness_.replicas >= 1, "stale gradients: at least one replica");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "stale gradients: initial model of wrong size");
   check(options_);
-  for (int i = 0; i <= largest_staleness(staleness_); ++i) ring_.emplace_back(ops_, layout_.count);
-  ops_.upload(layout_.count, initial.data(), ring_.front().data());
+  for (int j = 0; j < staleness_.replicas; ++j) {
+    replicas_.push_back({{}, {ops_, layout_.count, j}});
+    std::vector<DeviceVector>& ring = replicas_.back().ring;
+    for (int i = 0; i <= largest_staleness(staleness_); ++i) ring.emplace_back(ops_, layout_.count, j);
+    ops_.upload(layout_.count, initial.data(), ring.front().data());
+  }
 }
 
-const DeviceVector& StaleGradients::past(int age) const {
-  return ring_[static_cast<std::size_t>((iteration_ - age) % static_cast<std::int64_t>(ring_.size()))];
+const DeviceVector& StaleGradients::past(int replica, int age) const {
+  const std::vector<DeviceVector>& ring = replicas_.at(static_cast<std::size_t>(replica)).ring;
+  return ring[static_cast<std::size_t>((iteration_ - age) % static_cast<std::int64_t>(ring.size()))];
 }
 
 void StaleGradients::step(double learning_rate, const GradientFunction& gradient) {
-  const float* old = past(staleness_at(staleness_, iteration_)).data();
-  const float* g = gradient(0, old, iteration_);
+  const int age = staleness_at(staleness_, iteration_);
+  std::vector<const float*> gradients;
+  for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, past(j, age).data(), iteration_));
   gradient.has_asked_all();
-  const float* newest = parameters().data();
-  // The next place of the ring holds the oldest parameters, which no later iteration reaches back to.
-  DeviceVector& next = ring_[static_cast<std::size_t>((iteration_ + 1) % static_cast<std::int64_t>(ring_.size()))];
-  if (ring_.size() > 1) ops_.copy(layout_.count, newest, next.data());
-  update(ops_, layout_, options_, learning_rate, g, velocity_.data(), next.data());
+  const std::vector<const float*> means = mean_.of(gradients);
+  for (int j = 0; j < replicas(); ++j) {
+    const auto index = static_cast<std::size_t>(j);
+    Replica& replica = replicas_[index];
+    const float* newest = parameters(j).data();
+    // The next place of the ring holds the oldest parameters, which no later iteration reaches back to.
+    const auto places = static_cast<std::int64_t>(replica.ring.size());
+    DeviceVector& next = replica.ring[static_cast<std::size_t>((iteration_ + 1) % places)];
+    if (places > 1) ops_.copy(layout_.count, newest, next.data());
+    update(ops_, layout_, options_, learning_rate, means[index], replica.velocity.data(), next.data());
+  }
   ++iteration_;
 }
 
 void StaleGradients::visit_state(StateVisitor& state) {
   state.integer("iteration", iteration_);
-  for (std::size_t i = 0; i < ring_.size(); ++i) state.vector("past/" + std::to_string(i), ring_[i]);
-  state.vector("velocity", velocity_);
+  for (std::size_t j = 0; j < replicas_.size(); ++j) {
+    const std::string of = j == 0 ? "" : "/of_" + std::to_string(j);  // the first as when there was one only
+    std::vector<DeviceVector>& ring = replicas_[j].ring;
+    for (std::size_t i = 0; i < ring.size(); ++i) state.vector("past/" + std::to_string(i) + of, ring[i]);
+    state.vector("velocity" + of, replicas_[j].velocity);
+  }
 }
 
 }  // namespace lockstep::sync

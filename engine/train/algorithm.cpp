@@ -88,8 +88,8 @@ class StaleTrainable final : public OnOneModel<sync::StaleGradients> {
  public:
   using OnOneModel::OnOneModel;
   void step(double learning_rate, const GradientFunction& gradient) override { sync_.step(learning_rate, gradient); }
-  int learners() const override { return 1; }
-  int gpu_of(int) const override { return 0; }
+  int learners() const override { return sync_.replicas(); }
+  int gpu_of(int learner) const override { return learner; }
   const DeviceVector& model() const override { return sync_.parameters(); }
 };
 
@@ -126,7 +126,7 @@ std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Process
     }
     case Algorithm::stale: {
       const std::int64_t ramp = iterations_of(s, s.staleness_ramp_epochs, images);
-      const sync::StalenessOptions options{s.staleness, r.staleness_drawn, r.seed, ramp};
+      const sync::StalenessOptions options{s.staleness, r.staleness_drawn, r.seed, ramp, workers};
       return std::make_unique<StaleTrainable>(processes,
                                               sync::StaleGradients(ops, layout, initial, options, update_options(s)));
     }

@@ -5,12 +5,12 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
+#include "engine/train/tuning.hpp"
 
 namespace lockstep::train {
 namespace {
 
 constexpr std::uint64_t kDropoutStream = 0xD409;  // learner j draws dropout with the j-th seed of this stream
-constexpr int kTunedLearners = 16;                // most learners that the auto-tuner tries
 
 }  // namespace
 
@@ -35,6 +35,16 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   return backend_.make_replica(graph_, options);
 }
 
+/// Where the auto-tuner adds and removes learners, every GPU of the run has a block of numbers, whose learners take
+/// them in their order: the youngest is removed first, so none comes twice.
+int Learners::number_of(const Trainable& trainable, int j) const {
+  if (!settings_.request.auto_tune) return trainable.place().first + j;
+  const int gpu = trainable.gpu_of(j);
+  int before = 0;
+  for (int i = 0; i < j; ++i) before += trainable.gpu_of(i) == gpu ? 1 : 0;
+  return (processes_.rank() * settings_.request.gpus + gpu) * kTunedLearners + before;
+}
+
 void Learners::follow(const Trainable& trainable) {
   // The youngest learner of a GPU goes first, so that the others keep their order and their replicas.
   for (int j = 0; j < static_cast<int>(gpus_.size()); ++j) {
@@ -46,7 +56,7 @@ void Learners::follow(const Trainable& trainable) {
   }
   for (int j = static_cast<int>(gpus_.size()); j < trainable.learners(); ++j) {
     gpus_.push_back(trainable.gpu_of(j));
-    replicas_.push_back(make(gpus_.back(), trainable.place().first + j));
+    replicas_.push_back(make(gpus_.back(), number_of(trainable, j)));
     // A new replica's statistics are those of the learners that are there.
     if (j > 0) replicas_.back()->set_running_statistics(replicas_.front()->running_statistics());
   }

@@ -46,6 +46,8 @@ class Learners {
   void check_finite(const std::vector<const float*>& gradients);
   void set_scale();
   std::unique_ptr<device::Replica> make(int gpu, int number) const;
+  /// Of learner j, by which it draws dropout: no other of the whole run has it.
+  int number_of(const Trainable& trainable, int j) const;
 
   device::Backend& backend_;
   const model::Graph& graph_;

@@ -87,9 +87,10 @@ void check_counts(const Request& r, Algorithm algorithm) {
   const bool one_replica_per_gpu = algorithm == Algorithm::ssgd || algorithm == Algorithm::stale;
   if (one_replica_per_gpu && r.learners.value_or(1) != 1)
     refuse("--learners", to_string(algorithm) + " has one replica per GPU", "1 (a larger --batch has the same effect)");
+  if (r.auto_tune && r.learners)
+    refuse("--learners", "the auto-tuner chooses it, beginning with one", "without --auto-tune");
   if (algorithm == Algorithm::backup && r.gpus != 1)
     refuse("--gpus", "backup workers share one set of parameters", "1 (--learners N --backups b)");
-  if (algorithm == Algorithm::stale && r.gpus != 1) refuse("--gpus", "staleness is simulated by one replica", "1");
 }
 
 void check_numbers(const Request& r) {
@@ -137,14 +138,9 @@ void check_files(const Request& r) {
 void check_processes(const Request& r, Algorithm algorithm, int processes) {
   if (processes == 1) return;
   const std::string several = std::to_string(processes) + " processes";
-  if (algorithm == Algorithm::stale)
-    refuse("--algorithm stale", "staleness is simulated by one replica, which " + several + " cannot share",
-           "ssgd, sma, easgd, backup");
   if (r.averaging.value_or("one") != "one")
     refuse("--averaging " + *r.averaging, "its average model lies on the first GPU alone, out of reach in " + several,
            "one");
-  if (r.auto_tune)
-    refuse("--auto-tune", "each of " + several + " would go by the speed that it measures itself", "--learners M");
   const int workers = r.learners.value_or(kWorkers) + r.backups.value_or(kBackups);
   if (algorithm == Algorithm::backup && workers < processes)
     refuse("--algorithm backup", std::to_string(workers) + " workers are too few for " + several,

@@ -15,8 +15,7 @@ namespace {
 
 // Asking a GPU for a loss waits for it; the host has finished anyway.
 constexpr int kLossEveryOnDevice = 20;
-constexpr std::int64_t kTuneIterations = 20;  // between two decisions of the auto-tuner, at least
-constexpr double kTuneSeconds = 2;
+constexpr double kRoom = 1.25;  // of what a learner takes by itself: libraries' handles, graphs, gaps
 
 double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
@@ -48,7 +47,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       order_(images_.train->count(), settings.request.seed),
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed),
       schedule_(schedule_of(settings, images_.train->count())),
-      tuners_(static_cast<std::size_t>(settings.request.gpus)) {
+      tuning_(settings.request.gpus, processes_) {
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
   if (processes_.rank() != 0) settings_.request.output.clear();
   inputs_.insert(images_.inputs.begin(), images_.inputs.end());
@@ -72,7 +71,7 @@ Json Trainer::run(Observer& observer) {
   decide_status();
   if (!r.checkpoint.empty()) save();
   start_pipeline();
-  observe_from_here();
+  tuning_.observe_from(iterations_, train_s_);
   while (status_ == "running") {
     train_epoch(observer);
     if (counted_ >= epoch_end()) finish_epoch(observer);
@@ -178,7 +177,6 @@ void Trainer::finish_epoch(Observer& observer) {
   decide_status();
   if (!settings_.request.output.empty() && status_ == "running")
     write_file_atomically(settings_.request.output, record("").dump(2) + "\n");
-  observe_from_here();
 }
 
 void Trainer::decide_status() {
@@ -196,28 +194,23 @@ double Trainer::elapsed_s() const {
 
 // ---- learners by Alg. 2 ----
 
-void Trainer::observe_from_here() {
-  observed_iterations_ = iterations_;
-  observed_s_ = train_s_;
+/// For a learner's replica and the parameters that SMA keeps of it.
+bool Trainer::has_room(int gpu) {
+  const std::int64_t replica = learners_.memory_bytes() / trainable_->learners();
+  const std::int64_t model = graph_.parameter_count() * static_cast<std::int64_t>(sizeof(float));
+  return static_cast<double>(backend_->free_bytes(gpu)) > kRoom * static_cast<double>(replica + model);
 }
 
 void Trainer::tune(Observer& observer) {
-  const std::int64_t iterations = iterations_ - observed_iterations_;
-  const double seconds = train_s_ - observed_s_;
-  if (iterations < kTuneIterations || seconds < kTuneSeconds) return;
-  const double per_s = static_cast<double>(iterations) / seconds;
-  bool changed = false;
-  for (int gpu = 0; gpu < settings_.request.gpus; ++gpu) {
-    sync::TunerState& state = tuners_[static_cast<std::size_t>(gpu)];
-    state = sync::tune({}, state, per_s * state.learners);
-    if (state.change == 0) continue;
+  const std::vector<int> changed = tuning_.decide(iterations_, train_s_, [this](int gpu) { return has_room(gpu); });
+  if (changed.empty()) return;
+  for (const int gpu : changed) {
+    const sync::TunerState& state = tuning_.state_of(gpu);
     state.change > 0 ? trainable_->add_learner(gpu) : trainable_->remove_learner(gpu);
     learners_.follow(*trainable_);
     observer.tuned(gpu, state.learners);
-    changed = true;
   }
-  if (changed) start_pipeline();
-  observe_from_here();
+  start_pipeline();
 }
 
 // ---- checkpoints ----
@@ -232,17 +225,7 @@ void Trainer::visit_state(RunVisitor& state) {
   state.integer("epoch_losses", epoch_losses_);
   state.integer("epoch_counted", epoch_counted_);
   state.integer("resumed", resumed_);
-  for (std::size_t gpu = 0; gpu < tuners_.size(); ++gpu) {
-    const std::string name = "tuner/" + std::to_string(gpu);
-    std::int64_t numbers[] = {tuners_[gpu].learners, tuners_[gpu].too_many, tuners_[gpu].change};
-    state.integer(name + "/learners", numbers[0]);
-    state.integer(name + "/too_many", numbers[1]);
-    state.integer(name + "/change", numbers[2]);
-    state.real(name + "/throughput", tuners_[gpu].throughput);
-    tuners_[gpu].learners = static_cast<int>(numbers[0]);
-    tuners_[gpu].too_many = static_cast<int>(numbers[1]);
-    tuners_[gpu].change = static_cast<int>(numbers[2]);
-  }
+  tuning_.visit_state(state);
   trainable_->visit_state(state);
   learners_.follow(*trainable_);
   learners_.visit_state(state);

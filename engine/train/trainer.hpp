@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/sync/auto_tuner.hpp"
 #include "engine/train/evaluator.hpp"
 #include "engine/train/images.hpp"
 #include "engine/train/learners.hpp"
 #include "engine/train/pipeline.hpp"
+#include "engine/train/tuning.hpp"
 
 namespace lockstep::train {
 
@@ -62,7 +62,7 @@ class Trainer {
   std::int64_t next_evaluation() const;
   void decide_status();
   void tune(Observer& observer);
-  void observe_from_here();
+  bool has_room(int gpu);
   std::int64_t epoch_end() const;
   Json record(const std::string& model_digest);
   Json memory() const;
@@ -86,6 +86,7 @@ class Trainer {
   data::BatchOrder order_;
   InputPipeline pipeline_;
   sync::LearningRate schedule_;
+  Tuning tuning_;
 
   // State of the run, all of it in the checkpoint.
   std::int64_t position_ = 0;    ///< in the sequence of images
@@ -105,9 +106,6 @@ class Trainer {
   double learning_rate_ = 0;
   Clock::time_point begin_;
   Clock::time_point last_save_;
-  std::vector<sync::TunerState> tuners_;  ///< of each GPU
-  std::int64_t observed_iterations_ = 0;
-  double observed_s_ = 0;
 };
 
 }  // namespace lockstep::train

@@ -87,13 +87,16 @@ std::vector<Floats> run_s_sgd(sync::VectorOps& ops, int replicas, const sync::Up
   return models;
 }
 
-std::vector<Floats> run_stale(sync::VectorOps& ops) {
-  Gradients gradients(ops, [](int) { return 0; });
+std::vector<Floats> run_stale(sync::VectorOps& ops, int replicas) {
+  Gradients gradients(ops, [](int j) { return j; });
   sync::StalenessOptions staleness;
   staleness.staleness = 3;
+  staleness.replicas = replicas;
   sync::StaleGradients stale(ops, small_layout(), random_floats(kParameters, 5), staleness);
   for (int t = 0; t < kSteps; ++t) stale.step(0.02, gradients.function());
-  return {stale.parameters().to_host()};
+  std::vector<Floats> models;
+  for (int j = 0; j < replicas; ++j) models.push_back(stale.parameters(j).to_host());
+  return models;
 }
 
 /// The host's run, on device 0 alone and on two devices of GPU 0: the second shows that arrays of several devices are
@@ -154,11 +157,13 @@ TEST_CASE("S-SGD on a GPU is the host's run, with momentum and with LARS") {
 
 TEST_CASE("Stale gradients on a GPU are the host's run") {
   LOCKSTEP_NEEDS_GPUS(1);
-  check_run(run_stale, kSameBits);
+  for (const int replicas : {1, 3}) {
+    check_run([&](sync::VectorOps& ops) { return run_stale(ops, replicas); }, kSameBits);
+  }
 }
 
 // NCCL sums in an order of its own: a rounding per step, which the quadratic's contraction keeps small.
-TEST_CASE("SMA, EA-SGD and S-SGD on two GPUs are the host's runs to rounding") {
+TEST_CASE("SMA, EA-SGD, S-SGD and stale gradients on two GPUs are the host's runs to rounding") {
   LOCKSTEP_NEEDS_GPUS(2);
   sync::HostVectorOps host;
   CudaVectorOps gpus({0, 1});
@@ -168,6 +173,7 @@ TEST_CASE("SMA, EA-SGD and S-SGD on two GPUs are the host's runs to rounding") {
   }
   check_same(run_ea_sgd(gpus, 4, true), run_ea_sgd(host, 4, true), 1e-5);
   check_same(run_s_sgd(gpus, 4, {}), run_s_sgd(host, 4, {}), 1e-5);
+  check_same(run_stale(gpus, 4), run_stale(host, 4), 1e-5);
 }
 
 }  // namespace lockstep::cuda

@@ -1,4 +1,5 @@
 // Replicas on a GPU against host networks in double precision.
+#include "engine/cuda/device_facts.hpp"
 #include "tests/cuda/networks.hpp"
 
 namespace lockstep::cuda {
@@ -182,6 +183,37 @@ TEST_CASE("Two replicas side by side compute what each computes alone") {
   LOCKSTEP_CUDA_CHECK(cudaDeviceSynchronize());
   CHECK(pair.read(first) == alone);
   CHECK(pair.read(second) == alone);
+}
+
+// The heuristics take a second of processor time per replica of ResNet-50.
+TEST_CASE("Only the first replica on a kind of GPU asks cuDNN for engines, the others plan what it found") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  const std::int64_t before = ConvolutionEngines::questions();
+  const Pair pair(model_for_passes("resnet32_crossbow"), 11, Precision::tf32);  // a batch that no other test has
+  const std::int64_t asked = ConvolutionEngines::questions();
+  CHECK(asked > before);
+  const auto other = pair.make(Precision::tf32);
+  CHECK(ConvolutionEngines::questions() == asked);
+  CHECK(pair.gradient(*other, 1) == pair.gradient(*pair.replica, 1));
+  LOCKSTEP_NEEDS_GPUS(2);
+  if (device_kind(1) != device_kind(0)) return;
+  const OnDevice on_second(1);
+  const Stream updates;
+  device::ReplicaOptions options;
+  options.batch = pair.batch;
+  options.precision = Precision::tf32;
+  options.seed = Pair::kSeed;
+  CudaReplica second(pair.graph, options, {1, updates});
+  CHECK(ConvolutionEngines::questions() == asked);
+  DeviceBuffer<float> parameters(pair.device_parameters.size());
+  LOCKSTEP_CUDA_CHECK(cudaMemcpy(parameters.data(), pair.parameters.data(),
+                                 static_cast<std::size_t>(parameters.bytes()), cudaMemcpyHostToDevice));
+  const float* gradient = second.gradient(parameters.data(), pair.host_batch(), 1);
+  Floats values(pair.parameters.size());
+  LOCKSTEP_CUDA_CHECK(
+      cudaMemcpyAsync(values.data(), gradient, values.size() * sizeof(float), cudaMemcpyDeviceToHost, updates));
+  updates.synchronise();
+  CHECK(values == pair.gradient(*pair.replica, 1));
 }
 
 TEST_CASE("A batch may change as soon as the call returns") {

@@ -16,7 +16,7 @@ std::size_t draw(std::size_t below);
 void run_kernel(const char* kernel, const Configuration& configuration, const std::function<void()>& thread);
 const char* running_kernel();
 
-/// runtime.cpp: work that waits for its turn on a stream.
+/// work.cpp: work that waits for its turn on a stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 int device_of(cudaStream_t stream);
 

@@ -109,6 +109,60 @@ TEST_CASE("A convolution that cuDNN refuses is named with the reason") {
       "forward convolution, bf16, 4 x 16x8x8 -> 16x5x5, kernel 3x3, stride 1x1, padding top 0 bottom 0 left 0 right 0");
 }
 
+/// cuDNN's own account of a plan: engine, settings, kernels.
+std::string json_of(const ConvolutionEngines::Plan& plan) {
+  std::int64_t bytes = 0;
+  REQUIRE(cudnnBackendGetAttribute(plan.descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                   CUDNN_TYPE_CHAR, 0, &bytes, nullptr) == CUDNN_STATUS_SUCCESS);
+  std::string json(static_cast<std::size_t>(bytes), '\0');
+  REQUIRE(cudnnBackendGetAttribute(plan.descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                   CUDNN_TYPE_CHAR, bytes, &bytes, json.data()) == CUDNN_STATUS_SUCCESS);
+  return json;
+}
+
+// What m learners and G alike GPUs share: only the first of them asks the heuristics.
+TEST_CASE("A plan made by its recipe is the plan of the engine that the heuristics proposed, without asking them") {
+  const CudnnDescriptor h100 = described_gpu(kH100);
+  const ConvolutionTarget target{nullptr, &h100};
+  const model::Graph graph = model::zoo_graph("resnet50");
+  int number = 0;
+  for (const Precision precision : {Precision::bf16, Precision::fp32}) {
+    for (const auto& [key, problem] : problems_of(graph, 32, precision)) {
+      if (number++ % 7 != 0) continue;  // plans take their time
+      INFO(describe(problem));
+      const ConvolutionEngines engines(target, problem);
+      const std::int64_t asked = ConvolutionEngines::questions();
+      for (std::size_t i = 0; i < std::min<std::size_t>(engines.count(), 3); ++i) {
+        std::string why, why_again;
+        const auto plan = engines.plan(i, why);
+        const auto recipe = engines.recipe(i);
+        REQUIRE(recipe);
+        const ConvolutionEngines alone(target, problem, *recipe);
+        INFO(alone.remarks());
+        REQUIRE(alone.count() == 1);
+        const auto again = alone.plan(0, why_again);
+        REQUIRE((plan == nullptr) == (again == nullptr));
+        if (plan == nullptr) continue;
+        CHECK(again->workspace_bytes == plan->workspace_bytes);
+        CHECK(json_of(*again) == json_of(*plan));
+      }
+      CHECK(ConvolutionEngines::questions() == asked);
+    }
+  }
+  CHECK(number > 80);
+}
+
+TEST_CASE("A recipe that no engine has is refused with the reason") {
+  const CudnnDescriptor h100 = described_gpu(kH100);
+  ConvolutionShape shape{32, 28, 28, 128, 28, 28, 128, {}};
+  shape.window.kernel_h = shape.window.kernel_w = 3;
+  shape.window.pad_top = shape.window.pad_bottom = shape.window.pad_left = shape.window.pad_right = 1;
+  const ConvolutionProblem problem{Direction::forward, shape, Precision::bf16, false};
+  const ConvolutionEngines engines({nullptr, &h100}, problem, EngineRecipe{1'000'000, {}});
+  CHECK(engines.count() == 0);
+  CHECK_THAT(engines.remarks(), Contains("is refused: CUDNN_STATUS"));
+}
+
 TEST_CASE("A GPU's description that cuDNN cannot read is an error with cuDNN's words") {
   CHECK_THROWS_WITH(described_gpu("{}"), Contains("CUDNN_STATUS"));
 }

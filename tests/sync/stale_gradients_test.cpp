@@ -14,7 +14,7 @@ namespace {
 using Floats = std::vector<float>;
 
 StalenessOptions stale(int staleness) {
-  return {staleness, false, 1, 0};
+  return {staleness, false, 1, 0, 1};
 }
 
 /// Mean square distance from the optimum in the steady state of a noisy quadratic, gamma * curvature = 0.02.
@@ -45,8 +45,52 @@ TEST_CASE("Staleness 0 is S-SGD, bit by bit") {
   }
 }
 
+// As S-SGD's replicas are; with the same draws, and gradients at the same age.
+TEST_CASE("Staleness 0 on k replicas is S-SGD on k, and replicas stay identical at any age") {
+  const std::vector<std::vector<float>> table{{1, 3}, {-2, 2}, {5, -1}, {0, 0.5F}, {2, 2}, {1, -4}, {3, 1}};
+  HostVectorOps ops;
+  StalenessOptions options = stale(0);
+  options.replicas = 2;
+  StaleGradients fresh(ops, plain_layout(1), {3}, options, {0.9, 0.01, {}});
+  SSgd s_sgd(ops, plain_layout(1), {3}, 2, {0.9, 0.01, {}});
+  options = {2, true, 3, 4, 2};
+  StaleGradients drawn(ops, plain_layout(1), {3}, options, {0.9, 0.01, {}});
+  std::vector<Floats> history{{3}};
+  for (int t = 0; t < 7; ++t) {
+    fresh.step(0.1, from_table(table));
+    s_sgd.step(0.1, from_table(table));
+    CHECK(fresh.parameters(1).to_host() == s_sgd.parameters(1).to_host());
+    const GradientFunction gradient = from_table(table);
+    drawn.step(0.1, [&](int j, const float* w, std::int64_t step) {
+      CHECK(w[0] == history.at(static_cast<std::size_t>(t - staleness_at(options, t))).front());
+      return gradient(j, w, step);
+    });
+    CHECK(drawn.parameters(1).to_host() == drawn.parameters(0).to_host());
+    history.push_back(drawn.parameters().to_host());
+  }
+}
+
+// w = 1, then gradients of 2 w on replica 0 and 0 on replica 1, mean w, one step old from the second step on; gamma
+// 0.5: w(1) = 1 - 0.5 * 1 = 0.5;  w(2) = 0.5 - 0.5 * w(0) = 0;  w(3) = 0 - 0.5 * w(1) = -0.25.
+TEST_CASE("Three steps of two replicas one step stale by hand") {
+  HostVectorOps ops;
+  StalenessOptions options = stale(1);
+  options.replicas = 2;
+  StaleGradients sgd(ops, plain_layout(1), {1}, options, {0, 0, {}});
+  std::vector<Floats> buffers{{0}, {0}};
+  for (const float expected : {0.5F, 0.F, -0.25F}) {
+    sgd.step(0.5, [&](int j, const float* w, std::int64_t) {
+      Floats& g = buffers[static_cast<std::size_t>(j)];
+      g[0] = j == 0 ? 2 * w[0] : 0;
+      return static_cast<const float*>(g.data());
+    });
+    CHECK(sgd.parameters(0).to_host() == Floats{expected});
+    CHECK(sgd.parameters(1).to_host() == Floats{expected});
+  }
+}
+
 TEST_CASE("Gradients are taken at exactly the parameters of s iterations ago") {
-  for (const StalenessOptions& options : {stale(1), stale(7), StalenessOptions{4, true, 5, 20}}) {
+  for (const StalenessOptions& options : {stale(1), stale(7), StalenessOptions{4, true, 5, 20, 1}}) {
     HostVectorOps ops;
     Quadratic quadratic(3, 1, 1, 1);
     const GradientFunction gradient = quadratic.gradient();
@@ -65,13 +109,13 @@ TEST_CASE("Gradients are taken at exactly the parameters of s iterations ago") {
 TEST_CASE("Staleness: no more than the past, ramped, and drawn with its mean") {
   CHECK(staleness_at(stale(20), 5) == 5);
   CHECK(staleness_at(stale(20), 500) == 20);
-  CHECK(staleness_at({20, false, 1, 1000}, 500) == 10);
-  CHECK(staleness_at({20, false, 1, 1000}, 1000) == 20);
+  CHECK(staleness_at({20, false, 1, 1000, 1}, 500) == 10);
+  CHECK(staleness_at({20, false, 1, 1000, 1}, 1000) == 20);
   double sum = 0;
   int least = 100;
   int most = 0;
   for (int t = 100; t < 10100; ++t) {
-    const int s = staleness_at({20, true, 9, 0}, t);
+    const int s = staleness_at({20, true, 9, 0, 1}, t);
     sum += s;
     least = std::min(least, s);
     most = std::max(most, s);

@@ -50,9 +50,11 @@ TEST_CASE("Emulated half precision learns") {
 }
 
 // Without dropout and batch norm, which see the batch: the mean gradient of two batches of 8 is that of one of 16.
-TEST_CASE("S-SGD on 2 GPUs with batch 8 is 1 GPU with batch 16") {
+TEST_CASE("S-SGD, fresh or stale, on 2 GPUs with batch 8 is 1 GPU with batch 16") {
+  const std::string algorithm = GENERATE("ssgd", "stale");
   const TemporaryFolder folder;
-  Request two = small_request(folder, "ssgd", "");
+  Request two = small_request(folder, algorithm, "");
+  if (algorithm == "stale") two.staleness = 3;
   two.gpus = 2;
   Request one = two;
   one.gpus = 1;

@@ -71,6 +71,44 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
   same(2, "--algorithm sma");
   same(3, "--algorithm easgd --learners 1 --tau 2");
   same(2, "--algorithm ssgd --precision fp16");
+  same(2, "--algorithm sma --auto-tune");  // over before the first decision
+  same(3, "--algorithm stale --staleness 3");
+  same(2, "--algorithm stale --staleness 2 --staleness-drawn --staleness-ramp-epochs 1 --lars 0.01 --precision fp16");
+}
+
+// The first run lasts beyond the 2 seconds that are observed before the first decision, which always adds a learner.
+TEST_CASE("Processes tune their learners together, and resume with as many") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  const std::string arguments =
+      "--model small.json --data synthetic --train-images 4000 --test-images 50 --batch 4 --epochs 1000000 --threads 1 "
+      "--algorithm sma --auto-tune --checkpoint state --resume ";
+  const tests::Outcome first = run_processes(folder, 2, arguments + "--max-minutes 0.06 -o first.json");
+  INFO(first.err);
+  REQUIRE(first.code == 0);
+  CHECK(first.err.find("train: GPU 0 goes on with 2 learners\n") != std::string::npos);
+  const auto learners = [&] {
+    const Json state = Checkpoint(folder.path("state")).facts();
+    const Json& numbers = state.at("numbers");
+    const Json& other = state.at("others").at(0).at("numbers");
+    CHECK(other.at("learners") == numbers.at("learners"));
+    CHECK(other.at("tuner/0/throughput") == numbers.at("tuner/0/throughput"));
+    CHECK(numbers.at("tuner/0/learners") == numbers.at("learners"));
+    return numbers.at("learners").get<int>();
+  };
+  const int tuned = learners();
+  CHECK(tuned >= 2);
+  // Long enough for an epoch or two, whose record counts the learners of both processes.
+  const tests::Outcome rest = run_processes(folder, 2, arguments + "--max-minutes 0.03 -o rest.json");
+  INFO(rest.err);
+  REQUIRE(rest.code == 0);
+  const Json record = read(folder.path("rest.json"));
+  CHECK(record.at("resumed") == 1);
+  const std::size_t before = read(folder.path("first.json")).at("epochs").size();
+  REQUIRE(record.at("epochs").size() > before);
+  CHECK(record.at("epochs").at(before).at("learners") == 2 * tuned);
+  CHECK(learners() == tuned);  // too soon for another decision
 }
 
 // As many workers as processes; one of them computes nothing in every iteration.
@@ -111,7 +149,8 @@ TEST_CASE("Processes resume from the checkpoint of all of them, to the bit") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
   folder.write("small.json", small_model(kNormAndDropout));
-  for (const std::string algorithm : {"ssgd --precision fp16", "sma --learners 2 --tau 2", "easgd", "backup"}) {
+  for (const std::string algorithm : {"ssgd --precision fp16", "sma --learners 2 --tau 2", "easgd", "backup",
+                                      "stale --staleness 4 --staleness-drawn"}) {
     INFO(algorithm);
     const std::string arguments = kSmall + "--algorithm " + algorithm + " ";
     const tests::Outcome whole = run_processes(folder, 2, arguments + "-o whole.json");
@@ -162,14 +201,9 @@ TEST_CASE("What only one process can do is refused once, by the first") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
   for (const auto& [arguments, error] : std::vector<std::pair<std::string, std::string>>{
-           {"--algorithm stale",
-            "--algorithm stale: staleness is simulated by one replica, which 2 processes cannot share; allowed: ssgd, "
-            "sma, easgd, backup\n"},
            {"--algorithm sma --averaging reference",
             "--averaging reference: its average model lies on the first GPU alone, out of reach in 2 processes; "
             "allowed: one\n"},
-           {"--algorithm sma --auto-tune",
-            "--auto-tune: each of 2 processes would go by the speed that it measures itself; allowed: --learners M\n"},
            {"--algorithm backup --learners 1 --backups 0",
             "--algorithm backup: 1 workers are too few for 2 processes; allowed: a worker or more in each (--learners "
             "N "

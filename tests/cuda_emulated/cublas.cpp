@@ -1,12 +1,9 @@
-// cuDNN, cuBLASLt and NCCL for the emulated devices, as far as Lockstep calls them. cuDNN refuses every operation, so
-// that convolutions go to Lockstep's own kernels; products and sums are computed here, on their streams.
+// cuBLASLt for the emulated devices, as far as Lockstep calls it: products are computed here, on their streams.
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cudnn.h>
-#include <nccl.h>
 
-#include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,54 +11,7 @@
 
 #include "tests/cuda_emulated/emulated.hpp"
 
-// ---- cuDNN ----
-
-size_t cudnnGetVersion() {
-  return CUDNN_VERSION;
-}
-const char* cudnnGetErrorString(cudnnStatus_t status) {
-  return status == CUDNN_STATUS_SUCCESS ? "CUDNN_STATUS_SUCCESS" : "CUDNN_STATUS_NOT_SUPPORTED";
-}
-void cudnnGetLastErrorString(char* text, size_t size) {
-  std::snprintf(text, size, "emulated");
-}
-cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
-  *handle = reinterpret_cast<cudnnHandle_t>(new int(0));
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  delete reinterpret_cast<int*>(handle);
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t) {
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor) {
-  *descriptor = reinterpret_cast<cudnnBackendDescriptor_t>(new cudnnBackendDescriptorType_t(type));
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
-  delete reinterpret_cast<cudnnBackendDescriptorType_t*>(descriptor);
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
-  const auto type = *reinterpret_cast<cudnnBackendDescriptorType_t*>(descriptor);
-  const bool is_part = type == CUDNN_BACKEND_TENSOR_DESCRIPTOR || type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR;
-  return is_part ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
-}
-cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
-                                       cudnnBackendAttributeType_t, int64_t, const void*) {
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
-                                       cudnnBackendAttributeType_t, int64_t, int64_t*, void*) {
-  return CUDNN_STATUS_NOT_SUPPORTED;
-}
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t) {
-  return CUDNN_STATUS_NOT_SUPPORTED;
-}
-
-// ---- cuBLASLt: D = op(A) op(B) + beta C, all column by column, then bias and ReLU ----
+// D = op(A) op(B) + beta C, all column by column, then bias and ReLU.
 
 namespace {
 
