@@ -25,12 +25,22 @@ std::string with_pcie(const std::string& text) {
   return std::regex_replace(text, names, "PCIe");
 }
 
+// No GPU before Ampere has PCIe 4: "PCIe, 4 per switch" means something else.
+bool is_younger(const IntraNodeEntry& entry, const GpuEntry& gpu) {
+  if (entry.id != "pcie4" && entry.id != "pcie5") return false;
+  static const std::set<std::string> older{"kepler", "maxwell", "pascal", "volta", "turing"};
+  return older.count(gpu.generation) > 0;
+}
+
 const IntraNodeEntry& intra_node_of(Mapping& m, int gpus_of_node) {
   const std::string text = with_pcie(m.record.intra_node_link);
   if (says_no_network(text) || mentions(text, "not stated")) return default_intra_node(m, "not stated");
-  if (const IntraNodeEntry* entry = m.catalogue.intra_node(text)) return *entry;
+  const IntraNodeEntry* entry = m.catalogue.intra_node(text);
+  if (entry != nullptr && !is_younger(*entry, *m.gpu)) return *entry;
   const IntraNodeEntry& usual = m.catalogue.intra_node_by_id(m.gpu->intra_node);
-  const bool says_nvlink = mentions(text, "nvlink") || mentions(text, "nvswitch") || mentions(text, "sxm");
+  static const std::regex count_of_links(R"(\bnv\d{1,2}\b)", std::regex::icase);  // nvidia-smi topo: "NV18"
+  const bool says_nvlink = mentions(text, "nvlink") || mentions(text, "nvswitch") || mentions(text, "sxm") ||
+                           std::regex_search(text, count_of_links);
   if (says_nvlink && usual.is_nvlink) return default_intra_node(m, "generation not stated");
   const auto assumed = [&](const char* id, const char* why) -> const IntraNodeEntry& {
     m.assume("intra_node_link", id, why);
@@ -134,6 +144,17 @@ void set_network(Mapping& m, ClusterSpec& cluster, const NetworkFound& network) 
   cluster.fabric.link = {cluster.nic.link.bandwidth_bytes_per_s, 0.2e-6};
 }
 
+// What software reaches of a node's links. GPUs of servers whose sockets are apart for peers show half of a PCIe slot
+// even below one switch, whoever built them.
+std::vector<std::string> names_of_share(const std::string& transport, const IntraNodeEntry& node) {
+  const std::string of_transport = "link share/" + transport + "/", kind = node.is_nvlink ? "/nvlink" : "/pcie";
+  std::vector<std::string> names{of_transport + node.id};
+  if (!node.is_nvlink && !node.peer_across_sockets) names.push_back(of_transport + "sockets apart");
+  names.push_back(of_transport + "any" + kind);
+  names.push_back("link share" + kind);
+  return names;
+}
+
 }  // namespace
 
 ClusterSpec cluster_of(Mapping& m, int gpus) {
@@ -148,12 +169,7 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   std::optional<NetworkFound> network;
   if (has_network) network = network_of(m);
   const double nics = network ? network->ports * network->port_bytes_per_s : 0;
-  const std::string kind = node.is_nvlink ? "/nvlink" : "/pcie";
-  const double share = cluster.gpus_per_node > 1
-                           ? m.constant({"link share/" + m.transport + "/" + node.id,
-                                         "link share/" + m.transport + "/any" + kind, "link share" + kind},
-                                        0.9)
-                           : 1.0;
+  const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(m.transport, node), 0.9) : 1.0;
   if (node.is_nvlink) {
     cluster.intra_node = nvlink_node(node, std::min(1.0, share), nics);
   } else {

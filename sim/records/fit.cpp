@@ -17,6 +17,7 @@ constexpr int kPasses = 2;
 constexpr int kMostGpusOfRate = 64;     // whose rate says how fast a GPU is, not its network
 constexpr double kMostLaunch = 1.2e-4;  // s; an operation of a framework costs tens of microseconds
 constexpr double kMostJitter = 0.03;    // a GPU of its own varies by 1 to 2 %; more is something else's fault
+constexpr double kMostShare = 1.08;     // of a link: the catalogue has 12 GB/s where a PCIe 3.0 slot gives 12 to 13
 constexpr double kMostSpeed = 1.6;      // over the usual 0.6 of the peak, in single precision: the rest is Winograd's
 constexpr double kMostMemorySpeed = 1.25;             // over the usual share of the memory's bandwidth, 0.8
 constexpr std::size_t kMostRecords = 36;              // of one constant, evenly spread over those that use it
@@ -25,7 +26,8 @@ constexpr double kPull = 0.1;         // of |log(value / what stands in)|, again
 constexpr double kWorth = 0.05;       // by which a constant must lower that sum, and
 constexpr double kWorthEach = 0.005;  // by this for every record
 constexpr double kSlightest = 1e-6;
-constexpr double kInside = 0.8;  // share of left-out fit records inside: what is wanted of new records
+constexpr double kInside = 0.8;       // share that is wanted inside the bounds, of records of new papers
+constexpr double kMostInside = 0.95;  // of the papers that they are calibrated on, however few these are
 constexpr double kMostSpread = 12;
 constexpr std::size_t kFewestUsers = 3;  // records that a constant may rest on
 constexpr std::size_t kFewest = 4;       // records that calibrate a class of bounds
@@ -93,10 +95,26 @@ double usual_value(const std::string& name) {
   return 1;
 }
 
+// Records of one paper share its machine and its way of measuring, so that many of them say less than as many papers
+// would: each counts 1/sqrt of their number. The average is 1.
+std::vector<double> weights_of(const std::vector<const Record*>& records) {
+  std::map<std::string, int> of_paper;
+  for (const Record* record : records) ++of_paper[record->source];
+  std::vector<double> weights;
+  double sum = 0;
+  for (const Record* record : records) {
+    weights.push_back(1 / std::sqrt(of_paper.at(record->source)));
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight *= static_cast<double>(records.size()) / sum;
+  return weights;
+}
+
 double most_of(const std::string& name) {
   if (name.rfind("kernel launch", 0) == 0) return kMostLaunch;
   if (name.rfind("memory speed", 0) == 0) return kMostMemorySpeed;
   if (name.rfind("speed/", 0) == 0 && mentions(name, "fp32")) return kMostSpeed;
+  if (name.rfind("link share", 0) == 0 || name.rfind("network share", 0) == 0) return kMostShare;
   return name.rfind("jitter", 0) == 0 ? kMostJitter : 1e9;
 }
 
@@ -124,6 +142,7 @@ class Fit {
   // Of a name: the records that it decides, and what stands in for it.
   struct User {
     std::vector<const Record*> records;
+    std::vector<double> weights;     // of the records, 1 on average
     std::vector<std::string> wider;  // widest last
   };
   using Users = std::map<std::string, User>;
@@ -150,12 +169,14 @@ class Fit {
     double sum = 0;
     const bool is_launch = name.rfind("kernel launch", 0) == 0;
     std::map<std::string, std::vector<double>> by_speed;
-    for (const Prediction& p : predict_records(user.records, records_, catalogue_, jobs_, options)) {
+    const std::vector<Prediction> predictions = predict_records(user.records, records_, catalogue_, jobs_, options);
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      const Prediction& p = predictions[i];
       if (!p.is_mapped() || p.predicted <= 0) continue;
       const bool is_share = p.mapped.quantity == Quantity::efficiency;
       const double off = is_share ? p.error() : std::log(*p.record->value / p.predicted);
       if (is_launch) by_speed[speed_of(p.mapped)].push_back(off);
-      sum += std::abs(off);
+      sum += user.weights[i] * std::abs(off);
     }
     return is_launch ? spread(by_speed) : sum;
   }
@@ -238,7 +259,9 @@ class Fit {
     }
     for (Users& level : levels)
       for (auto it = level.begin(); it != level.end();) {
-        it->second.records = spread_out(it->second.records);
+        const bool is_launch = it->first.rfind("kernel launch", 0) == 0;
+        it->second.records = is_launch ? spread_over_batches(it->second.records) : spread_out(it->second.records);
+        it->second.weights = weights_of(it->second.records);
         it = it->second.records.size() < kFewestUsers ? level.erase(it) : std::next(it);
       }
     return levels;
@@ -248,6 +271,25 @@ class Fit {
     if (records.size() <= kMostRecords) return records;
     std::vector<const Record*> some;
     for (std::size_t i = 0; i < kMostRecords; ++i) some.push_back(records[i * records.size() / kMostRecords]);
+    return some;
+  }
+
+  // Launches show in small batches, of which there are few: as many records of every octave.
+  static std::vector<const Record*> spread_over_batches(const std::vector<const Record*>& records) {
+    if (records.size() <= kMostRecords) return records;
+    std::map<int, std::vector<const Record*>> octaves;
+    for (const Record* record : records) octaves[std::ilogb(std::max(1, record->batch()))].push_back(record);
+    std::vector<const Record*> some;
+    for (std::size_t left = kMostRecords; !octaves.empty();) {
+      const auto smallest = std::min_element(octaves.begin(), octaves.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+      });
+      const std::vector<const Record*>& all = smallest->second;
+      const std::size_t count = std::min(all.size(), left / octaves.size());
+      for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
+      left -= count;
+      octaves.erase(smallest);
+    }
     return some;
   }
 
@@ -269,6 +311,16 @@ class Fit {
     catalogue_.constants[name] = constant;
   }
 
+  // A constant that was fitted beside a wider one which is fitted anew must be so too: else the wider one would rest on
+  // the few records that have none of their own.
+  void want_narrower(const std::vector<Users>& levels) {
+    for (const Users& level : levels)
+      for (const auto& [name, user] : level)
+        if (catalogue_.constants.count(name) > 0 &&
+            std::any_of(user.wider.begin(), user.wider.end(), [&](const auto& wider) { return only_->count(wider); }))
+          only_->insert(name);
+  }
+
   // Names whose last records were taken away.
   void drop_unused(const Stage& stage, const std::vector<Users>& levels) {
     for (const std::string& name : *only_) {
@@ -281,6 +333,7 @@ class Fit {
     MapOptions options;
     options.use_rates = stage.use_rates;
     const std::vector<Users> levels = wanted(stage, options);
+    if (only_) want_narrower(levels);
     if (only_) drop_unused(stage, levels);
     for (const Users& level : levels) {
       for (const auto& [name, user] : level)
@@ -332,26 +385,65 @@ Catalogue fitted_without(const Catalogue& fitted, const std::string& paper, cons
   return Fit(fitted, others, jobs, {}, touched_by(fitted, ids)).run();
 }
 
-// Calibrations, by class: |error| over half the width that the inputs' uncertainty alone gives.
-void fit_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
-  std::map<std::string, std::pair<std::vector<double>, std::vector<std::string>>> classes;
-  for (const Prediction& p : left_out) {
-    if (!p.has_error() || p.predicted <= 0 || p.record->use != Use::fit || p.mapped.bounds_class.empty()) continue;
-    const double away = *p.record->value - p.predicted;
-    const double width = away > 0 ? p.high - p.predicted : p.predicted - p.low;
-    for (const std::string& name : bounds_names(p.mapped.bounds_class)) {
-      auto& [spreads, ids] = classes[name];
-      spreads.push_back(kUsualSpread * std::abs(away) / std::max(width, 1e-12));
-      ids.push_back(p.record->id);
-    }
+// Of a left-out prediction: how far the published value is, in the logarithm, and how far inputs let it be.
+struct LeftOut {
+  const Record* record;
+  double off, of_inputs;
+};
+
+// What a forecaster pays for bounds of half width h, each miss `off - h` as often as it must not happen: least where
+// they hold the wanted share (the interval score of Gneiting & Raftery 2007, in the logarithm).
+double interval_score(const std::vector<LeftOut>& all, const std::vector<double>& weights, double floor, double spread,
+                      double wanted) {
+  double sum = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double half = std::hypot(floor, spread * all[i].of_inputs);
+    sum += weights[i] * (half + std::max(0.0, all[i].off - half) / (1 - wanted));
   }
-  for (auto& [name, spread_and_ids] : classes) {
-    auto& [spreads, ids] = spread_and_ids;
-    if (spreads.size() < kFewest) continue;
-    std::sort(spreads.begin(), spreads.end());
-    const double at = std::ceil(kInside * static_cast<double>(spreads.size())) - 1;
-    const double spread = spreads[static_cast<std::size_t>(std::max(0.0, at))];
-    catalogue.constants[name] = {std::clamp(spread, 0.5, kMostSpread), ids};
+  return sum;
+}
+
+// Floor and spread with the best score, over a grid in steps of a fifth.
+std::pair<double, double> best_calibration(const std::vector<LeftOut>& all, double wanted) {
+  std::vector<const Record*> records;
+  for (const LeftOut& one : all) records.push_back(one.record);
+  const std::vector<double> weights = weights_of(records);
+  std::pair<double, double> best{0, kUsualSpread};
+  double least = interval_score(all, weights, best.first, best.second, wanted);
+  for (double floor = 0.01; floor < 1; floor *= 1.2)
+    for (double spread = 0.1; spread < kMostSpread; spread *= 1.2) {
+      const double score = interval_score(all, weights, floor, spread, wanted);
+      if (score >= least) continue;
+      least = score;
+      best = {floor, spread};
+    }
+  return best;
+}
+
+// Of k papers the next one is inside bounds that hold a share q of them in k q / (k + 1) of cases.
+double wanted_share(const std::vector<LeftOut>& all) {
+  std::set<std::string> papers;
+  for (const LeftOut& one : all) papers.insert(one.record->source);
+  const double k = static_cast<double>(papers.size());
+  return std::min(kMostInside, kInside * (1 + 1 / k));
+}
+
+void fit_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
+  std::map<std::string, std::vector<LeftOut>> classes;
+  for (const Prediction& p : left_out) {
+    if (!p.has_error() || p.record->use != Use::fit || p.mapped.bounds_class.empty()) continue;
+    if (p.predicted <= 0 || *p.record->value <= 0) continue;
+    const double off = std::log(*p.record->value / p.predicted);
+    const LeftOut one{p.record, std::abs(off), off > 0 ? p.off_above : p.off_below};
+    for (const std::string& name : bounds_names(p.mapped.bounds_class)) classes[name].push_back(one);
+  }
+  for (const auto& [name, all] : classes) {
+    if (all.size() < kFewest) continue;
+    const auto [floor, spread] = best_calibration(all, wanted_share(all));
+    std::vector<std::string> ids;
+    for (const LeftOut& one : all) ids.push_back(one.record->id);
+    catalogue.constants[name] = {spread, ids};
+    catalogue.constants[floor_name(name)] = {floor, ids};
   }
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;  // between which alpha and beta are a line
 constexpr double kImagesOfTheanoMpi = 5120;
+constexpr double kUsualEvaluation = 0.03;  // of a training's time, beside its iterations
 
 UncertaintySpec uncertainty_of(const Mapping& m, const ComputeSpec& compute, int batch) {
   UncertaintySpec u;
@@ -66,7 +67,8 @@ void map_time_of_samples(Mapping& m) {
   set_epochs(m);
   for (Task& task : m.result.target) task.scenario.uncertainty.epochs = m.result.epochs_uncertainty;
   const bool is_mlperf = m.stack->id.rfind("mlperf", 0) == 0;
-  const double beside = metric == "time_to_accuracy_s" && is_mlperf ? m.constant({"evaluation share/mlperf"}, 0.03) : 0;
+  const char* share = is_mlperf ? "evaluation share/mlperf" : "evaluation share/training";
+  const double beside = metric == "time_to_accuracy_s" ? m.constant({share}, kUsualEvaluation) : 0;
   m.result.samples = m.result.epochs * train_samples(m) * (1 + beside);
 }
 
@@ -236,8 +238,7 @@ std::string bounds_class_of(const Mapping& m) {
     case Quantity::algorithm_bandwidth:
     case Quantity::alpha_s:
     case Quantity::beta_s_per_byte:
-      return std::string(m.intra_node->is_nvlink ? "all-reduce, NVLink" : "all-reduce, PCIe") +
-             (r.anchors.empty() ? "" : ", anchored");
+      return m.intra_node->is_nvlink ? "all-reduce, NVLink" : "all-reduce, PCIe";
     case Quantity::exchange_s:
       return "exchange";
     case Quantity::epochs:
@@ -332,7 +333,9 @@ std::optional<int> tokens_stated(const Record& record) {
 
 const ModelEntry* model_of(const Catalogue& catalogue, const Record& record) {
   const std::optional<int> tokens = tokens_stated(record);
-  const ModelEntry* plain = catalogue.model(record.model);
+  // MLPerf calls its benchmark of image classification "resnet".
+  const bool is_mlperf = stack_of(catalogue, record).id.rfind("mlperf", 0) == 0;
+  const ModelEntry* plain = catalogue.model(is_mlperf && lower(record.model) == "resnet" ? "ResNet-50" : record.model);
   if (plain != nullptr && plain->tokens > 0) {
     if (!tokens || plain->tokens == *tokens) return plain;
     const ModelEntry* longer = catalogue.model(record.model + " " + std::to_string(*tokens));

@@ -93,6 +93,13 @@ const std::map<std::string, double>& time_units() {
   return all;
 }
 
+// "samples/s/GPU" as "samples_per_s_per_GPU".
+std::string with_per(const std::string& metric) {
+  std::string text;
+  for (char c : metric) text += c == '/' ? std::string("_per_") : std::string(1, c);
+  return text;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : "_") + word;
@@ -151,6 +158,19 @@ double of_time(const Record& record, const std::string& in_name) {
   if (found == time_units().end())
     throw Unmapped{"unit " + in_quotes(record.unit) + " is not one of time; known: s, ms, us, min, h"};
   return found->second;
+}
+
+// "s/B", "ns/B", "ms/MB".
+double of_time_per_byte(const Record& record) {
+  if (record.unit.empty()) return 1;
+  const std::size_t slash = record.unit.find('/');
+  const auto time = time_units().find(lower(record.unit.substr(0, slash)));
+  const std::string bytes = slash == std::string::npos ? "" : lower(first_word(record.unit.substr(slash + 1)));
+  static const std::map<std::string, double> sizes{{"b", 1}, {"byte", 1}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}};
+  const auto size = sizes.find(bytes);
+  if (time == time_units().end() || size == sizes.end())
+    throw Unmapped{"unit " + in_quotes(record.unit) + " is not one of time per byte; known: s/B, ns/B, us/MB"};
+  return time->second * size->second;
 }
 
 double of_bandwidth(const Record& record) {
@@ -249,18 +269,27 @@ Collective take_collective(std::vector<std::string>& words, const std::string& a
 
 }  // namespace
 
+namespace {
+
+// "latency" of a size and an all-reduce is its time; of anything else it may be that of an inference.
+void name_latency(std::vector<std::string>& words, const Record& record) {
+  const bool is_of_bytes = record.params_bytes > 0 && record.model.empty();
+  if (!is_of_bytes || squeezed(record.algorithm + record.system).find("allreduce") == std::string::npos) return;
+  if (!words.empty() && (words[0] == "latency" || words[0] == "time")) words.insert(words.begin(), "allreduce");
+}
+
+}  // namespace
+
 Measure measure_of(const Record& record) {
-  static const std::set<std::string> as_they_are{"train_seconds_per_5120_images",
-                                                 "comm_seconds",
-                                                 "speedup_vs_nccl",
-                                                 "speedup_vs_horovod",
-                                                 "alpha_s",
-                                                 "beta_s_per_B",
-                                                 "images_per_s_nosync"};
+  static const std::set<std::string> as_they_are{"train_seconds_per_5120_images", "comm_seconds", "speedup_vs_nccl",
+                                                 "speedup_vs_horovod", "images_per_s_nosync"};
   if (record.metric == "train_seconds_per_5120_images" || record.metric == "comm_seconds")
     return {record.metric, of_time(record, "s")};
+  if (record.metric == "alpha_s") return {record.metric, of_time(record, "s")};
+  if (record.metric == "beta_s_per_B") return {record.metric, of_time_per_byte(record)};
   if (as_they_are.count(record.metric) > 0) return {record.metric};
-  std::vector<std::string> words = words_of(record.metric);
+  std::vector<std::string> words = words_of(with_per(record.metric));
+  name_latency(words, record);
   const Collective collective = take_collective(words, record.algorithm);
   const bool named_per_gpu = take_per_gpu(words);
   drop_condition(words);

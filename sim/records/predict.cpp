@@ -11,7 +11,10 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr double kReach = 2.1;  // of an anchor, in the logarithm: a factor of 8 in size
+constexpr double kReachOfBytes = 2.1;  // of a given all-reduce, in the logarithm: a factor of 8 in size
+constexpr double kReachOfGpus = 8;     // on the same links: what they reach hardly changes
+constexpr double kSlightest = 1e-6;    // of a given result's scatter, so that two of the same place do no harm
+constexpr double kMostOff = 3;         // of the bounds, in the logarithm: a factor of 20 says nothing
 constexpr double kLargeBytes = 64 << 20, kSmallBytes = 1024;
 
 struct Value {
@@ -115,51 +118,91 @@ Value value_of(const MappedRecord& r, const TaskTime& target, const TaskTime& ba
   return value;
 }
 
+// What a given all-reduce says of another one is less the farther apart their sizes and numbers of GPUs are: the logs
+// of published over predicted are taken as correlated by exp(-distance). Of several, the best linear estimate counts
+// (kriging with that covariance), which goes through all of them.
 struct Correction {
-  double place;  ///< log of bytes or of GPUs
-  double factor;
+  double bytes, gpus;  ///< logarithms
+  double log_factor;
 };
 
-// Between anchors in the logarithm; beyond them an anchor says less the farther away it is: latency shows at small
-// sizes and bandwidth at large ones.
-double interpolated(std::vector<Correction> corrections, double place) {
-  std::sort(corrections.begin(), corrections.end(),
-            [](const Correction& a, const Correction& b) { return a.place < b.place; });
-  const auto beyond = [&](const Correction& nearest) {
-    return std::pow(nearest.factor, std::exp(-std::abs(place - nearest.place) / kReach));
-  };
-  if (place <= corrections.front().place) return beyond(corrections.front());
-  for (std::size_t i = 1; i < corrections.size(); ++i) {
-    const Correction &a = corrections[i - 1], &b = corrections[i];
-    if (place > b.place) continue;
-    const double w = (place - a.place) / (b.place - a.place);
-    return std::exp((1 - w) * std::log(a.factor) + w * std::log(b.factor));
-  }
-  return beyond(corrections.back());
+double correlation(const Correction& a, const Correction& b) {
+  return std::exp(-std::abs(a.bytes - b.bytes) / kReachOfBytes - std::abs(a.gpus - b.gpus) / kReachOfGpus);
 }
 
-// Anchors on as many GPUs correct by size, others by number of GPUs.
-double correction_of(const MappedRecord& r, const Record& record, const std::vector<double>& predicted) {
-  std::vector<Correction> by_bytes, by_gpus;
+// Of a symmetric positive definite matrix, by elimination.
+std::vector<double> solved(std::vector<std::vector<double>> matrix, std::vector<double> right) {
+  const std::size_t n = right.size();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t row = i + 1; row < n; ++row) {
+      const double factor = matrix[row][i] / matrix[i][i];
+      for (std::size_t column = i; column < n; ++column) matrix[row][column] -= factor * matrix[i][column];
+      right[row] -= factor * right[i];
+    }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t column = i + 1; column < n; ++column) right[i] -= matrix[i][column] * right[column];
+    right[i] /= matrix[i][i];
+  }
+  return right;
+}
+
+struct Corrected {
+  double factor = 1;
+  double unknown = 1;  ///< standard deviation that is left of the one without given results
+};
+
+Corrected corrected(const std::vector<Correction>& given, const Correction& place) {
+  if (given.empty()) return {};
+  std::vector<std::vector<double>> between(given.size(), std::vector<double>(given.size()));
+  std::vector<double> to_place;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    for (std::size_t j = 0; j < given.size(); ++j) between[i][j] = correlation(given[i], given[j]);
+    between[i][i] += kSlightest;
+    to_place.push_back(correlation(given[i], place));
+  }
+  const std::vector<double> weights = solved(between, to_place);
+  double log_factor = 0, known = 0;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    log_factor += weights[i] * given[i].log_factor;
+    known += weights[i] * to_place[i];
+  }
+  return {std::exp(log_factor), std::sqrt(std::max(0.0, 1 - known))};
+}
+
+int nodes_of(const Alternatives& tasks) {
+  return tasks.front().scenario.cluster.nodes;
+}
+
+// Links of a node and the network between nodes are different things: neither says anything about the other.
+Corrected correction_of(const MappedRecord& r, const Record& record, const std::vector<double>& predicted) {
+  const auto place_of = [](double bytes, int gpus) {
+    return Correction{std::log(std::max(1.0, bytes)), std::log(gpus), 0};
+  };
+  std::vector<Correction> given;
   for (std::size_t i = 0; i < r.anchors.size(); ++i) {
     const Anchor& anchor = r.anchors[i];
-    if (predicted[i] <= 0) continue;
-    const double factor = anchor.published / predicted[i];
-    if (anchor.gpus == record.gpus)
-      by_bytes.push_back({std::log(anchor.bytes), factor});
-    else if (record.params_bytes == anchor.bytes || anchor.bytes <= 0)
-      by_gpus.push_back({std::log(anchor.gpus), factor});
+    if (predicted[i] <= 0 || (nodes_of(anchor.target) == 1) != (nodes_of(r.target) == 1)) continue;
+    given.push_back(place_of(anchor.bytes, anchor.gpus));
+    given.back().log_factor = std::log(anchor.published / predicted[i]);
   }
-  if (!by_bytes.empty()) return interpolated(by_bytes, std::log(record.params_bytes));
-  if (!by_gpus.empty()) return interpolated(by_gpus, std::log(record.gpus));
-  return 1;
+  return corrected(given, place_of(record.params_bytes, r.target.empty() ? 1 : r.target.front().gpus));
 }
 
-double spread_of(const std::string& bounds_class, const Catalogue& catalogue) {
-  for (const std::string& name : bounds_names(bounds_class))
-    if (const auto found = catalogue.constants.find(name); found != catalogue.constants.end())
-      return found->second.value;
-  return kUsualSpread;
+// Half the width of the bounds, as a logarithm.
+struct Calibration {
+  double floor = 0;              ///< what no input's uncertainty explains
+  double spread = kUsualSpread;  ///< over that of the inputs
+  double of(double off) const { return std::min(kMostOff, std::hypot(floor, spread * off)); }
+};
+
+Calibration calibration_of(const std::string& bounds_class, const Catalogue& catalogue) {
+  for (const std::string& name : bounds_names(bounds_class)) {
+    const auto spread = catalogue.constants.find(name);
+    if (spread == catalogue.constants.end()) continue;
+    const auto floor = catalogue.constants.find(floor_name(name));
+    return {floor == catalogue.constants.end() ? 0 : floor->second.value, spread->second.value};
+  }
+  return {};
 }
 
 // Many GPUs train no faster than as many times fewer ones.
@@ -230,6 +273,10 @@ void predict_uncalibrated(Prediction& prediction, Times& times) {
   prediction.high = std::max(value.low, value.high) * r.per_si;
 }
 
+double off_of(double high, double low) {
+  return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kMostOff) : kMostOff;
+}
+
 void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
   if (prediction.mapped.bounds_class.empty()) return predict_uncalibrated(prediction, times);
   const MappedRecord& r = prediction.mapped;
@@ -240,13 +287,13 @@ void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogu
     const double target_s = times.next(anchor.target).seconds, baseline_s = times.next(anchor.baseline).seconds;
     at_anchors.push_back(quantity_of(r, anchor.target, target_s, anchor.baseline, baseline_s));
   }
-  const double scale = correction_of(r, *prediction.record, at_anchors) * r.per_si;
-  const double spread = spread_of(r.bounds_class, catalogue);
-  prediction.predicted = value.value * scale;
-  const double below = std::min(0.95, spread * std::abs(1 - value.low / value.value));
-  const double above = spread * std::abs(value.high / value.value - 1);
-  prediction.low = prediction.predicted * (1 - below);
-  prediction.high = prediction.predicted * (1 + above);
+  const Corrected correction = correction_of(r, *prediction.record, at_anchors);
+  prediction.predicted = value.value * correction.factor * r.per_si;
+  prediction.off_below = correction.unknown * off_of(value.value, value.low);
+  prediction.off_above = correction.unknown * off_of(value.high, value.value);
+  const Calibration calibration = calibration_of(r.bounds_class, catalogue);
+  prediction.low = prediction.predicted * std::exp(-calibration.of(prediction.off_below));
+  prediction.high = prediction.predicted * std::exp(calibration.of(prediction.off_above));
   if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
   prediction.high = std::min(prediction.high, std::max(prediction.predicted, most_of(r) * r.per_si));
 }
@@ -268,6 +315,10 @@ void append_all(std::vector<const Task*>& tasks, const MappedRecord& mapped) {
 
 std::vector<std::string> bounds_names(const std::string& bounds_class) {
   return {"bounds/" + bounds_class, "bounds/" + bounds_class.substr(0, bounds_class.find(',')), "bounds"};
+}
+
+std::string floor_name(const std::string& bounds_name) {
+  return "bounds floor" + bounds_name.substr(std::string("bounds").size());
 }
 
 double Prediction::error() const {

@@ -13,6 +13,8 @@ struct Prediction {
   double predicted = 0;
   double low = 0;  ///< bounds calibrated to hold four published values of five
   double high = 0;
+  double off_below = 0;  ///< log of predicted over low, by the uncertainty of the inputs alone
+  double off_above = 0;
 
   bool is_mapped() const { return mapped.unmapped.empty(); }
   bool has_error() const { return is_mapped() && record->value && *record->value != 0; }
@@ -22,6 +24,8 @@ struct Prediction {
 
 /// Names of the calibrations of a class of bounds, wider ones last: the first that has been fitted counts.
 std::vector<std::string> bounds_names(const std::string& bounds_class);
+/// Of a class's second constant: bounds reach exp(+-hypot(floor, spread off)) of the prediction.
+std::string floor_name(const std::string& bounds_name);
 /// Where none has: bounds over the inputs' standard deviations.
 inline constexpr double kUsualSpread = 1.3;
 

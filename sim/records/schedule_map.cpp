@@ -129,7 +129,7 @@ void refuse_other_algorithms(const Record& record) {
 
 std::string transport_of(const Record& record) {
   const std::string& text = record.algorithm;
-  if (says(text, {"alltoall", "cuda-aware"})) return "mpi-gpu";
+  if (says(text, {"alltoall", "cuda-aware"}) || has_word(text, {"asa", "asa16", "asa32"})) return "mpi-gpu";
   if (says(text, {"mpi_allreduce", "host-staged", "osu"})) return "mpi-host";
   if (says(text, {"kvstore", "dist_device", "dist_sync"})) return "kvstore";
   if (says(text, {"ps on gpu"})) return "ps-gpu";
@@ -178,9 +178,9 @@ namespace {
 void note_unknown_algorithm(Mapping& m) {
   const std::string& text = m.record.algorithm;
   if (text.empty() || text == "none") return;
-  if (says(text,
-           {"all-reduce", "allreduce", "nccl", "horovod", "ring", "ddp", "ssgd", "bsp", "synchronous", "replicated",
-            "tree", "torus", "hierarchical", "hybrid", "halving", "mpi", "sgd", "kvstore", "data parallel"}))
+  if (says(text, {"all-reduce", "allreduce",   "nccl",       "horovod", "ring",  "ddp",          "ssgd",
+                  "bsp",        "synchronous", "replicated", "tree",    "torus", "hierarchical", "hybrid",
+                  "halving",    "mpi",         "sgd",        "kvstore", "dist_", "data parallel"}))
     return;
   m.assume("algorithm", "all-reduce of all gradients", in_quotes(text) + " is not one that is simulated");
 }

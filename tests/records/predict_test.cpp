@@ -104,6 +104,49 @@ TEST_CASE("a given all-reduce of the group is met and corrects its neighbours") 
   CHECK(predicted(with_input(1 << 26)) == Approx(larger * correction));
 }
 
+// A target beside an all-reduce of 16 MiB on eight GPUs of a node that is given, or not (0).
+double beside_given(double given_s, const std::string& target) {
+  const std::string input = R"([{"id": "given", "role": "input", "group": "g", "metric": "allreduce_seconds",
+      "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 8, "intra_node_link": "PCIe 3.0 x16", "algorithm": "NCCL",
+      "params_bytes": 16777216, "value": )" +
+                            std::to_string(given_s) + "}, ";
+  return predicted((given_s > 0 ? input : "[") + R"({"id": "a", "role": "target", "group": "g",
+      "metric": "allreduce_seconds", "gpu": "GTX 1080 Ti", "gpus_per_node": 8, "algorithm": "NCCL",
+      "intra_node_link": "PCIe 3.0 x16", "network": "InfiniBand FDR", "params_bytes": )" +
+                   target + "}]");
+}
+
+TEST_CASE("a given all-reduce says much of fewer GPUs on the same links and nothing of the network") {
+  const double alone = beside_given(0, R"(16777216, "gpus": 8)");
+  const double four = beside_given(0, R"(16777216, "gpus": 4)");
+  // The correction of 2 counts exp(-ln 2 / 8) = 0.917 in the logarithm.
+  CHECK(beside_given(2 * alone, R"(16777216, "gpus": 4)") / four ==
+        Approx(std::pow(2, std::exp(-std::log(2.0) / 8))).epsilon(1e-3));
+  CHECK(beside_given(2 * alone, R"(16777216, "gpus": 16)") == Approx(beside_given(0, R"(16777216, "gpus": 16)")));
+}
+
+TEST_CASE("latencies and times per byte are in the record's unit") {
+  const auto line = [](const std::string& metric, const std::string& unit) {
+    return predicted(R"([{"id": "a", "metric": ")" + metric + R"(", "unit": ")" + unit + R"(",
+        "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 4, "network": "10GbE", "algorithm": "NCCL"}])");
+  };
+  CHECK(line("alpha_s", "us") == Approx(1e6 * line("alpha_s", "s")));
+  CHECK(line("beta_s_per_B", "ns/B") == Approx(1e9 * line("beta_s_per_B", "s/B")));
+  CHECK(line("beta_s_per_B", "us/MB") == Approx(1e12 * line("beta_s_per_B", "s/B")));
+}
+
+TEST_CASE("epochs are less sure the nearer the batch is to the critical one") {
+  const auto width = [](const std::string& global_batch) {
+    const auto records = records_from(R"([{"id": "a", "metric": "epochs_to_accuracy", "model": "ResNet-50",
+        "gpu": "A100", "gpus": 64, "source": "MLPerf Training v3.0", "global_batch": )" +
+                                      global_batch + "}]");
+    const auto predictions = predict(records);
+    return std::log(predictions.at(0).high / predictions.at(0).low);
+  };
+  CHECK(width("65536") > width("32768"));
+  CHECK(width("32768") > width("1632"));
+}
+
 TEST_CASE("GPUs that do not fill the last node still train") {
   const std::string sixteen = two_servers("100 Gb/s RoCE");
   std::string twelve = sixteen;

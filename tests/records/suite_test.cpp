@@ -1,6 +1,7 @@
 // The split of published results, and that fitting never looks at the other side.
 #include "sim/records/suite.hpp"
 
+#include <cmath>
 #include <set>
 
 #include "sim/records/fit.hpp"
@@ -82,6 +83,35 @@ TEST_CASE("a paper left out is predicted without its constants") {
     CHECK(left_out[i].record == &records[i]);
     // What is known is the other paper's: 41 instead of 21, 21 instead of 41.
     CHECK(left_out[i].predicted == Approx(i < 3 ? 41 : 21).epsilon(0.08));
+  }
+}
+
+TEST_CASE("bounds hold what they are calibrated on, and follow how far papers are apart") {
+  // Twelve papers with a rate each, between 30 and 30 times `ratio`.
+  const auto calibrated = [](double ratio) {
+    std::string json;
+    for (int i = 0; i < 12; ++i)
+      json += std::string(json.empty() ? "[" : ", ") + R"({"id": ")" + std::to_string(i) + R"(", "source": "paper )" +
+              std::to_string(i) + R"(", "metric": "images_per_s", "gpu": "K80", "gpus": 1, "model": "ResNet-50",
+              "batch_per_gpu": 64, "precision": "fp32", "role": "target", "use": "fit", "value": )" +
+              std::to_string(30 * std::pow(ratio, i / 11.0)) + "}";
+    return records_from(json + "]");
+  };
+  double narrower = 0;
+  for (const double ratio : {1.1, 2.0}) {
+    const auto records = calibrated(ratio);
+    sim::Catalogue fitted = sim::fit_constants(without_constants(), records, 1);
+    sim::calibrate_bounds(fitted, records, 1);
+    int inside = 0;
+    double width = 0;
+    for (const sim::Prediction& p : sim::predict_left_out(fitted, records, sim::targets_of(records), 1)) {
+      inside += p.low <= *p.record->value && *p.record->value <= p.high;
+      width = p.high / p.low;
+    }
+    CHECK(inside >= 10);  // 0.8 of twelve
+    CHECK(width > narrower);
+    CHECK(width < ratio * ratio * 1.2);
+    narrower = width;
   }
 }
 

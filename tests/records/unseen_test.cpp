@@ -88,6 +88,14 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
                                           "mi250",
                                           "n19-NVLink_Switch",
                                           "n25-proprietary",
+                                          "odd-06",
+                                          "odd-11",
+                                          "odd-12",
+                                          "odd-23",
+                                          "odd-25",
+                                          "odd-28",
+                                          "odd-30",
+                                          "odd-32",
                                           "p100-lstm",
                                           "t12-BERT-large-time_to_train",
                                           "t13-ALBERT-xxlarge-samples_per_s",
@@ -178,6 +186,33 @@ TEST_CASE("a reduce-scatter and an all-gather are the halves of a ring all-reduc
   CHECK(seconds("allgather_busbw") == Approx(seconds("allreduce_busbw")).epsilon(0.01));
   CHECK(seconds("broadcast_busbw") == Approx(seconds("broadcast_algbw")));
   CHECK(predicted("busbw-ag") == Approx(predicted("ag-bus")));
+}
+
+TEST_CASE("the same in other words is the same") {
+  const auto of = [](const std::string& replaced, const std::string& by) {
+    std::string json = R"([{"id": "a", "metric": "samples_per_s_per_gpu", "model": "ResNet-50", "gpu": "K80",
+        "gpus": 8, "gpus_per_node": 8, "intra_node_link": "PCIe", "algorithm": "NCCL ring", "batch_per_gpu": 32,
+        "source": "MLPerf Training v0.7"}])";
+    const std::size_t at = json.find(replaced);
+    REQUIRE(at != std::string::npos);
+    json.replace(at, replaced.size(), by);
+    const auto records = records_from(json);
+    const auto predictions = predict(records);
+    INFO(predictions.at(0).mapped.unmapped);
+    REQUIRE(predictions.at(0).is_mapped());
+    return predictions.at(0).predicted;
+  };
+  const double plain = of("K80", "K80");
+  CHECK(of("samples_per_s_per_gpu", "samples/s/GPU") == Approx(plain));
+  CHECK(of("\"ResNet-50\"", "\"resnet\"") == Approx(plain));
+  // A K80 has no PCIe 4: the number is that of GPUs.
+  CHECK(of("\"PCIe\"", "\"PCIe, 4 per switch\"") == Approx(plain));
+}
+
+TEST_CASE("a latency is of an all-reduce where a size and an all-reduce are named") {
+  CHECK(predicted("odd-04") < 100);  // 8 bytes on eight A100 in a node, in us
+  CHECK(predicted("odd-04") > 5);
+  CHECK(predicted("odd-20") > 1);  // a latency in us
 }
 
 TEST_CASE("a slow network named as such is taken as it is") {
