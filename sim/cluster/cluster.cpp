@@ -27,15 +27,23 @@ using PlaceOfHost = simgrid::xbt::Extension<sg4::Host, Place>;
 
 class Cluster::Impl {
  public:
-  Impl(const ClusterSpec& spec, int gpus)
-      : spec_(spec), gpus_(gpus), nodes_((gpus + spec.gpus_per_node - 1) / spec.gpus_per_node), layout_(spec) {
+  Impl(const ClusterSpec& spec, int gpus, const InputHosts& input)
+      : spec_(spec),
+        gpus_(gpus),
+        nodes_((gpus + spec.gpus_per_node - 1) / spec.gpus_per_node),
+        has_file_server_(input.file_server_bytes_per_s > 0),
+        layout_(spec, input.has_memories) {
     if (gpus < 1 || nodes_ > spec.nodes)
       throw std::invalid_argument("cluster \"" + spec.name + "\" has no " + std::to_string(gpus) + " GPUs, but " +
                                   std::to_string(spec.nodes * spec.gpus_per_node));
+    if (has_file_server_ && (nodes_ == spec.nodes || !input.has_memories))
+      throw std::invalid_argument("cluster \"" + spec.name + "\" has no node for a file server, or no memories");
     start_engine();
-    platform_ = build_platform(spec_, layout_, nodes_);
+    platform_ = build_platform(spec_, layout_, nodes_ + (has_file_server_ ? 1 : 0));
     for (std::size_t link = 0; link < platform_.links.size(); ++link)
       link_index_.emplace(platform_.links[link].link, static_cast<int>(link));
+    if (has_file_server_)
+      for (PlatformLink* link : links_of_node(nodes_, false)) set_bandwidth(*link, input.file_server_bytes_per_s);
     note_places();
     tabulate_latencies();
     compat::set_latency_factor(platform_.fabric, [this](double, const sg4::Host* src, const sg4::Host* dst,
@@ -70,13 +78,17 @@ class Cluster::Impl {
   }
 
   void bundle_messages_of_node(int node, int ways) {
-    const std::string name = "node" + std::to_string(node) + ".";
-    for (PlatformLink& link : platform_.links) {
-      if (link.name.rfind(name, 0) != 0 && link.name.rfind("fabric." + name, 0) != 0) continue;
-      link.bandwidth_bytes_per_s /= ways;
-      link.link->set_bandwidth(link.bandwidth_bytes_per_s);
-    }
+    for (PlatformLink* link : links_of_node(node, true)) set_bandwidth(*link, link->bandwidth_bytes_per_s / ways);
     routes_.clear();
+  }
+
+  Ends copy_to_gpu(int gpu) const {
+    const int node = gpu / spec_.gpus_per_node, socket = layout_.socket_of_gpu(gpu % spec_.gpus_per_node);
+    return {memory(node, socket), gpu_host(gpu)};
+  }
+  Ends read_for_gpu(int gpu) const {
+    if (!has_file_server_) throw std::logic_error("the cluster has no file server");
+    return {platform_.cpus.at(at(nodes_)), memory(gpu / spec_.gpus_per_node, layout_.socket_of_first_nic())};
   }
 
   void set_message_overhead(MessageOverhead overhead) { overhead_ = overhead; }
@@ -86,6 +98,24 @@ class Cluster::Impl {
   }
 
  private:
+  sg4::Host* memory(int node, int socket) const {
+    return platform_.memories.at(at(node * layout_.memories() + socket));
+  }
+
+  // With its port to the fabric, or without.
+  std::vector<PlatformLink*> links_of_node(int node, bool with_port) {
+    const std::string name = "node" + std::to_string(node) + ".";
+    std::vector<PlatformLink*> links;
+    for (PlatformLink& link : platform_.links)
+      if (link.name.rfind(name, 0) == 0 || (with_port && link.name.rfind("fabric." + name, 0) == 0))
+        links.push_back(&link);
+    return links;
+  }
+  static void set_bandwidth(PlatformLink& link, double bytes_per_s) {
+    link.bandwidth_bytes_per_s = bytes_per_s;
+    link.link->set_bandwidth(bytes_per_s);
+  }
+
   Route find_route(int src, int dst) const {
     if (src == dst) throw std::invalid_argument("no route from GPU " + std::to_string(src) + " to itself");
     Route route = links_between(gpu_host(src), gpu_host(dst));
@@ -112,14 +142,18 @@ class Cluster::Impl {
 
   void note_places() {
     place_of_host_ = sg4::Host::extension_create<Place>([](void*) { /* places_ owns them */ });
-    places_.reserve(platform_.gpus.size() + platform_.cpus.size());
+    places_.reserve(platform_.gpus.size() + platform_.cpus.size() + platform_.memories.size());
     const auto note = [this](sg4::Host* host, int node, int endpoint) {
       places_.push_back({node, endpoint});
       host->extension_set(place_of_host_, &places_.back());
     };
     for (int gpu = 0; gpu < static_cast<int>(platform_.gpus.size()); ++gpu)
       note(platform_.gpus[at(gpu)], gpu / spec_.gpus_per_node, gpu % spec_.gpus_per_node);
-    for (int node = 0; node < nodes_; ++node) note(platform_.cpus[at(node)], node, layout_.cpu());
+    for (int node = 0; node < static_cast<int>(platform_.cpus.size()); ++node) {
+      note(platform_.cpus[at(node)], node, layout_.cpu());
+      for (int socket = 0; socket < layout_.memories(); ++socket)
+        note(memory(node, socket), node, layout_.memory(socket));
+    }
   }
 
   void tabulate_latencies() {
@@ -143,6 +177,7 @@ class Cluster::Impl {
   ClusterSpec spec_;
   int gpus_;
   int nodes_;
+  bool has_file_server_;
   NodeLayout layout_;
   Platform platform_;
   MessageOverhead overhead_;
@@ -154,7 +189,8 @@ class Cluster::Impl {
   std::vector<int> hops_;
 };
 
-Cluster::Cluster(const ClusterSpec& spec, int gpus) : impl_(std::make_unique<Impl>(spec, gpus)) {}
+Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
+    : impl_(std::make_unique<Impl>(spec, gpus, input)) {}
 Cluster::~Cluster() = default;
 
 const ClusterSpec& Cluster::spec() const {
@@ -174,6 +210,12 @@ sg4::Host* Cluster::gpu_host(int gpu) const {
 }
 sg4::Host* Cluster::cpu_host(int node) const {
   return impl_->platform().cpus.at(at(node));
+}
+Cluster::Ends Cluster::copy_to_gpu(int gpu) const {
+  return impl_->copy_to_gpu(gpu);
+}
+Cluster::Ends Cluster::read_for_gpu(int gpu) const {
+  return impl_->read_for_gpu(gpu);
 }
 const Route& Cluster::route(int src_gpu, int dst_gpu) {
   return impl_->route(src_gpu, dst_gpu);

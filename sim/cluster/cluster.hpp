@@ -10,6 +10,9 @@
 //   staged           where GPUs cannot reach each other (peer_across_sockets false) or the NIC (gpudirect false), the
 //                    route also contains the link of the host memory of the sockets where the data is staged, with its
 //                    bandwidth and latency. Staging is pipelined: it narrows the route, the copies do not add up.
+//   input            from memory of a socket to its GPUs, from the network by NIC 0 to memory of that NIC's socket:
+//   over
+//                    what lies between and the memory's link, which staged messages share.
 //
 // Links are per direction. SimGrid is behind this header: include it only to run simulations.
 #include <memory>
@@ -36,27 +39,43 @@ struct MessageOverhead {
   double inter_node_s = 0;
 };
 
+/// Hosts of an input pipeline that shares the cluster's links with messages.
+struct InputHosts {
+  bool has_memories = false;           ///< one per socket, where batches wait for their copy to the GPU
+  double file_server_bytes_per_s = 0;  ///< above 0: a node after all others, all of whose own links carry so much
+};
+
 class Cluster {
  public:
   using MessageOverhead = sim::MessageOverhead;
 
-  /// Builds the first ceil(gpus / gpus_per_node) nodes of the cluster, once per process: SimGrid's engine is a
-  /// singleton. Throws std::logic_error when the process already has one, and std::invalid_argument when the cluster
-  /// has fewer GPUs.
-  Cluster(const ClusterSpec& spec, int gpus);
+  /// Builds the first ceil(gpus / gpus_per_node) nodes of the cluster, and one more for a file server, once per
+  /// process: SimGrid's engine is a singleton. Throws std::logic_error when the process already has one, and
+  /// std::invalid_argument when the cluster has fewer GPUs or nodes.
+  Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input = {});
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
   const ClusterSpec& spec() const;
   int gpus() const;
-  int nodes() const;
+  int nodes() const;  ///< without the file server's
   int node_of(int gpu) const;
 
   /// Capacity 1 (flop/s): a kernel of t seconds is t of work.
   simgrid::s4u::Host* gpu_host(int gpu) const;
   /// One per node, capacity 1, for what runs beside the GPUs. Messages from and to it pass host memory and NIC 0.
   simgrid::s4u::Host* cpu_host(int node) const;
+
+  /// Two ends of a message.
+  struct Ends {
+    simgrid::s4u::Host* from;
+    simgrid::s4u::Host* to;
+  };
+  /// A batch's copy to the GPU, from memory of the GPU's socket.
+  Ends copy_to_gpu(int gpu) const;
+  /// Reading for a GPU: from the file server by NIC 0 of the GPU's node into memory of that NIC's socket.
+  Ends read_for_gpu(int gpu) const;
 
   /// As SimGrid routes between two different GPUs; cached. The reference holds as long as the cluster.
   const Route& route(int src_gpu, int dst_gpu);

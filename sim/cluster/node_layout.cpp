@@ -33,6 +33,8 @@ struct NodeLayout::Builder {
     for (int from = 0; from < sockets; ++from)
       for (int to = 0; to < sockets; ++to) socket_link.push_back(from == to ? -1 : socket_to_socket(from, to));
     add_memories();
+    for (int socket = 0; socket < layout.memories_; ++socket)
+      loader.push_back(add("socket" + std::to_string(socket) + ".loader", memory_link(), true));
     for (int nic = 0; nic < spec.nic.per_node; ++nic) nics.push_back(add_nic("nic" + std::to_string(nic)));
     cpu_memory = duplex("cpu", {spec.host.memory_bandwidth_bytes_per_s, spec.host.memory_latency_s}, true);
     if (spec.intra_node.kind == IntraNodeKind::nvswitch)
@@ -56,6 +58,9 @@ struct NodeLayout::Builder {
   int socket_to_socket(int from, int to) {
     return add("socket" + std::to_string(from) + "-" + std::to_string(to), spec.intra_node.pcie.socket_link, false);
   }
+  // What a loader's memory sends begins with a link of its own, for a route needs one that begins it; it adds nothing
+  // to the memory's.
+  LinkSpec memory_link() const { return {spec.host.memory_bandwidth_bytes_per_s, 0}; }
   void add_memories() {
     const LinkSpec link{spec.host.memory_bandwidth_bytes_per_s, spec.host.memory_latency_s};
     for (int socket = 0; socket < sockets; ++socket)
@@ -156,8 +161,31 @@ struct NodeLayout::Builder {
     return path;
   }
 
+  Path memory_to_gpu(int socket, int gpu) const {
+    Path path{loader[at(socket)], memory[at(socket)]};
+    append(path, from_socket(socket, switch_of_gpu(gpu)));
+    path.push_back(gpu_pcie[at(gpu)].down);
+    return path;
+  }
+  Path port_to_memory(int socket) const {
+    Path path{nics[0].down};
+    append(path, to_socket(switch_of_nic(0), socket));
+    path.push_back(memory[at(socket)]);
+    return path;
+  }
+  // Memories send to GPUs of their socket and receive from the NIC 0 of theirs.
+  Path path_of_memory(int from, int to) const {
+    const int port = layout.port();
+    if (from == port && !nics.empty() && to - layout.memory(0) == layout.socket_of_first_nic_)
+      return port_to_memory(layout.socket_of_first_nic_);
+    if (to < layout.cpu() && from > port && from - layout.memory(0) == layout.socket_of_gpu(to))
+      return memory_to_gpu(layout.socket_of_gpu(to), to);
+    return {};
+  }
+
   Path path(int from, int to) {
     const int cpu = layout.cpu(), port = layout.port();
+    if (from > port || to > port) return path_of_memory(from, to);
     if (from == to || ((from == port || to == port) && nics.empty())) return {};
     if (from < cpu && to < cpu) return gpu_to_gpu(from, to);
     if (from < cpu) return to == cpu ? gpu_to_cpu(from) : gpu_to_port(from);
@@ -171,11 +199,15 @@ struct NodeLayout::Builder {
   std::vector<Duplex> gpu_pcie, gpu_nvlink, uplink, nics;
   std::vector<int> socket_link;  // from * sockets + to
   std::vector<int> memory;       // by socket
+  std::vector<int> loader;       // by socket
   Duplex cpu_memory{};
 };
 
-NodeLayout::NodeLayout(const ClusterSpec& spec) : gpus_(spec.gpus_per_node) {
+NodeLayout::NodeLayout(const ClusterSpec& spec, bool has_memories)
+    : gpus_(spec.gpus_per_node), memories_(has_memories ? std::max(1, spec.intra_node.pcie.sockets()) : 0) {
   Builder builder(spec, *this);
+  for (int gpu = 0; gpu < gpus_; ++gpu) socket_of_gpu_.push_back(builder.socket_of(builder.switch_of_gpu(gpu)));
+  if (spec.nic.per_node > 0) socket_of_first_nic_ = builder.socket_of(builder.switch_of_nic(0));
   for (int from = 0; from < endpoints(); ++from)
     for (int to = 0; to < endpoints(); ++to) routes_.push_back(builder.path(from, to));
   drop_unused_links();

@@ -17,15 +17,20 @@ struct NodeLink {
   bool begins_routes;
 };
 
-/// Endpoints are the GPUs 0 .. gpus - 1, the CPU and the port, where the fabric begins.
+/// Endpoints are the GPUs 0 .. gpus - 1, the CPU, the port, where the fabric begins, and, where they are asked for, the
+/// memories of the sockets, which send to GPUs and receive from the port.
 class NodeLayout {
  public:
-  explicit NodeLayout(const ClusterSpec& spec);
+  explicit NodeLayout(const ClusterSpec& spec, bool has_memories = false);
 
   int gpus() const { return gpus_; }
   int cpu() const { return gpus_; }
   int port() const { return gpus_ + 1; }
-  int endpoints() const { return gpus_ + 2; }
+  int memory(int socket) const { return gpus_ + 2 + socket; }
+  int memories() const { return memories_; }
+  int endpoints() const { return gpus_ + 2 + memories_; }
+  int socket_of_gpu(int gpu) const { return socket_of_gpu_[static_cast<std::size_t>(gpu)]; }
+  int socket_of_first_nic() const { return socket_of_first_nic_; }
 
   const std::vector<NodeLink>& links() const { return links_; }
   /// Indices in links(), in order; empty from an endpoint to itself, and to the port where there is no NIC.
@@ -37,6 +42,9 @@ class NodeLayout {
   void drop_unused_links();
 
   int gpus_;
+  int memories_ = 0;
+  std::vector<int> socket_of_gpu_;
+  int socket_of_first_nic_ = 0;
   std::vector<NodeLink> links_;
   std::vector<std::vector<int>> routes_;
 };

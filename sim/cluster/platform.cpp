@@ -81,9 +81,18 @@ class PlatformBuilder {
     sg4::NetZone* const zone = compat::add_full_zone(parent, name);
     std::vector<compat::NetPoint*> endpoints;
     if (is_node) endpoints = add_hosts(zone, name);
-    endpoints.push_back(compat::add_router(zone, name + ".port"));
+    compat::NetPoint* const port = compat::add_router(zone, name + ".port");
+    endpoints.push_back(port);
+    if (is_node) add_memories(zone, name, endpoints);
     if (is_node) add_routes(zone, add_links(parent, name), endpoints);
-    return compat::seal_leaf(zone, endpoints.back());
+    return compat::seal_leaf(zone, port);
+  }
+
+  void add_memories(sg4::NetZone* zone, const std::string& name, std::vector<compat::NetPoint*>& endpoints) {
+    for (int socket = 0; socket < layout_.memories(); ++socket) {
+      platform_.memories.push_back(compat::add_host(zone, name + ".memory" + std::to_string(socket), 1));
+      endpoints.push_back(platform_.memories.back()->get_netpoint());
+    }
   }
 
   std::vector<compat::NetPoint*> add_hosts(sg4::NetZone* zone, const std::string& name) {

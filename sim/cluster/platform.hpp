@@ -17,8 +17,9 @@ struct PlatformLink {
 };
 
 struct Platform {
-  std::vector<simgrid::s4u::Host*> gpus;  ///< node by node
-  std::vector<simgrid::s4u::Host*> cpus;  ///< by node
+  std::vector<simgrid::s4u::Host*> gpus;      ///< node by node
+  std::vector<simgrid::s4u::Host*> cpus;      ///< by node
+  std::vector<simgrid::s4u::Host*> memories;  ///< by node, then socket, where the layout has them
   std::vector<PlatformLink> links;
   simgrid::s4u::NetZone* fabric = nullptr;
 };

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
@@ -55,6 +57,23 @@ class RoundLoad {
   std::vector<double> bytes_;
 };
 
+// Copies of one source: those of all GPUs start together and share every link until the last has ended.
+PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, Cluster& cluster) {
+  const std::vector<Route> routes = routes_of_copies(program, source, cluster);
+  const double bytes = static_cast<double>(bytes_of_copy(program, source));
+  std::vector<int> crossed(at(cluster.link_count()), 0);
+  for (const Route& route : routes)
+    for (int link : route.links) ++crossed[at(link)];
+  std::vector<Flow> flows;
+  for (const Route& route : routes) {
+    double transfer_s = 0;
+    for (int link : route.links)
+      transfer_s = std::max(transfer_s, crossed[at(link)] * bytes / cluster.link_bandwidth(link));
+    flows.push_back({route.latency_s, transfer_s});
+  }
+  return {1, longest_of(std::move(flows))};
+}
+
 using PlanCost = std::vector<PlanCosts::PhaseCost>;
 
 PlanCost plan_cost(const Plan& plan, Cluster& cluster, double reduction_rate) {
@@ -86,6 +105,7 @@ PlanCosts plan_costs(const Program& program, Cluster& cluster) {
   PlanCosts costs;
   for (const Plan& plan : program.plans)
     costs.phases.push_back(plan_cost(plan, cluster, program.reduction_rate_bytes_per_s));
+  for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
   return costs;
 }
 
@@ -98,6 +118,8 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
                        const Perturbation& perturbation, const PlanCosts& costs) {
   std::vector<double> plan_s;
   for (const PlanCost& cost : costs.phases) plan_s.push_back(seconds_of(cost, perturbation));
+  std::map<Work::Source, double> copy_s;
+  for (const auto& [source, cost] : costs.copies) copy_s[source] = seconds_of({cost}, perturbation);
 
   Replay replay;
   replay.method = "closed form";
@@ -108,7 +130,9 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
   LinkQueue links(program, cluster, perturbation);
   const bool is_slowed = has_slowdowns(program);
-  InFlight in_flight(1);  // GPUs are in lockstep: one stands for all
+  // GPUs are in lockstep: one stands for all. Streams that share it are taken one after the other.
+  const int streams = static_cast<int>(program.streams.size());
+  InFlight in_flight(streams);
   WorkOrder order(program);
   for (int next = order.next(free_s, end_s); next >= 0; next = order.next(free_s, end_s)) {
     const std::size_t w = at(next);
@@ -125,17 +149,22 @@ Replay replay_analytic(const Program& program, Cluster& cluster, double expected
       seconds *= perturbation.compute * expected_slowest * work.crowding;
     } else if (work.kind == Work::Kind::collective) {
       seconds = work.seconds * perturbation.latency + plan_s[at(work.plan)];
+    } else if (work.source != Work::Source::aside) {
+      seconds = copy_s[work.source];
     }
     const double start_s = std::max(start, input);
     end_s[w] = start_s + seconds;
     if (work.kind == Work::Kind::compute && is_slowed) {
-      end_s[w] = in_flight.end_s(0, start_s, seconds);
+      end_s[w] = in_flight.end_s(work.stream, start_s, seconds);
       const double slowed_s = end_s[w] - start_s - seconds;
       replay.slowed_s[at(work.iteration)] += slowed_s;
       replay.compute_s[at(work.iteration)] += slowed_s;
     } else if (work.kind == Work::Kind::collective) {
       end_s[w] = links.end_s(work.plan, start_s, end_s[w]);
-      in_flight.add(0, start_s + work.seconds * perturbation.latency, end_s[w], work.slows);
+      for (int stream = 0; is_slowed && stream < streams; ++stream)
+        in_flight.add(stream, start_s + work.seconds * perturbation.latency, end_s[w], work.slows);
+    } else if (work.source != Work::Source::aside) {
+      end_s[w] = links.end_s(work.source, start_s, end_s[w]);
     }
     free_s[at(work.stream)] = end_s[w];
     if (program.iteration_ends[at(work.iteration)] == static_cast<int>(w))

@@ -4,6 +4,9 @@
 //
 //   end - start = (t - d / s) + d
 //
+// On a GPU that several learners share, whatever part of it each has: the measured slowdown is that of one learner's
+// kernels, and all have such kernels.
+//
 // From when the GPU has launched the collective (its kernel then waits for the others on the GPU) to when it leaves.
 // How long the collective takes is not changed: the profile's collectives were measured on idle GPUs, and what compute
 // costs them is not measured.
@@ -14,7 +17,8 @@
 
 namespace lockstep::sim {
 
-/// For replays that go through a program's work in the order of enqueueing, with compute on one stream.
+/// For replays that go through a program's work in the order of enqueueing, with compute on one stream; with several,
+/// each is taken for a GPU of its own.
 class InFlight {
  public:
   explicit InFlight(int gpus) : of_gpu_(static_cast<std::size_t>(gpus)) {}

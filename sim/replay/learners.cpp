@@ -125,7 +125,6 @@ SmaCost sma_cost(const Scenario& scenario, int batch) {
 
 SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterations) {
   const LearnersSpec& spec = scenario.learners;
-  const SSgd input = s_sgd_options(scenario, gpus, batch, iterations);
   SmaOptions options;
   options.gpus = gpus;
   options.learners = spec.per_gpu;
@@ -135,12 +134,10 @@ SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterat
   options.round_robin = spec.round_robin;
   options.by_host = spec.by_host;
   options.host_wait_s = spec.host_wait_s;
-  options.load_s = input.load_s;
-  if (spec.preprocessed_per_s > 0)
-    options.load_s = double(batch) * std::min(gpus, scenario.cluster.gpus_per_node) / spec.preprocessed_per_s;
-  options.to_device_s = input.to_device_s;
-  options.prefetch = input.prefetch;
-  options.launch_s = input.launch_s;
+  static_cast<Loading&>(options) =
+      loading_of(scenario, gpus, batch,
+                 spec.preprocessed_per_s > 0 ? spec.preprocessed_per_s : scenario.input.samples_per_s_per_node);
+  options.launch_s = scenario.communication.launch_overhead_s;
   return options;
 }
 
@@ -197,7 +194,7 @@ Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& reque
   if (!scenario.learners.auto_tune) return scenario;
   const std::string answer =
       in_processes(1, 1, [&](std::size_t) {
-        Cluster cluster(scenario.cluster, request.gpus);
+        Cluster cluster(scenario.cluster, request.gpus, input_hosts_of(scenario));
         apply_overheads(scenario, cluster);
         Json seen = Json::array();
         for (const Observation& o : tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, cluster))
@@ -222,7 +219,7 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
   // With several learners at once: the time that learning takes when nothing else waits.
   double learning_s = cost.update.seconds * std::max(1.0, learners * cost.update.fill);
   for (const LearningStep& step : cost.learning) learning_s += step.seconds * std::max(1.0, learners * step.fill);
-  point.compute_s = learning_s;
+  point.compute_s = learning_s + point.details.value("compute_slowed_by_collectives_s", 0.0);
   point.input_wait_s /= learners;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
 

@@ -3,6 +3,11 @@
 // link to itself; here a link carries the bytes of all in the order in which they start, one after the other. That is
 // what fair sharing gives for the last of them, and early for the others; a collective ends when the last of its links
 // has carried its share, and never before the time it takes alone.
+//
+// Beside copies of input over links, which may be far longer than a collective, what starts on a link with r seconds of
+// work left and needs it for b seconds itself ends after b + min(b, r): the shorter of two that share evenly after
+// twice its time, the longer after both. What had started before is left as it was.
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -12,18 +17,25 @@ namespace lockstep::sim {
 
 class LinkQueue {
  public:
-  /// With collectives on one stream only, it does nothing.
+  /// With collectives on one stream only and no copies over links, it does nothing.
   LinkQueue(const Program& program, Cluster& cluster, const Perturbation& perturbation);
   /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);
+  /// The same for the copies of all GPUs from a source.
+  double end_s(Work::Source source, double start_s, double alone_end_s);
 
  private:
-  std::vector<std::vector<std::pair<int, double>>> busy_s_;  // by plan: links and the seconds that it keeps them
-  std::vector<double> free_s_;                               // by link
+  using Busy = std::vector<std::pair<int, double>>;  // links, and the seconds for which each is kept
+  double end_s(const Busy& busy, double start_s, double alone_end_s);
+
+  bool shares_evenly_ = false;
+  std::vector<Busy> busy_s_;                     // by plan
+  std::map<Work::Source, Busy> busy_by_copies_;  // by source
+  std::vector<double> free_s_;                   // by link
 };
 
-/// The order in which the closed form takes a program's work: as enqueued, or, where collectives run on several
-/// streams, by the time at which it can start.
+/// The order in which the closed form takes a program's work: as enqueued; where copies cross links, these as soon as
+/// they start before what is next; where collectives run on several streams, all by the time at which it can start.
 class WorkOrder {
  public:
   explicit WorkOrder(const Program& program);
@@ -31,11 +43,18 @@ class WorkOrder {
   int next(const std::vector<double>& stream_free_s, const std::vector<double>& end_s);
 
  private:
+  using Times = std::vector<double>;
   bool can_start(int work) const;
+  double start_s(int work, const Times& stream_free_s, const Times& end_s) const;
+  int earliest(const Times& stream_free_s, const Times& end_s) const;
+  int early_copy(double before_s, const Times& stream_free_s, const Times& end_s) const;
+  int take(int work);
 
   const Program& program_;
   const bool by_time_;
+  const bool takes_copies_early_;
   std::size_t taken_ = 0;
+  std::size_t next_ = 0;  // as enqueued: all before it are taken
   std::vector<std::vector<int>> of_stream_;
   std::vector<std::size_t> head_;  // by stream
   std::vector<bool> is_taken_;     // by work

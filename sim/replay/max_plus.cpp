@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <map>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/max_plus_plan.hpp"
 #include "sim/replay/replay.hpp"
@@ -31,6 +33,9 @@ class MaxPlusReplay {
         is_slowed_(has_slowdowns(program)),
         in_flight_(program.gpus) {
     for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
+    for (const Work::Source source : input_sources(program))
+      for (const Route& route : routes_of_copies(program, source, cluster))
+        copies_[source].push_back(links_.other_flow(route));
     links_.find_contested_links();
   }
 
@@ -40,6 +45,10 @@ class MaxPlusReplay {
     if (is_slowed_ && !knows_what_is_in_flight(program_)) return false;
     for (const MaxPlusPlan& plan : plans_)
       if (!plan.fits(links_)) return false;
+    // Copies and messages come at any time: a link that could not carry all of them at once may slow some.
+    for (const auto& [source, flows] : copies_)
+      for (int flow : flows)
+        if (links_.is_contested(flow)) return false;
     prepare();
     const std::vector<int> last_use = last_uses(program_);
     std::vector<std::vector<int>> drop(program_.work.size());
@@ -92,6 +101,7 @@ class MaxPlusReplay {
       case Work::Kind::copy:
       case Work::Kind::host:
         for (double& time : times) time += work.seconds;
+        if (work.source != Work::Source::aside) copy_over_links(work, times);
         return true;
       case Work::Kind::compute: {
         double busy = 0, slowed = 0;
@@ -112,6 +122,14 @@ class MaxPlusReplay {
         return run_collective(w, times);
     }
     return true;
+  }
+
+  void copy_over_links(const Work& work, std::vector<double>& times) {
+    for (int gpu = 0; gpu < program_.fed_gpus; ++gpu) {
+      const int flow = copies_[work.source][at(gpu)];
+      times[at(gpu)] += links_.latency_s(flow) + static_cast<double>(work.bytes) / links_.bandwidth(flow);
+    }
+    replay_.events += program_.fed_gpus;
   }
 
   // Moves the GPU's time on by the work; returns how much longer than alone it took.
@@ -168,8 +186,9 @@ class MaxPlusReplay {
   const bool is_slowed_;  // compute, by collectives beside it
   InFlight in_flight_;
   std::vector<MaxPlusPlan> plans_;
-  std::vector<std::vector<double>> ends_;    // by work, then GPU
-  std::vector<std::vector<double>> free_s_;  // by stream, then GPU
+  std::map<Work::Source, std::vector<int>> copies_;  // by GPU, the flow of its copies
+  std::vector<std::vector<double>> ends_;            // by work, then GPU
+  std::vector<std::vector<double>> free_s_;          // by stream, then GPU
   std::vector<double> factors_;
   int factors_of_ = -1;
 };

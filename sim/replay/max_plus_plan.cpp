@@ -24,6 +24,11 @@ int LinkUse::flow(int src, int dst) {
   return entry->second;
 }
 
+int LinkUse::other_flow(const Route& route) {
+  flows_.push_back({route.latency_s, route.bandwidth_bytes_per_s, route.links, {}});
+  return static_cast<int>(flows_.size()) - 1;
+}
+
 void LinkUse::find_contested_links() {
   const std::size_t links = at(cluster_.link_count());
   load_.assign(links, 0);

@@ -21,6 +21,8 @@ class LinkUse {
   int flow(int src, int dst);
   double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
   double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
+  /// A flow of its own, beside those of pairs of GPUs.
+  int other_flow(const Route& route);
   /// After all flows are known: links whose flows together could exceed the capacity are contested.
   void find_contested_links();
   /// False when flows of one round, all active at once, exceed a link.

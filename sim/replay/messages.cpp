@@ -1,18 +1,18 @@
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
-#include <unordered_map>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
+#include "sim/replay/actor_work.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
-#include "sim/replay/message_flows.hpp"
+#include "sim/replay/meetings.hpp"
+#include "sim/replay/pace.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -20,201 +20,13 @@ namespace {
 
 namespace sg4 = simgrid::s4u;
 
-// One end of a transfer, as its rank sees it.
-struct Op {
-  std::int32_t phase;
-  std::int32_t peer;
-  std::int64_t bytes;
-  bool is_send;
-  bool reduces;
-};
-
-// What every rank does in a plan, phase by phase; one array for all ranks, since millions of messages are read from it.
-class RankOps {
- public:
-  explicit RankOps(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
-    for (const Phase& phase : plan.phases) {
-      rounds_.push_back(phase.rounds);
-      for (const Transfer& t : phase.transfers) {
-        ++first_[at(t.src) + 1];
-        ++first_[at(t.dst) + 1];
-      }
-    }
-    for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
-    ops_.resize(first_.back());
-    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
-    for (std::int32_t p = 0; p < static_cast<std::int32_t>(plan.phases.size()); ++p)
-      for (const Transfer& t : plan.phases[at(p)].transfers) {
-        ops_[next[at(t.src)]++] = {p, t.dst, t.bytes, true, t.reduces};
-        ops_[next[at(t.dst)]++] = {p, t.src, t.bytes, false, t.reduces};
-      }
-  }
-  const Op* begin(int rank) const { return ops_.data() + first_[at(rank)]; }
-  const Op* end(int rank) const { return ops_.data() + first_[at(rank) + 1]; }
-  int rounds(int phase) const { return rounds_[at(phase)]; }
-
- private:
-  std::vector<std::size_t> first_;  // by rank
-  std::vector<Op> ops_;
-  std::vector<int> rounds_;  // by phase
-};
-
-// A stream waits for another stream of its GPU by counting: the n-th work of stream A that B ever waits for is over
-// when B has taken n tokens. Which works give a token, and to whom, is the same for all GPUs.
-
-struct Wait {
-  int from_stream;
-  int tokens;    // that must have been taken in all
-  bool is_copy;  // the awaited work brings input
-};
-
-struct StreamWork {
-  int work;
-  std::vector<Wait> waits;
-  std::vector<int> signals;  // streams that get a token when the work has ended
-};
-
-std::vector<std::vector<StreamWork>> works_by_stream(const Program& program) {
-  const int streams = static_cast<int>(program.streams.size());
-  std::vector<std::vector<bool>> awaited(program.work.size(), std::vector<bool>(at(streams), false));
-  for (const Work& work : program.work)
-    for (int waited : work.after)
-      if (program.work[at(waited)].stream != work.stream) awaited[at(waited)][at(work.stream)] = true;
-
-  std::vector<std::vector<StreamWork>> by_stream(at(streams));
-  std::vector<std::vector<int>> given(at(streams), std::vector<int>(at(streams), 0));
-  std::vector<std::vector<int>> token(program.work.size(), std::vector<int>(at(streams), 0));
-  for (std::size_t w = 0; w < program.work.size(); ++w) {
-    const Work& work = program.work[w];
-    StreamWork mine{static_cast<int>(w), {}, {}};
-    for (int waited : work.after) {
-      const Work& other = program.work[at(waited)];
-      if (other.stream != work.stream)
-        mine.waits.push_back({other.stream, token[at(waited)][at(work.stream)], other.kind == Work::Kind::copy});
-    }
-    for (int to = 0; to < streams; ++to)
-      if (awaited[w][at(to)]) {
-        token[w][at(to)] = ++given[at(work.stream)][at(to)];
-        mine.signals.push_back(to);
-      }
-    by_stream[at(work.stream)].push_back(std::move(mine));
-  }
-  return by_stream;
-}
-
-// Transfers as fair flows: a message leaves when its sender and its receiver are both there, as SimGrid's mailboxes
-// have it.
-class Meetings {
- public:
-  // The transfers of a rank in a round, and the actor while it waits for them.
-  class Round {
-   public:
-    explicit Round(sg4::SemaphorePtr wake) : wake_(std::move(wake)) {}
-    void add() { ++left_; }
-    void end_one() {
-      if (--left_ == 0 && waits_) wake_->release();
-    }
-    void wait() {
-      waits_ = true;
-      if (left_ > 0) wake_->acquire();
-    }
-
-   private:
-    sg4::SemaphorePtr wake_;
-    int left_ = 0;
-    bool waits_ = false;
-  };
-
-  Meetings(const Cluster& cluster, int gpus) : gpus_(gpus), flows_(cluster, hosts_of(cluster, gpus)) {}
-
-  void run() { flows_.run(); }
-
-  // `round` stays where it is until it has ended. The bytes and the rate are the sender's.
-  void post(int stream, int src, int dst, bool is_send, std::int64_t bytes, double most_bytes_per_s, Round& round) {
-    round.add();
-    std::deque<Post>& posts = posts_[(static_cast<std::uint64_t>(stream * gpus_ + src)) * at(gpus_) + at(dst)];
-    const Post mine{is_send, bytes, most_bytes_per_s, &round};
-    if (posts.empty() || posts.front().is_send == is_send) {
-      posts.push_back(mine);
-      return;
-    }
-    const Post other = posts.front();
-    posts.pop_front();
-    const Post& sender = is_send ? mine : other;
-    flows_.send(
-        src, dst, double(sender.bytes),
-        [a = mine.round, b = other.round] {
-          a->end_one();
-          b->end_one();
-        },
-        sender.most_bytes_per_s);
-  }
-
- private:
-  struct Post {
-    bool is_send;
-    std::int64_t bytes;
-    double most_bytes_per_s;
-    Round* round;
-  };
-  static std::vector<sg4::Host*> hosts_of(const Cluster& cluster, int gpus) {
-    std::vector<sg4::Host*> hosts;
-    for (int gpu = 0; gpu < gpus; ++gpu) hosts.push_back(cluster.gpu_host(gpu));
-    return hosts;
-  }
-
-  int gpus_;
-  MessageFlows flows_;
-  std::unordered_map<std::uint64_t, std::deque<Post>> posts_;  // by stream, sender, receiver: all of one side
-};
-
-// A GPU's compute beside its collectives: what it gets done in a second, and whom to tell that it has changed. SimGrid
-// runs one actor at a time, so that no lock is needed.
-class Pace {
- public:
-  // On the stream that computes: returns when work of `seconds` alone is done.
-  void compute(double seconds) {
-    for (double left_s = seconds; left_s > 0;) {
-      const double slows = this->slows(), began_s = sg4::Engine::get_clock();
-      waits_ = true;
-      const bool is_done = changed_->acquire_timeout(left_s * slows);
-      // A change of this very moment may have released the semaphore all the same: its token must not stay.
-      if (is_done && !waits_) changed_->acquire();
-      waits_ = false;
-      if (is_done) return;
-      left_s -= (sg4::Engine::get_clock() - began_s) / slows;
-    }
-  }
-  // On another stream: a collective begins, and ends.
-  void enter(double slows) {
-    in_flight_.insert(slows);
-    tell();
-  }
-  void leave(double slows) {
-    in_flight_.erase(in_flight_.find(slows));
-    tell();
-  }
-
- private:
-  double slows() const { return in_flight_.empty() ? 1 : *in_flight_.rbegin(); }
-  void tell() {
-    if (!waits_) return;
-    waits_ = false;
-    changed_->release();
-  }
-
-  std::multiset<double> in_flight_;
-  bool waits_ = false;
-  sg4::SemaphorePtr changed_ = sg4::Semaphore::create(0);
-};
-
 class MessageReplay {
  public:
   MessageReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
       : program_(program), cluster_(cluster), jitter_(jitter), options_(options), streams_(works_by_stream(program)) {
     for (const Plan& plan : program.plans) ops_.emplace_back(plan);
     replay_.method = options.as_flows ? "fair flows" : "messages";
-    if (options.as_flows) meetings_.emplace(cluster, program.gpus);
+    if (options.as_flows) meetings_.emplace(cluster, program);
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.slowed_s.assign(at(program.iterations), 0);
@@ -296,22 +108,11 @@ class MessageReplay {
     switch (work.kind) {
       case Work::Kind::copy:
       case Work::Kind::host:
+        if (work.source != Work::Source::aside) return copy_over_links(gpu, work, ports);
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
         return;
-      case Work::Kind::compute: {
-        const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
-        replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
-        replay_.events += 1;
-        if (!paces_.empty()) {
-          const double began_s = sg4::Engine::get_clock();
-          paces_[at(gpu)].compute(seconds);
-          note_slowed(work.iteration, sg4::Engine::get_clock() - began_s - seconds);
-          return;
-        }
-        // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
-        if (seconds > 0) sg4::this_actor::exec_init(seconds * work.fill)->set_bound(work.fill)->wait();
-        return;
-      }
+      case Work::Kind::compute:
+        return compute(gpu, work);
       case Work::Kind::collective:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
         if (!paces_.empty()) paces_[at(gpu)].enter(work.slows);
@@ -319,6 +120,31 @@ class MessageReplay {
         if (!paces_.empty()) paces_[at(gpu)].leave(work.slows);
         return;
     }
+  }
+
+  void compute(int gpu, const Work& work) {
+    const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
+    replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
+    replay_.events += 1;
+    if (!paces_.empty() && program_.shares_gpu) {
+      note_slowed(work.iteration, paces_[at(gpu)].share(seconds, work.fill));
+    } else if (!paces_.empty()) {
+      const double began_s = sg4::Engine::get_clock();
+      paces_[at(gpu)].compute(seconds);
+      note_slowed(work.iteration, sg4::Engine::get_clock() - began_s - seconds);
+    } else if (seconds > 0) {
+      // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
+      sg4::this_actor::exec_init(seconds * work.fill)->set_bound(work.fill)->wait();
+    }
+  }
+
+  // GPUs that only serve get no input.
+  void copy_over_links(int gpu, const Work& work, Ports& ports) {
+    if (gpu >= program_.fed_gpus) return;
+    replay_.events += 1;
+    const Cluster::Ends ends = ends_of_copy(cluster_, work.source, gpu);
+    if (meetings_) return meetings_->carry(ends, work.bytes, ports.wake);
+    sg4::Comm::sendto(ends.from, ends.to, static_cast<std::uint64_t>(work.bytes));
   }
 
   void note_slowed(int iteration, double slowed_s) {

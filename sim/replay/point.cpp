@@ -108,7 +108,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
     point.iteration_s.push_back(replay.iteration_end_s[n] - replay.iteration_end_s[n - 1]);
     point.compute_s += replay.compute_s[n] * program.gpus / request.gpus / iterations;
     point.input_wait_s += replay.input_wait_s[n] / iterations;
-    slowed_s += replay.slowed_s[n] / iterations;
+    slowed_s += replay.slowed_s[n] / learners_of(scenario) / iterations;
   }
   if (has_slowdowns(program)) point.details["compute_slowed_by_collectives_s"] = slowed_s > kRounding_s ? slowed_s : 0;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
@@ -136,7 +136,7 @@ PointResult predict_program(const Scenario& as_asked, const PointRequest& reques
   if (as_asked.trains_learners()) check_memory(as_asked, request.batch_per_gpu);
   const Scenario scenario = with_tuned_learners(as_asked, request, observed);
   choose_flow_updates(scenario, request);
-  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus));
+  Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));
   return predict_on(cluster, scenario, request, observed);
 }
 
@@ -147,7 +147,9 @@ Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
 }
 
 std::string cluster_key(const std::string& cluster, const Scenario& scenario, const PointRequest& request) {
-  return std::to_string(occupied_gpus(scenario, request.gpus)) + " of " + cluster;
+  const InputHosts input = input_hosts_of(scenario);
+  return std::to_string(occupied_gpus(scenario, request.gpus)) + " " + std::to_string(input.has_memories) + " " +
+         std::to_string(input.file_server_bytes_per_s) + " of " + cluster;
 }
 
 }  // namespace
@@ -186,7 +188,9 @@ PointResult AnalyticPoints::predict(const std::string& cluster, const Scenario& 
   const auto began = std::chrono::steady_clock::now();
   const Scenario at_point = scenario_at(scenario, request);
   if (at_point.trains_learners()) check_memory(at_point, request.batch_per_gpu);
-  if (!cluster_) cluster_ = std::make_unique<Cluster>(at_point.cluster, occupied_gpus(at_point, request.gpus));
+  if (!cluster_)
+    cluster_ =
+        std::make_unique<Cluster>(at_point.cluster, occupied_gpus(at_point, request.gpus), input_hosts_of(at_point));
   key_ = cluster_key(cluster, scenario, request);
   PointResult point = predict_on(*cluster_, at_point, request, {});
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

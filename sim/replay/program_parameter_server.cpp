@@ -286,15 +286,15 @@ Program parameter_server_program(const Scenario& scenario, int workers, int batc
   ParameterServer options;
   options.gpus = roles.ranks;
   options.iterations = iterations;
-  options.load_s = common.load_s;
-  options.to_device_s = common.to_device_s;
-  options.prefetch = common.prefetch;
+  static_cast<Loading&>(options) = common;
   options.overlap = common.overlap;
   options.launch_s = common.launch_s;
   options.streams = streams_of(spec, static_cast<int>(exchanges.size()));
   options.barrier = spec.barrier;
   options.staging_blocks = !spec.staging_overlaps;
-  return parameter_server(scenario.model, model_cost(scenario, batch_per_gpu), exchanges, options);
+  Program program = parameter_server(scenario.model, model_cost(scenario, batch_per_gpu), exchanges, options);
+  program.fed_gpus = workers;
+  return program;
 }
 
 Jitter workers_only(Jitter jitter, int workers) {

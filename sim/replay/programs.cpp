@@ -1,6 +1,7 @@
 #include "sim/replay/programs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
@@ -50,21 +51,37 @@ AllReduce all_reduce_of(const Scenario& scenario) {
   };
 }
 
-// The load of the input pipeline: a node's loader serves its GPUs one after the other.
-SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
-  SSgd options;
-  options.gpus = gpus;
-  options.iterations = iterations;
+// A node's loader serves its GPUs one after the other.
+Loading loading_of(const Scenario& scenario, int gpus, int batch_per_gpu, double samples_per_s_per_node) {
   const InputSpec& input = scenario.input;
   const int gpus_of_node = std::min(gpus, scenario.cluster.gpus_per_node);
-  if (input.samples_per_s_per_node > 0)
-    options.load_s = double(batch_per_gpu) * gpus_of_node / input.samples_per_s_per_node;
-  options.load_s += input.loading.read_s(batch_per_gpu, gpus_of_node, gpus);
-  options.blocking = input.loading.blocking;
+  Loading loading;
+  if (samples_per_s_per_node > 0) loading.load_s = double(batch_per_gpu) * gpus_of_node / samples_per_s_per_node;
+  if (input.reads_over_links())
+    loading.read_bytes = std::llround(batch_per_gpu * input.loading.file_bytes_per_sample);
+  else
+    loading.load_s += input.loading.read_s(batch_per_gpu, gpus_of_node, gpus);
+  loading.blocking = input.loading.blocking;
+  if (input.is_on_links)
+    loading.to_device_bytes = std::llround(batch_per_gpu * input.bytes_per_sample);
+  else
+    loading.to_device_s =
+        batch_per_gpu * input.bytes_per_sample / scenario.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
+  loading.prefetch = input.prefetch;
+  return loading;
+}
+
+InputHosts input_hosts_of(const Scenario& scenario) {
+  const InputSpec& input = scenario.input;
+  return {input.is_on_links, input.reads_over_links() ? input.loading.nfs_bandwidth_bytes_per_s : 0};
+}
+
+SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  SSgd options;
+  static_cast<Loading&>(options) = loading_of(scenario, gpus, batch_per_gpu, scenario.input.samples_per_s_per_node);
+  options.gpus = gpus;
+  options.iterations = iterations;
   options.accumulation = scenario.communication.accumulation;
-  options.to_device_s =
-      batch_per_gpu * input.bytes_per_sample / scenario.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
-  options.prefetch = input.prefetch;
   options.overlap = scenario.communication.overlap;
   options.launch_s = scenario.communication.launch_overhead_s;
   return options;
@@ -72,11 +89,11 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
 
 namespace {
 
-// Its collectives are kernels on the GPUs that compute meanwhile.
+// Its collectives are kernels on the GPUs that compute meanwhile; the host's turns are none.
 Program with_slowdown(Program program, const Scenario& scenario, int batch_per_gpu) {
   if (const OverlapSlowdown slowdown = overlap_slowdown(scenario))
     for (Work& work : program.work)
-      if (work.kind == Work::Kind::collective)
+      if (work.kind == Work::Kind::collective && program.plans[at(work.plan)].bytes > 0)
         work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[at(work.plan)].bytes));
   return program;
 }
@@ -89,8 +106,9 @@ Program s_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int
 
 Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   if (scenario.trains_learners())
-    return sma(sma_cost(scenario, batch_per_gpu), sma_options(scenario, gpus, batch_per_gpu, iterations),
-               all_reduce_of(scenario));
+    return with_slowdown(sma(sma_cost(scenario, batch_per_gpu), sma_options(scenario, gpus, batch_per_gpu, iterations),
+                             all_reduce_of(scenario)),
+                         scenario, batch_per_gpu);
   if (scenario.algorithm == "parameter-server")
     return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
   if (scenario.algorithm == "local-sgd") return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);

@@ -10,9 +10,11 @@
 //             Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
 //             ones.
 //   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
-//             evenly, and compute jitter as the expected maximum over the GPUs.
+//             evenly, and compute jitter as the expected maximum over the GPUs. Copies of input over links: all GPUs at
+//             once; with collectives they meet as link_queue.hpp has it.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -96,6 +98,7 @@ struct PlanCosts {
     std::vector<Flow> flows;  ///< those that can be the longest
   };
   std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
+  std::map<Work::Source, PhaseCost> copies;    ///< over links: of all GPUs at once
 };
 PlanCosts plan_costs(const Program& program, Cluster& cluster);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
@@ -65,6 +66,15 @@ Json summary(const std::vector<double>& samples) {
           {"max", *std::max_element(samples.begin(), samples.end())},
           {"sd", standard_deviation(samples)},
           {"count", samples.size()}};
+}
+
+// [value, how often], ascending.
+Json histogram(const std::vector<double>& samples) {
+  std::map<double, int> counts;
+  for (double sample : samples) ++counts[sample];
+  Json pairs = Json::array();
+  for (const auto& [value, count] : counts) pairs.push_back({value, count});
+  return pairs;
 }
 
 // One prediction, from the log of its replay.
@@ -236,6 +246,7 @@ class WorkersPoint {
     for (std::size_t i = 0; i < staleness.size(); ++i) {
       if (staleness[i].empty()) continue;
       Json row = summary(staleness[i]);
+      row["histogram"] = histogram(staleness[i]);
       row["shard"] = o.shards[i].name;
       table.push_back(row);
     }

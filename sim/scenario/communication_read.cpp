@@ -15,6 +15,14 @@ void read_ddp(const JsonNode& node, CommunicationSpec& spec) {
   spec.first_bucket_bytes = read_bytes(node.at("first_bucket"), kBytes);
 }
 
+// Of an object that is not used: its mistakes are found, and nothing of it is noted.
+void check_unused_ddp(const JsonNode& node) {
+  node.keys({"bucket_cap", "first_bucket"});
+  const UnnotedCopy copy(node);
+  for (const char* key : {"bucket_cap", "first_bucket"})
+    if (const auto value = copy.node().find(key)) read_bytes(*value, kBytes);
+}
+
 }  // namespace
 
 CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster) {
@@ -26,14 +34,17 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
                         .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
                                  "torus", "nccl", "profile", "profile-average"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
-  spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
+  spec.chain_slices = sourced_whole(node.at("chain_slices"), 0, 65536);
   if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
     spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
   spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
   spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
   spec.wire = node.at("wire").choice({"fp32", "fp16"});
   spec.fusion_threshold_bytes = read_bytes(node.at("fusion_threshold"), {0, kBytes.high});
-  if (node.at("fusion").choice({"threshold", "ddp"}) == "ddp") read_ddp(node.at("ddp"), spec);
+  if (node.at("fusion").choice({"threshold", "ddp"}) == "ddp")
+    read_ddp(node.at("ddp"), spec);
+  else if (const auto ddp = node.find("ddp"))
+    check_unused_ddp(*ddp);
   spec.accumulation = static_cast<int>(node.at("accumulation").integer(1, 100000));
   spec.overlap = node.at("overlap").boolean();
   spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);

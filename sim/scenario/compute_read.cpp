@@ -41,7 +41,11 @@ std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
 void read_jitter(const JsonNode& node, ComputeSpec& compute) {
   node.keys({"distribution", "coefficient_of_variation"});
   const std::string kind = node.at("distribution").choice({"none", "normal", "lognormal"});
-  if (kind == "none") return;
+  if (kind == "none") {
+    const UnnotedCopy copy(node);
+    if (const auto unused = copy.node().find("coefficient_of_variation")) unused->sourced_number({0, 1});
+    return;
+  }
   compute.jitter = kind == "normal" ? JitterKind::normal : JitterKind::lognormal;
   compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
 }
@@ -67,9 +71,10 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
   ComputeSpec compute;
   compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
   compute.rates = read_rates(node.at("rates"));
+  const auto input = node.find("profile_input");
+  const std::string profile_input = input ? input->choice({"synthetic"}) : "";
   if (const auto profile = node.find("profile")) {
-    const auto input = node.find("profile_input");
-    compute.profile = read_profile(*profile, model, compute.precision, input ? input->choice({"synthetic"}) : "");
+    compute.profile = read_profile(*profile, model, compute.precision, profile_input);
     if (!compute.rates.empty()) node.at("rates").fail("stand beside a profile", "allowed: one of the two");
   }
   compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
@@ -88,7 +93,7 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
 
 InputSpec read_input(const JsonNode& node) {
   node.keys({"samples_per_s_per_node", "bytes_per_sample", "prefetch", "loading", "file_bytes_per_sample",
-             "disk_bandwidth", "nfs_bandwidth"});
+             "disk_bandwidth", "nfs_bandwidth", "traffic"});
   InputSpec input;
   if (const auto rate = node.find("samples_per_s_per_node"))
     input.samples_per_s_per_node = rate->sourced_quantity(Dimension::rate, kRate);
@@ -96,6 +101,10 @@ InputSpec read_input(const JsonNode& node) {
     input.bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
   input.prefetch = static_cast<int>(node.at("prefetch").integer(1, 64));
   input.loading = read_loading(node);
+  if (const auto traffic = node.find("traffic")) input.is_on_links = traffic->choice({"aside", "links"}) == "links";
+  if (input.is_on_links && input.bytes_per_sample <= 0 && !input.reads_over_links())
+    node.at("traffic").fail("no bytes cross the links",
+                            "allowed: with \"bytes_per_sample\", or \"file_bytes_per_sample\" and \"nfs_bandwidth\"");
   return input;
 }
 

@@ -2,12 +2,13 @@
 
 #include <cmath>
 
+#include "sim/scenario/ranges.hpp"
+
 namespace lockstep::sim {
 namespace {
 
 constexpr int kMostLearners = 64;
 constexpr int kLongestTau = 100;
-constexpr int kLargestBatch = 1 << 20;
 const Range kFill{1e-3, 1};
 
 int read_tau(const JsonNode& node) {
@@ -32,9 +33,7 @@ std::vector<FillSpec> read_fill(const JsonNode& node) {
 }
 
 int read_count(const JsonNode& node, int high) {
-  const double value = node.sourced_number({1, double(high)});
-  if (value != std::floor(value)) node.fail("expected a whole number", "allowed: 1 to " + std::to_string(high));
-  return static_cast<int>(value);
+  return sourced_whole(node, 1, high);
 }
 
 OccupancySpec read_occupancy(const JsonNode& node) {
@@ -84,9 +83,15 @@ LearnersSpec read_learners(const JsonNode& node) {
   if (const auto wait = node.find("host_wait")) spec.host_wait_s = wait->sourced_quantity(Dimension::time, {0, 1});
   if (spec.by_host && !node.find("host_wait"))
     node.fail("missing key \"host_wait\"", "allowed: a time, for the host to notice that a GPU is done");
-  if (const auto fill = node.find("fill")) spec.fill = read_fill(*fill);
+  if (const auto fill = node.find("fill")) {
+    spec.fill_of_profile = fill->is_string();
+    if (spec.fill_of_profile)
+      fill->choice({"profile"});
+    else
+      spec.fill = read_fill(*fill);
+  }
   if (const auto occupancy = node.find("occupancy")) spec.occupancy = read_occupancy(*occupancy);
-  if (spec.fill.empty() && spec.occupancy.multiprocessors == 0)
+  if (spec.fill.empty() && !spec.fill_of_profile && spec.occupancy.multiprocessors == 0)
     node.fail("the GPU's concurrency is not stated", "allowed: \"fill\", or \"occupancy\" to estimate it from");
   spec.workspace_bytes = node.at("workspace").sourced_quantity(Dimension::size, {0, 1e12});
   if (const auto workers = node.find("pre_processing")) spec.preprocessed_per_s = read_pre_processing(*workers);

@@ -26,9 +26,10 @@ struct LearnersSpec {
   int tau = 1;  ///< iterations per synchronisation; 0: never
   bool round_robin = false;
   bool overlap = true;
-  bool by_host = false;        ///< the host synchronises, as Crossbow's released program does
-  double host_wait_s = 0;      ///< for the host to notice that a GPU is done
-  std::vector<FillSpec> fill;  ///< ascending batch; empty: estimated
+  bool by_host = false;          ///< the host synchronises, as Crossbow's released program does
+  double host_wait_s = 0;        ///< for the host to notice that a GPU is done
+  std::vector<FillSpec> fill;    ///< ascending batch; empty: estimated
+  bool fill_of_profile = false;  ///< `fill` is what the profile of `compute` has measured
   OccupancySpec occupancy;
   double workspace_bytes = 0;     ///< of each learner
   double preprocessed_per_s = 0;  ///< samples/s of a node's CPU workers together; 0: never the bottleneck

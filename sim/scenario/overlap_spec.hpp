@@ -36,8 +36,8 @@ struct MeasuredOverlap {
   OverlapSlowdown slowdown;
   int devices = 0;
   std::string library;
-  bool is_emulated =
-      false;  ///< one GPU summed with nobody: the collective beside it is an assumption (calib/README.md)
+  /// One GPU summed with nobody: the collective beside it is an assumption (calib/README.md).
+  bool is_emulated = false;
 };
 
 /// Of the devices measured together those nearest to `devices`: that many, else the next larger number, else the

@@ -1,5 +1,7 @@
 #include "sim/scenario/profile_spec.hpp"
 
+#include <algorithm>
+
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
@@ -29,7 +31,7 @@ void note(const JsonNode& node, const calib::Profile& profile, const calib::Fit&
 
 }  // namespace
 
-const calib::LineFit& ProfileSpec::iteration(int devices) const {
+const calib::Fit& ProfileSpec::iteration_fit(int devices) const {
   const calib::Fit* best = nullptr;
   for (const calib::Fit& fit : profile->fits) {
     if (!is_iteration(fit, *this)) continue;
@@ -37,7 +39,29 @@ const calib::LineFit& ProfileSpec::iteration(int devices) const {
     const bool is_closer = mine >= devices ? others < devices || mine < others : others < devices && mine > others;
     if (!best || is_closer) best = &fit;
   }
-  return best->line;
+  return *best;
+}
+
+std::vector<FillSpec> ProfileSpec::fill(int devices) const {
+  const calib::Fit& alone = iteration_fit(devices);
+  std::map<double, double> alone_s, least;  // by batch
+  for (const calib::Measured& sample : profile->curve("iteration", alone.key)) alone_s[sample.x] = sample.seconds;
+  for (const calib::Fit& fit : profile->fits) {
+    if (fit.probe != "iteration" || !fit.key.contains("learners") || fit.key["learners"].get<int>() < 2) continue;
+    Json as_alone = fit.key;
+    as_alone["learners"] = 1;
+    if (nlohmann::json(as_alone) != nlohmann::json(alone.key)) continue;  // whatever the order of its members
+    for (const calib::Measured& sample : profile->curve("iteration", fit.key)) {
+      const auto one = alone_s.find(sample.x);
+      if (one == alone_s.end()) continue;
+      const double filled = std::clamp(sample.seconds / (fit.key["learners"].get<int>() * one->second), 1e-3, 1.0);
+      const auto [entry, is_new] = least.try_emplace(sample.x, filled);
+      if (!is_new) entry->second = std::min(entry->second, filled);
+    }
+  }
+  std::vector<FillSpec> curve;
+  for (const auto& [batch, filled] : least) curve.push_back({static_cast<int>(batch), filled});
+  return curve;
 }
 
 const calib::LineFit* ProfileSpec::all_reduce(int ranks) const {

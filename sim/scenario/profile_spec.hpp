@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calib/profile.hpp"
+#include "sim/scenario/learners_spec.hpp"
 #include "sim/scenario/overlap_spec.hpp"
 
 namespace lockstep::sim {
@@ -27,7 +28,7 @@ struct ProfileSpec {
   explicit operator bool() const { return profile != nullptr; }
   /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
   /// measured, the next larger one, else the largest. Over the batch per device.
-  const calib::LineFit& iteration(int devices) const;
+  const calib::LineFit& iteration(int devices) const { return iteration_fit(devices).line; }
   /// The fit of `exchange` over `ranks` devices, over bytes; null where it was not measured.
   const calib::LineFit* all_reduce(int ranks) const;
   /// Whether single layers of the model were measured.
@@ -37,11 +38,19 @@ struct ProfileSpec {
   LayerSeconds layer(const std::string& name, double batch) const;
   /// The fit of an optimizer's kernel ("momentum", "lars") over elements; null where it was not measured.
   const calib::LineFit* update(const std::string& kernel) const;
+  /// What fraction of a device one learner can use, by batch per learner: of the batches that were measured by one
+  /// learner and by m > 1 on as many devices as iteration() takes, the least of t_m / (m t_1), at most 1. Where
+  /// learners share a device fluidly, t_m = t_1 max(1, m f), so that together they never train faster than was
+  /// measured. Ascending; empty where several learners were not measured.
+  std::vector<FillSpec> fill(int devices) const;
   /// Compute beside a collective, as measured with `devices` devices or the nearest number.
   std::optional<MeasuredOverlap> overlap(int devices) const;
 
   /// Fits of the layers by name and pass; kept by read_profile().
   std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;
+
+ private:
+  const calib::Fit& iteration_fit(int devices) const;
 };
 
 /// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and

@@ -140,10 +140,26 @@ void check_exchange(const JsonNode& root, const Scenario& s) {
     communication.at("accumulation").fail("\"" + s.algorithm + "\" does not accumulate gradients", "allowed: 1");
   if (s.input.loading.blocking && !loads)
     root.at("input").at("loading").fail("\"" + s.algorithm + "\" loads beside the training", "allowed: parallel");
+  if (s.input.is_on_links && has_workers(s.algorithm))
+    root.at("input").at("traffic").fail("\"" + s.algorithm + "\" has no input", "allowed: aside");
   if (s.algorithm == "sharded" && s.communication.all_reduce != "ring" && s.communication.all_reduce != "nccl")
     communication.at("all_reduce").fail("shards are gathered by ring or nccl", "allowed: ring, nccl");
   if (s.algorithm == "theano-mpi" && s.communication.wire != "fp32")
     communication.at("wire").fail("Theano-MPI's wire follows from its exchange", "allowed: fp32");
+}
+
+// Nodes that a point occupies, servers of parameters on nodes of their own included.
+int occupied_nodes(const Scenario& s, int gpus) {
+  const int separate = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers : 0;
+  return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node + separate;
+}
+
+// A file server has a node of its own, after all others.
+void check_file_server(const JsonNode& root, const Scenario& s, int gpus) {
+  if (!s.input.reads_over_links() || occupied_nodes(s, gpus) < s.cluster.nodes) return;
+  root.at("input").at("traffic").fail(
+      "the cluster has no node for the file server beside " + std::to_string(gpus) + " GPUs",
+      "allowed: a cluster of at least " + std::to_string(occupied_nodes(s, gpus) + 1) + " nodes");
 }
 
 void check_consistency(const JsonNode& root, const Scenario& s) {
@@ -158,10 +174,12 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
                      "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu");
     check_torus(counts[i], s.gpus[i], s);
     check_profile_all_reduce(counts[i], s.gpus[i], s);
+    check_file_server(root, s, s.gpus[i]);
     if (s.workers) check_workers(root.at("workers"), *s.workers, s.cluster, s.gpus[i]);
     if (s.parameter_server) check_servers(root.at("parameter_server"), *s.parameter_server, s.cluster, s.gpus[i]);
   }
   check_torus(root.at("baseline").at("gpus"), s.baseline_gpus, s);
+  check_file_server(root, s, s.baseline_gpus);
   check_profile_all_reduce(root.at("baseline").at("gpus"), s.baseline_gpus, s);
   if (s.model.parameter_count() == 0) root.at("model").fail("the model has no parameters to train");
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
@@ -189,6 +207,19 @@ void read_identity(const JsonNode& root, Scenario& s) {
                              "local-sgd", "sharded", "theano-mpi"});
 }
 
+// With as many devices busy as the largest point has on a node.
+void take_fill_of_profile(const JsonNode& node, Scenario& s) {
+  const ProfileSpec& profile = s.compute.profile;
+  if (!profile) node.fail("no profile in /compute/profile", "allowed: a fraction, or [{\"batch\", \"fill\"}, ...]");
+  s.learners.fill = profile.fill(std::min(*std::max_element(s.gpus.begin(), s.gpus.end()), s.cluster.gpus_per_node));
+  if (s.learners.fill.empty())
+    node.fail("the profile has no iterations of several learners on a device",
+              "allowed: a fraction, or [{\"batch\", \"fill\"}, ...]");
+  for (const FillSpec& f : s.learners.fill)
+    node.document().note({node.pointer() + "/" + std::to_string(f.batch), short_number(f.fill), "measured",
+                          "profile " + profile.profile->name + ", iterations of several learners over those of one"});
+}
+
 // Variants may use what the others do not: mistakes are found all the same.
 void check_unused_workers(const JsonNode& node, const Scenario& s) {
   check_workers(node, read_workers(node, "backup-workers"), s.cluster, *std::max_element(s.gpus.begin(), s.gpus.end()));
@@ -212,6 +243,7 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
     s.compute.profile.exchange = "average";
   }
   if (const auto learners = root.find("learners")) s.learners = read_learners(*learners);
+  if (s.learners.fill_of_profile) take_fill_of_profile(root.at("learners").at("fill"), s);
   if (const auto server = root.find("parameter_server")) s.parameter_server = read_parameter_server(*server);
   if (has_workers(s.algorithm)) s.workers = read_workers(root.at("workers"), s.algorithm);
   if (!s.workers && root.has("workers")) check_unused_workers(root.at("workers"), s);

@@ -63,6 +63,11 @@ struct InputSpec {
   double bytes_per_sample = 0;        ///< copied to the GPU
   int prefetch = 2;
   LoadingSpec loading;
+  bool is_on_links = false;  ///< copies, and reading from a file server, cross the cluster's links ("traffic")
+
+  bool reads_over_links() const {
+    return is_on_links && loading.nfs_bandwidth_bytes_per_s > 0 && loading.file_bytes_per_sample > 0;
+  }
 };
 
 struct CommunicationSpec {

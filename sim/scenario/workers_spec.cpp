@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "sim/scenario/ranges.hpp"
+
 namespace lockstep::sim {
 namespace {
 
-constexpr int kMostGpus = 65536;
-
 void read_servers(const JsonNode& node, WorkersSpec& spec) {
-  spec.servers = static_cast<int>(node.at("servers").sourced_number({1, kMostGpus}));
+  spec.servers = sourced_whole(node.at("servers"), 1, kMostGpus);
   spec.separate = node.at("placement").choice({"separate", "co-located"}) == "separate";
   if (const auto rate = node.find("apply_rate"))
     spec.apply_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
@@ -33,10 +33,17 @@ void read_async_sgd(const JsonNode& node, WorkersSpec& spec) {
 }
 
 void read_async_easgd(const JsonNode& node, WorkersSpec& spec) {
-  if (node.at("servers").sourced_number({1, kMostGpus}) != 1)
-    node.at("servers").fail("the centre of EASGD has one server", "allowed: 1");
   spec.elastic_rate = node.at("alpha").sourced_number({1e-6, 0.999999});
   spec.period = static_cast<int>(node.at("tau").integer(1, 1'000'000));
+}
+
+// Keys of the other algorithms, which variants may use: mistakes are found, and nothing of them is noted.
+void check_others(const JsonNode& node, const std::string& algorithm) {
+  const UnnotedCopy copy(node);
+  WorkersSpec ignored;
+  if (algorithm != "backup-workers") read_backups(copy.node(), ignored);
+  if (algorithm != "async-sgd") read_async_sgd(copy.node(), ignored);
+  if (algorithm != "async-easgd") read_async_easgd(copy.node(), ignored);
 }
 
 }  // namespace
@@ -58,6 +65,9 @@ WorkersSpec read_workers(const JsonNode& node, const std::string& algorithm) {
   if (algorithm == "async-sgd") read_async_sgd(node, spec);
   if (algorithm == "async-easgd") read_async_easgd(node, spec);
   read_servers(node, spec);
+  if (algorithm == "async-easgd" && spec.servers != 1)
+    node.at("servers").fail("the centre of EASGD has one server", "allowed: 1");
+  check_others(node, algorithm);
   return spec;
 }
 

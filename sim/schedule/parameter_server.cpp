@@ -16,10 +16,7 @@ std::vector<std::string> stream_names(int exchange_streams) {
 }
 
 // Compute work of neighbouring layers, collected until something must wait for it or it must wait for something.
-struct Segment {
-  double seconds = 0;
-  std::vector<Part> parts;
-
+struct Stretch : Segment {
   void add(const std::string& name, double layer_s) {
     if (layer_s <= 0) return;
     seconds += layer_s;
@@ -65,14 +62,13 @@ class Builder {
     std::vector<int> buffer_free;
     if (iteration >= options_.prefetch)
       buffer_free.push_back(used_[static_cast<std::size_t>(iteration - options_.prefetch)]);
-    const int loaded = gpu_.copy(kInput, "load", options_.load_s, buffer_free);
-    return gpu_.copy(kCopy, "to device", options_.to_device_s, {loaded});
+    return enqueue_batch(gpu_, options_, "load", kInput, kCopy, buffer_free);
   }
 
   // A layer computes when its own parameters are there; those of the layers below have then been used.
   void forward(int copied) {
     std::vector<int> after{copied};
-    Segment segment;
+    Stretch segment;
     for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
       if (const auto arrived = arrived_.find(static_cast<int>(i)); arrived != arrived_.end()) {
         if (segment.seconds > 0) gpu_.compute(kCompute, "forward", segment.seconds, after, segment.parts);
@@ -92,7 +88,7 @@ class Builder {
   }
 
   void backward() {
-    Segment segment;
+    Stretch segment;
     int computed = -1;
     for (int i = static_cast<int>(graph_.layers.size()) - 1; i >= 0; --i) {
       segment.add(graph_.layers[static_cast<std::size_t>(i)].name,

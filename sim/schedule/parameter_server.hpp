@@ -8,7 +8,7 @@
 
 #include "engine/model/graph.hpp"
 #include "sim/cost/layer_cost.hpp"
-#include "sim/schedule/program.hpp"
+#include "sim/schedule/passes.hpp"
 
 namespace lockstep::sim {
 
@@ -26,12 +26,10 @@ struct LayerExchange {
   double decode_s = 0;     ///< on the GPU, after: multiply out factors, expand bits
 };
 
-struct ParameterServer {
+/// Its Loading never blocks.
+struct ParameterServer : Loading {
   int gpus = 1;  ///< ranks, those that only serve included
   int iterations = 1;
-  double load_s = 0;       ///< as SSgd
-  double to_device_s = 0;  ///< as SSgd: of one batch
-  int prefetch = 2;
   bool overlap = true;   ///< wait-free back-propagation; otherwise exchanges start after the backward pass
   double launch_s = 0;   ///< before the first message of every push
   int streams = 1;       ///< pushes, and pulls, in flight at once: exchange i takes number i mod `streams` of each

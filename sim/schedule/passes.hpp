@@ -25,7 +25,19 @@ struct Loading {
   double to_device_s = 0;  ///< copied to the GPU
   int prefetch = 2;        ///< batches in flight ahead of the computation (2 = double buffering)
   bool blocking = false;   ///< load only when the step before has ended, instead of beside it
+  /// Bytes of a batch that cross the cluster's links, where they are more than 0: read from the file server, before
+  /// load_s, and copied to the GPU, instead of to_device_s.
+  std::int64_t read_bytes = 0;
+  std::int64_t to_device_bytes = 0;
+
+  /// Whether batches come from nowhere, in no time.
+  bool is_free() const { return load_s <= 0 && to_device_s <= 0 && read_bytes <= 0 && to_device_bytes <= 0; }
 };
+
+/// Enqueues a batch's way to the GPU; returns the work after which it is there. `after`: what frees its buffer.
+/// `loading_name` is that of the work between reading and copying.
+int enqueue_batch(Enqueue& gpu, const Loading& loading, const std::string& loading_name, int load_stream,
+                  int copy_stream, const std::vector<int>& after);
 
 /// Enqueues the batches, one per step. In parallel, a batch is loaded as soon as one of `prefetch` buffers is free:
 /// that of the forward pass `prefetch` steps before (a loader process that reads the next file while this one is

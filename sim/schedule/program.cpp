@@ -30,8 +30,19 @@ int collective_streams(const Program& program) {
   return static_cast<int>(streams.size());
 }
 
+std::vector<Work::Source> input_sources(const Program& program) {
+  std::set<Work::Source> sources;
+  for (const Work& w : program.work)
+    if (w.source != Work::Source::aside) sources.insert(w.source);
+  return {sources.begin(), sources.end()};
+}
+
+bool has_input_on_links(const Program& program) {
+  return !input_sources(program).empty();
+}
+
 bool sends_one_by_one(const Program& program) {
-  if (collective_streams(program) > 1) return false;
+  if (collective_streams(program) > 1 || has_input_on_links(program)) return false;
   for (const Plan& plan : program.plans) {
     if (plan.call) return false;
     for (const Phase& phase : plan.phases) {
@@ -45,6 +56,7 @@ bool sends_one_by_one(const Program& program) {
 
 Enqueue::Enqueue(int gpus, std::vector<std::string> streams) {
   program_.gpus = gpus;
+  program_.fed_gpus = gpus;
   program_.streams = std::move(streams);
 }
 
@@ -92,6 +104,14 @@ int Enqueue::copy(int stream, std::string name, double seconds, std::vector<int>
   work.seconds = seconds;
   work.after = std::move(after);
   return append(std::move(work));
+}
+
+int Enqueue::copy_over_links(int stream, std::string name, Work::Source source, std::int64_t bytes,
+                             std::vector<int> after) {
+  const int index = copy(stream, std::move(name), 0, std::move(after));
+  program_.work.back().source = source;
+  program_.work.back().bytes = bytes;
+  return index;
 }
 
 int Enqueue::host(int stream, std::string name, double seconds, std::vector<int> after) {

@@ -21,15 +21,20 @@ struct Part {
 // A copy brings input to the GPU; what else takes time beside it (staging, a server's CPU) is work of the host.
 struct Work {
   enum class Kind { compute, copy, collective, host };
+  /// Where the bytes of a copy come from that cross the cluster's links, shared with all messages: memory of the GPU's
+  /// socket, to the GPU; or the file server, to the memory of the GPU's node. `aside`: a copy of so many seconds.
+  enum class Source { aside, host_memory, file_server };
   Kind kind = Kind::compute;
   int stream = 0;
   int iteration = 0;
   std::string name;
-  double seconds = 0;      ///< compute, copy, host: alone and without jitter; collective: launch before first message
-  double fill = 1;         ///< compute: fraction of the GPU it can use, 0 < fill <= 1
-  double crowding = 1;     ///< compute, closed form: how much longer it takes beside the work of the other streams
-  int draw = 0;            ///< compute: which of the iteration's jitter factors it has, below Program::draws
-  int plan = -1;           ///< collective: index in Program::plans
+  double seconds = 0;   ///< compute, copy, host: alone and without jitter; collective: launch before first message
+  double fill = 1;      ///< compute: fraction of the GPU it can use, 0 < fill <= 1
+  double crowding = 1;  ///< compute, closed form: how much longer it takes beside the work of the other streams
+  int draw = 0;         ///< compute: which of the iteration's jitter factors it has, below Program::draws
+  int plan = -1;        ///< collective: index in Program::plans
+  Source source = Source::aside;  ///< copy
+  std::int64_t bytes = 0;         ///< copy over links
   double slows = 1;        ///< collective: how many times longer the GPU's compute takes beside it (in_flight.hpp)
   std::vector<int> after;  ///< indices of earlier work that must have ended on the same GPU
   std::vector<Part> parts;
@@ -37,6 +42,7 @@ struct Work {
 
 struct Program {
   int gpus = 0;
+  int fed_gpus = 0;  ///< the first GPUs, which get input; others only serve
   int iterations = 0;
   int draws = 1;                          ///< jitter factors of a GPU in an iteration
   bool shares_gpu = false;                ///< compute of several streams meets on the GPU: exact by messages only
@@ -56,8 +62,12 @@ struct Program {
 int collective_streams(const Program& program);
 
 /// Whether no GPU ever has two messages on their way at once: one stream of collectives, and in none of their phases a
-/// GPU that sends twice, nor a library's call.
+/// GPU that sends twice, nor a library's call; no copies over links.
 bool sends_one_by_one(const Program& program);
+
+/// Where the program's copies come from that cross the cluster's links, each once.
+std::vector<Work::Source> input_sources(const Program& program);
+bool has_input_on_links(const Program& program);
 
 /// Appends work; each call returns the work's index, for `after`.
 class Enqueue {
@@ -70,6 +80,8 @@ class Enqueue {
   /// Compute that leaves a part of the GPU to other streams; call share_gpu() before.
   int share(int stream, std::string name, double seconds, double fill, int draw, std::vector<int> after);
   int copy(int stream, std::string name, double seconds, std::vector<int> after);
+  /// A copy of `bytes` > 0 over the cluster's links.
+  int copy_over_links(int stream, std::string name, Work::Source source, std::int64_t bytes, std::vector<int> after);
   int host(int stream, std::string name, double seconds, std::vector<int> after);
   int collective(int stream, std::string name, int plan, double launch_s, std::vector<int> after);
   void end_iteration(int last_work);

@@ -75,12 +75,11 @@ class SmaProgram {
 
   // The learner's batch, once the buffer of the batch `prefetch` tasks ago is free.
   std::vector<int> input(int t, int j) {
-    if (options_.load_s <= 0 && options_.to_device_s <= 0) return {};
+    if (options_.is_free()) return {};
     const std::vector<int>& learned = learned_[static_cast<std::size_t>(j)];
     std::vector<int> buffer_free;
     if (t >= options_.prefetch) buffer_free.push_back(learned[static_cast<std::size_t>(t - options_.prefetch)]);
-    const int loaded = gpu_.copy(kInput, "pre-process", options_.load_s, buffer_free);
-    return {gpu_.copy(kCopy, "to device", options_.to_device_s, {loaded})};
+    return {enqueue_batch(gpu_, options_, "pre-process", kInput, kCopy, buffer_free)};
   }
 
   void synchronise_locally(int t, int j) {

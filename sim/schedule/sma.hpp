@@ -63,16 +63,15 @@ struct SmaCost {
   double fill() const;
 };
 
-struct SmaOptions {
+/// Of its Loading, load_s is the CPU pre-processing of one learner's batch, as long as the node's GPUs share its
+/// workers; prefetch counts batches of a learner. It never blocks.
+struct SmaOptions : Loading {
   int gpus = 1;
   int learners = 1;  ///< per GPU
   int iterations = 1;
   int tau = 1;  ///< 0: never
   bool overlap = true;
   bool round_robin = false;
-  double load_s = 0;       ///< CPU pre-processing of one learner's batch, as long as the node's GPUs share its workers
-  double to_device_s = 0;  ///< copy of one batch to the GPU
-  int prefetch = 2;        ///< batches of a learner in flight ahead of its task (2 = double buffering)
   double launch_s = 0;     ///< of each all-reduce
   bool by_host = false;    ///< the host synchronises, as the released program does: without overlap
   double host_wait_s = 0;  ///< w

@@ -7,29 +7,17 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
+#include "tests/cli/small_inputs.hpp"
 
 using lockstep::TemporaryFolder;
+using lockstep::tests::kCluster;
+using lockstep::tests::kScenario;
 using lockstep::tests::Outcome;
 using lockstep::tests::run_program;
 using lockstep::tests::slurp;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-const char* const kCluster = R"({
-  "schema": "lockstep/cluster/1", "name": "small", "nodes": 4, "gpus_per_node": 2,
-  "gpu": {"name": "G", "memory": "16 GB", "memory_bandwidth": "500 GB/s", "peak": {"fp32": "10 TFLOP/s"}},
-  "host": {"memory_bandwidth": "40 GB/s"},
-  "intra_node": {"kind": "pcie-tree", "switches": [{"socket": 0, "gpus": [0, 1]}],
-                 "gpu_link": {"bandwidth": "12 GB/s", "latency": "0.5 us"},
-                 "switch_uplink": {"bandwidth": "12 GB/s", "latency": "0.5 us"}},
-  "nic": {"per_node": 1, "bandwidth": "100 Gbit/s", "latency": "1 us", "gpudirect": true, "attach": [0]},
-  "fabric": {"kind": "star", "latency": "1 us"}})";
-
-const char* const kScenario = R"({
-  "schema": "lockstep/scenario/1", "name": "small", "cluster": "cluster.json", "model": "lenet_crossbow",
-  "gpus": [2, 4], "batch_per_gpu": 16, "compute": {"precision": "fp32"},
-  "communication": {"all_reduce": "ring"}, "iterations": 2})";
 
 struct Case {
   const char* file;     ///< which of the two files is changed
@@ -99,39 +87,6 @@ TEST_CASE("each malformed input gives its one line, exit code 2 and no output") 
     CHECK(!std::filesystem::exists(folder.path("out.csv")));
   }
   CHECK(cases().size() >= 40);
-}
-
-TEST_CASE("bad usage is one line and exit code 2") {
-  const TemporaryFolder folder;
-  write_inputs(folder, {"", "", "", ""});
-  struct Usage {
-    const char* arguments;
-    const char* error;
-  };
-  const std::vector<Usage> usages{
-      {"",
-       "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
-       "--help)"},
-      {"none.json", "none.json: cannot read: No such file or directory"},
-      {"scenario.json --set /iterations", "--set /iterations: not a setting; allowed: /json/pointer=value"},
-      {"scenario.json --set /iterations=none",
-       "--set: /iterations: expected a whole number, got a string; allowed: 1 to 100000"},
-      {"scenario.json --set /nowhere/deep=1", "--set: /nowhere/deep: no such place; \"/nowhere\" does not exist"},
-      {"scenario.json --gpus 3", "--gpus: /gpus/0: 3 GPUs do not fill whole nodes; allowed: multiples of 2"},
-      {"scenario.json --json nowhere/out.json", "nowhere/out.json: cannot be written: No such file or directory"},
-      {"scenario.json --trace t.json --trace-gpus 9", "--trace-gpus 9: no such GPU; allowed: 0 to 3"},
-  };
-  for (const Usage& usage : usages) {
-    INFO(usage.arguments);
-    const Outcome outcome = run_program(folder.path(""), "simulate", usage.arguments);
-    CHECK(outcome.err == std::string(usage.error) + "\n");
-    CHECK(outcome.code == 2);
-  }
-  for (const char* arguments : {"scenario.json --fidelity exact", "scenario.json --gpus 0", "scenario.json --nonsense",
-                                "scenario.json --jobs 0"}) {
-    INFO(arguments);
-    CHECK(run_program(folder.path(""), "simulate", arguments).code == 2);
-  }
 }
 
 namespace {
@@ -206,6 +161,12 @@ std::vector<Case> cases() {
        "scenario.json: /compute/jitter: missing key \"coefficient_of_variation\""},
       {s, "/compute/jitter", "{\"distribution\": \"lognormal\", \"coefficient_of_variation\": -0.1}",
        "scenario.json: /compute/jitter/coefficient_of_variation: value -0.1 is out of range; allowed: 0 to 1"},
+      {s, "/compute/jitter", "{\"distribution\": \"none\", \"coefficient_of_variation\": 2}",
+       "scenario.json: /compute/jitter/coefficient_of_variation: value 2 is out of range; allowed: 0 to 1"},
+      {s, "/compute/overlap_slowdown", "0.5",
+       "scenario.json: /compute/overlap_slowdown: value 0.5 is out of range; allowed: 1 to 100"},
+      {s, "/compute/profile_input", "\"real\"",
+       "scenario.json: /compute/profile_input: \"real\" is unknown; allowed: synthetic"},
       // Communication
       {s, "/communication/all_reduce", "\"star\"",
        "scenario.json: /communication/all_reduce: \"star\" is unknown; allowed: ring, hierarchical, hybrid, "
@@ -214,6 +175,10 @@ std::vector<Case> cases() {
        "scenario.json: /communication/wire: \"int8\" is unknown; allowed: fp32, fp16"},
       {s, "/communication/group_size", "0",
        "scenario.json: /communication/group_size: value 0 is out of range; allowed: 1 to 65536"},
+      {s, "/communication/chain_slices", "1.5",
+       "scenario.json: /communication/chain_slices: expected a whole number; allowed: 0 to 65536"},
+      {s, "/communication/ddp", "{\"bucket_cap\": 25}",
+       "scenario.json: /communication/ddp/bucket_cap: missing unit; allowed: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"},
       {s, "/communication/fusion_threshold", "\"-4 MB\"",
        "scenario.json: /communication/fusion_threshold: value -4e+06 B is out of range; allowed: 0 to 1e+12 B"},
       {s, "/communication/message_overhead", "\"nan us\"",
@@ -281,6 +246,23 @@ std::vector<Case> cases() {
        "\"disk_bandwidth\" or \"nfs_bandwidth\""},
       {s, "/input", "{\"disk_bandwidth\": \"1 GB/s\", \"nfs_bandwidth\": \"1 GB/s\"}",
        "scenario.json: /input/nfs_bandwidth: given beside \"disk_bandwidth\"; allowed: one of the two"},
+      {s, "/input", "{\"traffic\": \"wires\"}",
+       "scenario.json: /input/traffic: \"wires\" is unknown; allowed: aside, links"},
+      {s, "/input", "{\"traffic\": \"links\"}",
+       "scenario.json: /input/traffic: no bytes cross the links; allowed: with \"bytes_per_sample\", or "
+       "\"file_bytes_per_sample\" and \"nfs_bandwidth\""},
+      {s, "",
+       R"({"schema": "lockstep/scenario/1", "name": "n", "cluster": "cluster.json", "model": "lenet_crossbow",
+           "gpus": [8], "batch_per_gpu": 16, "compute": {"precision": "fp32"}, "input": {"traffic": "links",
+           "file_bytes_per_sample": "1 kB", "nfs_bandwidth": "1 GB/s"}})",
+       "scenario.json: /input/traffic: the cluster has no node for the file server beside 8 GPUs; allowed: a cluster "
+       "of "
+       "at least 5 nodes"},
+      {s, "",
+       R"({"schema": "lockstep/scenario/1", "name": "n", "cluster": "cluster.json", "model": "lenet_crossbow",
+           "gpus": [2], "batch_per_gpu": 16, "compute": {"precision": "fp32"}, "algorithm": "async-sgd",
+           "input": {"traffic": "links", "bytes_per_sample": "1 kB"}})",
+       "scenario.json: /input/traffic: \"async-sgd\" has no input; allowed: aside"},
       {s, "/convergence", "{\"target\": \"99 %\", \"train_samples\": 60000}",
        "scenario.json: /convergence: missing key \"epochs\""},
       {s, "/uncertainty", "{\"compute\": 2}",
@@ -306,6 +288,10 @@ std::vector<Case> cases() {
        "scenario.json: /workers/servers: 3 separate servers beside 4 GPUs are more nodes than the cluster has; "
        "allowed: "
        "at most 2"},
+      {s, "/workers", "{\"servers\": 1.5}",
+       "scenario.json: /workers/servers: expected a whole number; allowed: 1 to 65536"},
+      {s, "/workers", "{\"sends\": \"never\"}",
+       "scenario.json: /workers/sends: \"never\" is unknown; allowed: in-backward, at-end"},
       {s, "/workers", "{\"late\": \"never\"}",
        "scenario.json: /workers/late: \"never\" is unknown; allowed: finish, interrupted"},
       {s, "/workers", "{\"timeout\": 2}", "scenario.json: /workers/timeout: missing unit; allowed: {TIME}"},
@@ -351,6 +337,11 @@ std::vector<Case> cases() {
        "from"},
       {s, "/learners", "{\"fill\": 1.5}",
        "scenario.json: /learners/fill: value 1.5 is out of range; allowed: 0.001 to 1"},
+      {s, "/learners", "{\"fill\": \"guess\"}",
+       "scenario.json: /learners/fill: \"guess\" is unknown; allowed: profile"},
+      {s, "/learners", "{\"fill\": \"profile\"}",
+       "scenario.json: /learners/fill: no profile in /compute/profile; allowed: a fraction, or [{\"batch\", \"fill\"}, "
+       "...]"},
       {s, "/learners", "{\"fill\": []}",
        "scenario.json: /learners/fill: empty list; allowed: a fraction, or [{\"batch\", \"fill\"}, ...]"},
       {s, "/learners", "{\"fill\": [{\"batch\": 8, \"fill\": 0.5}, {\"batch\": 8, \"fill\": 0.6}]}",

@@ -72,6 +72,45 @@ TEST_CASE("a PCIe tree's routes") {
         "gpu0.pcie.up switch0.up socket0.memory switch0.down nic0.up");
 }
 
+TEST_CASE("input's routes: from memory of the GPU's socket, from the port by NIC 0 into memory of its socket") {
+  sim::ClusterSpec spec = plain_cluster(2, 8);
+  const sim::NodeLayout plain(spec), layout(spec, true);
+  REQUIRE(layout.memories() == 2);
+  CHECK(plain.memories() == 0);
+  CHECK(path(layout, layout.memory(0), 1) == "socket0.loader socket0.memory switch0.down gpu1.pcie.down");
+  CHECK(path(layout, layout.memory(1), 7) == "socket1.loader socket1.memory switch3.down gpu7.pcie.down");
+  CHECK(path(layout, layout.memory(0), 7).empty());  // no GPU of its socket
+  CHECK(path(layout, layout.port(), layout.memory(0)) == "nic0.down switch0.up socket0.memory");
+  CHECK(path(layout, layout.port(), layout.memory(1)).empty());
+  // All other routes are as without.
+  for (int from = 0; from < plain.endpoints(); ++from)
+    for (int to = 0; to < plain.endpoints(); ++to) CHECK(path(layout, from, to) == path(plain, from, to));
+}
+
+TEST_CASE("a file server has a node of its own, whose links carry what it serves, over every fabric") {
+  for (const sim::FabricSpec& fabric : fabrics())
+    check_in_child([&] {
+      sim::ClusterSpec spec = plain_cluster(3, 8);
+      spec.fabric = fabric;
+      sim::Cluster cluster(spec, 16, {true, 2.5e9});
+      int wrong = cluster.nodes() != 2;
+      for (int gpu = 0; gpu < 16; ++gpu) {
+        const sim::Cluster::Ends read = cluster.read_for_gpu(gpu), copy = cluster.copy_to_gpu(gpu);
+        const sim::Route over_network = cluster.message_route(read.from, read.to);
+        wrong += over_network.bandwidth_bytes_per_s != 2.5e9;
+        wrong += cluster.link_name(over_network.links.front()) != "node2.cpu.up";
+        wrong += cluster.link_name(over_network.links.back()) != "node" + std::to_string(gpu / 8) + ".socket0.memory";
+        wrong += cluster.link_name(cluster.message_route(copy.from, copy.to).links.back()) !=
+                 "node" + std::to_string(gpu / 8) + ".gpu" + std::to_string(gpu % 8) + ".pcie.down";
+      }
+      return wrong;
+    });
+  CHECK_THROWS(in_child([] {
+    sim::Cluster(plain_cluster(2, 8), 16, {true, 2.5e9});  // no third node
+    return std::vector<double>{};
+  }));
+}
+
 TEST_CASE("an NVLink mesh's routes") {
   const sim::ClusterSpec spec = cluster_file("dgx1v");
   const sim::NodeLayout layout(spec);

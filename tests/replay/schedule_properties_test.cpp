@@ -108,6 +108,17 @@ void set_algorithm(const Draw& draw, int nodes_left, Scenario& s) {
   if (draw.coin(66)) w.apply_bytes_per_s = 5e9;
 }
 
+// Input on the links, read from a file server where the cluster has a node for it.
+void set_input(const Draw& draw, int nodes_left, Scenario& s) {
+  if (has_workers(s.algorithm) || !draw.coin(80)) return;
+  s.input.is_on_links = true;
+  s.input.bytes_per_sample = draw.one_of<double>(81, {1e4, 1e6, 1e7});
+  const bool has_servers = s.parameter_server && s.parameter_server->separate;
+  if (nodes_left - (has_servers ? s.parameter_server->servers : 0) < 1 || !draw.coin(82)) return;
+  s.input.loading.file_bytes_per_sample = draw.one_of<double>(83, {1e4, 1e6});
+  s.input.loading.nfs_bandwidth_bytes_per_s = 1e9 * draw.whole(84, 1, 20);
+}
+
 Scenario random_scenario(const Draw& draw, const std::string& algorithm) {
   const int per_node = draw.whole(70, 1, 4), nodes = draw.whole(71, 2, 5);
   const int occupied = draw.whole(72, 1, nodes);
@@ -129,6 +140,8 @@ Scenario random_scenario(const Draw& draw, const std::string& algorithm) {
   s.uncertainty = {0.05, 0.1, 0.2, 0};
   set_communication(draw, s.gpus[0], s);
   set_algorithm(draw, nodes - occupied, s);
+  set_input(draw, nodes - occupied, s);
+  if (draw.coin(75)) s.compute.overlap_slowdown = 1.3;
   return s;
 }
 

@@ -1,4 +1,7 @@
 // The scenario's object "learners".
+#include <algorithm>
+
+#include "calib/profile.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 
@@ -66,6 +69,52 @@ TEST_CASE("learners: a curve of fills is linear in the logarithm of the batch") 
   CHECK(l.fill_at(8) == Approx(0.4));
   CHECK(l.fill_at(16) == 0.6);
   CHECK(l.fill_at(1000) == 0.6);
+}
+
+namespace {
+
+// LeNet by one learner takes 100 us a sample; by `learners` of fill f = 0.3 at batch 8 and 0.6 at 32 together as long
+// as the fluid model says.
+calib::Profile profile_with(const std::vector<int>& learners) {
+  calib::Profile profile;
+  profile.name = "made up";
+  profile.device = {"G", "host", 2, Json::object()};
+  for (int m : learners)
+    for (int batch : {8, 32}) {
+      const double filled = batch == 8 ? 0.3 : 0.6;
+      profile.samples.push_back(
+          {"iteration",
+           {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", m}, {"devices", 2}, {"batch", batch}},
+           {1e-4 * batch * std::max(1.0, m * filled)},
+           "measured",
+           "test",
+           {}});
+    }
+  profile.fits = calib::fit_curves(profile.samples);
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("learners: what they fill of a device, from a profile that measured several") {
+  SmallFiles files(sma_scenario({{"fill", "profile"}}));
+  files.scenario["compute"]["profile"] = calib::to_json(profile_with({1, 2, 8}));
+  const sim::LoadedScenario loaded = files.load();
+  const sim::LearnersSpec& l = loaded.variants[0].learners;
+  // At batch 8 two learners take no longer than one, so fill at most a half; eight take 2.4 times as long: 0.3.
+  REQUIRE(l.fill.size() == 2);
+  CHECK(l.fill_at(8) == Approx(0.3));
+  CHECK(l.fill_at(16) == Approx(0.45));
+  CHECK(l.fill_at(32) == Approx(0.6));
+  const auto noted = std::find_if(loaded.assumptions.begin(), loaded.assumptions.end(),
+                                  [](const Assumption& a) { return a.pointer == "/learners/fill/8"; });
+  REQUIRE(noted != loaded.assumptions.end());
+  CHECK(noted->kind == "measured");
+
+  files.scenario["compute"]["profile"] = calib::to_json(profile_with({1}));
+  CHECK_THROWS_WITH(files.load(), Contains("/learners/fill: the profile has no iterations of several learners"));
+  files.scenario["compute"].erase("profile");
+  CHECK_THROWS_WITH(files.load(), Contains("/learners/fill: no profile in /compute/profile"));
 }
 
 }  // namespace lockstep::tests

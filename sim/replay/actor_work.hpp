@@ -1,0 +1,52 @@
+#pragma once
+// What each rank and each stream of a program does, laid out for its actor in a replay by messages.
+#include <cstdint>
+#include <vector>
+
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+/// One end of a transfer, as its rank sees it.
+struct Op {
+  std::int32_t phase;
+  std::int32_t peer;
+  std::int64_t bytes;
+  bool is_send;
+  bool reduces;
+};
+
+/// What every rank does in a plan, phase by phase; one array for all ranks, since millions of messages are read from
+/// it.
+class RankOps {
+ public:
+  explicit RankOps(const Plan& plan);
+  const Op* begin(int rank) const { return ops_.data() + first_[static_cast<std::size_t>(rank)]; }
+  const Op* end(int rank) const { return ops_.data() + first_[static_cast<std::size_t>(rank) + 1]; }
+  int rounds(int phase) const { return rounds_[static_cast<std::size_t>(phase)]; }
+
+ private:
+  std::vector<std::size_t> first_;  // by rank
+  std::vector<Op> ops_;
+  std::vector<int> rounds_;  // by phase
+};
+
+// A stream waits for another stream of its GPU by counting: the n-th work of stream A that B ever waits for is over
+// when B has taken n tokens. Which works give a token, and to whom, is the same for all GPUs.
+
+struct Wait {
+  int from_stream;
+  int tokens;    ///< that must have been taken in all
+  bool is_copy;  ///< the awaited work brings input
+};
+
+struct StreamWork {
+  int work;
+  std::vector<Wait> waits;
+  std::vector<int> signals;  ///< streams that get a token when the work has ended
+};
+
+/// The works of every stream, in their order.
+std::vector<std::vector<StreamWork>> works_by_stream(const Program& program);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,18 @@
+#pragma once
+// Copies of input that cross the cluster's links, shared with all messages (Work::Source).
+#include <cstdint>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+/// From where to where one GPU's copies go.
+Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu);
+/// Of all GPUs that get input; the latency contains the message overhead.
+std::vector<Route> routes_of_copies(const Program& program, Work::Source source, const Cluster& cluster);
+/// Bytes of each copy from there: a program's batches are alike.
+std::int64_t bytes_of_copy(const Program& program, Work::Source source);
+
+}  // namespace lockstep::sim
