@@ -31,9 +31,16 @@ std::vector<Evaluation> read_evaluations(const JsonNode& record) {
 TrainingSetting read_setting(const JsonNode& options) {
   TrainingSetting setting;
   const std::string algorithm = options.at("algorithm").choice({"ssgd", "sma", "easgd", "backup", "stale"});
-  const double gpus = options.at("gpus").number({1, 1e6});
+  const auto processes = options.find("processes");  // of mpirun, which share backup workers but nothing else
+  const double sharing = processes && algorithm != "backup" ? processes->number({1, 1e6}) : 1;
   setting.batch = options.at("batch").number({1, 1e6});
-  setting.workers = gpus * options.at("learners").number({1, 1e6});
+  setting.workers = sharing * options.at("gpus").number({1, 1e6}) * options.at("learners").number({1, 1e6});
+  if (algorithm == "stale") {  // replicas take one stale gradient together
+    setting.batch *= setting.workers;
+    setting.workers = 1;
+  }
+  if (const auto tuned = options.find("auto_tune"); tuned && tuned->boolean())
+    tuned->fail("the number of learners changed during the run: it has no law");
   setting.algorithm = algorithm == "ssgd"     ? "s-sgd"
                       : algorithm == "easgd"  ? "ea-sgd"
                       : algorithm == "backup" ? "backup-workers"

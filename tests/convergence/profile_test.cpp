@@ -96,6 +96,30 @@ TEST_CASE("train's algorithms under the simulator's names") {
   CHECK(run_of(json).setting.staleness == 20);
 }
 
+TEST_CASE("processes multiply workers, of stale gradients the batch, and not backup workers") {
+  Json json = record("sma", 16, 1, {{100, 0.9}});
+  json["options"]["gpus"] = 2;
+  json["options"]["processes"] = 3;
+  CHECK(run_of(json).setting.workers == 6);
+  json = record("backup", 16, 1, {{100, 0.9}});
+  json["options"]["learners"] = 4;
+  json["options"]["processes"] = 2;
+  CHECK(run_of(json).setting.workers == 4);  // of all of them
+  json = record("stale", 32, 1, {{100, 0.9}});
+  json["options"]["processes"] = 4;
+  CHECK(run_of(json).setting.workers == 1);
+  CHECK(run_of(json).setting.images() == 128);
+}
+
+TEST_CASE("a run whose learners were tuned while it trained is refused") {
+  Json json = record("sma", 16, 1, {{100, 0.9}});
+  json["options"]["auto_tune"] = false;
+  CHECK(run_of(json).setting.workers == 1);
+  json["options"]["auto_tune"] = true;
+  CHECK_THROWS_WITH(run_of(json),
+                    "run.json: /options/auto_tune: the number of learners changed during the run: it has no law");
+}
+
 TEST_CASE("a profile from a sweep's folder finds the planted law, without the search's runs") {
   const TemporaryFolder folder;
   write_sweep(folder);

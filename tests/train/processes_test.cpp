@@ -90,8 +90,8 @@ TEST_CASE("Processes tune their learners together, and resume with as many") {
   CHECK(first.err.find("train: GPU 0 goes on with 2 learners\n") != std::string::npos);
   const auto learners = [&] {
     const Json state = Checkpoint(folder.path("state")).facts();
-    const Json& numbers = state.at("numbers");
-    const Json& other = state.at("others").at(0).at("numbers");
+    const Json numbers = state.at("numbers");
+    const Json other = state.at("others").at(0).at("numbers");
     CHECK(other.at("learners") == numbers.at("learners"));
     CHECK(other.at("tuner/0/throughput") == numbers.at("tuner/0/throughput"));
     CHECK(numbers.at("tuner/0/learners") == numbers.at("learners"));
