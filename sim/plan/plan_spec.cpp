@@ -159,12 +159,22 @@ Axis read_axis(const JsonNode& node) {
   return axis;
 }
 
+// What the axis sets in each of its values; /nodes are GPUs. Empty: several places.
+std::string place_of(const JsonNode& axis) {
+  const std::string pointer = axis.has("pointer") ? axis.at("pointer").text() : "";
+  return pointer == "/nodes" ? "/gpus" : pointer;
+}
+
 std::vector<Axis> read_axes(const JsonNode& node) {
   std::vector<Axis> axes;
-  for (const JsonNode& item : node.items()) {
+  const std::vector<JsonNode> items = node.items();
+  for (const JsonNode& item : items) {
     Axis axis = read_axis(item);
-    for (const Axis& other : axes)
-      if (other.name == axis.name) item.at("name").fail("another axis has this name");
+    for (std::size_t other = 0; other < axes.size(); ++other) {
+      if (axes[other].name == axis.name) item.at("name").fail("another axis has this name");
+      if (!place_of(item).empty() && place_of(items[other]) == place_of(item))
+        item.at("pointer").fail("the axis " + in_quotes(axes[other].name) + " sets this place too");
+    }
     axes.push_back(std::move(axis));
   }
   return axes;
