@@ -147,6 +147,23 @@ TEST_CASE("records of different models are refused") {
   CHECK_THROWS_AS(profile_of({folder.path("nothing.json")}, {}), InputError);
 }
 
+TEST_CASE("a run counts once: records named twice are refused, a profile beside its records is passed over") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const ConvergenceProfile profile = fitted(folder);
+  const std::string made = folder.write("out/a.json", to_json(profile).dump());
+  CHECK(fitted(folder).runs.size() == profile.runs.size());
+  CHECK(profile_of({made}, {}).runs.size() == profile.runs.size());
+  CHECK_THAT(error_of([&] {
+               profile_of({folder.path("out"), folder.path("out/ssgd-25")}, {});
+             }),
+             Contains("counted twice; allowed: each record once"));
+  const std::string apart = folder.write("apart.json", to_json(profile).dump());
+  CHECK_THAT(error_of([&] { profile_of({apart, folder.path("out")}, {}); }), Contains("counted twice"));
+  CHECK_THAT(error_of([&] { profile_of({made, made}, {}); }), Contains("/schema: a profile after other runs"));
+  CHECK_THAT(error_of([&] { profile_of({made}, {"", {0.5}, {}}); }), Contains("/targets: the profile has its own"));
+}
+
 TEST_CASE("a profile read back from its file answers the same") {
   const TemporaryFolder folder;
   write_sweep(folder);
