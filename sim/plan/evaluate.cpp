@@ -161,7 +161,7 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
     take(*point, s, outcome);
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
     set_times(plan.work, s, *point, outcome);
-    if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s)) return failed("the prediction is no number");
+    if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
     // Of learners that overlap iterations the compute time can be more than the mean iteration.
     if (task.wants_layers)
       outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s));
