@@ -1,6 +1,7 @@
 #include "sim/plan/plan_spec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/base/provenance.hpp"
@@ -93,8 +94,11 @@ LimitsSpec read_limits(const JsonNode& node) {
     limits.memory_bytes = memory->sourced_quantity(Dimension::size, {1e6, 1e15});
   if (const auto reserved = node.find("reserved_memory"))
     limits.reserved_bytes = reserved->sourced_quantity(Dimension::size, {0, 1e15});
-  if (const auto batch = node.find("global_batch"))
-    limits.most_global_batch = static_cast<std::int64_t>(batch->sourced_number({1, 1e12}));
+  if (const auto batch = node.find("global_batch")) {
+    const double images = batch->sourced_number({1, 1e12});
+    if (images != std::floor(images)) batch->fail("expected a whole number", "allowed: 1 to 1e12");
+    limits.most_global_batch = static_cast<std::int64_t>(images);
+  }
   return limits;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/scenario/communication_read.hpp"
 
+#include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
@@ -26,7 +27,7 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
                         .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
                                  "torus", "nccl", "profile", "profile-average"});
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
-  spec.chain_slices = static_cast<int>(node.at("chain_slices").sourced_number({0, 65536}));
+  spec.chain_slices = cluster_read::whole_number(node.at("chain_slices"), 0, 65536);
   if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
     spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
   spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));

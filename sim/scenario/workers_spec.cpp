@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/scenario/cluster_read.hpp"
+
 namespace lockstep::sim {
 namespace {
 
 constexpr int kMostGpus = 65536;
 
 void read_servers(const JsonNode& node, WorkersSpec& spec) {
-  spec.servers = static_cast<int>(node.at("servers").sourced_number({1, kMostGpus}));
+  spec.servers = cluster_read::whole_number(node.at("servers"), 1, kMostGpus);
   spec.separate = node.at("placement").choice({"separate", "co-located"}) == "separate";
   if (const auto rate = node.find("apply_rate"))
     spec.apply_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});

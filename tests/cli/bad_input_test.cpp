@@ -306,6 +306,8 @@ std::vector<Case> cases() {
        "scenario.json: /workers/servers: 3 separate servers beside 4 GPUs are more nodes than the cluster has; "
        "allowed: "
        "at most 2"},
+      {s, "/workers", "{\"servers\": 1.5}",
+       "scenario.json: /workers/servers: expected a whole number, got 1.5; allowed: 1 to 65536"},
       {s, "/workers", "{\"late\": \"never\"}",
        "scenario.json: /workers/late: \"never\" is unknown; allowed: finish, interrupted"},
       {s, "/workers", "{\"timeout\": 2}", "scenario.json: /workers/timeout: missing unit; allowed: {TIME}"},

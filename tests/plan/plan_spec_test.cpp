@@ -97,6 +97,7 @@ TEST_CASE("what is wrong with a plan is said in one line") {
   CHECK_THAT(with("/work", Json::parse(R"({"samples": 5, "epochs": 1})")),
              Contains("/work/epochs: stands beside samples"));
   CHECK_THAT(with("/work/samples", 0), Contains("/work/samples: "));
+  CHECK_THAT(with("/limits/global_batch", 64.5), Contains("/limits/global_batch: expected a whole number"));
   CHECK_THAT(with("/limits/memory_per_gpu", "1 s"), Contains("/limits/memory_per_gpu: "));
   CHECK_THAT(with("/axes/0/values", Json::array()), Contains("/axes/0/values: empty list"));
   CHECK_THAT(with("/axes/0/values/1", 1), Contains("/axes/0/values/1: the value \"1\" twice"));
