@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -37,16 +38,24 @@ struct Options {
   int jobs = 0;
 };
 
+// CLI11 takes the largest whole number for anything above it.
+std::string why_no_seed(std::string& text) {
+  std::int64_t seed = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  const bool is_seed = error == std::errc() && end == text.data() + text.size() && seed >= 0;
+  return is_seed ? "" : text + " is no seed; allowed: a whole number from 0 to 9223372036854775807";
+}
+
 void declare(CLI::App& app, Options& o) {
   app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
   app.add_option("scenario", o.scenario, "Scenario file (JSON)");
   app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 65536));
   app.add_option("--fidelity", o.fidelity, "message, fast or analytic")
       ->check(CLI::IsMember({"message", "fast", "analytic"}));
-  app.add_option("--seed", o.seed, "Seed of the compute jitter")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", o.seed, "Seed of the compute jitter")->check(CLI::Validator(why_no_seed, "[0 - 2^63-1]"));
   app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)")->allow_extra_args(false);
   app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
@@ -55,7 +64,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 65535));
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_option("--predict", o.records, "Predicts the records of published results in a file (JSON), no scenario");
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
@@ -123,7 +132,9 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
       sim::predict(loaded, o.jobs > 0 ? o.jobs : cores, trace_gpus, [&](std::size_t done, std::size_t of) {
         if (has_bar) show_progress(done, of);
       });
-  if (!o.json.empty()) write_file_atomically(o.json, sim::result_json(report, argv).dump(2) + "\n");
+  if (!o.json.empty())
+    write_file_atomically(o.json,
+                          sim::result_json(report, argv).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
   if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
@@ -143,7 +154,9 @@ void predict_from_records(const Options& o) {
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   const std::vector<sim::Prediction> predictions = sim::predict_records(
       sim::targets_of(records), sim::with_known_facts(records, folder + "/../published"), catalogue, jobs_of(o));
-  if (!o.json.empty()) write_file_atomically(o.json, sim::predictions_json(predictions).dump(2) + "\n");
+  if (!o.json.empty())
+    write_file_atomically(
+        o.json, sim::predictions_json(predictions).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   std::fputs(sim::predictions_table(predictions).c_str(), stdout);
 }
 
@@ -155,7 +168,10 @@ void search(const Options& o, const std::vector<std::string>& argv) {
       sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
         if (has_bar) show_progress(done, of);
       });
-  if (!o.json.empty()) write_file_atomically(o.json, sim::optimisation_json(loaded, curves, argv).dump(2) + "\n");
+  if (!o.json.empty())
+    write_file_atomically(
+        o.json,
+        sim::optimisation_json(loaded, curves, argv).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   std::fputs(sim::optimisation_text(curves).c_str(), stdout);
 }
 
@@ -184,7 +200,8 @@ void build_profile(const ConvergenceOptions& o) {
   sim::ConvergenceProfile profile = sim::profile_of(o.records, o.request);
   std::vector<std::string> not_fitted;
   sim::fit_profile(profile, &not_fitted);
-  if (!o.output.empty()) write_file_atomically(o.output, sim::to_json(profile).dump(1) + "\n");
+  if (!o.output.empty())
+    write_file_atomically(o.output, sim::to_json(profile).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   std::fputs(sim::profile_text(profile, not_fitted).c_str(), stdout);
 }
 
@@ -236,14 +253,41 @@ void answer(const JobOptions& o) {
     throw InputError(o.json + ": cannot be written: " + why);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, cores);
-  if (!o.json.empty()) write_file_atomically(o.json, sim::predictions_json(predicted.predictions).dump(2) + "\n");
+  if (!o.json.empty())
+    write_file_atomically(
+        o.json,
+        sim::predictions_json(predicted.predictions).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
 }
 
+// An output that is asked for and would not be written is refused.
+void check_outputs_of_mode(const Options& o) {
+  const auto refuse = [](const char* option, const std::string& path, const char* why) {
+    if (!path.empty()) throw InputError(std::string(option) + " " + path + ": " + why);
+  };
+  if (o.list_models || !o.show_model.empty()) {
+    constexpr const char* kListing = "lists of models go to standard output; allowed: with a scenario";
+    refuse("--json", o.json, kListing);
+    refuse("--html", o.html, kListing);
+    refuse("--csv", o.csv, kListing);
+    refuse("--trace", o.trace, kListing);
+  } else if (!o.records.empty() || !o.optimise.empty()) {
+    refuse("--html", o.html, "no page of what --predict and --optimise give; allowed: without these two");
+    refuse("--csv", o.csv, "--predict and --optimise write no rows; allowed: --json");
+    refuse("--trace", o.trace, "--predict and --optimise write no timeline; allowed: without these two");
+  }
+}
+
+// A subcommand has options of its own: those before it would be ignored.
+void check_alone(const CLI::App& app, const CLI::App& subcommand) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0 && option->get_name() != "--quiet")
+      throw InputError("simulate: " + option->get_name() + " stands before \"" + subcommand.get_name() +
+                       "\"; allowed: options of " + subcommand.get_name() + ", behind it");
+}
+
 void run(const Options& o, const std::vector<std::string>& argv) {
-  if (!o.html.empty() && !(o.records.empty() && o.optimise.empty()))
-    throw InputError("--html " + o.html +
-                     ": no page of what --predict and --optimise give; allowed: without these two");
+  check_outputs_of_mode(o);
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {
@@ -273,6 +317,8 @@ int main(int argc, char** argv) {
   JobOptions job;
   CLI::App* const asks = declare_job(app, job);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    for (const CLI::App* subcommand : {builds, asks})
+      if (subcommand->parsed()) check_alone(app, *subcommand);
     if (builds->parsed())
       build_profile(convergence);
     else if (asks->parsed())

@@ -15,8 +15,7 @@ namespace {
 using namespace lockstep;
 
 struct Options {
-  std::string suites = sim::default_catalogue_folder() + "/../published/suites";
-  std::string catalogue = sim::default_catalogue_folder();
+  std::string suites, catalogue;  // empty: the installed ones
   std::string json, html;
   std::string only;
   bool fit = false;
@@ -42,7 +41,8 @@ void declare(CLI::App& app, Options& o) {
 }
 
 void check_outputs(const Options& o) {
-  for (const std::string& path : {o.json, o.html}) {
+  const std::string fitted = o.fit ? o.catalogue + "/fitted.json" : "";
+  for (const std::string& path : {o.json, o.html, fitted}) {
     std::string why;
     if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
   }
@@ -58,16 +58,26 @@ void tell(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-int validate(const Options& o, const std::vector<std::string>& argv) {
+// Looked for once the command line is read: --help works without them.
+void find_folders(Options& o) {
+  if (o.catalogue.empty()) o.catalogue = sim::default_catalogue_folder();
+  if (o.suites.empty()) o.suites = sim::default_catalogue_folder() + "/../published/suites";
+}
+
+int validate(const Options& asked, const std::vector<std::string>& argv) {
+  Options o = asked;
+  find_folders(o);
   check_outputs(o);
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
   sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
   if (o.fit) {
     catalogue = sim::fit_constants(catalogue, records, o.jobs, tell);
-    write_file_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue).dump(1) + "\n");
+    write_file_atomically(o.catalogue + "/fitted.json",
+                          sim::constants_json(catalogue).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     sim::calibrate_bounds(catalogue, records, o.jobs, tell);
-    write_file_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue).dump(1) + "\n");
+    write_file_atomically(o.catalogue + "/fitted.json",
+                          sim::constants_json(catalogue).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   std::vector<sim::Suite> chosen;
   for (const sim::Suite& suite : suites)
@@ -76,7 +86,9 @@ int validate(const Options& o, const std::vector<std::string>& argv) {
   const std::vector<sim::SuiteResult> results = o.leave_out
                                                     ? sim::leave_out_suites(chosen, records, catalogue, o.jobs, tell)
                                                     : sim::validate_suites(chosen, records, catalogue, o.jobs);
-  if (!o.json.empty()) write_file_atomically(o.json, sim::validation_json(results).dump(1) + "\n");
+  if (!o.json.empty())
+    write_file_atomically(o.json,
+                          sim::validation_json(results).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
   std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
   for (const sim::SuiteResult& result : results)

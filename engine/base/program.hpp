@@ -1,7 +1,9 @@
 #pragma once
 // The outermost part of every program: command line, version, exit codes.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -22,15 +24,24 @@ inline CLI::Validator number_between(double low, double high) {
   return CLI::Validator(check, "[" + short_number(low) + " - " + short_number(high) + "]");
 }
 
+/// The exit code of work that ended with `code`: 1 where standard output (a full disk) did not take all of the result.
+inline int with_standard_output(const std::string& program, int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  std::fprintf(stderr, "%s: standard output: cannot write%s%s\n", program.c_str(), errno != 0 ? ": " : "",
+               errno != 0 ? std::strerror(errno) : "");
+  return code == 0 ? 1 : code;
+}
+
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
-/// Returns that code; 0 after --help and --version; 2 on bad usage or bad input, and 1 on work that failed, with a line
-/// on stderr.
+/// Returns that code; 0 after --help and --version; 2 on bad usage or bad input, and 1 on work that failed or whose
+/// result standard output did not take, with a line on stderr.
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
   app.set_version_flag("--version", version_line());
   try {
     app.parse(argc, argv);
-    return work(std::vector<std::string>(argv, argv + argc));
+    return with_standard_output(app.get_name(), work(std::vector<std::string>(argv, argv + argc)));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const InputError& error) {

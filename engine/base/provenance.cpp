@@ -33,6 +33,11 @@ std::string host_name() {
   return name;
 }
 
+/// File names may be any bytes, JSON is UTF-8: other bytes become U+FFFD.
+std::string as_utf8(const std::string& bytes) {
+  return Json::parse(Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 }  // namespace
 
 std::string sha256_hex(const std::string& bytes) {
@@ -59,12 +64,14 @@ Json provenance(const std::vector<std::string>& argv, const std::string& network
   Json result = Json::object();
   result["version"] = version();
   result["git"] = git_revision();
-  result["argv"] = argv;
+  result["argv"] = Json::array();
+  for (const std::string& word : argv) result["argv"].push_back(as_utf8(word));
   result["started_utc"] = started_utc();
   result["host"] = host_name();
   result["simgrid"] = simgrid_version();
   result["network_model"] = network_model;
-  result["inputs"] = inputs;
+  result["inputs"] = Json::object();
+  for (const auto& [file, digest] : inputs) result["inputs"][as_utf8(file)] = digest;
   return result;
 }
 

@@ -49,6 +49,7 @@ std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const 
   const bool by_tau = std::string(family.variable) == "tau";
   for (const ProfileRun& run : profile.runs) {
     if (run.setting.algorithm != family.algorithm || (!by_tau && run.setting.tau != 1)) continue;
+    if (run.setting.tau <= 0) continue;  // never synchronised: at no x of a power law
     runs.push_back(&run);
     batches.push_back(run.setting.batch);
     if (run.setting.tau != 1) learners.push_back(run.setting.workers);

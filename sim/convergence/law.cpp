@@ -55,10 +55,10 @@ Eigen::Vector2d first_guess(LawKind kind, const std::vector<LawObservation>& run
   std::vector<double> iterations, terms;
   for (const LawObservation& run : runs) {
     iterations.push_back(run.iterations);
-    terms.push_back(second_term(kind, run.x));
+    if (run.x > 0) terms.push_back(second_term(kind, run.x));  // at no staleness there is none
   }
   // A term that the runs do not show starts at a hundredth of what they take.
-  const double small = 0.01 * median(iterations), per_term = std::max(median(terms), 1e-12);
+  const double small = 0.01 * median(iterations), per_term = median(terms);
   return {std::log(std::max(line(0), small)), std::log(std::max(line(1), small / per_term))};
 }
 

@@ -11,6 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const Range kAny{0, 1e15};
+constexpr const char* kProfileSchema = "lockstep/convergence/1";
 
 struct Evaluation {
   double iterations;
@@ -122,6 +123,9 @@ void take_record(const std::string& file, const JsonNode& record, ConvergencePro
   if (cell.empty()) cell = fs::path(file).stem().string();
   ProfileRun run = run_of_record(record, cell, profile.targets);
   run.source = fs::path(file).lexically_normal().string();
+  const auto is_same = [&](const ProfileRun& other) { return other.source == run.source; };
+  if (std::any_of(profile.runs.begin(), profile.runs.end(), is_same))
+    throw InputError(one_line(file + ": counted twice; allowed: each record once"));
   profile.runs.push_back(run);
 }
 
@@ -165,7 +169,12 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
     const JsonDocument document = JsonDocument::load(file);
     const JsonNode root = document.root();
     const std::string schema = root.at("schema").text();
-    if (schema == "lockstep/convergence/1" && profile.runs.empty()) {
+    if (schema == kProfileSchema) {
+      if (std::count(paths.begin(), paths.end(), file) == 0) continue;  // made of the records beside it
+      if (!profile.runs.empty())
+        root.at("schema").fail("a profile after other runs", "allowed: one profile, named first");
+      if (!request.targets.empty())
+        root.at("targets").fail("the profile has its own, and its runs none beside them", "allowed: no --targets");
       profile = convergence_profile_from_json(root);
       profile.fits.clear();
     } else if (schema == "lockstep/run/1") {

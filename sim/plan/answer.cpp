@@ -48,7 +48,8 @@ std::string risk(const Objective& o, const PlanRow& row) {
 
 std::string differences(const PlanRow& best, const PlanRow& other) {
   std::string text = signed_percent_text(other.outcome.time_s / best.outcome.time_s - 1) + " time";
-  if (best.money.usd > 0) text += ", " + signed_percent_text(other.money.usd / best.money.usd - 1) + " cost";
+  if (best.money.usd > 0 && other.money.is_known)
+    text += ", " + signed_percent_text(other.money.usd / best.money.usd - 1) + " cost";
   return text;
 }
 

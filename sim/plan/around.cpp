@@ -153,7 +153,8 @@ class Around {
       if (!r.outcome.is_ok()) continue;
       const Money money = money_of(plan_.prices, r.point->prices, r.outcome, factors);
       rows.push_back(i);
-      choices.push_back({r.outcome.time_s, r.outcome.time_s_high, money.usd, money.high_usd, r.is_refined});
+      choices.push_back({r.outcome.time_s, r.outcome.time_s_high, money.is_known ? money.usd : kUnknownCost_usd,
+                         money.is_known ? money.high_usd : kUnknownCost_usd, r.is_refined});
     }
     const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, factors);
     SensitivityRow told;

@@ -27,12 +27,19 @@ Outcome failed(const std::string& why) {
   return outcome;
 }
 
+// A throughput asks nothing of the way to a target: one that every scenario can be read with.
+Setting any_convergence(const PlanSpec& plan) {
+  return {"/convergence", R"({"target": "none", "train_samples": 1, "epochs": 1})", plan.path, ""};
+}
+
 std::vector<Setting> settings_of(const PlanSpec& plan, const Task& task) {
-  const std::vector<Setting>& settings = plan.points[task.point].settings;
-  if (task.gpus == 0) return settings;
-  std::vector<Setting> changed = without_gpus(settings);
-  changed.push_back({"/gpus", "[" + std::to_string(task.gpus) + "]", plan.path, ""});
-  return changed;
+  std::vector<Setting> settings = plan.points[task.point].settings;
+  if (task.gpus > 0) {
+    settings = without_gpus(settings);
+    settings.push_back({"/gpus", "[" + std::to_string(task.gpus) + "]", plan.path, ""});
+  }
+  if (task.is_throughput_only) settings.push_back(any_convergence(plan));
+  return settings;
 }
 
 int learners_of(const Scenario& s) {
@@ -82,13 +89,16 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
     o.time_s_high = o.time_s * o.relative_high;
     return;
   }
+  const double images = point.samples_per_iteration;
+  const IterationsEstimate iterations =
+      iterations_to_target(*s.convergence, setting_of(s, point), images, s.uncertainty.epochs);
   const TimeToAccuracy accuracy =
-      time_to_accuracy(*s.convergence, s.uncertainty.epochs, std::llround(point.samples_per_iteration), o.iteration_s,
-                       o.relative_low, o.relative_high, point.samples_per_iteration / point.batch_per_gpu);
+      time_to_accuracy(*s.convergence, iterations, images, o.iteration_s, o.relative_low, o.relative_high);
   o.updates = static_cast<double>(accuracy.iterations);
   o.time_s = accuracy.seconds;
   o.time_s_low = accuracy.low_s;
   o.time_s_high = accuracy.high_s;
+  o.warnings.insert(o.warnings.end(), accuracy.notes.begin(), accuracy.notes.end());
 }
 
 void take(const PointResult& point, const Scenario& s, Outcome& o) {
@@ -149,9 +159,9 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
     const std::optional<PointResult> point = predict(*loaded, s, task, request, shared, is_first);
     if (!point) return std::nullopt;
     take(*point, s, outcome);
-    set_times(plan.work, s, *point, outcome);
-    if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s)) return failed("the prediction is no number");
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
+    set_times(plan.work, s, *point, outcome);
+    if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
     // Of learners that overlap iterations the compute time can be more than the mean iteration.
     if (task.wants_layers)
       outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s));

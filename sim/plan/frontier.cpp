@@ -27,7 +27,7 @@ std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
   });
   double cheapest = std::numeric_limits<double>::infinity();
   for (std::size_t i : order) {
-    if (points[i].cost_usd >= cheapest) continue;
+    if (!frontier.empty() && points[i].cost_usd >= cheapest) continue;
     cheapest = points[i].cost_usd;
     frontier.push_back(i);
   }

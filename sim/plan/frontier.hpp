@@ -2,12 +2,16 @@
 // Which points matter: the Pareto frontier of time and cost, what may still belong to it, and the answer to an
 // objective. Plain numbers, no simulation.
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "sim/plan/plan_spec.hpp"
 
 namespace lockstep::sim {
+
+/// Of a point without a price beside others that have one: nothing is beaten by it in cost.
+constexpr double kUnknownCost_usd = std::numeric_limits<double>::infinity();
 
 /// A point as the choice sees it. Without prices every cost is 0.
 struct Choice {

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -43,8 +45,15 @@ Json parsed(const std::string& line) {
   return Json::parse(line, nullptr, false);
 }
 
-bool is_header(const Json& json, const std::string& digest) {
-  return json.is_object() && json.value("schema", "") == kSchema && json.value("digest", "") == digest;
+Json header(const std::string& digest) {
+  return Json{{"schema", kSchema}, {"digest", digest}};
+}
+
+// What a journal of any plan begins with, also where a crash tore its first line.
+bool is_journal(const std::string& text) {
+  const std::string first = header("").dump(), start = first.substr(0, first.find(kSchema) + std::strlen(kSchema));
+  const std::size_t length = std::min(text.size(), start.size());
+  return text.compare(0, length, start, 0, length) == 0;
 }
 
 }  // namespace
@@ -52,14 +61,24 @@ bool is_header(const Json& json, const std::string& digest) {
 Journal::Journal(const std::string& path, const std::string& digest, bool resume) : path_(path) {
   fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
   if (fd_ < 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
+  struct stat info;
+  if (fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(fd_);
+    throw InputError(path + ": cannot be written: not a regular file");
+  }
   if (!lock(fd_)) {
     close(fd_);
     throw InputError(path + ": another run of a plan writes it; allowed: another output, or wait for its end");
   }
-  if (resume) take_up(read_all(fd_), digest);
+  const std::string text = read_all(fd_);
+  if (!is_journal(text)) {
+    close(fd_);
+    throw InputError(path + ": is no journal of a plan; allowed: a new file, or one that plan has written");
+  }
+  if (resume) take_up(text, digest);
   if (!kept_.empty()) return;
   if (ftruncate(fd_, 0) != 0) throw InputError(path + ": cannot be written: " + std::strerror(errno));
-  write(Json{{"schema", kSchema}, {"digest", digest}}.dump() + "\n");
+  write(header(digest).dump() + "\n");
 }
 
 Journal::~Journal() {
@@ -70,7 +89,7 @@ Journal::~Journal() {
 void Journal::take_up(const std::string& text, const std::string& digest) {
   std::size_t begin = text.find('\n');
   if (text.empty()) return;
-  if (begin == std::string::npos || !is_header(parsed(text.substr(0, begin)), digest)) {
+  if (begin == std::string::npos || parsed(text.substr(0, begin)) != header(digest)) {
     note_ = path_ + ": made by another plan, other inputs or another version; begun anew";
     return;
   }

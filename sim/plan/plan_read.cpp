@@ -20,6 +20,15 @@ bool sets_gpus(const Axis& axis) {
   return std::any_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) { return sets_gpus(v); });
 }
 
+// Of an axis some of whose values say how many GPUs there are, where the scenario lists several counts.
+void refuse_values_without_gpus(const PlanSpec& plan, const Axis& axis) {
+  for (const AxisValue& value : axis.values)
+    if (!sets_gpus(value))
+      throw InputError(plan.path + ": " + value.pointer +
+                       ": does not say how many GPUs, as other values of its axis do; allowed: a setting of /gpus or "
+                       "/nodes in each of them");
+}
+
 // Points to try a value of an axis with: the other axes at their first values, each of them at each of its values with
 // the rest at the first, then some from all over the grid.
 std::vector<std::size_t> trials(const PlanSpec& plan, std::size_t axis, std::size_t value) {
@@ -96,8 +105,12 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
     if (!has_one && !sets_gpus(point))
       throw InputError(plan.path + ": " + point.pointer +
                        ": does not say how many GPUs; allowed: a setting of /gpus or /nodes");
-  if (has_one || std::any_of(plan.axes.begin(), plan.axes.end(), [](const Axis& a) { return sets_gpus(a); })) return;
-  if (plan.axes.empty()) return;
+  const auto always = [](const Axis& axis) {
+    return std::all_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) { return sets_gpus(v); });
+  };
+  if (has_one || plan.axes.empty() || std::any_of(plan.axes.begin(), plan.axes.end(), always)) return;
+  for (const Axis& axis_of_some : plan.axes)
+    if (sets_gpus(axis_of_some)) refuse_values_without_gpus(plan, axis_of_some);
   Axis axis{"GPUs", {}};
   for (const Json& count : gpus)
     axis.values.push_back({count.dump(), count, {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "/scenario"});

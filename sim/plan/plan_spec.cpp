@@ -1,6 +1,7 @@
 #include "sim/plan/plan_spec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/base/provenance.hpp"
@@ -93,8 +94,11 @@ LimitsSpec read_limits(const JsonNode& node) {
     limits.memory_bytes = memory->sourced_quantity(Dimension::size, {1e6, 1e15});
   if (const auto reserved = node.find("reserved_memory"))
     limits.reserved_bytes = reserved->sourced_quantity(Dimension::size, {0, 1e15});
-  if (const auto batch = node.find("global_batch"))
-    limits.most_global_batch = static_cast<std::int64_t>(batch->sourced_number({1, 1e12}));
+  if (const auto batch = node.find("global_batch")) {
+    const double images = batch->sourced_number({1, 1e12});
+    if (images != std::floor(images)) batch->fail("expected a whole number", "allowed: 1 to 1e12");
+    limits.most_global_batch = static_cast<std::int64_t>(images);
+  }
   return limits;
 }
 
@@ -159,12 +163,22 @@ Axis read_axis(const JsonNode& node) {
   return axis;
 }
 
+// What the axis sets in each of its values; /nodes are GPUs. Empty: several places.
+std::string place_of(const JsonNode& axis) {
+  const std::string pointer = axis.has("pointer") ? axis.at("pointer").text() : "";
+  return pointer == "/nodes" ? "/gpus" : pointer;
+}
+
 std::vector<Axis> read_axes(const JsonNode& node) {
   std::vector<Axis> axes;
-  for (const JsonNode& item : node.items()) {
+  const std::vector<JsonNode> items = node.items();
+  for (const JsonNode& item : items) {
     Axis axis = read_axis(item);
-    for (const Axis& other : axes)
-      if (other.name == axis.name) item.at("name").fail("another axis has this name");
+    for (std::size_t other = 0; other < axes.size(); ++other) {
+      if (axes[other].name == axis.name) item.at("name").fail("another axis has this name");
+      if (!place_of(item).empty() && place_of(items[other]) == place_of(item))
+        item.at("pointer").fail("the axis " + in_quotes(axes[other].name) + " sets this place too");
+    }
     axes.push_back(std::move(axis));
   }
   return axes;

@@ -77,6 +77,10 @@ class Planner {
       choices_.push_back(
           {row.outcome.time_s, row.outcome.time_s_high, row.money.usd, row.money.high_usd, row.is_refined});
     }
+    const auto is_priced = [&](std::size_t i) { return result_.rows[i].money.is_known; };
+    if (std::none_of(rows_.begin(), rows_.end(), is_priced)) return;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (!is_priced(rows_[i])) choices_[i].cost_usd = choices_[i].cost_usd_high = kUnknownCost_usd;
   }
 
   // The frontier, the best two of the objective, and neighbours within the error of the coarse prediction.
@@ -134,7 +138,7 @@ class Planner {
       result_.warnings.push_back(line);
     }
     for (const PlanRow& row : result_.rows)
-      if (row.outcome.is_ok() && row.asked != to_string(plan_.refine.coarse) && row.outcome.fidelity == "analytic")
+      if (row.outcome.is_ok() && row.asked != to_string(Fidelity::analytic) && row.outcome.fidelity == "analytic")
         result_.warnings.push_back(row.point->id +
                                    ": stays analytic, since its messages share links and are more than "
                                    "/refine/most_messages");

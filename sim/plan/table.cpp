@@ -71,9 +71,8 @@ Rows frontier_rows(const PlanResult& result) {
     rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus), count_text(o.samples_per_s()),
                     r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", time_text(o.time_s),
                     time_text(o.time_s_low), time_text(o.time_s_high)});
-    if (has_cost)
-      rows.back().insert(rows.back().end(),
-                         {dollars_text(r.money.usd), dollars_text(r.money.low_usd), dollars_text(r.money.high_usd)});
+    for (double usd : {r.money.usd, r.money.low_usd, r.money.high_usd})
+      if (has_cost) rows.back().push_back(r.money.is_known ? dollars_text(usd) : "");
     rows.back().insert(rows.back().end(), {o.fidelity, mark(result, i)});
   }
   return rows;

@@ -154,6 +154,13 @@ std::string cluster_key(const std::string& cluster, const Scenario& scenario, co
 
 }  // namespace
 
+TrainingSetting setting_of(const Scenario& scenario, const PointResult& point) {
+  TrainingSetting setting = training_setting(scenario, point.gpus);
+  setting.batch = point.batch_per_gpu;
+  if (scenario.algorithm != "async-sgd") setting.workers = point.samples_per_iteration / point.batch_per_gpu;
+  return setting;
+}
+
 double PointResult::mean_iteration_s() const {
   return mean(iteration_s);
 }

@@ -45,6 +45,10 @@ struct PointResult {
   double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }
 };
 
+/// What decides how many iterations a simulated point's training takes: as training_setting(), with the number of
+/// gradients or learners that the simulation found.
+TrainingSetting setting_of(const Scenario& scenario, const PointResult& point);
+
 /// Predicts in this process, which must not have run a simulation before (SimGrid's engine lives once per process).
 PointResult predict_point(const Scenario& scenario, const PointRequest& request);
 

@@ -65,8 +65,10 @@ void check(const Target& target, const Scenario& s) {
     throw InputError(what + name + " has the algorithm \"" + s.algorithm + "\"; allowed: " + joined(target.algorithms));
   if (!s.convergence)
     throw InputError(what + name + " does not say how many iterations it takes; allowed: an object /convergence");
-  if (std::string(target.name) == "learners" && !s.convergence->profile)
-    throw InputError(what + name + " does not say how iterations depend on learners; allowed: /convergence/profile");
+  if (std::string(target.name) != "backups" && !s.convergence->profile)
+    throw InputError(what + name + " does not say how iterations depend on " +
+                     (std::string(target.name) == "batch" ? "the batch" : "learners") +
+                     "; allowed: /convergence/profile");
 }
 
 /// Within the range of the profile's runs: a recommendation does not rest on an extrapolation.

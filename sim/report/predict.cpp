@@ -88,13 +88,6 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
 
 }  // namespace
 
-TrainingSetting setting_of(const Scenario& scenario, const PointResult& point) {
-  TrainingSetting setting = training_setting(scenario, point.gpus);
-  setting.batch = point.batch_per_gpu;
-  if (scenario.algorithm != "async-sgd") setting.workers = point.samples_per_iteration / point.batch_per_gpu;
-  return setting;
-}
-
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress) {
   std::vector<Requests> by_variant;

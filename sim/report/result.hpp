@@ -32,10 +32,6 @@ struct Report {
   std::vector<Comparison> comparisons;
 };
 
-/// What decides how many iterations a simulated point's training takes: as training_setting(), with the number of
-/// gradients or learners that the simulation found.
-TrainingSetting setting_of(const Scenario& scenario, const PointResult& point);
-
 /// Predicts every GPU count of every variant and, where it is not among them, the baseline at each batch size.
 /// `trace_gpus`: GPUs whose timeline is recorded, at the largest GPU count; empty for none.
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,

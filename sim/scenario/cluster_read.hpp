@@ -10,8 +10,6 @@ constexpr long kMostPlaces = 131072;  ///< of a fabric
 constexpr Range kBandwidth{1e3, 1e14};
 constexpr Range kLatency{0, 1};
 
-/// A whole number, plain or with its source.
-int whole_number(const JsonNode& node, int low, int high);
 /// {"bandwidth", "latency"}.
 LinkSpec read_link(const JsonNode& node);
 

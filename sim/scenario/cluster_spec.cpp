@@ -4,22 +4,13 @@
 #include <cmath>
 
 #include "sim/scenario/cluster_read.hpp"
+#include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 
 using namespace cluster_read;
 
 namespace cluster_read {
-
-int whole_number(const JsonNode& node, int low, int high) {
-  const double value = node.sourced_number({static_cast<double>(low), static_cast<double>(high)});
-  if (value != std::floor(value)) {
-    const JsonNode number = node.is_object() ? node.at("value") : node;
-    number.fail("expected a whole number, got " + number.json().dump(),
-                "allowed: " + std::to_string(low) + " to " + std::to_string(high));
-  }
-  return static_cast<int>(value);
-}
 
 LinkSpec read_link(const JsonNode& node) {
   node.keys({"bandwidth", "latency"});
@@ -56,7 +47,7 @@ HostSpec read_host(const JsonNode& node) {
   host.memory_bandwidth_bytes_per_s = node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (const auto latency = node.find("memory_latency"))
     host.memory_latency_s = latency->sourced_quantity(Dimension::time, kLatency);
-  if (const auto cores = node.find("cores")) host.cores = whole_number(*cores, 1, kMostCores);
+  if (const auto cores = node.find("cores")) host.cores = sourced_whole(*cores, 1, kMostCores);
   return host;
 }
 
@@ -79,7 +70,7 @@ std::vector<int> read_attach(const JsonNode& nic, int per_node, const IntraNodeS
 NicSpec read_nic(const JsonNode& node, int gpus_per_node, const IntraNodeSpec& intra_node) {
   node.keys({"per_node", "bandwidth", "latency", "gpudirect", "attach", "duplex"});
   NicSpec nic;
-  nic.per_node = whole_number(node.at("per_node"), 1, gpus_per_node);
+  nic.per_node = sourced_whole(node.at("per_node"), 1, gpus_per_node);
   nic.link = {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
               node.at("latency").sourced_quantity(Dimension::time, kLatency)};
   nic.gpudirect = node.at("gpudirect").boolean();
@@ -105,8 +96,8 @@ ClusterSpec read_cluster(const JsonNode& node) {
   ClusterSpec cluster;
   cluster.name = node.at("name").text();
   if (const auto description = node.find("description")) cluster.description = description->text();
-  cluster.nodes = whole_number(node.at("nodes"), 1, kMostNodes);
-  cluster.gpus_per_node = whole_number(node.at("gpus_per_node"), 1, kMostGpusPerNode);
+  cluster.nodes = sourced_whole(node.at("nodes"), 1, kMostNodes);
+  cluster.gpus_per_node = sourced_whole(node.at("gpus_per_node"), 1, kMostGpusPerNode);
   cluster.gpu = read_gpu(node.at("gpu"));
   cluster.host = read_host(node.at("host"));
   cluster.intra_node = read_intra_node(node.at("intra_node"), cluster.gpus_per_node);

@@ -1,6 +1,8 @@
 #include "sim/scenario/communication_read.hpp"
 
+#include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/ranges.hpp"
+#include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 namespace {

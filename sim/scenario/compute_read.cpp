@@ -2,6 +2,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/scenario/ranges.hpp"
+#include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -1,9 +1,5 @@
 #pragma once
 // What several objects of a scenario may hold at the most.
-#include <algorithm>
-#include <cmath>
-#include <string>
-
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
@@ -14,32 +10,5 @@ inline const Range kFraction{1e-6, 1};
 inline const Range kSeconds{0, 10};
 inline const Range kRate{1e-6, 1e12};  // samples/s
 inline const Range kBytes{1, 1e12};
-
-/// An object in a copy of its document: what is read there is checked, and not noted as an input.
-class UnnotedCopy {
- public:
-  explicit UnnotedCopy(const JsonNode& node) : document_(node.document()), pointer_(node.pointer()) {}
-  JsonNode node() const {
-    JsonNode found = document_.root();
-    for (std::size_t from = 1; from < pointer_.size();) {
-      const std::size_t until = std::min(pointer_.find('/', from), pointer_.size());
-      found = found.at(pointer_.substr(from, until - from));
-      from = until + 1;
-    }
-    return found;
-  }
-
- private:
-  const JsonDocument document_;
-  const std::string pointer_;
-};
-
-/// A whole number, plain or with its origin; noted in the ledger.
-inline int sourced_whole(const JsonNode& node, int low, int high) {
-  const double value = node.sourced_number({double(low), double(high)});
-  if (value != std::floor(value))
-    node.fail("expected a whole number", "allowed: " + std::to_string(low) + " to " + std::to_string(high));
-  return static_cast<int>(value);
-}
 
 }  // namespace lockstep::sim

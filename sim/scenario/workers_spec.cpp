@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/scenario/ranges.hpp"
+#include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -234,6 +234,40 @@ TEST_CASE("simulate: a page is for a simulation alone") {
   CHECK_FALSE(names_in(folder).count("other.html"));
 }
 
+TEST_CASE("simulate: an output that would not be written is refused") {
+  const TemporaryFolder folder;
+  for (const char* arguments : {"scenario.json --optimise backups --csv x", "--predict records.json --trace x",
+                                "--list-models --json x", "--show-model resnet50 --csv x",
+                                "--json x job --model resnet50 --gpu H100 --gpus 8", "scenario.json convergence x"}) {
+    INFO(arguments);
+    const Outcome refused = run_small(folder, arguments);
+    CHECK(refused.code == 2);
+    CHECK(refused.out == "");
+    CHECK_THAT(refused.err, Contains("; allowed: "));
+    CHECK_FALSE(names_in(folder).count("x"));
+  }
+  CHECK(run_small(folder, "--quiet job --list").code == 0);
+}
+
+TEST_CASE("simulate: a seed that is too large is refused, not cut") {
+  const TemporaryFolder folder;
+  for (const char* seed : {"99999999999999999999", "9223372036854775808", "-1", "1.5", "x"}) {
+    const Outcome refused = run_small(folder, std::string("scenario.json --seed ") + seed);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, Contains("allowed: a whole number from 0 to 9223372036854775807"));
+  }
+  CHECK(run_small(folder, "scenario.json --seed 9223372036854775807").code == 0);
+}
+
+TEST_CASE("simulate: a file's name that is not UTF-8 does not cost the result") {
+  const TemporaryFolder folder;
+  const Outcome done = run_small(folder, "scenario.json --gpus 2 --json 'o\xff.json'");
+  CHECK(done.err == "");
+  CHECK(done.code == 0);
+  const Json json = Json::parse(slurp(folder.path("o\xff.json")));
+  CHECK(json["provenance"]["argv"].back() == "o\xef\xbf\xbd.json");
+}
+
 TEST_CASE("simulate: progress shows on a terminal only, and not when quiet") {
   const TemporaryFolder folder;
   write_inputs(folder);

@@ -167,6 +167,19 @@ TEST_CASE("what the runs do not determine stays finite, and its bounds are wide"
   CHECK(beyond.high / beyond.low > 3);
 }
 
+TEST_CASE("most runs without staleness: the two that have it still tell what it costs") {
+  // 100 (1 + 0.02 x) with iterations 5 % off either way; at 50 updates of staleness 200.
+  const std::vector<LawObservation> runs{{0, 95, false},  {0, 100, false},  {0, 105, false},
+                                         {0, 100, false}, {20, 147, false}, {50, 190, false}};
+  const Law law = fit_law(LawKind::linear, runs);
+  CHECK(std::exp(law.log_iterations(0)) == Approx(100).epsilon(0.05));
+  CHECK(std::exp(law.log_iterations(20)) == Approx(140).epsilon(0.05));
+  CHECK(std::exp(law.log_iterations(50)) == Approx(200).epsilon(0.05));
+  // Staleness that costs nothing is not taken to cost much.
+  const Law free = fit_law(LawKind::linear, {{0, 95, false}, {0, 105, false}, {0, 100, false}, {20, 100, false}});
+  CHECK(std::exp(free.log_iterations(20)) == Approx(100).epsilon(0.05));
+}
+
 TEST_CASE("too few runs are no law") {
   CHECK_THROWS_AS(fit_law(LawKind::saturating, {}), std::invalid_argument);
   CHECK_THROWS_AS(fit_law(LawKind::saturating, {{16, 100, false}, {16, 110, false}, {16, 90, false}}),

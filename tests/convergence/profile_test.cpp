@@ -171,6 +171,43 @@ TEST_CASE("records of different models are refused") {
   CHECK_THROWS_AS(profile_of({folder.path("nothing.json")}, {}), InputError);
 }
 
+TEST_CASE("a run counts once: records named twice are refused, a profile beside its records is passed over") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const ConvergenceProfile profile = fitted(folder);
+  const std::string made = folder.write("out/a.json", to_json(profile).dump());
+  CHECK(fitted(folder).runs.size() == profile.runs.size());
+  CHECK(profile_of({made}, {}).runs.size() == profile.runs.size());
+  CHECK_THAT(error_of([&] {
+               profile_of({folder.path("out"), folder.path("out/ssgd-25")}, {});
+             }),
+             Contains("counted twice; allowed: each record once"));
+  const std::string apart = folder.write("apart.json", to_json(profile).dump());
+  CHECK_THAT(error_of([&] { profile_of({apart, folder.path("out")}, {}); }), Contains("counted twice"));
+  CHECK_THAT(error_of([&] { profile_of({made, made}, {}); }), Contains("/schema: a profile after other runs"));
+  CHECK_THAT(error_of([&] { profile_of({made}, {"", {0.5}, {}}); }), Contains("/targets: the profile has its own"));
+}
+
+TEST_CASE("learners that never synchronise are at no x of the law by tau") {
+  Json json = Json::parse(R"({"schema": "lockstep/convergence/1", "name": "n", "model": "m", "data": "d",
+    "train_samples": 1000, "kind": "measured", "source": "planted", "targets": [{"name": "t", "accuracy": 0.9}]})");
+  // 100 tau^0.5
+  for (const auto& [tau, iterations] : {std::pair(1.0, 100.0), {4.0, 200.0}, {16.0, 400.0}, {0.0, 5000.0}})
+    json["runs"].push_back({{"cell", "c" + Json(tau).dump()},
+                            {"algorithm", "sma"},
+                            {"batch", 16},
+                            {"workers", 2},
+                            {"tau", tau},
+                            {"targets", {{{"iterations", iterations}}}},
+                            {"source", "planted"}});
+  const JsonDocument document = JsonDocument::parse(json.dump(), "profile.json");
+  ConvergenceProfile profile = convergence_profile_from_json(document.root());
+  fit_profile(profile);
+  REQUIRE(profile.fit("sma", "tau", 0));
+  CHECK(std::exp(profile.fit("sma", "tau", 0)->law.log_iterations(4)) == Approx(200).epsilon(0.02));
+  CHECK(profile.fit("sma", "tau", 0)->from_x == 1);
+}
+
 TEST_CASE("a profile read back from its file answers the same") {
   const TemporaryFolder folder;
   write_sweep(folder);

@@ -58,6 +58,16 @@ TEST_CASE("without costs the frontier is the fastest point alone") {
   CHECK(sim::pareto_frontier(points) == std::vector<std::size_t>{static_cast<std::size_t>(fastest - points.begin())});
 }
 
+TEST_CASE("a point of unknown cost is on the frontier where it is the fastest, and beats none in cost") {
+  const Choice fast{1, 1, 5, 5, false}, slow{2, 2, 3, 3, false};
+  Choice unknown{1.5, 1.5, sim::kUnknownCost_usd, sim::kUnknownCost_usd, false};
+  CHECK(sim::pareto_frontier({fast, slow, unknown}) == std::vector<std::size_t>{0, 1});
+  CHECK(sim::distance_to_frontier(unknown, {fast, slow}) == Approx(1 - 1 / 1.5));  // by its time alone
+  unknown.time_s = 0.5;
+  CHECK(sim::pareto_frontier({fast, slow, unknown}) == std::vector<std::size_t>{2, 0, 1});
+  CHECK(sim::pareto_frontier({unknown, unknown}) == std::vector<std::size_t>{0});
+}
+
 TEST_CASE("a point's distance is the error at which it would join the frontier, and not before") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const std::vector<Choice> points = random_points(seed, 30);

@@ -83,4 +83,17 @@ TEST_CASE("two runs do not write one journal") {
   CHECK_THROWS_AS(sim::Journal(folder.path("none/points.jsonl"), "digest", false), InputError);
 }
 
+TEST_CASE("a file that is no journal is refused and left as it is") {
+  const TemporaryFolder folder;
+  for (const char* text : {"{\"schema\": \"lockstep/plan/1\"}", "[1]", "\n", "{\"schema\":1,\"digest\":2}\n"}) {
+    INFO(text);
+    const std::string path = folder.write("mine.json", text);
+    for (bool resume : {false, true}) CHECK_THROWS_AS(sim::Journal(path, "digest", resume), InputError);
+    CHECK(read_file(path) == text);
+  }
+  CHECK_THROWS_AS(sim::Journal("/dev/zero", "digest", true), InputError);
+  const std::string none = folder.write("none.jsonl", "");
+  CHECK(sim::Journal(none, "digest", true).kept().empty());
+}
+
 }  // namespace lockstep::tests

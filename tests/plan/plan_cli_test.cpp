@@ -162,4 +162,19 @@ TEST_CASE("plan: killed at any moment, it goes on to the same result") {
   CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
 }
 
+TEST_CASE("plan: a full standard output is said, and the files are there") {
+  const SmallPlan files;
+  CHECK(WEXITSTATUS(shell(files, "$PLAN plan.json --json out.json >/dev/full")) == 1);
+  CHECK_THAT(slurp(files.folder.path("script.out")), Contains("plan: standard output: cannot write: No space left"));
+  CHECK(document(files, "out.json")["points"].size() == 12);
+}
+
+TEST_CASE("plan: the plan as its own journal is refused, and stays what it was") {
+  const SmallPlan files;
+  const Outcome bad = plan(files, "plan.json --journal plan.json");
+  CHECK(bad.code == 2);
+  CHECK_THAT(bad.err, Contains("plan.json: is no journal of a plan; allowed: "));
+  CHECK(slurp(files.folder.path("plan.json")) == files.plan.dump());
+}
+
 }  // namespace lockstep::tests

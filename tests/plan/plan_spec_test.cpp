@@ -97,6 +97,7 @@ TEST_CASE("what is wrong with a plan is said in one line") {
   CHECK_THAT(with("/work", Json::parse(R"({"samples": 5, "epochs": 1})")),
              Contains("/work/epochs: stands beside samples"));
   CHECK_THAT(with("/work/samples", 0), Contains("/work/samples: "));
+  CHECK_THAT(with("/limits/global_batch", 64.5), Contains("/limits/global_batch: expected a whole number"));
   CHECK_THAT(with("/limits/memory_per_gpu", "1 s"), Contains("/limits/memory_per_gpu: "));
   CHECK_THAT(with("/axes/0/values", Json::array()), Contains("/axes/0/values: empty list"));
   CHECK_THAT(with("/axes/0/values/1", 1), Contains("/axes/0/values/1: the value \"1\" twice"));
@@ -104,6 +105,7 @@ TEST_CASE("what is wrong with a plan is said in one line") {
   CHECK_THAT(with("/axes/0/values/1", 2.5), Contains("/axes/0/values/1: "));
   CHECK_THAT(with("/axes/1/name", "GPUs"), Contains("/axes/1/name: another axis has this name"));
   CHECK_THAT(with("/axes/1/name", "point"), Contains("/axes/1/name: "));
+  CHECK_THAT(with("/axes/1/pointer", "/nodes"), Contains("/axes/1/pointer: the axis \"GPUs\" sets this place too"));
   CHECK_THAT(with("/axes/1/pointer", "batch"), Contains("is not a place in the scenario"));
   CHECK_THAT(with("/axes/1/pointer", "/fidelity"), Contains("a plan does not vary /fidelity"));
   CHECK_THAT(with("/axes/1/pointer", "/comunication/wire"),
@@ -115,6 +117,18 @@ TEST_CASE("what is wrong with a plan is said in one line") {
   CHECK_THAT(with("/scenario/iterations", 0), Contains("plan.json: /scenario/iterations: "));
   CHECK_THAT(with("/refine/refined", "analytic"), Contains("/refine/refined: "));
   CHECK_THAT(with("/variant", "b"), Contains("none is named \"b\""));
+}
+
+TEST_CASE("an axis that says how many GPUs says it in each of its values") {
+  SmallPlan files;
+  files.plan["axes"] = Json::parse(R"([{"name": "size", "values": [{"name": "one node", "set": {"/nodes": 1}},
+                                                                   {"name": "default", "set": {}}]}])");
+  // The scenario lists 2 and 4.
+  CHECK_THAT(error_of(files), Contains("plan.json: /axes/0/values/1: does not say how many GPUs"));
+  files.plan["scenario"]["gpus"] = {4};
+  const sim::PlanSpec plan = files.load();
+  CHECK(sim::scenario_with(plan, plan.points[0].settings).variants[0].gpus == std::vector<int>{2});
+  CHECK(sim::scenario_with(plan, plan.points[1].settings).variants[0].gpus == std::vector<int>{4});
 }
 
 TEST_CASE("work or a convergence, prices for an objective of money, and points are needed") {

@@ -177,6 +177,36 @@ TEST_CASE("a point whose process always dies has failed, and the others go on") 
   CHECK(*result.recommended != 4);
 }
 
+TEST_CASE("the fastest of points of which some have no price: an unknown cost is told, and is not a cost of nothing") {
+  SmallPlan files;
+  files.plan["objective"] = Json::parse(R"({"kind": "least-time"})");
+  files.plan["axes"][2]["values"][0]["set"]["/cluster/name"] = "without a price";
+  files.plan["prices"]["gpu"] = Json::parse(R"([{"cluster": "two nodes", "price": "1 USD/h"}])");
+  const sim::PlanSpec plan = files.load();
+  const sim::PlanResult result = worked_out(plan);
+  CHECK(result.frontier.size() > 1);
+  for (std::size_t i : result.frontier) CHECK(result.rows[i].money.is_known);
+  REQUIRE(result.recommended);
+  CHECK(result.rows[*result.recommended].money.is_known);
+  CHECK_THAT(sim::plan_table(result), !Contains(" 0.00 USD") && !Contains("-100.0 % cost"));
+  for (const Json& point : sim::plan_json(result, {})["points"])
+    CHECK(point["cost_usd"].is_null() == (point["cluster"] == "without a price"));
+}
+
+TEST_CASE("a point that stays in closed form is warned of, whatever was asked for first") {
+  SmallPlan files;
+  // Both GPUs of a node send over its one NIC at a time: flows that share a link.
+  files.plan["scenario"]["communication"] = Json::parse(R"({"all_reduce": "halving-doubling"})");
+  files.plan["axes"][0]["values"] = Json::array({4});
+  files.plan["refine"] = {{"coarse", "fast"}, {"most_messages", 10}};
+  const sim::PlanSpec plan = files.load();
+  const sim::PlanResult result = worked_out(plan);
+  bool is_told = false;
+  for (const std::string& line : result.warnings) is_told = is_told || line.find("stays analytic") != std::string::npos;
+  for (const sim::PlanRow& row : result.rows) CHECK(row.outcome.fidelity == "analytic");
+  CHECK(is_told);
+}
+
 TEST_CASE("no point that meets a deadline: the closest is told, nothing is recommended") {
   SmallPlan files;
   files.plan["objective"] = Json::parse(R"({"kind": "least-cost-by-deadline", "deadline": "1 s"})");

@@ -112,4 +112,12 @@ TEST_CASE("an extrapolated point says so, and its bounds are the profile's") {
   CHECK(sim::result_json(report, {}).at("points")[0].at("notes").size() == 1);
 }
 
+TEST_CASE("a fixed number of epochs says nothing of the batch: no batch is recommended by it") {
+  SmallFiles files(even_scenario(), even_cluster());
+  prepare(files);
+  files.scenario["convergence"] = Json::parse(R"({"target": "99 %", "train_samples": 51200, "epochs": 3})");
+  CHECK_THAT(error_of([&] { sim::optimise(files.load(), "batch", 1); }),
+             Contains("does not say how iterations depend on the batch; allowed: /convergence/profile"));
+}
+
 }  // namespace lockstep::tests

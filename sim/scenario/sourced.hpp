@@ -1,0 +1,41 @@
+#pragma once
+// Reading of values that may carry their origin.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+/// An object in a copy of its document: what is read there is checked, and not noted as an input.
+class UnnotedCopy {
+ public:
+  explicit UnnotedCopy(const JsonNode& node) : document_(node.document()), pointer_(node.pointer()) {}
+  JsonNode node() const {
+    JsonNode found = document_.root();
+    for (std::size_t from = 1; from < pointer_.size();) {
+      const std::size_t until = std::min(pointer_.find('/', from), pointer_.size());
+      found = found.at(pointer_.substr(from, until - from));
+      from = until + 1;
+    }
+    return found;
+  }
+
+ private:
+  const JsonDocument document_;
+  const std::string pointer_;
+};
+
+/// A whole number, plain or with its origin; noted in the ledger.
+inline int sourced_whole(const JsonNode& node, int low, int high) {
+  const double value = node.sourced_number({double(low), double(high)});
+  if (value != std::floor(value)) {
+    const JsonNode number = node.is_object() ? node.at("value") : node;
+    number.fail("expected a whole number, got " + number.json().dump(),
+                "allowed: " + std::to_string(low) + " to " + std::to_string(high));
+  }
+  return static_cast<int>(value);
+}
+
+}  // namespace lockstep::sim
