@@ -29,7 +29,7 @@ void note(const JsonNode& node, const calib::Profile& profile, const calib::Fit&
 
 }  // namespace
 
-const calib::LineFit& ProfileSpec::iteration(int devices) const {
+const calib::Fit& ProfileSpec::iteration_fit(int devices) const {
   const calib::Fit* best = nullptr;
   for (const calib::Fit& fit : profile->fits) {
     if (!is_iteration(fit, *this)) continue;
@@ -37,7 +37,7 @@ const calib::LineFit& ProfileSpec::iteration(int devices) const {
     const bool is_closer = mine >= devices ? others < devices || mine < others : others < devices && mine > others;
     if (!best || is_closer) best = &fit;
   }
-  return best->line;
+  return *best;
 }
 
 const calib::LineFit* ProfileSpec::all_reduce(int ranks) const {

@@ -27,7 +27,9 @@ struct ProfileSpec {
   explicit operator bool() const { return profile != nullptr; }
   /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
   /// measured, the next larger one, else the largest. Over the batch per device.
-  const calib::LineFit& iteration(int devices) const;
+  const calib::LineFit& iteration(int devices) const { return iteration_fit(devices).line; }
+  /// How many devices were busy in the iterations that iteration() takes.
+  int devices_measured(int devices) const { return iteration_fit(devices).key.value("devices", 1); }
   /// The fit of `exchange` over `ranks` devices, over bytes; null where it was not measured.
   const calib::LineFit* all_reduce(int ranks) const;
   /// Whether single layers of the model were measured.
@@ -42,6 +44,9 @@ struct ProfileSpec {
 
   /// Fits of the layers by name and pass; kept by read_profile().
   std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;
+
+ private:
+  const calib::Fit& iteration_fit(int devices) const;
 };
 
 /// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and
