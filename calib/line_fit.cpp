@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "engine/base/statistics.hpp"
@@ -150,14 +151,15 @@ Points rising(const Points& points) {
     std::vector<double> x;
     double mean() const { return sum_log / count; }
   };
-  std::vector<Pool> pools;
+  std::map<double, Pool> of_size;
   for (const Measured& p : points) {
-    if (!pools.empty() && pools.back().x.back() == p.x) {
-      pools.back().sum_log += std::log(p.seconds);
-      pools.back().count += 1;
-    } else {
-      pools.push_back({std::log(p.seconds), 1, {p.x}});
-    }
+    Pool& pool = of_size.try_emplace(p.x, Pool{0, 0, {p.x}}).first->second;
+    pool.sum_log += std::log(p.seconds);
+    pool.count += 1;
+  }
+  std::vector<Pool> pools;
+  for (const auto& [x, one] : of_size) {
+    pools.push_back(one);
     while (pools.size() > 1 && pools.back().mean() < pools[pools.size() - 2].mean()) {
       Pool last = pools.back();
       pools.pop_back();
@@ -187,14 +189,20 @@ double between_anchors(const Points& anchors, const std::vector<Piece>& pieces, 
   return low.seconds + (high.seconds - low.seconds) * (x - low.x) / (high.x - low.x);
 }
 
-// |relative error| at every interior point of a fit made without it.
+// |relative error| at every point of an interior size of a fit made without that size; none below 4 sizes.
 template <typename Predict>
 std::vector<double> errors_left_out(const Points& points, const Predict& predict) {
+  std::map<double, std::vector<double>> seconds_of;  // by size
+  for (const Measured& p : points) seconds_of[p.x].push_back(p.seconds);
   std::vector<double> errors;
-  for (std::size_t i = 1; points.size() >= 4 && i + 1 < points.size(); ++i) {
-    Points others = points;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    errors.push_back(std::abs(predict(others, points[i].x) / points[i].seconds - 1));
+  if (seconds_of.size() < 4) return errors;
+  for (const auto& [x, seconds] : seconds_of) {
+    if (x == points.front().x || x == points.back().x) continue;
+    Points others;
+    for (const Measured& p : points)
+      if (p.x != x) others.push_back(p);
+    const double predicted_s = predict(others, x);
+    for (double measured_s : seconds) errors.push_back(std::abs(predicted_s / measured_s - 1));
   }
   return errors;
 }

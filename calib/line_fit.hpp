@@ -45,7 +45,8 @@ struct LineFit {
   int points = 0;
   double median_residual = 0;  ///< relative, absolute values
   double worst_residual = 0;
-  /// Median of |relative error| at every interior point when the fit is made without it; 0 below 4 points.
+  /// Median of |relative error| at the points of every interior size when the fit is made without that size; 0 below 4
+  /// sizes.
   double leave_one_out = 0;
   double worst_left_out = 0;  ///< the largest of them
   double at(double x) const;

@@ -10,10 +10,6 @@ const std::vector<std::pair<std::string, std::string>> kVariables{
     {"iteration", "batch"}, {"layer", "batch"}, {"copy", "bytes"},  {"collective", "bytes"}, {"launch", "kernels"},
     {"update", "elements"}, {"pass", "batch"},  {"input", "batch"}, {"overlap", "bytes"}};
 
-std::string canonical(const std::string& probe, const Json& key) {
-  return probe + " " + nlohmann::json::parse(key.dump()).dump();
-}
-
 Json without(Json key, const std::string& member) {
   key.erase(member);
   return key;
@@ -93,6 +89,7 @@ Fit fit_from_json(const JsonNode& node) {
              "worst_residual", "leave_one_out", "worst_left_out"});
   Fit fit;
   fit.probe = node.at("probe").choice(probes());
+  check_key(node.at("key"));
   fit.key = node.at("key").json();
   fit.variable = node.at("variable").choice({variable_of(fit.probe)});
   fit.kind = node.at("kind").choice({"measured", "imported", "modelled"});
@@ -106,11 +103,41 @@ DeviceFacts device_from_json(const JsonNode& node) {
   device.name = node.at("name").text();
   device.kind = node.at("kind").choice({"cuda", "host", "imported"});
   device.count = static_cast<int>(node.at("count").integer(1, 1 << 20));
-  device.facts = node.at("facts").json();
+  const JsonNode facts = node.at("facts");
+  if (!facts.is_object()) facts.fail("is not an object", "allowed: what is known of the device, as {\"name\": value}");
+  device.facts = facts.json();
   return device;
 }
 
+bool is_imported(const DeviceFacts& device) {
+  return device.kind == "imported";
+}
+
+// What was measured has the library's versions in its name, too.
+bool is_same_device(const DeviceFacts& a, const DeviceFacts& b) {
+  if (a.name == b.name) return true;
+  if (!is_imported(a) && !is_imported(b)) return false;
+  for (const DeviceFacts* one : {&a, &b})
+    if (one->kind == "host" || (is_imported(*one) && one->name == kUnknownGpu)) return true;
+  return (is_imported(a) && b.name.find(a.name) != std::string::npos) ||
+         (is_imported(b) && a.name.find(b.name) != std::string::npos);
+}
+
+DeviceFacts merged_device(const DeviceFacts& a, const DeviceFacts& b) {
+  if (!is_same_device(a, b))
+    throw InputError("profiles of different devices: \"" + a.name + "\" and \"" + b.name + "\"");
+  const bool is_a_known = !is_imported(a) || (is_imported(b) && a.name != kUnknownGpu);
+  DeviceFacts merged = is_a_known ? a : b;
+  if (is_imported(a) == is_imported(b)) merged.count = std::max(a.count, b.count);
+  const bool is_a_first_hand = !is_imported(a) && is_imported(b);
+  merged.facts = is_a_first_hand ? b.facts : a.facts;
+  merged.facts.update(is_a_first_hand ? a.facts : b.facts);
+  return merged;
+}
+
 }  // namespace
+
+const char* const kUnknownGpu = "unknown GPU";
 
 std::string variable_of(const std::string& probe) {
   for (const auto& [name, variable] : kVariables)
@@ -128,21 +155,21 @@ const std::vector<std::string>& probes() {
 }
 
 std::string Fit::id() const {
-  return canonical(probe, key);
+  return canonical_id(probe, key);
 }
 
 const Fit* Profile::find(const std::string& probe, const Json& key) const {
-  const std::string id = canonical(probe, key);
+  const std::string id = canonical_id(probe, key);
   for (const Fit& fit : fits)
     if (fit.id() == id) return &fit;
   return nullptr;
 }
 
 std::vector<Measured> Profile::curve(const std::string& probe, const Json& key) const {
-  const std::string variable = variable_of(probe), id = canonical(probe, key);
+  const std::string variable = variable_of(probe), id = canonical_id(probe, key);
   std::vector<Measured> points;
   for (const Sample& sample : samples)
-    if (sample.probe == probe && canonical(probe, without(sample.key, variable)) == id)
+    if (sample.probe == probe && canonical_id(probe, without(sample.key, variable)) == id)
       points.push_back({variable_value(sample, variable), sample.median_s()});
   std::sort(points.begin(), points.end(), [](const Measured& a, const Measured& b) { return a.x < b.x; });
   return points;
@@ -155,7 +182,7 @@ std::vector<Fit> fit_curves(const std::vector<Sample>& samples, const LineFitOpt
   for (const Sample& sample : samples) {
     const std::string variable = variable_of(sample.probe);
     const Json key = without(sample.key, variable);
-    const auto [entry, is_new] = index.try_emplace(canonical(sample.probe, key), fits.size());
+    const auto [entry, is_new] = index.try_emplace(canonical_id(sample.probe, key), fits.size());
     if (is_new) {
       Fit fit;
       fit.probe = sample.probe;
@@ -195,9 +222,8 @@ Profile profile_from_json(const JsonNode& node) {
   std::map<std::string, int> points;  // of each curve; a model's layers are hundreds of them
   for (const JsonNode& item : node.at("samples").items()) {
     const Sample sample = sample_from_json(item);
-    const std::string variable = variable_of(item.at("probe").choice(probes()));
-    item.at("key").at(variable).number({0, 1e18});
-    ++points[canonical(sample.probe, without(sample.key, variable))];
+    const std::string variable = variable_of(sample.probe);
+    ++points[canonical_id(sample.probe, without(sample.key, variable))];
     profile.samples.push_back(sample);
   }
   for (const JsonNode& item : node.at("fits").items()) {
@@ -214,11 +240,18 @@ Profile load_profile(const std::string& path) {
   return profile_from_json(document.root());
 }
 
+std::vector<std::string> differing_facts(const DeviceFacts& a, const DeviceFacts& b) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : a.facts.items()) {
+    const auto other = b.facts.find(name);
+    if (other != b.facts.end() && *other != value) lines.push_back(name + " " + value.dump() + " and " + other->dump());
+  }
+  return lines;
+}
+
 Profile merge(const Profile& a, const Profile& b, const std::string& name) {
-  const bool has_import = a.device.kind == "imported" || b.device.kind == "imported";
-  if (!has_import && a.device.name != b.device.name)
-    throw InputError("profiles of different devices: \"" + a.device.name + "\" and \"" + b.device.name + "\"");
-  Profile merged = a.device.kind == "imported" ? b : a;
+  Profile merged;
+  merged.device = merged_device(a.device, b.device);
   merged.name = name;
   merged.samples = a.samples;
   std::map<std::string, std::size_t> index;

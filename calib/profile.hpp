@@ -67,9 +67,15 @@ Json to_json(const Profile& profile);
 /// Throws InputError: anything malformed, a fit that does not follow from its samples' keys.
 Profile profile_from_json(const JsonNode& node);
 Profile load_profile(const std::string& path);
-/// All samples of both (of the same thing, b's replace a's), fitted anew. Throws InputError where the devices differ in
-/// name, unless one of them is "imported" (logs measured on the same kind of machine).
+/// All samples of both (of the same thing, b's replace a's), fitted anew, and the facts of both (of two that differ
+/// b's, but measured ones before imported ones). Throws InputError where the devices differ in name: two that were
+/// measured, two GPUs of logs, or a GPU of logs and one that was measured. Logs that name no GPU go with any device,
+/// and all logs with a host.
 Profile merge(const Profile& a, const Profile& b, const std::string& name);
+/// Of the facts that both have but not alike, a line each: name, a's, b's.
+std::vector<std::string> differing_facts(const DeviceFacts& a, const DeviceFacts& b);
+/// The name of a device that a log does not tell.
+extern const char* const kUnknownGpu;
 /// A readable report: device, samples by probe, every fit with residual, range and leave-one-out error.
 std::string report_text(const Profile& profile);
 

@@ -5,18 +5,32 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
+#include "calib/profile.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/statistics.hpp"
 
 namespace lockstep::calib {
 namespace {
 
+constexpr double kLargestWhole = 9007199254740992;  // 2^53: below it every whole number is a double
+
+void make_whole(nlohmann::json& json) {
+  if (json.is_structured())
+    for (nlohmann::json& item : json) make_whole(item);
+  if (!json.is_number_float()) return;
+  const double value = json.get<double>();
+  if (std::abs(value) < kLargestWhole && value == std::floor(value)) json = static_cast<std::int64_t>(value);
+}
+
 // Members in alphabetical order, at every level.
-nlohmann::json sorted(const Json& json) {
-  return nlohmann::json::parse(json.dump());
+nlohmann::json canonical(const Json& json) {
+  nlohmann::json sorted = nlohmann::json::parse(json.dump());
+  make_whole(sorted);
+  return sorted;
 }
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
@@ -30,7 +44,11 @@ double Sample::median_s() const {
 }
 
 std::string Sample::id() const {
-  return probe + " " + sorted(key).dump();
+  return canonical_id(probe, key);
+}
+
+std::string canonical_id(const std::string& probe, const Json& key) {
+  return probe + " " + canonical(key).dump();
 }
 
 Json to_json(const Sample& sample) {
@@ -40,15 +58,27 @@ Json to_json(const Sample& sample) {
   return json;
 }
 
+void check_key(const JsonNode& key) {
+  if (!key.is_object()) key.fail("is not an object", "allowed: what was measured, as {\"name\": value, ...}");
+  for (const char* name : {"learners", "devices", "ranks", "nodes"})
+    if (const auto count = key.find(name)) count->integer(1, 1 << 20);
+  for (const char* name : {"model", "precision", "layer", "pass", "operation", "library", "kernel", "input", "beside"})
+    if (const auto text = key.find(name)) text->text();
+  if (const auto in_place = key.find("in_place")) in_place->boolean();
+}
+
 Sample sample_from_json(const JsonNode& node) {
   node.keys({"probe", "key", "seconds", "kind", "source", "flags"});
   Sample sample;
-  sample.probe = node.at("probe").text();
+  sample.probe = node.at("probe").choice(probes());
   const JsonNode key = node.at("key");
-  if (!key.is_object()) key.fail("is not an object", "allowed: what was measured, as {\"name\": value, ...}");
+  check_key(key);
+  key.at(variable_of(sample.probe)).number({0, 1e18});
   sample.key = key.json();
   for (const JsonNode& item : node.at("seconds").items()) sample.seconds.push_back(item.number({0, 1e9}));
   if (sample.seconds.empty()) node.at("seconds").fail("empty list", "allowed: one or more times in seconds");
+  if (!(sample.median_s() > 0))
+    node.at("seconds").fail("their median is 0", "allowed: times in seconds, at least half of them above 0");
   sample.kind = node.at("kind").choice({"measured", "imported", "modelled"});
   if (const auto source = node.find("source")) sample.source = source->text();
   if (const auto flags = node.find("flags"))

@@ -18,12 +18,19 @@ struct Sample {
   std::string source;             ///< device, or file and line
   std::vector<std::string> flags;
   double median_s() const;
-  /// Probe and key in one canonical text.
+  /// As canonical_id().
   std::string id() const;
 };
 
+/// Probe and key in one text: the order of members has no meaning, and 8 and 8.0 are one number (importers read sizes
+/// as floating point, probes count them).
+std::string canonical_id(const std::string& probe, const Json& key);
+
 Json to_json(const Sample& sample);
-/// Throws InputError.
+/// Throws InputError for a key that is no object, or of whose members that the simulator asks for (counts, names) one
+/// is of another type.
+void check_key(const JsonNode& key);
+/// Throws InputError: malformed, an unknown probe, a key without the probe's variable, or times whose median is 0.
 Sample sample_from_json(const JsonNode& node);
 
 class SampleLog {

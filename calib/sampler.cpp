@@ -28,6 +28,10 @@ class Sampling {
       Series again = take();
       again.repeats = series.repeats + 1;
       again.throttled += series.throttled;
+      if (again.summary.count < least_) {  // the time was up: the series that drifts says more, and that it drifts
+        series.throttled = again.throttled;
+        break;
+      }
       series = again;
     }
     return series;

@@ -35,13 +35,13 @@ struct Series {
   std::vector<std::size_t> runs;  ///< which call of Timed::run gave each, from 0; warm-up counted
   Summary summary;
   int throttled = 0;                       ///< samples discarded because the clock had dropped
-  int repeats = 0;                         ///< times the series was begun anew because it drifted
+  int repeats = 0;                         ///< times the series was begun anew, and ended, because it drifted
   bool is_precise = false;                 ///< reached the tolerance
   std::vector<std::string> flags() const;  ///< "drift", "remeasured", "throttled", "outliers", "imprecise"
 };
 
 /// Warm-up, then samples until the tolerance is reached and there are at least `least`, or until `most` or the time
-/// limit. A series that drifts is measured again; the last one is kept and flagged.
+/// limit. A series that drifts is measured again; the last one that has `least` samples is kept and flagged.
 Series sample(const Timed& timed, const SamplingOptions& options);
 
 }  // namespace lockstep::calib

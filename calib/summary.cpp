@@ -61,10 +61,10 @@ double relative_drift(const std::vector<double>& x) {
 std::pair<int, int> median_interval_ranks(int n) {
   double below = 0;  // P(Binomial(n, 1/2) < k)
   int k = 0;
-  for (double next = std::pow(0.5, n); k < n / 2; ++k) {
-    if (2 * (below + next) > 1 - kConfidence) break;
-    below += next;
-    next *= static_cast<double>(n - k) / (k + 1);
+  for (double log_next = n * std::log(0.5); k < n / 2; ++k) {  // 0.5^n is below the smallest double from 1075 on
+    if (2 * (below + std::exp(log_next)) > 1 - kConfidence) break;
+    below += std::exp(log_next);
+    log_next += std::log(static_cast<double>(n - k) / (k + 1));
   }
   if (k == 0) return {1, n};
   return {k, n + 1 - k};

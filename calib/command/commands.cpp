@@ -44,7 +44,7 @@ std::string output_of(const MeasureRequest& request, const device::Backend& back
   const fs::path folder = "results/profiles";
   std::error_code ignored;
   fs::create_directories(folder, ignored);
-  return (folder / (file_name_of(backend.description()) + ".json")).string();
+  return (folder / (file_name_of(device_name_of(backend)) + ".json")).string();
 }
 
 void check_output(const std::string& path) {
@@ -71,16 +71,30 @@ Imported import_file(const ImportRequest& request, const std::string& path) {
   return import_topology(text, path);
 }
 
-// Samples of all files; the device of the first that names one.
-void add(Profile& profile, const Imported& imported) {
-  for (const Sample& sample : imported.samples) profile.samples.push_back(sample);
-  if (profile.device.count == 0 || profile.device.name == "unknown GPU") {
-    const Json facts = profile.device.facts;
-    profile.device = imported.device;
-    profile.device.facts.update(facts);
-  } else {
-    profile.device.facts.update(imported.device.facts);
+// Samples of all files, those of the same thing as one series; the device of the first that names one.
+void add(Profile& profile, const Imported& imported, const std::string& path) {
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < profile.samples.size(); ++i) index[profile.samples[i].id()] = i;
+  for (const Sample& sample : imported.samples) {
+    const auto [entry, is_new] = index.try_emplace(sample.id(), profile.samples.size());
+    if (is_new) {
+      profile.samples.push_back(sample);
+      continue;
+    }
+    Sample& known = profile.samples[entry->second];
+    known.seconds.insert(known.seconds.end(), sample.seconds.begin(), sample.seconds.end());
+    known.source += ", " + sample.source;
   }
+  DeviceFacts& device = profile.device;
+  const DeviceFacts& other = imported.device;
+  const bool is_known = device.count > 0 && device.name != kUnknownGpu;
+  if (is_known && other.name != kUnknownGpu && other.name != device.name)
+    throw InputError(path + ": on " + other.name + ", and the files before on " + device.name +
+                     "; allowed: logs of one kind of GPU");
+  if (!is_known) device.name = other.name;
+  device.kind = other.kind;
+  device.count = std::max(device.count, other.count);
+  device.facts.update(other.facts);
 }
 
 void store(const std::string& path, const Profile& profile) {
@@ -113,8 +127,16 @@ int nodes_of(sync::Processes& processes) {
   return static_cast<int>(firsts);
 }
 
+// What was measured elsewhere, or by other numbers of devices and threads, is no part of this run.
+void check_source(const SampleLog& log, const std::string& samples, const std::string& source) {
+  for (const Sample& sample : log.samples())
+    if (sample.source != source)
+      throw InputError(samples + ": has samples of \"" + sample.source + "\", and this is \"" + source +
+                       "\"; allowed: the options and the machine of that run, or another -o");
+}
+
 // The first process's; null in the others. What it refuses all refuse.
-std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::string& output,
+std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::string& output, const std::string& source,
                                     sync::Processes& processes) {
   std::unique_ptr<SampleLog> log;
   std::string refusal = "refused by the first process";
@@ -124,11 +146,13 @@ std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::st
       if (!request.resume && fs::exists(samples))
         throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
       log = std::make_unique<SampleLog>(samples);
+      check_source(*log, samples, source);
       if (log->discarded_bytes() > 0 && !request.quiet)
         std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
                      samples.c_str());
     } catch (const InputError& error) {
       refusal = error.what();
+      log.reset();
     }
   if (sync::largest(processes, log ? 1 : 0) == 0) throw InputError(refusal);
   return log;
@@ -177,7 +201,7 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   options.nodes = nodes_of(processes);
   const std::vector<Probe> probes = plan_probes(*backend, options);
   const std::string output = output_of(request, *backend);
-  const std::unique_ptr<SampleLog> log = open_log(request, output, processes);
+  const std::unique_ptr<SampleLog> log = open_log(request, output, source_of(*backend), processes);
 
   int failures = 0;
   const Json facts = is_first ? facts_of(*backend, processes.count(), options.nodes) : Json::object();
@@ -217,7 +241,7 @@ int import_logs(const ImportRequest& request) {
     const Imported imported = import_file(request, path);
     inputs[path] = sha256_file(path);
     for (const std::string& why : imported.refused) std::fprintf(stderr, "calibrate: refused: %s\n", why.c_str());
-    add(profile, imported);
+    add(profile, imported, path);
   }
   profile.name = name_of(request.output);
   profile.fits = fit_curves(profile.samples);
@@ -233,7 +257,11 @@ int show_profile(const std::string& path) {
 
 int merge_profiles(const std::string& a, const std::string& b, const std::string& output) {
   check_output(output);
-  write_profile(output, merge(load_profile(a), load_profile(b), name_of(output)));
+  const Profile first = load_profile(a), second = load_profile(b);
+  const Profile merged = merge(first, second, name_of(output));
+  for (const std::string& line : differing_facts(first.device, second.device))
+    std::fprintf(stderr, "calibrate: the devices' facts differ: %s\n", line.c_str());
+  write_profile(output, merged);
   return 0;
 }
 

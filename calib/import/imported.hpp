@@ -33,7 +33,9 @@ Imported import_nccl_tests(const std::string& text, const std::string& name, con
 double bus_factor(const std::string& operation, int ranks);
 
 /// nvbandwidth, text or JSON (-j): matrices of copy bandwidth become samples of "copy" at the tool's buffer size (512
-/// MiB unless the file says otherwise), one per pair; entries of 0 or N/A are no measurements.
+/// MiB unless the file says otherwise), one per pair; entries of 0 or N/A are no measurements. Of a copy both ways
+/// between GPUs half the total is one way's. Tests of latency, of multicast, and of all GPUs to or from one are left
+/// out, and that is said.
 Imported import_nvbandwidth(const std::string& text, const std::string& name);
 
 /// nvidia-smi topo -m: how GPUs reach each other and the NICs, as facts of the device: {"topology": {"gpus": [...],
@@ -41,9 +43,10 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name);
 Imported import_topology(const std::string& text, const std::string& name);
 
 /// A PyTorch profiler trace (Chrome trace events): GPU kernel time per module of the model and pass, summed over the
-/// kernels that a module's operators launched, averaged over the profiled steps. Modules are known by the profiler's
-/// "nn.Module: NAME" annotations or record_function ranges "layer: NAME"; backward kernels belong to the forward
-/// operator of the same sequence number. `model`, `batch` and `precision` become part of the key.
+/// kernels that a module's operators launched, averaged over the profiled steps (kernels launched outside them are left
+/// out; a trace without ProfilerStep has as many steps as the module that ran least often, and that is said). Modules
+/// are known by the profiler's "nn.Module: NAME" annotations or record_function ranges "layer: NAME"; backward kernels
+/// belong to the forward operator of the same sequence number. `model`, `batch` and `precision` become part of the key.
 struct TorchTraceOptions {
   std::string model;
   int batch = 0;

@@ -1,5 +1,7 @@
 #include "calib/import/log_text.hpp"
 
+#include <regex>
+
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
 #ifdef LOCKSTEP_WITH_ZLIB
@@ -12,6 +14,8 @@ namespace lockstep::calib {
 namespace {
 
 constexpr std::size_t kLargestLog = std::size_t{1} << 30;
+constexpr std::size_t kLongestLine = 8192;  // no row of a tool is as long; regular expressions recurse over a line
+constexpr std::size_t kLongestLabel = 256;
 
 bool begins_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
@@ -50,6 +54,23 @@ std::string log_text(const std::string& path) {
     throw InputError(path + ": UTF-16; allowed: UTF-8");
   if (begins_with(text, "\xef\xbb\xbf")) text.erase(0, 3);
   return text;
+}
+
+std::string plain_line(const std::string& line) {
+  static const std::regex colours("\x1b\\[[0-9;]*[A-Za-z]");
+  // mpirun --tag-output "[1,0]<stdout>:" and, from Open MPI 5 on, "[prterun-node-1@1,0]<stdout>:"; MPICH's -l "[0] ";
+  // srun -l "0: "; torchrun "[default0]:"; kubectl logs --prefix "[pod/nccl-0/main] ", --timestamps a moment, or both;
+  // docker compose "nccl-1  | ".
+  static const std::regex labels(
+      R"(\s*(\[pod/[^\]\s]+\]\s)?(\d{4}-\d\d-\d\dT[\d:.]+Z\s)?)"
+      R"((\[([^\]@]*@)?\d+,\d+\]<std(out|err)>:?|\[\d+\](?=\s)|\d+:(?=\s|#)|\[[a-z]*\d+\]:|[\w.-]+\s+\|(?=\s))?\s*)");
+  std::string plain = std::regex_replace(line.substr(0, kLongestLine), colours, "");
+  if (!plain.empty() && plain.back() == '\r') plain.pop_back();
+  const std::string head = plain.substr(0, kLongestLabel);
+  std::smatch label;
+  if (std::regex_search(head, label, labels, std::regex_constants::match_continuous))
+    plain.erase(0, static_cast<std::size_t>(label.length()));
+  return plain;
 }
 
 }  // namespace lockstep::calib

@@ -8,4 +8,9 @@ namespace lockstep::calib {
 /// (uncompressed too), damaged, UTF-16, or compressed where Lockstep was built without zlib.
 std::string log_text(const std::string& path);
 
+/// A line without what launchers write before it (mpirun --tag-output, MPICH's and srun's -l, torchrun, docker compose,
+/// kubectl), without colours, and without the carriage return of Windows. What is beyond 8192 characters is cut off: no
+/// row of a tool is as long.
+std::string plain_line(const std::string& line);
+
 }  // namespace lockstep::calib

@@ -3,9 +3,11 @@
 #include <cstdlib>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "calib/import/imported.hpp"
+#include "calib/import/log_text.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
@@ -19,6 +21,7 @@ const std::vector<std::pair<std::string, std::string>> kPrograms{
     {"alltoall", "all-to-all"},   {"broadcast", "broadcast"},   {"reduce_perf", "reduce"}};
 
 std::string operation_of_program(const std::string& program) {
+  if (program.find("alltoallv") != std::string::npos) return "";  // ranks send different amounts
   for (const auto& [part, operation] : kPrograms)
     if (program.find(part) != std::string::npos) return operation;
   return "";
@@ -29,14 +32,6 @@ std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
-}
-
-// What launchers write before every line: mpirun --tag-output "[1,0]<stdout>:" and, from Open MPI 5 on,
-// "[prterun-node-1@1,0]<stdout>:"; MPICH's -l "[0] "; srun -l "0: "; kubectl logs --timestamps a moment.
-std::string without_label(const std::string& line) {
-  static const std::regex label(
-      R"(^\s*(\[([^\]@]*@)?\d+,\d+\]<std(out|err)>:?|\[\d+\](?=\s)|\d+:(?=\s|#)|\d{4}-\d\d-\d\dT[\d:.]+Z(?=\s)))");
-  return std::regex_replace(line, label, "");
 }
 
 bool to_number(const std::string& word, double& value) {
@@ -75,7 +70,7 @@ class NcclTestsLog {
     int number = 0;
     for (std::string line; std::getline(stream, line);) {
       ++number;
-      read_line(without_label(line), name_ + " line " + std::to_string(number));
+      read_line(plain_line(line), name_ + " line " + std::to_string(number));
     }
   }
 
@@ -96,8 +91,8 @@ class NcclTestsLog {
         const std::string wrong = node->has("nwrong") && node->at("nwrong").is_number()
                                       ? short_number(node->at("nwrong").number({0, 1e15}))
                                       : "N/A";
-        rows_.push_back({what, bytes, std::string(group) == "in_place", node->at("time").number({0, 1e12}),
-                         node->at("alg_bw").number({0, 1e9}), wrong, name_ + ": " + node->pointer()});
+        rows_.push_back({what, bytes, std::string(group) == "in_place", figure(node->at("time"), {0, 1e12}),
+                         figure(node->at("alg_bw"), {0, 1e9}), wrong, name_ + ": " + node->pointer()});
       }
     }
   }
@@ -107,13 +102,18 @@ class NcclTestsLog {
     if (result_.samples.empty())
       throw InputError(name_ + ": no usable row of nccl-tests" +
                        (result_.refused.empty() ? "" : "; first refused: " + result_.refused.front()));
-    if (device_.empty()) result_.device.name = "unknown GPU";
+    if (device_.empty()) result_.device.name = kUnknownGpu;
     result_.device.kind = "imported";
     result_.device.count = most_ranks_;
     return std::move(result_);
   }
 
  private:
+  // The tool writes "nan" as a text; a row that has it has no time.
+  static double figure(const JsonNode& node, Range range) {
+    return node.is_string() && node.text() == "nan" ? -1 : node.number(range);
+  }
+
   void set_program(const std::string& program) {
     program_ = program.substr(program.find_last_of('/') + 1);
     const std::string operation = operation_of_program(program_);
@@ -180,12 +180,20 @@ class NcclTestsLog {
   void read_config(const JsonNode& config) {
     if (const auto iterations = config.find("aggregated_iterations"))
       if (iterations->integer(0, 1000000) > 1) iterations->fail("aggregated calls do not time one call");
-    if (const auto devices = config.find("devices"))
-      for (const JsonNode& item : devices->items()) {
-        ++ranks_;
-        ++hosts_[item.at("hostname").text()];
-        device_ = item.at("device_info").text();
-      }
+    const auto devices = config.find("devices");
+    if (!devices) return;
+    // The tool lists the first rank of every process, however many GPUs that has (threads x GPUs of a thread).
+    int of_process = 1;
+    for (const char* name : {"nthreads", "ngpus"})
+      if (const auto count = config.find(name)) of_process *= static_cast<int>(count->integer(1, 1024));
+    std::set<std::int64_t> listed;
+    for (const JsonNode& item : devices->items()) listed.insert(item.at("rank").integer(0, 1 << 20));
+    if (listed.count(1) > 0) of_process = 1;  // all are there
+    for (const JsonNode& item : devices->items()) {
+      ranks_ = std::max(ranks_, static_cast<int>(item.at("rank").integer(0, 1 << 20)) + of_process);
+      hosts_[item.at("hostname").text()] += of_process;
+      device_ = item.at("device_info").text();
+    }
   }
 
   void read_line(const std::string& line, const std::string& where) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "calib/import/imported.hpp"
+#include "calib/import/log_text.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
@@ -14,18 +15,38 @@ constexpr double kUsualBufferBytes = 512.0 * 1024 * 1024;
 // "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)": what rows and columns are, and which way bytes go.
 struct Direction {
   std::string engine;  ///< CE or SM
-  std::string row;
+  std::string row;     ///< CPU, GPU; empty: the column's device itself
   std::string column;
   bool to_row = false;
   bool both_ways = false;
+  bool is_total = false;  ///< both ways added up: half of it is one way's
 };
 
-bool parse_direction(const std::string& text, Direction& direction) {
-  static const std::regex form(R"(memcpy (CE|SM) (CPU|GPU)\(row\) (<->|->|<-) (CPU|GPU)\(column\) bandwidth \(GB/s\))");
+enum class Kind { other, copy, part_of_total, no_copy };
+
+// A line that says what the matrix below it, or in JSON beside it, holds.
+Kind parse_direction(const std::string& test, const std::string& text, Direction& direction) {
+  static const std::regex form(
+      R"(memcpy (CE|SM) (CPU|GPU)\(row\) (<->|->|<-) (CPU|GPU)\(column\) (\w+ )?bandwidth \(GB/s\))");
+  static const std::regex unit(R"(\((GB/s|ns|us)\))");
   std::smatch match;
-  if (!std::regex_search(text, match, form)) return false;
-  direction = {match[1], match[2], match[4], match[3] == "<-", match[3] == "<->"};
-  return true;
+  if (text.find("memcpy local GPU(column) bandwidth (GB/s)") != std::string::npos) {
+    direction = {"CE", "", "GPU"};
+    return Kind::copy;
+  }
+  if (!std::regex_search(text, match, form)) return std::regex_search(text, unit) ? Kind::no_copy : Kind::other;
+  const std::string part = match[5];
+  if (!part.empty() && part != "Total ") return Kind::part_of_total;  // "Read1 ", "Write2 "
+  // What all send to one or one to all is no copy between two places, though the line looks the same.
+  if (test.find("all_to_one") != std::string::npos || test.find("one_to_all") != std::string::npos)
+    return Kind::no_copy;
+  direction = {match[1], match[2], match[4], match[3] == "<-", match[3] == "<->", !part.empty()};
+  if (test.find("device_to_device") == std::string::npos) return Kind::copy;
+  // Some tests over several nodes say CPU for the row. And the arrow tells who asks for the bytes: a read from column
+  // to row is "->", a write from row to column "<-" (nvbandwidth 0.8, testcases_ce.cpp).
+  direction.row = direction.column = "GPU";
+  direction.to_row = !direction.both_ways && !direction.to_row;
+  return Kind::copy;
 }
 
 class Bandwidths {
@@ -42,7 +63,9 @@ class Bandwidths {
       result.refused.push_back(where + ": \"" + value + "\" is no bandwidth");
       return;
     }
-    const std::string at_row = place(direction.row, row), at_column = place(direction.column, column);
+    if (direction.is_total) gb_per_s /= 2;
+    const std::string at_column = place(direction.column, column),
+                      at_row = direction.row.empty() ? at_column : place(direction.row, row);
     Sample sample;
     sample.probe = "copy";
     sample.key = {{"test", test},
@@ -57,11 +80,15 @@ class Bandwidths {
     result.samples.push_back(sample);
   }
 
+  void leave_out(const std::string& test, const std::string& where) {
+    result.refused.push_back(where + ": " + test + " is no copy from one place to another");
+  }
+
   Imported finish() {
     if (result.samples.empty())
       throw InputError(name_ + ": no bandwidth of nvbandwidth" +
                        (result.refused.empty() ? "" : "; first refused: " + result.refused.front()));
-    if (result.device.name.empty()) result.device.name = "unknown GPU";
+    if (result.device.name.empty()) result.device.name = kUnknownGpu;
     result.device.kind = "imported";
     result.device.count = std::max(1, result.device.count);
     return std::move(result);
@@ -95,14 +122,17 @@ void read_text(const std::string& text, const std::string& name, Bandwidths& ban
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
+    line = plain_line(line);
+    const std::string where = name + " line " + std::to_string(number);
+    const Kind kind = parse_direction(test, line, direction);
     std::smatch match;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
     if (std::regex_match(line, match, running)) {
       test = match[1];
       is_matrix = false;
-    } else if (parse_direction(line, direction)) {
-      is_matrix = true;
+    } else if (kind != Kind::other) {
+      is_matrix = kind == Kind::copy;
       has_columns = false;
+      if (kind == Kind::no_copy) bandwidths.leave_out(test, where);
     } else if (line.compare(0, 7, "Device ") == 0) {
       note_device(line, bandwidths.result);
     } else if (is_matrix) {
@@ -115,8 +145,7 @@ void read_text(const std::string& text, const std::string& name, Bandwidths& ban
         has_columns = true;  // the line of column numbers
       } else {
         for (std::size_t i = 1; i < words.size(); ++i)
-          bandwidths.add(test, direction, std::atoi(words[0].c_str()), static_cast<int>(i) - 1, words[i],
-                         name + " line " + std::to_string(number));
+          bandwidths.add(test, direction, std::atoi(words[0].c_str()), static_cast<int>(i) - 1, words[i], where);
       }
     }
   }
@@ -130,12 +159,19 @@ void read_json(const JsonNode& root, const std::string& name, Bandwidths& bandwi
   for (const JsonNode& test : all.at("testcases").items()) {
     const auto matrix = test.find("bandwidth_matrix");
     Direction direction;
-    if (!matrix || !parse_direction(test.at("bandwidth_description").text(), direction)) continue;
-    const std::vector<JsonNode> rows = matrix->items();
+    if (!matrix) continue;
+    const std::string test_name = test.at("name").text();
+    if (parse_direction(test_name, test.at("bandwidth_description").text(), direction) != Kind::copy) {
+      bandwidths.leave_out(test_name, name + ": " + test.pointer());
+      continue;
+    }
+    std::vector<JsonNode> rows = matrix->items();
+    // Of the three matrices of a copy both ways, one below the other, the last is the total.
+    if (direction.is_total) rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 3 * 2));
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const std::vector<JsonNode> cells = rows[r].items();
       for (std::size_t c = 0; c < cells.size(); ++c)
-        bandwidths.add(test.at("name").text(), direction, static_cast<int>(r), static_cast<int>(c),
+        bandwidths.add(test_name, direction, static_cast<int>(r), static_cast<int>(c),
                        cells[c].is_string() ? cells[c].text() : short_number(cells[c].number({0, 1e9})),
                        name + ": " + cells[c].pointer());
     }

@@ -4,13 +4,13 @@
 #include <sstream>
 
 #include "calib/import/imported.hpp"
+#include "calib/import/log_text.hpp"
 
 namespace lockstep::calib {
 namespace {
 
 std::vector<std::string> words_of(const std::string& line) {
-  static const std::regex colours("\x1b\\[[0-9;]*m");
-  std::istringstream stream(std::regex_replace(line, colours, ""));
+  std::istringstream stream(plain_line(line));
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
@@ -76,7 +76,7 @@ Imported import_topology(const std::string& text, const std::string& name) {
                          links[b][a] + " the other");
       pairs[a + "-" + b] = links[a][b];
     }
-  result.device.name = "unknown GPU";
+  result.device.name = kUnknownGpu;
   result.device.kind = "imported";
   result.device.count = std::max(1, static_cast<int>(gpus.size()));
   result.device.facts["topology"] = {{"gpus", gpus}, {"nics", nics}, {"links", pairs}};

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "calib/import/imported.hpp"
 
@@ -111,6 +110,7 @@ class TorchTrace {
     std::map<std::pair<std::string, std::string>, double> seconds;
     double lost_us = 0, all_us = 0;
     for (const Kernel& kernel : kernels_) {
+      if (!is_in_step(kernel)) continue;
       all_us += kernel.duration_us;
       const auto place = place_of(kernel);
       if (place)
@@ -124,8 +124,17 @@ class TorchTrace {
     return seconds;
   }
 
-  int steps() const { return std::max<int>(1, static_cast<int>(steps_.size())); }
-  std::string device;
+  /// Steps of the profiler; without those as many as the module that ran least often did.
+  int steps() const {
+    if (has_steps()) return static_cast<int>(steps_.size());
+    std::map<std::string, int> runs;
+    for (const auto& [thread, modules] : modules_)
+      for (const Interval& range : modules.all()) ++runs[range.name];
+    int least = 0;
+    for (const auto& [name, count] : runs) least = least == 0 ? count : std::min(least, count);
+    return std::max(1, least);
+  }
+  bool has_steps() const { return !steps_.empty(); }
 
  private:
   // Categories with a capital are those of PyTorch 1.8 to 1.11.
@@ -142,9 +151,21 @@ class TorchTrace {
       const auto sequence = static_cast<std::int64_t>(number_or(args, "Sequence number", -1));
       if (sequence >= 0) operators_[thread_of(event)].add({begin, begin + duration, name, sequence});
     }
-    if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0) steps_.insert(name);
+    if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0)
+      steps_[name] = {begin, begin + duration, name};
     if (category == "user_annotation" || category == "python_function")
       if (const auto module = module_of(name)) modules_[thread_of(event)].add({begin, begin + duration, *module});
+  }
+
+  // By when it was launched, from whatever thread: it may run later. What a trace has from before its first step, or
+  // from between two of which one was not recorded, belongs to no step.
+  bool is_in_step(const Kernel& kernel) const {
+    if (steps_.empty()) return true;
+    const auto launch = launches_.find(kernel.correlation);
+    if (launch == launches_.end()) return true;
+    const double at_us = launch->second.at_us;
+    return std::any_of(steps_.begin(), steps_.end(),
+                       [&](const auto& step) { return at_us >= step.second.begin_us && at_us <= step.second.end_us; });
   }
 
   const Interval* module_at(const Thread& thread, double at_us) const {
@@ -174,7 +195,7 @@ class TorchTrace {
   std::map<Thread, Ranges> operators_;  ///< those with a sequence number
   std::map<Thread, Ranges> modules_;
   std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
-  std::set<std::string> steps_;
+  std::map<std::string, Interval> steps_;
 };
 
 }  // namespace
@@ -189,6 +210,7 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   trace.read(document.root());
   Imported result;
   std::vector<std::string> unplaced;
+  const int steps = trace.steps();
   for (const auto& [place, seconds] : trace.totals(unplaced)) {
     Sample sample;
     sample.probe = "layer";
@@ -197,11 +219,13 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
                   {"pass", place.second},
                   {"precision", options.precision},
                   {"batch", options.batch}};
-    sample.seconds = {seconds / trace.steps()};
+    sample.seconds = {seconds / steps};
     sample.kind = "imported";
-    sample.source = name + ", mean of " + std::to_string(trace.steps()) + " steps";
+    sample.source = name + ", mean of " + std::to_string(steps) + " steps";
     result.samples.push_back(sample);
   }
+  if (!trace.has_steps() && steps > 1)
+    unplaced.push_back("no ProfilerStep; taken as " + std::to_string(steps) + " steps, for as often its modules ran");
   for (const std::string& why : unplaced) result.refused.push_back(name + ": " + why);
   if (result.samples.empty())
     throw InputError(name +
@@ -211,7 +235,7 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   if (root.is_object() && root.contains("deviceProperties") && root["deviceProperties"].is_array() &&
       !root["deviceProperties"].empty())
     result.device.name = text_or(root["deviceProperties"][0], "name", "");
-  if (result.device.name.empty()) result.device.name = "unknown GPU";
+  if (result.device.name.empty()) result.device.name = kUnknownGpu;
   result.device.kind = "imported";
   result.device.count = 1;
   return result;

@@ -12,6 +12,13 @@ double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+std::string without_count(const std::string& description) {
+  const std::size_t digits = description.find_first_not_of("0123456789");
+  return digits > 0 && digits != std::string::npos && description.compare(digits, 3, " x ") == 0
+             ? description.substr(digits + 3)
+             : description;
+}
+
 std::string key_text(const Probe& probe) {
   std::string text = probe.probe;
   for (const auto& [name, value] : probe.key.items())
@@ -63,10 +70,18 @@ std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Prob
 
 }  // namespace
 
+std::string device_name_of(const device::Backend& backend) {
+  return without_count(backend.description());
+}
+
+std::string source_of(device::Backend& backend) {
+  return std::to_string(all_devices(backend)) + " x " + device_name_of(backend);
+}
+
 void measure(device::Backend& backend, const std::vector<Probe>& probes, const SamplingOptions& options, SampleLog* log,
              const std::function<void(const Progress&)>& progress,
              const std::function<void(const std::string& probe, const std::string& why)>& failed) {
-  const std::string source = backend.description();
+  const std::string source = source_of(backend);
   Progress state;
   state.of = probes.size();
   const double began_s = steady_now_s();
@@ -106,7 +121,7 @@ Profile profile_of(const SampleLog& log, const std::string& name, device::Backen
                    const Json& provenance) {
   Profile profile;
   profile.name = name;
-  profile.device = {backend.description(), backend.name(), all_devices(backend), facts};
+  profile.device = {device_name_of(backend), backend.name(), all_devices(backend), facts};
   profile.samples = log.samples();
   profile.fits = fit_curves(profile.samples);
   profile.provenance = provenance;

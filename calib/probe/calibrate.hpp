@@ -16,6 +16,12 @@ struct Progress {
   double expected_s = 0;    ///< that is left, from the time taken so far
 };
 
+/// The backend's description without the number of its devices, with which some begin ("8 x NVIDIA H200 (...").
+std::string device_name_of(const device::Backend& backend);
+
+/// What samples of the backend have as their source: its description, and how many devices share it.
+std::string source_of(device::Backend& backend);
+
 /// Measures what `log` lacks and appends each series as it is taken. A probe that fails (out of memory at a large
 /// batch, say) is reported through `failed` and left out. Throws std::runtime_error when the log cannot be written.
 ///

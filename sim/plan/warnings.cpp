@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -18,30 +19,10 @@ void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>
     lines.push_back("rates are those of " + compute.rates.front().model + ", carried over by the roofline");
 }
 
-// Same letters and digits, whatever stands between: "NVIDIA H100 SXM5" has "H100 SXM5".
-bool is_named_in(const std::string& part, const std::string& whole) {
-  const auto plain = [](const std::string& text) {
-    std::string kept;
-    for (char c : text)
-      if (std::isalnum(static_cast<unsigned char>(c)))
-        kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return kept;
-  };
-  return plain(whole).find(plain(part)) != std::string::npos;
-}
-
 void check_profile(const Scenario& s, int gpus, int batch, std::vector<std::string>& lines) {
-  const ProfileSpec& profile = s.compute.profile;
-  if (!profile) return;
-  const calib::LineFit& line = profile.iteration(std::min(gpus, s.cluster.gpus_per_node));
-  if (!line.covers(batch))
-    lines.push_back("batch " + std::to_string(batch) + " is outside the profile's " + short_number(line.from_x) +
-                    " to " + short_number(line.to_x) + ": extrapolated by its fit");
-  const std::string& device = profile.profile->device.name;
-  if (!is_named_in(s.cluster.gpu.name, device) && !is_named_in(device, s.cluster.gpu.name))
-    lines.push_back("the profile was measured on " + device + ", the cluster has " + s.cluster.gpu.name);
-  if (s.communication.all_reduce != "profile" || gpus < 2) return;
-  const calib::LineFit* all_reduce = profile.all_reduce(gpus);
+  for (const std::string& line : beyond_profile(s, gpus, batch)) lines.push_back(line);
+  if (!s.compute.profile || s.communication.all_reduce != "profile" || gpus < 2) return;
+  const calib::LineFit* all_reduce = s.compute.profile.all_reduce(gpus);
   const double bytes = 4.0 * static_cast<double>(s.model.parameter_count());
   if (all_reduce && bytes > all_reduce->to_x)
     lines.push_back("all-reduces of up to " + format_bytes(bytes) + " are beyond the profile's " +

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sim/report/result.hpp"
+#include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -44,10 +45,24 @@ double samples_per_s_and_gpu(const PointResult& point) {
   return point.samples_per_s() / point.gpus;
 }
 
+// Where the point reaches beyond its profile: for the reader of the table and of the result file.
+std::vector<std::string> extrapolations(const Scenario& scenario, const PointResult& point) {
+  std::vector<double> call_bytes;
+  for (const Json& call : point.details.value("calls", Json::array()))
+    call_bytes.push_back(call["bytes"].get<double>());
+  std::vector<std::string> lines = beyond_profile(scenario, point.gpus, point.batch_per_gpu);
+  for (const std::string& line : calls_beyond_profile(scenario, point.gpus, point.nodes, call_bytes))
+    lines.push_back(line);
+  for (std::string& line : lines) line = std::to_string(point.gpus) + " GPUs: " + line;
+  return lines;
+}
+
 ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
   ReportPoint row;
   row.variant = scenario.variant;
   row.point = point;
+  row.extrapolations = extrapolations(scenario, point);
+  row.point.notes.insert(row.point.notes.end(), row.extrapolations.begin(), row.extrapolations.end());
   row.global_batch = std::llround(point.samples_per_iteration);
   row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
   if (scenario.convergence) {

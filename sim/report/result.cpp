@@ -35,8 +35,10 @@ Json point_json(const ReportPoint& row) {
     json["time_to_accuracy_s"] = row.accuracy.seconds;
     json["time_to_accuracy_s_low"] = row.accuracy.low_s;
     json["time_to_accuracy_s_high"] = row.accuracy.high_s;
-    if (!row.accuracy.notes.empty()) json["notes"] = row.accuracy.notes;
   }
+  std::vector<std::string> notes = row.extrapolations;
+  if (row.has_accuracy) notes.insert(notes.end(), row.accuracy.notes.begin(), row.accuracy.notes.end());
+  if (!notes.empty()) json["notes"] = notes;
   if (!p.details.empty()) json["details"] = p.details;
   json["simulation"] = {{"fidelity", p.fidelity}, {"method", p.method}, {"wall_s", p.wall_s}, {"events", p.events}};
   return json;

@@ -16,6 +16,7 @@ struct ReportPoint {
   double scaling_efficiency = 0;  ///< samples/s per GPU over that of the baseline at the same batch per GPU
   bool has_accuracy = false;
   TimeToAccuracy accuracy{};
+  std::vector<std::string> extrapolations;  ///< where it reaches beyond a profile; among the point's notes, too
 };
 
 /// A published result beside its prediction, in SI.

@@ -29,6 +29,8 @@ struct ProfileSpec {
   /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
   /// measured, the next larger one, else the largest. Over the batch per device.
   const calib::LineFit& iteration(int devices) const { return iteration_fit(devices).line; }
+  /// How many devices were busy in the iterations that iteration() takes.
+  int devices_measured(int devices) const { return iteration_fit(devices).key.value("devices", 1); }
   /// The fit of `exchange` over `ranks` devices, over bytes; null where it was not measured.
   const calib::LineFit* all_reduce(int ranks) const;
   /// Whether single layers of the model were measured.

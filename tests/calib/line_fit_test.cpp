@@ -72,6 +72,20 @@ TEST_CASE("more pieces never fit worse, and noise alone does not ask for them") 
   CHECK(fit_pieces(noisy).pieces.size() == 1);
 }
 
+TEST_CASE("sizes that were measured twice count twice, and are left out together") {
+  // Every size twice, 1 % above and below the truth of 1 + x: the left-out error is the 1 % itself, not what the other
+  // of the two tells.
+  std::vector<Measured> points;
+  for (double x : {1.0, 2.0, 4.0, 8.0, 16.0})
+    for (double factor : {0.99, 1.01}) points.push_back({x, factor * (1 + x)});
+  const LineFit fit = fit_pieces(points);
+  CHECK(fit.points == 10);
+  CHECK(fit.at(3) == Approx(4).epsilon(1e-3));
+  CHECK(fit.leave_one_out == Approx(0.01).epsilon(0.02));
+  // Two sizes are no interior, however often they were measured.
+  CHECK(fit_pieces({{1, 2}, {1, 2.2}, {2, 3}, {2, 3.3}}).leave_one_out == 0);
+}
+
 TEST_CASE("times and sizes that cannot be fitted are refused") {
   CHECK_THROWS_AS(fit_line({}), std::invalid_argument);
   CHECK_THROWS_AS(fit_line({{1, 0}}), std::invalid_argument);

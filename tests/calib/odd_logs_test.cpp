@@ -76,12 +76,40 @@ std::string refusal(const std::string& text, const NcclTestsOptions& options = {
 TEST_CASE("nccl-tests under launchers that label lines, and with Windows line ends") {
   const std::string plain = run_on(2, 8, row());
   check_two_nodes(plain);
-  for (const std::string label : {"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-gpu-node-0-4711@1,0]<stdout>: ",
-                                  "[0] ", "0: ", " 0: ", "2026-01-31T12:00:00.123456789Z "}) {
+  for (const std::string label :
+       {"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-gpu-node-0-4711@1,0]<stdout>: ", "[0] ", "0: ", " 0: ", "00: ",
+        "2026-01-31T12:00:00.123456789Z ", "2026-01-31T12:00:00Z [1,0]<stdout>:", "[pod/nccl-launcher-x2x/nccl] ",
+        "[default0]:", "nccl-1  | ", "\x1b[36m0: \x1b[0m"}) {
     INFO(label);
     check_two_nodes(by_line(plain, [&](const std::string& line) { return label + line; }));
   }
   check_two_nodes(by_line(plain, [](const std::string& line) { return line + "\r"; }));
+  check_two_nodes("# " + std::string(1000000, 'x') + "\n" + std::string(1000000, 'y') + "\n" + plain);
+}
+
+TEST_CASE("nccl-tests: JSON lists the first GPU of every process") {
+  // Two processes of a thread with four GPUs each, on two nodes; and all in one process.
+  const auto with = [](const std::string& devices, int threads, int gpus) {
+    return R"({"version": 3, "args": [".\/build\/all_reduce_perf"], "config": {"nthreads": )" +
+           std::to_string(threads) + R"(, "ngpus": )" + std::to_string(gpus) +
+           R"(, "aggregated_iterations": 1, "blocking_collectives": "false", "devices": [)" + devices +
+           R"(]}, "results": [
+               {"size": 0, "out_of_place": {"time": 5.0, "alg_bw": "nan", "bus_bw": "nan", "nwrong": 0}},
+               {"size": 1048576, "count": 262144, "type": "float", "redop": "sum", "root": "    -1",
+                "out_of_place": {"time": 30.49, "alg_bw": 34.391, "bus_bw": 51.586, "nwrong": null},
+                "in_place": {"time": "nan", "alg_bw": "nan", "bus_bw": "nan", "nwrong": null}}]})";
+  };
+  const std::string first = R"({"rank": 0, "group": 0, "hostname": "a", "device": 0, "device_info": "NVIDIA H100"})";
+  const std::string second = R"({"rank": 4, "group": 0, "hostname": "b", "device": 0, "device_info": "NVIDIA H100"})";
+  const Imported two = import_nccl_tests(with(first + ", " + second, 1, 4), "a.json");
+  REQUIRE(two.samples.size() == 1);
+  CHECK(two.samples[0].key["ranks"] == 8);
+  CHECK(two.samples[0].key["nodes"] == 2);
+  CHECK(two.device.count == 8);
+  REQUIRE(two.refused.size() == 1);
+  CHECK(two.refused[0] == "a.json: /results/1/in_place: no time");
+  CHECK(import_nccl_tests(with(first, 2, 4), "a.json").samples[0].key["ranks"] == 8);
+  CHECK(import_nccl_tests(with(first, 2, 4), "a.json").samples[0].key["nodes"] == 1);
 }
 
 TEST_CASE("nccl-tests: what NCCL and a failing run print between rows does not matter") {
@@ -139,6 +167,8 @@ TEST_CASE("nccl-tests: cycles of one size are a series, other types and reductio
 TEST_CASE("nccl-tests: a log of something else than it is said to be") {
   CHECK(refusal(run_on(1, 8, row(), "sendrecv_perf"))
             .find("a.log: sendrecv_perf times no collective that a profile has") == 0);
+  CHECK(refusal(run_on(1, 8, row(), "alltoallv_perf"))
+            .find("a.log: alltoallv_perf times no collective that a profile has") == 0);
   NcclTestsOptions options;
   options.operation = "all-reduce";
   CHECK(refusal(run_on(1, 8, row(), "all_gather_perf"), options) ==
@@ -169,6 +199,9 @@ TEST_CASE("nvidia-smi topo -m: NICs under their drivers' names, one GPU, Windows
   CHECK(topology["links"]["GPU1-rdmap16s27"] == "NODE");
   CHECK(topology["links"]["rdmap16s27-bnxt_re0"] == "SYS");
   CHECK(topology["links"].size() == 6);
+  // Under srun -l.
+  const std::string labelled = by_line(aws, [](const std::string& line) { return "0: " + line; });
+  CHECK(import_topology(labelled, "t").device.facts["topology"] == topology);
   const std::string one =
       "\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tPHB\t0-7\t0\t\tN/A\n"
       "NIC0\tPHB\t X \t\t\t\t\n";

@@ -65,12 +65,56 @@ TEST_CASE("merging keeps every sample and prefers the second profile's") {
   CHECK(merged.fits[0].line.to_x == 1e9);
 }
 
+TEST_CASE("a size is the same thing whether it is written as 1000 or as 1000.0") {
+  Profile a = small_profile(), b = small_profile();
+  for (Sample& sample : b.samples) {
+    sample.key["bytes"] = sample.key["bytes"].get<std::int64_t>();  // as a probe counts them, importers read doubles
+    sample.seconds = {1.0};
+  }
+  const Profile merged = merge(a, b, "both");
+  REQUIRE(merged.samples.size() == 6);
+  for (const Sample& sample : merged.samples) CHECK(sample.seconds[0] == 1.0);
+  CHECK(canonical_id("copy", {{"a", 1.5}, {"b", {2.0, "2.0"}}}) == R"(copy {"a":1.5,"b":[2,"2.0"]})");
+}
+
 TEST_CASE("profiles of different devices are not merged, logs of the same kind of machine are") {
   Profile other = small_profile();
   other.device.name = "NVIDIA Y";
   CHECK_THROWS_WITH(merge(small_profile(), other, "x"), Contains("different devices"));
+  // A log of another GPU is none of this one, in whatever order; what does not name its GPU may be.
   other.device.kind = "imported";
-  CHECK(merge(other, small_profile(), "x").device.name == "NVIDIA X");
+  CHECK_THROWS_WITH(merge(small_profile(), other, "x"), Contains("\"NVIDIA X\" and \"NVIDIA Y\""));
+  CHECK_THROWS_WITH(merge(other, small_profile(), "x"), Contains("different devices"));
+  Profile third = other;
+  third.device.name = "NVIDIA Z";
+  CHECK_THROWS_WITH(merge(other, third, "x"), Contains("different devices"));
+  third.device = {kUnknownGpu, "imported", 16, Json::object()};
+  CHECK(merge(third, small_profile(), "x").device.name == "NVIDIA X");
+  CHECK(merge(third, small_profile(), "x").device.count == 8);
+  CHECK(merge(other, third, "x").device.name == "NVIDIA Y");
+  CHECK(merge(third, other, "x").device.name == "NVIDIA Y");
+  CHECK(merge(third, other, "x").device.count == 16);
+  // Measured devices have more in their names than logs tell.
+  Profile measured = small_profile();
+  measured.device.name = "NVIDIA Y (132 SMs), CUDA 12.4";
+  CHECK(merge(measured, other, "x").device.name == measured.device.name);
+  CHECK(merge(other, measured, "x").device.kind == "cuda");
+  Profile host = small_profile();
+  host.device = {"processor", "host", 2, Json::object()};
+  CHECK(merge(host, other, "x").device.name == "processor");
+}
+
+TEST_CASE("merging keeps the facts of both, measured ones before imported ones, and says where they differ") {
+  Profile a = small_profile(), b = small_profile();
+  a.device.facts = {{"driver", "535"}, {"nvswitches", 4}};
+  b.device.facts = {{"driver", "550"}, {"topology", {{"links", {{"GPU0-GPU1", "NV18"}}}}}};
+  CHECK(merge(a, b, "x").device.facts.dump() ==
+        R"({"driver":"550","nvswitches":4,"topology":{"links":{"GPU0-GPU1":"NV18"}}})");
+  b.device.kind = "imported";
+  CHECK(merge(a, b, "x").device.facts["driver"] == "535");
+  CHECK(merge(b, a, "x").device.facts["driver"] == "535");
+  CHECK(merge(b, a, "x").device.facts.contains("topology"));
+  CHECK(differing_facts(a.device, b.device) == std::vector<std::string>{"driver \"535\" and \"550\""});
 }
 
 TEST_CASE("samples of different kinds make an imported fit") {
@@ -96,6 +140,18 @@ TEST_CASE("malformed profiles are refused with file and pointer") {
   bad = json;
   bad["device"]["colour"] = "green";
   CHECK(error_of(bad).find("p.json: /device: unknown key \"colour\"") == 0);
+  bad = json;
+  bad["samples"][2]["key"]["ranks"] = "eight";
+  CHECK(error_of(bad).find("p.json: /samples/2/key/ranks: ") == 0);
+  bad = json;
+  bad["fits"][0]["key"]["operation"] = 3;
+  CHECK(error_of(bad).find("p.json: /fits/0/key/operation: ") == 0);
+  bad = json;
+  bad["samples"][0]["seconds"] = {0.0, 0.0, 1.0};
+  CHECK(error_of(bad).find("p.json: /samples/0/seconds: their median is 0; allowed: ") == 0);
+  bad = json;
+  bad["device"]["facts"] = Json::array();
+  CHECK(error_of(bad).find("p.json: /device/facts: is not an object; allowed: ") == 0);
   bad = json;
   bad["schema"] = "lockstep/profile/2";
   CHECK(error_of(bad).find("p.json: /schema: ") == 0);

@@ -17,6 +17,8 @@ TEST_CASE("order statistics that bound the median") {
   CHECK(median_interval_ranks(6) == std::pair<int, int>{1, 6});
   CHECK(median_interval_ranks(10) == std::pair<int, int>{2, 9});
   CHECK(median_interval_ranks(100) == std::pair<int, int>{40, 61});
+  // Half a width of 1.96 sqrt(10000) / 2 = 98 ranks.
+  CHECK(median_interval_ranks(10000) == std::pair<int, int>{4902, 5099});
 }
 
 TEST_CASE("the interval covers the true median about 95 times in 100") {
@@ -144,6 +146,23 @@ TEST_CASE("a drifting series is measured again, and flagged where it goes on") {
   options.most = 60;
   const Series series = sample(device.timed(), options);
   CHECK(series.repeats == options.most_repeats);
+  CHECK(series.flags().front() == "drift");
+}
+
+TEST_CASE("a repetition that the time limit cuts short does not replace the series that drifted") {
+  // 60 runs of 10 to 11.8 ms, and time for five of the second series.
+  MadeUpDevice device;
+  device.truth_s = 10e-3;
+  device.drift_per_run = 0.003;
+  device.noise = 0.001;
+  SamplingOptions options;
+  options.tolerance = 0.0005;
+  options.most = 30;
+  options.warm_up_s = 0;
+  options.time_limit_s = 0.42;
+  const Series series = sample(device.timed(), options);
+  CHECK(series.summary.count == 30);
+  CHECK(series.repeats == 0);
   CHECK(series.flags().front() == "drift");
 }
 

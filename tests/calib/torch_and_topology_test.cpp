@@ -65,6 +65,26 @@ TEST_CASE("a PyTorch trace gives each module's forward and backward time per ste
   CHECK(imported.refused[0].find("t.json: 25 % of the GPU time belongs to no module") == 0);
 }
 
+TEST_CASE("a PyTorch trace with a step missing, or without any, still gives times per step") {
+  // Without the mark of step 1 its kernels belong to no step; without any mark every module ran twice.
+  const auto without = [](const std::string& prefix) {
+    Json json = Json::parse(trace()), events = Json::array();
+    for (const Json& event : json["traceEvents"])
+      if (event["name"].get<std::string>().find(prefix) != 0) events.push_back(event);
+    json["traceEvents"] = events;
+    return json.dump();
+  };
+  for (const std::string prefix : {"ProfilerStep#1", "ProfilerStep"}) {
+    const Imported imported = import_torch_trace(without(prefix), "t.json", {"cnn", 32, "bf16"});
+    CHECK(seconds_of(imported, "Conv2d_0", "forward") == Approx(4e-6));
+    CHECK(seconds_of(imported, "Linear_0", "backward") == Approx(3e-6));
+    CHECK(imported.refused[0].find("t.json: 25 % of the GPU time belongs to no module") == 0);
+    CHECK(imported.refused.size() == (prefix == "ProfilerStep" ? 2 : 1));
+  }
+  CHECK(import_torch_trace(without("ProfilerStep"), "t.json", {"cnn", 32, "bf16"}).refused[1] ==
+        "t.json: no ProfilerStep; taken as 2 steps, for as often its modules ran");
+}
+
 TEST_CASE("traces without modules, without kernels, or without what they cannot tell") {
   CHECK_THROWS_WITH(import_torch_trace("{\"traceEvents\": []}", "t.json", {"cnn", 32, "bf16"}),
                     Contains("t.json: no GPU kernel of a module"));

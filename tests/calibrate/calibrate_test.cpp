@@ -257,6 +257,26 @@ TEST_CASE("an earlier run's samples are not overwritten by accident") {
                        ": samples of an earlier run are there; allowed: --resume, or another -o\n");
 }
 
+TEST_CASE("a run is not resumed by another machine or with other devices") {
+  TemporaryFolder folder;
+  const std::string samples = folder.path("host.samples.jsonl"), out = " --resume -o " + folder.path("host.json");
+  const std::string line = R"({"probe":"launch","key":{"how":"stream","kernels":1},"seconds":[1e-6],"kind":"measured",)"
+                           R"("source":"8 x another machine"})"
+                           "\n";
+  folder.write("host.samples.jsonl", line);
+  const auto run = run_in(folder, kMeasure + out);
+  CHECK(run.code == 2);
+  CHECK(run.err.find(samples + ": has samples of \"8 x another machine\", and this is \"2 x ") == 0);
+  CHECK(read_file(samples) == line);
+  // A line that is JSON, but no sample.
+  folder.write("host.samples.jsonl", R"({"probe":"lunch","key":{"bytes":1},"seconds":[1],"kind":"measured"})"
+                                     "\n" +
+                                         line);
+  const auto unknown = run_in(folder, kMeasure + out);
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.find(samples + " line 1: /probe: ") == 0);
+}
+
 TEST_CASE("logs are imported, shown and merged from the command line") {
   TemporaryFolder folder;
   std::string log;
@@ -276,6 +296,21 @@ TEST_CASE("logs are imported, shown and merged from the command line") {
   const Profile profile = load_profile(a);
   CHECK(profile.device.kind == "imported");
   CHECK(profile.fits[0].line.at(1e6) == Approx(30e-6).epsilon(0.01));
+  // Two logs of the same are one series of two; logs of two kinds of GPU are not.
+  const std::string twice = folder.path("twice.json");
+  REQUIRE(run_in(folder, " import nccl-tests " + path + " " + path + " --operation all-reduce --ranks 8 -o " + twice)
+              .code == 0);
+  CHECK(load_profile(twice).samples.size() == profile.samples.size());
+  CHECK(load_profile(twice).samples[0].seconds.size() == 2);
+  CHECK(load_profile(twice).fits[0].line.points == profile.fits[0].line.points);
+  const auto on = [&](const std::string& gpu) {
+    return folder.write(gpu + ".log", "#  Rank  0 Group  0 Pid 1 on a device 0 [0x07] " + gpu + "\n" + log);
+  };
+  const auto mixed = run_in(folder, " import nccl-tests " + on("A100") + " " + on("H100") +
+                                        " --operation all-reduce --ranks 8 -o " + folder.path("mixed.json"));
+  CHECK(mixed.code == 2);
+  CHECK(mixed.err ==
+        folder.path("H100.log") + ": on H100, and the files before on A100; allowed: logs of one kind of GPU\n");
   CHECK(run_in(folder, " merge " + a + " " + a + " -o " + b).code == 0);
   CHECK(load_profile(b).samples.size() == profile.samples.size());
   CHECK(run_in(folder, " show " + b).out.find("imported") != std::string::npos);

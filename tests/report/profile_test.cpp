@@ -157,6 +157,69 @@ TEST_CASE("what a prediction takes from a profile is listed as measured, with re
   CHECK(listed == 1);  // a pointer is noted once
 }
 
+TEST_CASE("where a prediction reaches beyond its profile, table and result say so") {
+  // Measured: batches 8 to 128, one and two devices, all-reduces of two from 1 kB to 10 MB.
+  const auto notes_of = [](const SmallFiles& files, const Settings& settings) {
+    const Report report = predict(files.load(settings), 1, {});
+    std::vector<std::string> notes;
+    const std::string table = table_text(report);
+    const Json result = result_json(report, {});
+    for (const Json& point : result["points"])
+      for (const Json& note : point.value("notes", Json::array())) {
+        notes.push_back(note.get<std::string>());
+        CHECK(table.find(notes.back()) != std::string::npos);
+      }
+    return notes;
+  };
+  SmallFiles files = files_with_profile();
+  CHECK(notes_of(files, {}).empty());
+  CHECK(notes_of(files, {{"/gpus", "[1]"}, {"/batch_per_gpu", "256"}}) ==
+        std::vector<std::string>{"1 GPUs: batch 256 is outside the profile's 8 to 128: extrapolated by its fit"});
+  CHECK(notes_of(files, {{"/gpus", "[1]"}, {"/batch_per_gpu", "4"}}).size() == 1);
+  // The small layers' own all-reduces are below the smallest that was measured: ten floats, a bias.
+  const std::vector<std::string> unfused =
+      notes_of(files, {{"/gpus", "[2]"}, {"/communication/fusion_threshold", "0 B"}});
+  REQUIRE(unfused.size() == 1);
+  CHECK_THAT(unfused[0], Contains("outside the profile's 1.00 kB to 10.0 MB: extrapolated by its fit"));
+  files.cluster["gpu"]["name"] = "H";
+  Json& profile = files.scenario["compute"]["profile"];
+  Json fewer = profile;
+  fewer["fits"] = fewer["samples"] = Json::array();
+  for (const char* list : {"fits", "samples"})
+    for (const Json& item : profile[list])
+      if (item["key"].value("devices", 1) == 1) fewer[list].push_back(item);
+  profile = fewer;
+  CHECK(notes_of(files, {{"/gpus", "[2]"}}) ==
+        std::vector<std::string>{"2 GPUs: the profile's iterations were measured with 1 devices busy, not 2",
+                                 "2 GPUs: the profile was measured on G, the cluster has H"});
+}
+
+TEST_CASE("NCCL's calls beyond the sizes and nodes of a profile are said to be extrapolated") {
+  SmallFiles files = files_with_profile();
+  files.scenario["communication"] = Json::parse(R"({"all_reduce": "nccl", "fusion_threshold": "1 GB", "overlap": false,
+                                                    "launch_overhead": "0 us", "nccl": {"generation": "hopper"}})");
+  const auto nccl_profile = [](double most_bytes) {
+    calib::Profile profile;
+    profile.name = "nccl";
+    profile.device = {"G", "imported", 2, Json::object()};
+    const Json key{{"operation", "all-reduce"}, {"library", "nccl"}, {"ranks", 2}, {"nodes", 1}};
+    for (double bytes = 1e3; bytes <= most_bytes; bytes *= 10)
+      profile.samples.push_back(curve_point("collective", key, "bytes", bytes, 20e-6 + bytes / 1e10));
+    profile.fits = calib::fit_curves(profile.samples);
+    return calib::to_json(profile);
+  };
+  const auto notes_at = [&](const std::string& gpus) {
+    return predict(files.load({{"/gpus", gpus}}), 1, {}).points[0].extrapolations;
+  };
+  files.scenario["communication"]["nccl"]["profile"] = nccl_profile(1e9);
+  CHECK(notes_at("[2]").empty());
+  CHECK(notes_at("[4]") == std::vector<std::string>{"4 GPUs: all-reduces over 2 nodes are more than the profile's 1: "
+                                                    "extrapolated by NCCL's cost model"});
+  files.scenario["communication"]["nccl"]["profile"] = nccl_profile(1e6);
+  CHECK(notes_at("[2]") == std::vector<std::string>{"2 GPUs: all-reduces of 4.45 MB are outside the profile's 1.00 kB "
+                                                    "to 1.00 MB: extrapolated by its fit"});
+}
+
 TEST_CASE("what the profile does not hold is refused") {
   CHECK(error_of(files_with_profile(), {{"/model", "lenet_caffe"}})
             .find("/compute/profile: has no iterations of \"lenet_caffe\" at fp32 by one learner; allowed: "

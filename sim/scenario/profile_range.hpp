@@ -1,0 +1,19 @@
+#pragma once
+// Where a prediction reaches beyond what its profile holds: said to the reader, for nothing else would show it.
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+/// A line each, empty without a profile of compute: a batch outside the measured ones (the fit goes on), another number
+/// of busy devices than was measured (the nearest curve is taken), a profile of another device than the cluster's GPU.
+std::vector<std::string> beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu);
+
+/// Of calls of these sizes, a line where all-reduces by a profile ("profile", "profile-average", or NCCL's constants
+/// fitted to one) reach beyond the sizes, or the number of nodes, that were measured.
+std::vector<std::string> calls_beyond_profile(const Scenario& scenario, int gpus, int nodes,
+                                              const std::vector<double>& call_bytes);
+
+}  // namespace lockstep::sim
