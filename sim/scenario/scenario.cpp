@@ -86,9 +86,12 @@ std::vector<PublishedSpec> read_published(const JsonNode& node, const std::strin
     result.metric = item.at("metric").choice(
         {"scaling_efficiency", "time_to_accuracy", "samples_per_s", "iteration", "throughput_gain"});
     result.value = read_published_value(item.at("value"), result.metric);
+    const auto over = item.find("over");
+    if (over && result.metric != "throughput_gain")
+      over->fail("\"" + result.metric + "\" is compared with no variant", "allowed: with \"throughput_gain\"");
     if (result.metric == "throughput_gain") {
       result.over = item.at("over").text();
-      if (!is_named(variants, result.over)) item.at("over").fail("no such variant", "allowed: a name of /variants");
+      if (!is_named(variants, result.over)) over->fail("no such variant", "allowed: a name of /variants");
     }
     result.source = item.at("source").text();
     if (const auto fitted = item.find("used_for_fit")) result.is_fitted = fitted->boolean();

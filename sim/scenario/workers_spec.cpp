@@ -64,10 +64,10 @@ WorkersSpec read_workers(const JsonNode& node, const std::string& algorithm) {
   WorkersSpec spec;
   if (algorithm == "backup-workers") read_backups(node, spec);
   if (algorithm == "async-sgd") read_async_sgd(node, spec);
+  if (algorithm == "async-easgd" && sourced_whole(node.at("servers"), 1, kMostGpus) != 1)
+    node.at("servers").fail("the centre of EASGD has one server", "allowed: 1");
   if (algorithm == "async-easgd") read_async_easgd(node, spec);
   read_servers(node, spec);
-  if (algorithm == "async-easgd" && spec.servers != 1)
-    node.at("servers").fail("the centre of EASGD has one server", "allowed: 1");
   check_others(node, algorithm);
   return spec;
 }

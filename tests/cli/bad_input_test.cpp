@@ -277,6 +277,10 @@ std::vector<Case> cases() {
       {s, "/published",
        "[{\"gpus\": 4, \"metric\": \"throughput_gain\", \"value\": 1, \"over\": \"x\", \"source\": \"s\"}]",
        "scenario.json: /published/0/over: no such variant; allowed: a name of /variants"},
+      {s, "/published",
+       "[{\"gpus\": 4, \"metric\": \"samples_per_s\", \"value\": \"1 1/s\", \"over\": 7, \"source\": \"s\"}]",
+       "scenario.json: /published/0/over: \"samples_per_s\" is compared with no variant; allowed: with "
+       "\"throughput_gain\""},
       // Workers
       {s, "/workers", "{\"backups\": 4}",
        "scenario.json: /workers/backups: 0 of 4 gradients cannot make an update; allowed: 1 to all of them"},

