@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "engine/base/atomic_file.hpp"
+#include "engine/base/json_file.hpp"
 #include "engine/base/program.hpp"
 #include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
@@ -75,8 +75,7 @@ sim::Progress progress_of(const Options& o) {
 void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
   const Json document = sim::plan_json(result, argv);
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(document));
-  if (!o.json.empty())
-    write_file_atomically(o.json, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!o.json.empty()) write_json_atomically(o.json, document, 2);
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
   std::fputs(sim::plan_table(result).c_str(), stdout);

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/base/atomic_file.hpp"
+#include "engine/base/json_file.hpp"
 #include "engine/base/program.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/records/job.hpp"
@@ -132,9 +132,7 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
       sim::predict(loaded, o.jobs > 0 ? o.jobs : cores, trace_gpus, [&](std::size_t done, std::size_t of) {
         if (has_bar) show_progress(done, of);
       });
-  if (!o.json.empty())
-    write_file_atomically(o.json,
-                          sim::result_json(report, argv).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!o.json.empty()) write_json_atomically(o.json, sim::result_json(report, argv), 2);
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
   if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
@@ -154,9 +152,7 @@ void predict_from_records(const Options& o) {
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   const std::vector<sim::Prediction> predictions = sim::predict_records(
       sim::targets_of(records), sim::with_known_facts(records, folder + "/../published"), catalogue, jobs_of(o));
-  if (!o.json.empty())
-    write_file_atomically(
-        o.json, sim::predictions_json(predictions).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predictions), 2);
   std::fputs(sim::predictions_table(predictions).c_str(), stdout);
 }
 
@@ -168,10 +164,7 @@ void search(const Options& o, const std::vector<std::string>& argv) {
       sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
         if (has_bar) show_progress(done, of);
       });
-  if (!o.json.empty())
-    write_file_atomically(
-        o.json,
-        sim::optimisation_json(loaded, curves, argv).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!o.json.empty()) write_json_atomically(o.json, sim::optimisation_json(loaded, curves, argv), 2);
   std::fputs(sim::optimisation_text(curves).c_str(), stdout);
 }
 
@@ -200,8 +193,7 @@ void build_profile(const ConvergenceOptions& o) {
   sim::ConvergenceProfile profile = sim::profile_of(o.records, o.request);
   std::vector<std::string> not_fitted;
   sim::fit_profile(profile, &not_fitted);
-  if (!o.output.empty())
-    write_file_atomically(o.output, sim::to_json(profile).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!o.output.empty()) write_json_atomically(o.output, sim::to_json(profile), 1);
   std::fputs(sim::profile_text(profile, not_fitted).c_str(), stdout);
 }
 
@@ -253,10 +245,7 @@ void answer(const JobOptions& o) {
     throw InputError(o.json + ": cannot be written: " + why);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, cores);
-  if (!o.json.empty())
-    write_file_atomically(
-        o.json,
-        sim::predictions_json(predicted.predictions).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predicted.predictions), 2);
   std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
 }
 

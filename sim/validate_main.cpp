@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "engine/base/atomic_file.hpp"
+#include "engine/base/json_file.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/provenance.hpp"
 #include "sim/records/fit.hpp"
@@ -64,31 +64,46 @@ void find_folders(Options& o) {
   if (o.suites.empty()) o.suites = sim::default_catalogue_folder() + "/../published/suites";
 }
 
+void write_constants(const Options& o, const sim::Catalogue& catalogue) {
+  write_json_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue), 1);
+}
+
+// Bounds are calibrated on what is predicted without each record's paper, which --leave-out shows as well.
+std::vector<sim::SuiteResult> fit(const Options& o, const std::vector<sim::Suite>& suites,
+                                  const std::vector<sim::Suite>& chosen, const std::vector<sim::Record>& records,
+                                  const sim::Catalogue& known) {
+  sim::Catalogue fitted = sim::fit_constants(known, records, o.jobs, tell);
+  write_constants(o, fitted);
+  std::vector<sim::SuiteResult> left_out = sim::leave_out_suites(suites, records, fitted, o.jobs, tell);
+  std::vector<sim::Prediction> predictions;
+  for (const sim::SuiteResult& result : left_out)
+    predictions.insert(predictions.end(), result.predictions.begin(), result.predictions.end());
+  sim::calibrate_bounds(fitted, predictions);
+  write_constants(o, fitted);
+  if (!o.leave_out) return sim::validate_suites(chosen, records, fitted, o.jobs);
+  sim::set_bounds(left_out, fitted);
+  return left_out;
+}
+
 int validate(const Options& asked, const std::vector<std::string>& argv) {
   Options o = asked;
   find_folders(o);
   check_outputs(o);
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
-  sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
-  if (o.fit) {
-    catalogue = sim::fit_constants(catalogue, records, o.jobs, tell);
-    write_file_atomically(o.catalogue + "/fitted.json",
-                          sim::constants_json(catalogue).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-    sim::calibrate_bounds(catalogue, records, o.jobs, tell);
-    write_file_atomically(o.catalogue + "/fitted.json",
-                          sim::constants_json(catalogue).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  }
   std::vector<sim::Suite> chosen;
   for (const sim::Suite& suite : suites)
     if (o.only.empty() || suite.name == o.only) chosen.push_back(suite);
   if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
-  const std::vector<sim::SuiteResult> results = o.leave_out
-                                                    ? sim::leave_out_suites(chosen, records, catalogue, o.jobs, tell)
-                                                    : sim::validate_suites(chosen, records, catalogue, o.jobs);
-  if (!o.json.empty())
-    write_file_atomically(o.json,
-                          sim::validation_json(results).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  const sim::Catalogue known = sim::load_catalogue(o.catalogue);
+  std::vector<sim::SuiteResult> results;
+  if (o.fit)
+    results = fit(o, suites, chosen, records, known);
+  else if (o.leave_out)
+    results = sim::leave_out_suites(chosen, records, known, o.jobs, tell);
+  else
+    results = sim::validate_suites(chosen, records, known, o.jobs);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::validation_json(results), 1);
   if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
   std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
   for (const sim::SuiteResult& result : results)

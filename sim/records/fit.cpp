@@ -36,6 +36,7 @@ struct Stage {
   std::vector<std::string> prefixes;
   bool (*is_for)(const Record&);
   bool use_rates;
+  bool is_of_machines = false;  ///< a paper's records are all of one machine
 };
 
 bool is_rate_alone(const Record& r) {
@@ -67,7 +68,7 @@ const std::vector<Stage>& stages() {
       {{"kernel launch", "speed/", "memory speed"}, is_rate_alone, false},
       {{"speed of software/"}, is_rate_alone, false},
       {{"epochs at small batch/", "critical batch/"}, is_epochs, true},
-      {{"link share/", "network share/", "call/", "message/", "fill/"}, is_exchange, false},
+      {{"link share/", "network share/", "call/", "message/", "fill/"}, is_exchange, false, true},
       {{"jitter", "network share/tcp"}, is_scaling, true},
       {{"evaluation share/"}, is_time_to_accuracy, true}};
   return all;
@@ -259,9 +260,9 @@ class Fit {
     }
     for (Users& level : levels)
       for (auto it = level.begin(); it != level.end();) {
-        const bool is_launch = it->first.rfind("kernel launch", 0) == 0;
-        it->second.records = is_launch ? spread_over_batches(it->second.records) : spread_out(it->second.records);
-        it->second.weights = weights_of(it->second.records);
+        it->second.records = spread_out(it->second.records);
+        it->second.weights =
+            stage.is_of_machines ? weights_of(it->second.records) : std::vector<double>(it->second.records.size(), 1);
         it = it->second.records.size() < kFewestUsers ? level.erase(it) : std::next(it);
       }
     return levels;
@@ -271,25 +272,6 @@ class Fit {
     if (records.size() <= kMostRecords) return records;
     std::vector<const Record*> some;
     for (std::size_t i = 0; i < kMostRecords; ++i) some.push_back(records[i * records.size() / kMostRecords]);
-    return some;
-  }
-
-  // Launches show in small batches, of which there are few: as many records of every octave.
-  static std::vector<const Record*> spread_over_batches(const std::vector<const Record*>& records) {
-    if (records.size() <= kMostRecords) return records;
-    std::map<int, std::vector<const Record*>> octaves;
-    for (const Record* record : records) octaves[std::ilogb(std::max(1, record->batch()))].push_back(record);
-    std::vector<const Record*> some;
-    for (std::size_t left = kMostRecords; !octaves.empty();) {
-      const auto smallest = std::min_element(octaves.begin(), octaves.end(), [](const auto& a, const auto& b) {
-        return a.second.size() < b.second.size();
-      });
-      const std::vector<const Record*>& all = smallest->second;
-      const std::size_t count = std::min(all.size(), left / octaves.size());
-      for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
-      left -= count;
-      octaves.erase(smallest);
-    }
     return some;
   }
 
@@ -333,7 +315,7 @@ class Fit {
     MapOptions options;
     options.use_rates = stage.use_rates;
     const std::vector<Users> levels = wanted(stage, options);
-    if (only_) want_narrower(levels);
+    if (only_ && stage.is_of_machines) want_narrower(levels);
     if (only_) drop_unused(stage, levels);
     for (const Users& level : levels) {
       for (const auto& [name, user] : level)
@@ -428,7 +410,9 @@ double wanted_share(const std::vector<LeftOut>& all) {
   return std::min(kMostInside, kInside * (1 + 1 / k));
 }
 
-void fit_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
+}  // namespace
+
+void calibrate_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
   std::map<std::string, std::vector<LeftOut>> classes;
   for (const Prediction& p : left_out) {
     if (!p.has_error() || p.record->use != Use::fit || p.mapped.bounds_class.empty()) continue;
@@ -447,8 +431,6 @@ void fit_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
   }
 }
 
-}  // namespace
-
 std::vector<Record> fit_input(const std::vector<Record>& records) {
   std::vector<Record> kept;
   for (const Record& record : records)
@@ -459,14 +441,6 @@ std::vector<Record> fit_input(const std::vector<Record>& records) {
 Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs, const Tell& tell) {
   const std::vector<Record> kept = fit_input(records);
   return Fit(catalogue, kept, jobs, tell).run();
-}
-
-void calibrate_bounds(Catalogue& fitted, const std::vector<Record>& records, int jobs, const Tell& tell) {
-  const std::vector<Record> kept = fit_input(records);
-  std::vector<const Record*> targets;
-  for (const Record& record : kept)
-    if (record.use == Use::fit) targets.push_back(&record);
-  fit_bounds(fitted, predict_left_out(fitted, kept, targets, jobs, tell));
 }
 
 std::vector<Prediction> predict_left_out(const Catalogue& fitted, const std::vector<Record>& records,

@@ -291,11 +291,7 @@ void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogu
   prediction.predicted = value.value * correction.factor * r.per_si;
   prediction.off_below = correction.unknown * off_of(value.value, value.low);
   prediction.off_above = correction.unknown * off_of(value.high, value.value);
-  const Calibration calibration = calibration_of(r.bounds_class, catalogue);
-  prediction.low = prediction.predicted * std::exp(-calibration.of(prediction.off_below));
-  prediction.high = prediction.predicted * std::exp(calibration.of(prediction.off_above));
-  if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
-  prediction.high = std::min(prediction.high, std::max(prediction.predicted, most_of(r) * r.per_si));
+  set_bounds(prediction, catalogue);
 }
 
 void append(std::vector<const Task*>& tasks, const Alternatives& alternatives) {
@@ -312,6 +308,16 @@ void append_all(std::vector<const Task*>& tasks, const MappedRecord& mapped) {
 }
 
 }  // namespace
+
+void set_bounds(Prediction& prediction, const Catalogue& catalogue) {
+  const MappedRecord& r = prediction.mapped;
+  if (!prediction.is_mapped() || r.bounds_class.empty()) return;
+  const Calibration calibration = calibration_of(r.bounds_class, catalogue);
+  prediction.low = prediction.predicted * std::exp(-calibration.of(prediction.off_below));
+  prediction.high = prediction.predicted * std::exp(calibration.of(prediction.off_above));
+  if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
+  prediction.high = std::min(prediction.high, std::max(prediction.predicted, most_of(r) * r.per_si));
+}
 
 std::vector<std::string> bounds_names(const std::string& bounds_class) {
   return {"bounds/" + bounds_class, "bounds/" + bounds_class.substr(0, bounds_class.find(',')), "bounds"};

@@ -29,6 +29,9 @@ std::string floor_name(const std::string& bounds_name);
 /// Where none has: bounds over the inputs' standard deviations.
 inline constexpr double kUsualSpread = 1.3;
 
+/// Sets `low` and `high` by the calibrations of the prediction's class, if it has one.
+void set_bounds(Prediction& prediction, const Catalogue& catalogue);
+
 /// Predicts the targets among `records`; `all` are the records that inputs are looked for in. Deterministic.
 std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
                                         const Catalogue& catalogue, int jobs, const MapOptions& options = {});

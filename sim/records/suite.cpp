@@ -197,6 +197,14 @@ std::vector<SuiteResult> leave_out_suites(const std::vector<Suite>& suites, cons
   return results_of(suites, predict_left_out(catalogue, all, targets_of(suites), jobs, tell));
 }
 
+void set_bounds(std::vector<SuiteResult>& results, const Catalogue& catalogue) {
+  for (SuiteResult& result : results) {
+    for (Prediction& prediction : result.predictions) set_bounds(prediction, catalogue);
+    result.fit = score_of(result.predictions, Use::fit);
+    result.test = score_of(result.predictions, Use::test);
+  }
+}
+
 std::string family_of(Quantity quantity) {
   switch (quantity) {
     case Quantity::images_per_s:

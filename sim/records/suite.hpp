@@ -68,6 +68,9 @@ std::vector<SuiteResult> leave_out_suites(const std::vector<Suite>& suites, cons
                                           const Catalogue& catalogue, int jobs,
                                           const std::function<void(const std::string&)>& tell = {});
 
+/// Bounds by the catalogue's calibrations, and the scores with them.
+void set_bounds(std::vector<SuiteResult>& results, const Catalogue& catalogue);
+
 /// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
 /// "staleness, stragglers".
 std::string family_of(Quantity quantity);
