@@ -143,8 +143,8 @@ TEST_CASE("without overlap, by the host or on one GPU nothing of learners is slo
 
 TEST_CASE("law: an all-reduce beside learners costs something, but no more than if all compute were slowed") {
   for (const std::string algorithm : {"sma", "ea-sgd"})
-    for (const double fill : {0.3, 0.7, 1.0})
-      for (const int learners : {1, 2, 4}) {
+    for (const double fill : {0.3, 1.0})
+      for (const int learners : {1, 4}) {
         Json scenario = learners_scenario(fill, learners);
         scenario["algorithm"] = algorithm;
         INFO(algorithm << ", " << learners << " learners of " << fill);
