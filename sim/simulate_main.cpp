@@ -212,7 +212,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::Option* const gpus = sub->add_option("--gpus", o.job.gpus, "Numbers of GPUs, a row each")
                                 ->delimiter(',')
                                 ->allow_extra_args(false)
-                                ->check(CLI::Range(1, 65536));
+                                ->check(CLI::Range(1, 16384));
   sub->add_option("--gpus-per-node", o.job.gpus_per_node, "Default: 8")->check(CLI::Range(1, 1024));
   sub->add_option("--batch", o.job.batch_per_gpu, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
   sub->add_option("--rate", o.job.rate_samples_per_s, "Samples/s that were measured on one GPU at --batch")

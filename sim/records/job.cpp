@@ -118,6 +118,10 @@ std::string list_of(const char* what, const Entries& entries) {
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
   if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
+  for (int gpus : job.gpus)
+    if (job.gpus_per_node > 0 && gpus > job.gpus_per_node && gpus % job.gpus_per_node != 0)
+      throw InputError("--gpus: " + std::to_string(gpus) + " GPUs do not fill whole nodes; allowed: up to " +
+                       std::to_string(job.gpus_per_node) + ", or a multiple of it");
   JobPrediction predicted;
   predicted.records = records_of(job);
   predicted.predictions = predict_records(targets_of(predicted.records), predicted.records, catalogue, jobs);

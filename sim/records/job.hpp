@@ -21,7 +21,7 @@ struct Job {
 };
 
 /// For every number of GPUs: images/s, efficiency against one GPU, and with epochs the training time. Throws InputError
-/// with what has no place in the catalogue, or where a rate has no batch.
+/// with what has no place in the catalogue, a rate without a batch, and nodes that are not full.
 struct JobPrediction {
   std::vector<Record> records;  ///< the job in the form of a publication's; predictions point into it
   std::vector<Prediction> predictions;

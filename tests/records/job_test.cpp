@@ -109,6 +109,9 @@ TEST_CASE("what has no place in the catalogue is refused by name", "[job]") {
   job.batch_per_gpu = 0;
   job.rate_samples_per_s = 700;
   CHECK(why_refused(job).find("allowed: with --batch") != std::string::npos);
+  job = small_job();
+  job.gpus_per_node = 6;
+  CHECK(why_refused(job) == "--gpus: 8 GPUs do not fill whole nodes; allowed: up to 6, or a multiple of it");
 }
 
 TEST_CASE("names are listed with what they are", "[job]") {
