@@ -8,6 +8,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/records/names.hpp"
+#include "sim/records/paper_weights.hpp"
 #include "sim/records/run.hpp"
 
 namespace lockstep::sim {
@@ -26,11 +27,7 @@ constexpr double kPull = 0.1;         // of |log(value / what stands in)|, again
 constexpr double kWorth = 0.05;       // by which a constant must lower that sum, and
 constexpr double kWorthEach = 0.005;  // by this for every record
 constexpr double kSlightest = 1e-6;
-constexpr double kInside = 0.8;       // share that is wanted inside the bounds, of records of new papers
-constexpr double kMostInside = 0.95;  // of the papers that they are calibrated on, however few these are
-constexpr double kMostSpread = 12;
 constexpr std::size_t kFewestUsers = 3;  // records that a constant may rest on
-constexpr std::size_t kFewest = 4;       // records that calibrate a class of bounds
 
 struct Stage {
   std::vector<std::string> prefixes;
@@ -94,21 +91,6 @@ double usual_value(const std::string& name) {
   if (name.rfind("link share", 0) == 0) return 0.9;
   if (name.rfind("host copies", 0) == 0) return 3e9;
   return 1;
-}
-
-// Records of one paper share its machine and its way of measuring, so that many of them say less than as many papers
-// would: each counts 1/sqrt of their number. The average is 1.
-std::vector<double> weights_of(const std::vector<const Record*>& records) {
-  std::map<std::string, int> of_paper;
-  for (const Record* record : records) ++of_paper[record->source];
-  std::vector<double> weights;
-  double sum = 0;
-  for (const Record* record : records) {
-    weights.push_back(1 / std::sqrt(of_paper.at(record->source)));
-    sum += weights.back();
-  }
-  for (double& weight : weights) weight *= static_cast<double>(records.size()) / sum;
-  return weights;
 }
 
 double most_of(const std::string& name) {
@@ -261,8 +243,8 @@ class Fit {
     for (Users& level : levels)
       for (auto it = level.begin(); it != level.end();) {
         it->second.records = spread_out(it->second.records);
-        it->second.weights =
-            stage.is_of_machines ? weights_of(it->second.records) : std::vector<double>(it->second.records.size(), 1);
+        it->second.weights = stage.is_of_machines ? paper_weights(it->second.records)
+                                                  : std::vector<double>(it->second.records.size(), 1);
         it = it->second.records.size() < kFewestUsers ? level.erase(it) : std::next(it);
       }
     return levels;
@@ -367,69 +349,7 @@ Catalogue fitted_without(const Catalogue& fitted, const std::string& paper, cons
   return Fit(fitted, others, jobs, {}, touched_by(fitted, ids)).run();
 }
 
-// Of a left-out prediction: how far the published value is, in the logarithm, and how far inputs let it be.
-struct LeftOut {
-  const Record* record;
-  double off, of_inputs;
-};
-
-// What a forecaster pays for bounds of half width h, each miss `off - h` as often as it must not happen: least where
-// they hold the wanted share (the interval score of Gneiting & Raftery 2007, in the logarithm).
-double interval_score(const std::vector<LeftOut>& all, const std::vector<double>& weights, double floor, double spread,
-                      double wanted) {
-  double sum = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const double half = std::hypot(floor, spread * all[i].of_inputs);
-    sum += weights[i] * (half + std::max(0.0, all[i].off - half) / (1 - wanted));
-  }
-  return sum;
-}
-
-// Floor and spread with the best score, over a grid in steps of a fifth.
-std::pair<double, double> best_calibration(const std::vector<LeftOut>& all, double wanted) {
-  std::vector<const Record*> records;
-  for (const LeftOut& one : all) records.push_back(one.record);
-  const std::vector<double> weights = weights_of(records);
-  std::pair<double, double> best{0, kUsualSpread};
-  double least = interval_score(all, weights, best.first, best.second, wanted);
-  for (double floor = 0.01; floor < 1; floor *= 1.2)
-    for (double spread = 0.1; spread < kMostSpread; spread *= 1.2) {
-      const double score = interval_score(all, weights, floor, spread, wanted);
-      if (score >= least) continue;
-      least = score;
-      best = {floor, spread};
-    }
-  return best;
-}
-
-// Of k papers the next one is inside bounds that hold a share q of them in k q / (k + 1) of cases.
-double wanted_share(const std::vector<LeftOut>& all) {
-  std::set<std::string> papers;
-  for (const LeftOut& one : all) papers.insert(one.record->source);
-  const double k = static_cast<double>(papers.size());
-  return std::min(kMostInside, kInside * (1 + 1 / k));
-}
-
 }  // namespace
-
-void calibrate_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
-  std::map<std::string, std::vector<LeftOut>> classes;
-  for (const Prediction& p : left_out) {
-    if (!p.has_error() || p.record->use != Use::fit || p.mapped.bounds_class.empty()) continue;
-    if (p.predicted <= 0 || *p.record->value <= 0) continue;
-    const double off = std::log(*p.record->value / p.predicted);
-    const LeftOut one{p.record, std::abs(off), off > 0 ? p.off_above : p.off_below};
-    for (const std::string& name : bounds_names(p.mapped.bounds_class)) classes[name].push_back(one);
-  }
-  for (const auto& [name, all] : classes) {
-    if (all.size() < kFewest) continue;
-    const auto [floor, spread] = best_calibration(all, wanted_share(all));
-    std::vector<std::string> ids;
-    for (const LeftOut& one : all) ids.push_back(one.record->id);
-    catalogue.constants[name] = {spread, ids};
-    catalogue.constants[floor_name(name)] = {floor, ids};
-  }
-}
 
 std::vector<Record> fit_input(const std::vector<Record>& records) {
   std::vector<Record> kept;
