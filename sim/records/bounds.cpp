@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "sim/records/fit.hpp"
 #include "sim/records/paper_weights.hpp"
@@ -10,8 +9,7 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr double kInside = 0.8;       // share that is wanted inside the bounds, of records of new papers
-constexpr double kMostInside = 0.95;  // of the papers that they are calibrated on, however few these are
+constexpr double kInside = 0.8;  // share that is wanted inside the bounds, of records of new papers
 constexpr double kMostSpread = 12;
 constexpr std::size_t kFewest = 4;  // records that calibrate a class of bounds
 
@@ -23,39 +21,31 @@ struct LeftOut {
 
 // What a forecaster pays for bounds of half width h, each miss `off - h` as often as it must not happen: least where
 // they hold the wanted share (the interval score of Gneiting & Raftery 2007, in the logarithm).
-double interval_score(const std::vector<LeftOut>& all, const std::vector<double>& weights, double floor, double spread,
-                      double wanted) {
+double interval_score(const std::vector<LeftOut>& all, const std::vector<double>& weights, double floor,
+                      double spread) {
   double sum = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double half = std::hypot(floor, spread * all[i].of_inputs);
-    sum += weights[i] * (half + std::max(0.0, all[i].off - half) / (1 - wanted));
+    sum += weights[i] * (half + std::max(0.0, all[i].off - half) / (1 - kInside));
   }
   return sum;
 }
 
 // Floor and spread with the best score, over a grid in steps of a fifth.
-std::pair<double, double> best_calibration(const std::vector<LeftOut>& all, double wanted) {
+std::pair<double, double> best_calibration(const std::vector<LeftOut>& all) {
   std::vector<const Record*> records;
   for (const LeftOut& one : all) records.push_back(one.record);
   const std::vector<double> weights = paper_weights(records);
   std::pair<double, double> best{0, kUsualSpread};
-  double least = interval_score(all, weights, best.first, best.second, wanted);
+  double least = interval_score(all, weights, best.first, best.second);
   for (double floor = 0.01; floor < 1; floor *= 1.2)
     for (double spread = 0.1; spread < kMostSpread; spread *= 1.2) {
-      const double score = interval_score(all, weights, floor, spread, wanted);
+      const double score = interval_score(all, weights, floor, spread);
       if (score >= least) continue;
       least = score;
       best = {floor, spread};
     }
   return best;
-}
-
-// Of k papers the next one is inside bounds that hold a share q of them in k q / (k + 1) of cases.
-double wanted_share(const std::vector<LeftOut>& all) {
-  std::set<std::string> papers;
-  for (const LeftOut& one : all) papers.insert(one.record->source);
-  const double k = static_cast<double>(papers.size());
-  return std::min(kMostInside, kInside * (1 + 1 / k));
 }
 
 }  // namespace
@@ -71,7 +61,7 @@ void calibrate_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_
   }
   for (const auto& [name, all] : classes) {
     if (all.size() < kFewest) continue;
-    const auto [floor, spread] = best_calibration(all, wanted_share(all));
+    const auto [floor, spread] = best_calibration(all);
     std::vector<std::string> ids;
     for (const LeftOut& one : all) ids.push_back(one.record->id);
     catalogue.constants[name] = {spread, ids};

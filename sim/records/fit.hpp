@@ -22,8 +22,7 @@
 //
 // In stage 4, where a paper is a machine, its records count as the root of their number, so that what stands in for a
 // machine never seen is not that of the longest table. Shares of links stay below what links can do. Bounds hold 0.8
-// (1 + 1/k) of the records of k papers, at most 0.95, weighed alike: the next paper is then inside in four of five
-// cases.
+// of the records, papers weighed alike.
 //
 // A search begins with a few values far apart. Launches are judged by how alike the errors of one GPU are, whatever its
 // speed. Only fit_input() is read. Stages 1, 2 and 4 see records without what their experiments give, so that constants
