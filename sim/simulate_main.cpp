@@ -139,8 +139,12 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   std::fputs(sim::table_text(report).c_str(), stdout);
 }
 
+int all_cores() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 int jobs_of(const Options& o) {
-  return o.jobs > 0 ? o.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return o.jobs > 0 ? o.jobs : all_cores();
 }
 
 void predict_from_records(const Options& o) {
@@ -243,8 +247,7 @@ void answer(const JobOptions& o) {
   std::string why;
   if (!o.json.empty() && !output_path_is_writable(o.json, why))
     throw InputError(o.json + ": cannot be written: " + why);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, cores);
+  const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predicted.predictions), 2);
   std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
 }

@@ -10,9 +10,8 @@
 //   staged           where GPUs cannot reach each other (peer_across_sockets false) or the NIC (gpudirect false), the
 //                    route also contains the link of the host memory of the sockets where the data is staged, with its
 //                    bandwidth and latency. Staging is pipelined: it narrows the route, the copies do not add up.
-//   input            from memory of a socket to its GPUs, from the network by NIC 0 to memory of that NIC's socket:
-//   over
-//                    what lies between and the memory's link, which staged messages share.
+//   input            from memory of a socket to its GPUs, and from the network by NIC 0 to memory of that NIC's socket:
+//                    over what lies between and the memory's link, which staged messages share.
 //
 // Links are per direction. SimGrid is behind this header: include it only to run simulations.
 #include <memory>
