@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
@@ -20,11 +21,12 @@ namespace {
 
 using namespace lockstep;
 
-void check_outputs(const train::Request& r) {
-  for (const std::string& path : {r.output, r.checkpoint}) {
-    std::string why;
-    if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
-  }
+std::vector<std::string> model_files_of(const train::Request& request) {
+  std::map<std::string, std::string> files;
+  model::graph_of(request.model, files);
+  std::vector<std::string> paths;
+  for (const auto& [path, digest] : files) paths.push_back(path);
+  return paths;
 }
 
 int run(const train::Request& request, const train::Settings& settings, const std::vector<std::string>& argv,
@@ -34,7 +36,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
     std::fputs(train::memory_plan_text(model::graph_of(request.model, inputs), settings).c_str(), stdout);
     return 0;
   }
-  if (processes.rank() == 0) check_outputs(request);
+  if (processes.rank() == 0) check_outputs({request.output, request.checkpoint}, model_files_of(request));
   train::Trainer trainer(settings, argv, &processes);
   if (processes.rank() != 0) {
     train::Observer nobody;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/base/json_file.hpp"
+#include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
@@ -49,12 +50,6 @@ std::vector<std::string> outputs_of(const Options& o) {
   return outputs;
 }
 
-void check_outputs(const Options& o) {
-  std::string why;
-  for (const std::string& path : outputs_of(o))
-    if (!output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
-}
-
 // Empty: nothing is kept.
 std::string journal_of(const Options& o) {
   if (!o.journal.empty()) return o.journal;
@@ -62,6 +57,18 @@ std::string journal_of(const Options& o) {
   if (!outputs.empty()) return std::filesystem::path(outputs.front()).replace_extension(".points.jsonl").string();
   if (o.resume) throw InputError("--resume: nothing was kept without an output; allowed: with --json, -o or --journal");
   return "";
+}
+
+std::vector<std::string> all_outputs_of(const Options& o) {
+  std::vector<std::string> outputs = outputs_of(o);
+  outputs.push_back(journal_of(o));
+  return outputs;
+}
+
+std::vector<std::string> inputs_of(const sim::PlanSpec& plan) {
+  std::vector<std::string> inputs;
+  for (const auto& [path, digest] : plan.inputs) inputs.push_back(path);
+  return inputs;
 }
 
 sim::Progress progress_of(const Options& o) {
@@ -106,7 +113,7 @@ int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession&
   std::optional<sim::PlanSpec> plan;
   try {
     plan = sim::load_plan(o.plan);
-    if (session.rank() == 0) check_outputs(o);
+    if (session.rank() == 0) check_outputs(all_outputs_of(o), inputs_of(*plan));
   } catch (const InputError& error) {
     if (session.rank() == 0 || session.size() == 1) std::fprintf(stderr, "%s\n", error.what());
     session.agree("");

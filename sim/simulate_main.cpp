@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/base/json_file.hpp"
+#include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/records/job.hpp"
@@ -115,30 +116,6 @@ void show_progress(std::size_t done, std::size_t of) {
   if (done == of) std::fputs("\r\033[K", stderr);
 }
 
-void check_outputs(const Options& o) {
-  for (const std::string& path : {o.json, o.csv, o.html, o.trace}) {
-    std::string why;
-    if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
-  }
-}
-
-void simulate(const Options& o, const std::vector<std::string>& argv) {
-  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
-  check_outputs(o);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
-  const sim::Report report =
-      sim::predict(loaded, o.jobs > 0 ? o.jobs : cores, trace_gpus, [&](std::size_t done, std::size_t of) {
-        if (has_bar) show_progress(done, of);
-      });
-  if (!o.json.empty()) write_json_atomically(o.json, sim::result_json(report, argv), 2);
-  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
-  if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
-  if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
-  std::fputs(sim::table_text(report).c_str(), stdout);
-}
-
 int all_cores() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
@@ -147,11 +124,32 @@ int jobs_of(const Options& o) {
   return o.jobs > 0 ? o.jobs : all_cores();
 }
 
+void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
+  std::vector<std::string> inputs;
+  for (const auto& [path, digest] : loaded.inputs) inputs.push_back(path);
+  check_outputs({o.json, o.csv, o.html, o.trace}, inputs);
+}
+
+void simulate(const Options& o, const std::vector<std::string>& argv) {
+  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
+  check_outputs_beside(loaded, o);
+  const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
+  const sim::Report report = sim::predict(loaded, jobs_of(o), trace_gpus, [&](std::size_t done, std::size_t of) {
+    if (has_bar) show_progress(done, of);
+  });
+  if (!o.json.empty()) write_json_atomically(o.json, sim::result_json(report, argv), 2);
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
+  if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
+  if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
+  std::fputs(sim::table_text(report).c_str(), stdout);
+}
+
 void predict_from_records(const Options& o) {
   if (!o.scenario.empty())
     throw InputError("--predict " + o.records + ": no scenario beside it; allowed: --predict RECORDS.json alone");
   const std::vector<sim::Record> records = sim::read_records(o.records);
-  check_outputs(o);
+  check_outputs({o.json}, {o.records});
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   const std::vector<sim::Prediction> predictions = sim::predict_records(
@@ -162,7 +160,7 @@ void predict_from_records(const Options& o) {
 
 void search(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  check_outputs(o);
+  check_outputs_beside(loaded, o);
   const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
   const std::vector<sim::Optimisation> curves =
       sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
@@ -191,9 +189,7 @@ CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
 }
 
 void build_profile(const ConvergenceOptions& o) {
-  std::string why;
-  if (!o.output.empty() && !output_path_is_writable(o.output, why))
-    throw InputError(o.output + ": cannot be written: " + why);
+  check_outputs({o.output});  // a profile that is fitted anew may stay in its place
   sim::ConvergenceProfile profile = sim::profile_of(o.records, o.request);
   std::vector<std::string> not_fitted;
   sim::fit_profile(profile, &not_fitted);
@@ -244,9 +240,7 @@ void answer(const JobOptions& o) {
   }
   if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
-  std::string why;
-  if (!o.json.empty() && !output_path_is_writable(o.json, why))
-    throw InputError(o.json + ": cannot be written: " + why);
+  check_outputs({o.json});
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predicted.predictions), 2);
   std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);

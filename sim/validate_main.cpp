@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "engine/base/json_file.hpp"
+#include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/provenance.hpp"
 #include "sim/records/fit.hpp"
@@ -38,14 +39,6 @@ void declare(CLI::App& app, Options& o) {
       "--leave-out", o.leave_out,
       "Predicts every record with constants fitted without its paper: what to expect of new results (minutes)");
   app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
-}
-
-void check_outputs(const Options& o) {
-  const std::string fitted = o.fit ? o.catalogue + "/fitted.json" : "";
-  for (const std::string& path : {o.json, o.html, fitted}) {
-    std::string why;
-    if (!path.empty() && !output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
-  }
 }
 
 std::string page_of(const std::vector<sim::SuiteResult>& results, const std::vector<std::string>& argv) {
@@ -88,7 +81,7 @@ std::vector<sim::SuiteResult> fit(const Options& o, const std::vector<sim::Suite
 int validate(const Options& asked, const std::vector<std::string>& argv) {
   Options o = asked;
   find_folders(o);
-  check_outputs(o);
+  check_outputs({o.json, o.html, o.fit ? o.catalogue + "/fitted.json" : ""});
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
   std::vector<sim::Suite> chosen;

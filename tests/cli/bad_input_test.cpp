@@ -10,11 +10,11 @@
 #include "tests/cli/small_inputs.hpp"
 
 using lockstep::TemporaryFolder;
-using lockstep::tests::kCluster;
 using lockstep::tests::kScenario;
 using lockstep::tests::Outcome;
 using lockstep::tests::run_program;
 using lockstep::tests::slurp;
+using lockstep::tests::small_cluster;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -33,7 +33,8 @@ const char* const kUnitsOfBandwidth =
 std::vector<Case> cases();
 
 void write_inputs(const TemporaryFolder& folder, const Case& c) {
-  for (const auto& [name, text] : {std::pair{"scenario.json", kScenario}, std::pair{"cluster.json", kCluster}}) {
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"scenario.json", kScenario}, {"cluster.json", small_cluster(4)}}) {
     std::string content = text;
     if (std::string(c.file) == name) {
       if (std::string(c.pointer).empty()) {

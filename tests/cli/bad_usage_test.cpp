@@ -7,15 +7,15 @@
 #include "tests/cli/small_inputs.hpp"
 
 using lockstep::TemporaryFolder;
-using lockstep::tests::kCluster;
 using lockstep::tests::kScenario;
 using lockstep::tests::Outcome;
 using lockstep::tests::run_program;
+using lockstep::tests::small_cluster;
 
 TEST_CASE("bad usage is one line and exit code 2") {
   const TemporaryFolder folder;
   folder.write("scenario.json", kScenario);
-  folder.write("cluster.json", kCluster);
+  folder.write("cluster.json", small_cluster(4));
   struct Usage {
     const char* arguments;
     const char* error;

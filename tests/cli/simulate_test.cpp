@@ -10,25 +10,18 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
+#include "tests/cli/small_inputs.hpp"
 
 using lockstep::TemporaryFolder;
 using lockstep::tests::Outcome;
 using lockstep::tests::run_program;
 using lockstep::tests::slurp;
+using lockstep::tests::small_cluster;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-const char* const kCluster = R"({
-  "schema": "lockstep/cluster/1", "name": "small", "nodes": 10, "gpus_per_node": 2,
-  "gpu": {"name": "G", "memory": "16 GB", "memory_bandwidth": "500 GB/s", "peak": {"fp32": "10 TFLOP/s"}},
-  "host": {"memory_bandwidth": "40 GB/s"},
-  "intra_node": {"kind": "pcie-tree", "switches": [{"socket": 0, "gpus": [0, 1]}],
-                 "gpu_link": {"bandwidth": "12 GB/s", "latency": "0.5 us"},
-                 "switch_uplink": {"bandwidth": "12 GB/s", "latency": "0.5 us"}},
-  "nic": {"per_node": 1, "bandwidth": "100 Gbit/s", "latency": "1 us", "gpudirect": true, "attach": [0]},
-  "fabric": {"kind": "star", "latency": "1 us"}})";
-
+// Its compute times differ, by a seed.
 const char* const kScenario = R"({
   "schema": "lockstep/scenario/1", "name": "small", "cluster": "cluster.json", "model": "lenet_crossbow",
   "gpus": [2, 4], "batch_per_gpu": 16,
@@ -40,7 +33,7 @@ const char* const kEndless = "scenario.json --gpus 20 --fidelity message --set /
 
 void write_inputs(const TemporaryFolder& folder) {
   folder.write("scenario.json", kScenario);
-  folder.write("cluster.json", kCluster);
+  folder.write("cluster.json", small_cluster(10));
 }
 
 Outcome run_small(const TemporaryFolder& folder, const std::string& arguments) {
@@ -329,6 +322,27 @@ TEST_CASE("simulate: an output that cannot be written is refused before the simu
     CHECK(outcome.out == "");
     CHECK(outcome.err == refused.error);
   }
+}
+
+TEST_CASE("simulate: an output that would replace an input or another output is refused, and the input stays") {
+  const TemporaryFolder folder;
+  write_inputs(folder);
+  const std::string scenario = slurp(folder.path("scenario.json"));
+  std::filesystem::create_symlink("cluster.json", folder.path("link.json"));
+  for (const auto& [options, error] : std::vector<std::pair<std::string, std::string>>{
+           {"--json scenario.json",
+            "scenario.json: is read and would be replaced; allowed: another file for the output\n"},
+           {"--optimise backups --json ./scenario.json",
+            "./scenario.json: is read and would be replaced; allowed: another file for the output\n"},
+           {"--csv link.json", "link.json: is read and would be replaced; allowed: another file for the output\n"},
+           {"--json a --html ./a", "./a: two outputs in one file; allowed: a file for each\n"}}) {
+    const Outcome outcome = run_for_a_second(folder, kEndless + (" " + options));
+    INFO(options);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err == error);
+  }
+  CHECK(slurp(folder.path("scenario.json")) == scenario);
+  CHECK(names_in(folder) == std::set<std::string>{"cluster.json", "link.json", "scenario.json"});
 }
 
 TEST_CASE("simulate: a job in words is predicted without a file, the same each time") {

@@ -1,11 +1,13 @@
 #pragma once
 // A small scenario and its cluster, as the texts of "scenario.json" and "cluster.json".
+#include <string>
 
 namespace lockstep::tests {
 
-/// Four nodes of two GPUs.
-inline const char* const kCluster = R"({
-  "schema": "lockstep/cluster/1", "name": "small", "nodes": 4, "gpus_per_node": 2,
+/// Nodes of two GPUs.
+inline std::string small_cluster(int nodes) {
+  return R"({"schema": "lockstep/cluster/1", "name": "small", "nodes": )" + std::to_string(nodes) +
+         R"(, "gpus_per_node": 2,
   "gpu": {"name": "G", "memory": "16 GB", "memory_bandwidth": "500 GB/s", "peak": {"fp32": "10 TFLOP/s"}},
   "host": {"memory_bandwidth": "40 GB/s"},
   "intra_node": {"kind": "pcie-tree", "switches": [{"socket": 0, "gpus": [0, 1]}],
@@ -13,6 +15,7 @@ inline const char* const kCluster = R"({
                  "switch_uplink": {"bandwidth": "12 GB/s", "latency": "0.5 us"}},
   "nic": {"per_node": 1, "bandwidth": "100 Gbit/s", "latency": "1 us", "gpudirect": true, "attach": [0]},
   "fabric": {"kind": "star", "latency": "1 us"}})";
+}
 
 inline const char* const kScenario = R"({
   "schema": "lockstep/scenario/1", "name": "small", "cluster": "cluster.json", "model": "lenet_crossbow",

@@ -1,0 +1,13 @@
+#pragma once
+// What a program is to write, checked before it works.
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Asked before long work, so that nothing is lost to a bad path. An empty path is an output that is not asked for.
+/// Throws InputError where an output cannot be written (atomic_file.hpp), where two are one file, or where one is
+/// among `inputs`, which it would replace; links are followed.
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs = {});
+
+}  // namespace lockstep
