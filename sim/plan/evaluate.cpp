@@ -6,9 +6,9 @@
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/plan/grid.hpp"
 #include "sim/plan/layer_groups.hpp"
-#include "sim/plan/point_memory.hpp"
 #include "sim/plan/variation.hpp"
 #include "sim/plan/warnings.hpp"
+#include "sim/replay/point_memory.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -7,6 +7,7 @@
 #include "engine/base/units.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/replay/point.hpp"
+#include "sim/replay/point_memory.hpp"
 #include "sim/report/result.hpp"
 
 namespace lockstep::sim {
@@ -20,6 +21,7 @@ struct Target {
   std::vector<int> (*settings)(int gpus);
   void (*apply)(Scenario& scenario, int setting);
   std::vector<std::string> algorithms;
+  bool takes_memory;  ///< of the GPUs, the more the larger the setting is
 };
 
 void set_backups(Scenario& scenario, int backups) {
@@ -52,9 +54,9 @@ std::vector<int> learners_to_try(int) {
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> all{
-      {"backups", backups_to_try, set_backups, {"backup-workers"}},
-      {"batch", batches_to_try, set_batch, {"s-sgd", "parameter-server", "sharded", "theano-mpi"}},
-      {"learners", learners_to_try, set_learners, {"sma", "ea-sgd"}}};
+      {"backups", backups_to_try, set_backups, {"backup-workers"}, false},
+      {"batch", batches_to_try, set_batch, {"s-sgd", "parameter-server", "sharded", "theano-mpi"}, true},
+      {"learners", learners_to_try, set_learners, {"sma", "ea-sgd"}, true}};
   return all;
 }
 
@@ -78,6 +80,10 @@ bool is_covered(const Scenario& scenario, int gpus) {
   const std::size_t target = *profile.target_named(scenario.convergence->target);
   const TrainingSetting setting = training_setting(scenario, gpus);
   return !why_not_covered(profile, target, setting) && estimate_iterations(profile, target, setting).notes.empty();
+}
+
+bool fits_memory(const Scenario& scenario, int gpus) {
+  return memory_bytes_per_gpu(scenario, gpus, scenario.batch_at(gpus)) <= scenario.cluster.gpu.memory_bytes;
 }
 
 const Target& target_named(const std::string& what) {
@@ -125,16 +131,24 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
   for (const Scenario& scenario : loaded.variants) {
     check(target, scenario);
     for (int gpus : scenario.gpus) {
-      curves.push_back({what, scenario.variant, gpus, {}});
+      curves.push_back({what, scenario.variant, gpus, {}, 0});
       for (int setting : target.settings(gpus)) {
         Scenario changed = scenario;
         target.apply(changed, setting);
         if (!is_covered(changed, gpus)) continue;
+        if (target.takes_memory && !fits_memory(changed, gpus)) {
+          curves.back().beyond_memory = setting;
+          break;
+        }
         curves.back().candidates.emplace_back();
         curves.back().candidates.back().setting = setting;
         requests.push_back(request_for(changed, gpus));
         varied.push_back(std::move(changed));
       }
+      if (curves.back().candidates.empty() && curves.back().beyond_memory > 0)
+        throw InputError("--optimise " + what + ": no setting that the profile's runs cover fits into the GPUs' " +
+                         format_bytes(scenario.cluster.gpu.memory_bytes) + " at " + std::to_string(gpus) +
+                         " GPUs; allowed: GPUs of more memory, or a profile with smaller settings");
       if (curves.back().candidates.empty())
         throw InputError("--optimise " + what + ": the profile's runs cover no setting at " + std::to_string(gpus) +
                          " GPUs; allowed: GPU counts within its range");
@@ -182,6 +196,8 @@ std::string optimisation_text(const std::vector<Optimisation>& curves) {
                     &c == &curve.best() ? "  best" : "");
       text += line;
     }
+    if (curve.beyond_memory > 0)
+      text += "         from " + std::to_string(curve.beyond_memory) + " on a GPU's memory does not hold it\n";
     text += "\n";
   }
   return text;
@@ -204,6 +220,7 @@ Json curves_json(const std::vector<Optimisation>& curves) {
                    {"variant", curve.variant},
                    {"gpus", curve.gpus},
                    {"best", curve.best().setting},
+                   {"beyond_memory", curve.beyond_memory > 0 ? Json(curve.beyond_memory) : Json()},
                    {"curve", points}});
   }
   return all;

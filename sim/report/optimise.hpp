@@ -6,7 +6,8 @@
 // and need more of them: time = iterations(N) x mean iteration time (Chen et al. 2016, section 3.1, Fig. 6).
 // batch: images per GPU. A larger batch uses GPUs and network better and needs fewer iterations, but more epochs.
 // learners: per GPU, of an averaging algorithm (Crossbow, Figs. 11 and 12).
-// With a profile, only what its runs cover is tried.
+// With a profile, only what its runs cover is tried; batches and learners only as far as the GPUs' memory holds them
+// (replay/point_memory.hpp).
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct Optimisation {
   std::string variant;
   int gpus;
   std::vector<Candidate> candidates;  ///< ascending setting
+  int beyond_memory;                  ///< the smallest setting that a GPU's memory does not hold; 0: all tried are held
   const Candidate& best() const;
 };
 
@@ -46,8 +48,8 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
 std::vector<int> backups_to_try(int machines);
 
 std::string optimisation_text(const std::vector<Optimisation>& curves);
-/// [{"what", "variant", "gpus", "best", "curve": [{"setting", "iterations", "iteration_s", "seconds", "seconds_low",
-/// "seconds_high", "samples_per_s", "epochs"}]}]
+/// [{"what", "variant", "gpus", "best", "beyond_memory": setting or null, "curve": [{"setting", "iterations",
+/// "iteration_s", "seconds", "seconds_low", "seconds_high", "samples_per_s", "epochs"}]}]
 Json curves_json(const std::vector<Optimisation>& curves);
 /// "lockstep/optimisation/1": provenance, scenario and assumptions as in a result, with the curves in "optimise".
 Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,

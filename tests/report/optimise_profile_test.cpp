@@ -2,6 +2,7 @@
 // that the profile's runs cover are tried.
 #include "sim/report/optimise.hpp"
 
+#include "sim/replay/point_memory.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
@@ -48,6 +49,7 @@ TEST_CASE("the best batch of a device of constant rate is the least: it needs th
   CHECK(all.front().setting == 8);
   CHECK(all.back().setting == 512);
   CHECK(curves[0].best().setting == 8);
+  CHECK(curves[0].beyond_memory == 0);
   for (const sim::Candidate& c : all) {
     // iterations x batch / 1000 images/s = 100 (batch + 512) / 1000
     CHECK(c.iterations == Approx(100 * (1 + 512.0 / c.setting)).epsilon(1e-9));
@@ -84,6 +86,32 @@ TEST_CASE("learners: the point's time is the simulated iteration times the profi
   CHECK(all[1].iterations == Approx(500));
   CHECK(all[1].iteration_s == Approx(all[0].iteration_s).epsilon(0.1));
   CHECK(curves[0].best().setting >= 2);
+}
+
+TEST_CASE("no batch and no number of learners is tried that the GPU's memory does not hold") {
+  SmallFiles files(even_scenario(), even_cluster());
+  prepare(files);
+  const auto megabytes = [&](int batch) {
+    return sim::memory_bytes_per_gpu(files.load().variants.front(), 1, batch) / 1e6;
+  };
+  files.cluster["gpu"]["memory"] = std::to_string((megabytes(256) + megabytes(384)) / 2) + " MB";
+  const auto curves = sim::optimise(files.load(), "batch", 1);
+  CHECK(curves[0].candidates.back().setting == 256);
+  CHECK(curves[0].beyond_memory == 384);
+  CHECK_THAT(sim::optimisation_text(curves), Contains("from 384 on a GPU's memory does not hold it"));
+  CHECK(sim::curves_json(curves)[0].at("beyond_memory") == 384);
+
+  files.scenario["algorithm"] = "sma";
+  files.scenario["batch_per_gpu"] = 16;
+  files.scenario["learners"] = {{"fill", 0.5}, {"per_gpu", 3}};
+  files.cluster["gpu"]["memory"] = std::to_string(megabytes(16)) + " MB";
+  const auto learners = sim::optimise(files.load(), "learners", 1);
+  CHECK(learners[0].candidates.back().setting == 3);
+  CHECK(learners[0].beyond_memory == 4);
+
+  files.cluster["gpu"]["memory"] = "1 MB";
+  CHECK_THAT(error_of([&] { sim::optimise(files.load(), "learners", 1); }),
+             Contains("no setting that the profile's runs cover fits into the GPUs' 1.00 MB at 1 GPUs"));
 }
 
 TEST_CASE("what cannot be optimised is refused") {

@@ -1,4 +1,4 @@
-#include "sim/plan/point_memory.hpp"
+#include "sim/replay/point_memory.hpp"
 
 #include "sim/cost/memory.hpp"
 #include "sim/replay/learners.hpp"
