@@ -37,4 +37,9 @@ int conv_bn_relu(GraphBuilder& net, const std::string& name, int from, int out, 
   return net.relu(name + "/relu", conv_bn(net, name, from, out, window));
 }
 
+Graph classified(GraphBuilder& net, int from, int classes) {
+  net.softmax("loss", net.fc("fc", net.global_avg_pool("gap", from), classes));
+  return net.finish();
+}
+
 }  // namespace lockstep::model::zoo

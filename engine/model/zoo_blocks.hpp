@@ -19,6 +19,8 @@ int conv_relu(GraphBuilder& net, const std::string& name, int from, int out, Win
 int conv_bn(GraphBuilder& net, const std::string& name, int from, int out, Window window);
 /// Convolution without bias, batch norm, ReLU.
 int conv_bn_relu(GraphBuilder& net, const std::string& name, int from, int out, Window window);
+/// Ends a network that tells classes apart: global average pooling "gap", fully-connected "fc", softmax "loss".
+Graph classified(GraphBuilder& net, int from, int classes);
 
 Graph lenet_crossbow();
 Graph lenet_caffe();

@@ -35,9 +35,7 @@ Graph resnet(const std::string& name, const std::string& title, std::array<int, 
       at = bottleneck(net, "s" + std::to_string(stage + 2) + "b" + std::to_string(i + 1), at, block, downsampling);
     }
   }
-  at = net.fc("fc", net.global_avg_pool("gap", at), 1000);
-  net.softmax("loss", at);
-  return net.finish();
+  return classified(net, at, 1000);
 }
 
 }  // namespace

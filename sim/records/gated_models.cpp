@@ -14,14 +14,10 @@ namespace {
 using model::Graph;
 using model::GraphBuilder;
 using model::Window;
+using model::zoo::classified;
 using model::zoo::conv_bn;
 using model::zoo::conv_bn_relu;
 using model::zoo::square;
-
-Graph headed(GraphBuilder& net, int from) {
-  net.softmax("loss", net.fc("fc", net.global_avg_pool("gap", from), 1000));
-  return net.finish();
-}
 
 // Squeeze and excitation: channels times what two layers make of their means. The sigmoid stands as a head, since a
 // product of arrays of different shapes is no layer of the graph.
@@ -58,7 +54,7 @@ Graph bottleneck_resnet(const Bottlenecks& b) {
       const int shortcut = i == 0 ? conv_bn(net, block + "/shortcut", at, channels, square(1, stride)) : at;
       at = net.relu(block + "/relu", net.add(block + "/add", {out, shortcut}));
     }
-  return headed(net, at);
+  return classified(net, at, 1000);
 }
 
 const std::vector<Bottlenecks>& bottlenecks() {

@@ -13,17 +13,13 @@ namespace {
 using model::Graph;
 using model::GraphBuilder;
 using model::Window;
+using model::zoo::classified;
 using model::zoo::conv_bn;
 using model::zoo::conv_bn_relu;
 using model::zoo::conv_relu;
 using model::zoo::square;
 
 constexpr int kClasses = 1000;
-
-Graph headed(GraphBuilder& net, int from, int classes = kClasses) {
-  net.softmax("loss", net.fc("fc", net.global_avg_pool("gap", from), classes));
-  return net.finish();
-}
 
 int residual_stem(GraphBuilder& net) {
   return net.max_pool("pool1", conv_bn_relu(net, "conv1", 0, 64, square(7, 2, 3)), square(3, 2, 1));
@@ -42,7 +38,7 @@ Graph basic_resnet(const std::string& name, const std::string& title, std::array
       const int shortcut = stride > 1 ? conv_bn(net, block + "/shortcut", at, width, square(1, stride)) : at;
       at = net.relu(block + "/relu", net.add(block + "/add", {out, shortcut}));
     }
-  return headed(net, at);
+  return classified(net, at, kClasses);
 }
 
 // Xie et al. 2017, 32x4d: grouped 3x3 convolutions, twice as wide inside.
@@ -62,7 +58,7 @@ Graph resnext50() {
       const int shortcut = i == 0 ? conv_bn(net, block + "/shortcut", at, 2 * width, square(1, stride)) : at;
       at = net.relu(block + "/relu", net.add(block + "/add", {out, shortcut}));
     }
-  return headed(net, at);
+  return classified(net, at, kClasses);
 }
 
 // Simonyan & Zisserman 2015, configurations A and B.
@@ -160,7 +156,7 @@ Graph mobilenet_v1() {
     at = depthwise(net, name + "/dw", at, blocks[i][1]);
     at = conv_bn_relu(net, name + "/pw", at, blocks[i][0], square(1));
   }
-  return headed(net, at);
+  return classified(net, at, kClasses);
 }
 
 // Sandler et al. 2018, Table 2: expansion, channels, repeats, stride.
@@ -178,7 +174,7 @@ Graph mobilenet_v2() {
       out = conv_bn(net, name + "/project", depthwise(net, name + "/dw", out, stride), channels, square(1));
       at = stride == 1 && in == channels ? net.add(name + "/add", {out, at}) : out;
     }
-  return headed(net, conv_bn_relu(net, "conv9", at, 1280, square(1)));
+  return classified(net, conv_bn_relu(net, "conv9", at, 1280, square(1)), kClasses);
 }
 
 // Huang et al. 2017, growth 32: batch norm and ReLU come before the convolutions.
@@ -200,7 +196,7 @@ Graph densenet(const std::string& name, const std::string& title, std::array<int
       at = net.avg_pool(transition + "/pool",
                         bn_relu_conv(transition + "/1x1", at, net.shape(at).channels / 2, square(1)), square(2, 2));
   }
-  return headed(net, net.relu("last/relu", net.batch_norm("last/bn", at)));
+  return classified(net, net.relu("last/relu", net.batch_norm("last/bn", at)), kClasses);
 }
 
 // Lin, Chen & Yan 2014, as in Caffe's model zoo.
@@ -229,7 +225,7 @@ class InceptionV4 {
     for (int i = 1; i <= 7; ++i) at = block_b("b" + std::to_string(i), at);
     at = reduction_b(at);
     for (int i = 1; i <= 3; ++i) at = block_c("c" + std::to_string(i), at);
-    return headed(net_, at);
+    return classified(net_, at, kClasses);
   }
 
  private:

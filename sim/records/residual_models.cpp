@@ -11,15 +11,11 @@ namespace {
 
 using model::Graph;
 using model::GraphBuilder;
+using model::zoo::classified;
 using model::zoo::conv_bn;
 using model::zoo::conv_bn_relu;
 using model::zoo::keep_size;
 using model::zoo::square;
-
-Graph headed(GraphBuilder& net, int from, int classes) {
-  net.softmax("loss", net.fc("fc", net.global_avg_pool("gap", from), classes));
-  return net.finish();
-}
 
 // Bottlenecks of 3, 24, 36 and 3 blocks.
 Graph resnet200() {
@@ -36,7 +32,7 @@ Graph resnet200() {
       const int shortcut = i == 0 ? conv_bn(net, block + "/shortcut", at, 4 * width, square(1, stride)) : at;
       at = net.relu(block + "/relu", net.add(block + "/add", {out, shortcut}));
     }
-  return headed(net, at, 1000);
+  return classified(net, at, 1000);
 }
 
 // 6n + 2 layers on images of 32x32: three stages of n blocks of two convolutions, of 16, 32 and 64 channels times
@@ -56,7 +52,7 @@ Graph cifar_resnet(const std::string& name, const std::string& title, int n, int
                              : net.subsample(block + "/shortcut", at, channels, stride);
       at = net.relu(block + "/relu", net.add(block + "/add", {out, shortcut}));
     }
-  return headed(net, at, 10);
+  return classified(net, at, 10);
 }
 
 // As the paper's figures have it, with the widths of TensorFlow's slim.
@@ -69,7 +65,7 @@ class InceptionResnet {
     for (int i = 1; i <= 20; ++i) at = block17("b" + std::to_string(i), at);
     at = reduction_b(at);
     for (int i = 1; i <= 10; ++i) at = block8("c" + std::to_string(i), at, i < 10);
-    return headed(net_, same("conv7", at, 1536, 1, 1), 1000);
+    return classified(net_, same("conv7", at, 1536, 1, 1), 1000);
   }
 
  private:

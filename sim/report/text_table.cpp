@@ -4,6 +4,15 @@
 #include <cstdio>
 
 namespace lockstep::sim {
+namespace {
+
+// Columns on a screen: the characters of UTF-8, whose later bytes begin with the bits 10.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
 
 void TextTable::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
@@ -12,11 +21,11 @@ void TextTable::add(std::vector<std::string> row) {
 std::string TextTable::text() const {
   std::vector<std::size_t> widths(rows_.front().size(), 0);
   for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   std::string text;
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i)
-      text += std::string(widths[i] - row[i].size() + (i ? 2 : 0), ' ') + row[i];
+      text += std::string(widths[i] - width_of(row[i]) + (i ? 2 : 0), ' ') + row[i];
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }

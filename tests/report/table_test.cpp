@@ -2,6 +2,7 @@
 #include <regex>
 
 #include "sim/report/result.hpp"
+#include "sim/report/text_table.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 
@@ -102,6 +103,14 @@ TEST_CASE("durations are in the unit that reads well, counts in thousands") {
   CHECK(table_of(1.0 / 16, 1).find("62.5 ms") != std::string::npos);
   CHECK(table_of(1.0 / 16, 1).find("1,048,576") != std::string::npos);
   CHECK(table_of(0.25, 1).find("to 99 % in 2.5 epochs of 60,000 images\n") != std::string::npos);
+}
+
+TEST_CASE("columns of names beyond ASCII stand in line") {
+  sim::TextTable table;
+  table.add({"a", "b"});
+  table.add({"\xc3\xa9t\xc3\xa9", "1"});  // three letters, five bytes
+  table.add({"four", "22"});
+  CHECK(table.text() == "   a   b\n \xc3\xa9t\xc3\xa9   1\nfour  22\n");
 }
 
 }  // namespace lockstep::tests
