@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,7 +14,9 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/models/models.hpp"
 #include "sim/records/job.hpp"
+#include "sim/records/job_scenario.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
@@ -199,7 +202,7 @@ void build_profile(const ConvergenceOptions& o) {
 
 struct JobOptions {
   sim::Job job;
-  std::string json, catalogue;
+  std::string json, scenario, catalogue;
   bool list = false;
 };
 
@@ -225,6 +228,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->add_option("--algorithm", o.job.algorithm, "Such as \"ring\", \"hierarchical\" or \"parameter server\"");
   sub->add_option("--software", o.job.software, "Default: PyTorch");
   sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
+  sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   CLI::Option* const list = sub->add_flag("--list", o.list, "Lists the names that are known");
   for (CLI::Option* option : {model, gpu, gpus}) list->excludes(option);
@@ -240,9 +244,11 @@ void answer(const JobOptions& o) {
   }
   if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
-  check_outputs({o.json});
+  check_outputs({o.json, o.scenario});
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
+  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(o.job, predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predicted.predictions), 2);
+  if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
   std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
 }
 
@@ -272,13 +278,19 @@ void check_alone(const CLI::App& app, const CLI::App& subcommand) {
                        "\"; allowed: options of " + subcommand.get_name() + ", behind it");
 }
 
+void show_model(const std::string& name_or_file) {
+  const bool is_file = std::filesystem::path(name_or_file).extension() == ".json";
+  std::map<std::string, std::string> inputs;
+  const model::Graph graph = is_file ? model::graph_of(name_or_file, inputs) : sim::network_named(name_or_file);
+  std::fputs(model::show_model_text(graph).c_str(), stdout);
+}
+
 void run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
-    std::fputs(model::list_models_text().c_str(), stdout);
+    std::fputs((model::list_models_text() + "\n" + sim::further_models_text()).c_str(), stdout);
   } else if (!o.show_model.empty()) {
-    std::map<std::string, std::string> inputs;
-    std::fputs(model::show_model_text(model::graph_of(o.show_model, inputs)).c_str(), stdout);
+    show_model(o.show_model);
   } else if (!o.records.empty()) {
     predict_from_records(o);
   } else if (o.scenario.empty()) {

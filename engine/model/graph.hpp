@@ -148,6 +148,8 @@ Json to_json(const Graph& graph);
 
 /// Texts of `simulate --list-models` and `--show-model NAME`.
 std::string list_models_text();
+/// A row for each: name, input, parameters, multiply-adds.
+std::string models_text(const std::vector<Graph>& graphs);
 std::string show_model_text(const Graph& graph);
 
 }  // namespace lockstep::model

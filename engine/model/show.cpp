@@ -95,16 +95,20 @@ std::string gradient_line(const Graph& graph) {
 
 }  // namespace
 
-std::string list_models_text() {
+std::string models_text(const std::vector<Graph>& graphs) {
   Table table("llrrrrl");
   table.row({"name", "input", "params", "MiB fp32", "GMACs", "tensors", "title"});
-  for (const std::string& name : zoo_names()) {
-    const Graph graph = zoo_graph(name);
-    table.row({name, shape_text(graph.input), with_commas(graph.parameter_count()), fp32_mib(graph),
+  for (const Graph& graph : graphs)
+    table.row({graph.name, shape_text(graph.input), with_commas(graph.parameter_count()), fp32_mib(graph),
                fixed(static_cast<double>(graph.macs()) * 1e-9, 3), std::to_string(graph.parameter_tensors()),
                graph.title});
-  }
   return table.text();
+}
+
+std::string list_models_text() {
+  std::vector<Graph> graphs;
+  for (const std::string& name : zoo_names()) graphs.push_back(zoo_graph(name));
+  return models_text(graphs);
 }
 
 std::string show_model_text(const Graph& graph) {

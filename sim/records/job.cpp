@@ -10,6 +10,11 @@ namespace lockstep::sim {
 namespace {
 
 const char* const kGroup = "job";
+constexpr int kUsualGpusPerNode = 8;
+
+int gpus_per_node_of(const Job& job) {
+  return job.gpus_per_node > 0 ? job.gpus_per_node : kUsualGpusPerNode;
+}
 
 Record described(const Job& job, int gpus) {
   Record record;
@@ -18,7 +23,7 @@ Record described(const Job& job, int gpus) {
   record.model = job.model;
   record.gpu = job.gpu;
   record.gpus = gpus;
-  record.gpus_per_node = std::min(gpus, job.gpus_per_node);
+  record.gpus_per_node = std::min(gpus, gpus_per_node_of(job));
   record.intra_node_link = job.intra_node_link;
   record.network = job.network;
   record.algorithm = job.algorithm;
@@ -118,16 +123,21 @@ std::string list_of(const char* what, const Entries& entries) {
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
   if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
+  const int of_node = gpus_per_node_of(job);
   for (int gpus : job.gpus)
-    if (job.gpus_per_node > 0 && gpus > job.gpus_per_node && gpus % job.gpus_per_node != 0)
+    if (gpus > of_node && gpus % of_node != 0)
       throw InputError("--gpus: " + std::to_string(gpus) + " GPUs do not fill whole nodes; allowed: up to " +
-                       std::to_string(job.gpus_per_node) + ", or a multiple of it");
+                       std::to_string(of_node) + ", or a multiple of it");
   JobPrediction predicted;
   predicted.records = records_of(job);
   predicted.predictions = predict_records(targets_of(predicted.records), predicted.records, catalogue, jobs);
   for (const Prediction& p : predicted.predictions)
     if (!p.is_mapped())
       throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: names as publications use them (see --list)");
+  if (job.gpus_per_node == 0)
+    for (Prediction& p : predicted.predictions)
+      p.mapped.assumptions.push_back(
+          {"gpus_per_node", p.record->gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
   const Scenario& scenario = predicted.predictions.front().mapped.target.front().scenario;
   if (!job.precision.empty() && scenario.compute.precision != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +

@@ -12,7 +12,7 @@ namespace lockstep::sim {
 struct Job {
   std::string model, gpu;
   std::vector<int> gpus;  ///< a prediction each
-  int gpus_per_node = 0;
+  int gpus_per_node = 0;  ///< 0: 8, as is usual of servers
   int batch_per_gpu = 0;
   std::string intra_node_link, network, precision, algorithm;
   std::string software = "PyTorch";

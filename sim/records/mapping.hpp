@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "sim/models/models.hpp"
 #include "sim/records/map.hpp"
 #include "sim/records/measure.hpp"
-#include "sim/records/models.hpp"
 
 namespace lockstep::sim {
 

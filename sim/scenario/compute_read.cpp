@@ -8,6 +8,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr double kMostSlowdown = 100;
+const Range kMemoryShare{1e-6, 4};  // fused kernels move less than the model counts: above 1
 
 std::vector<RateSpec> read_rates(const JsonNode& node) {
   std::vector<RateSpec> rates;
@@ -80,9 +81,14 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
   }
   compute.launch_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
   const JsonNode efficiency = node.at("efficiency");
-  efficiency.keys({"compute", "memory"});
+  efficiency.keys({"compute", "memory", "fast_convolution", "channel_tile", "cast_bytes_per_parameter"});
   compute.compute_efficiency = read_efficiency_curve(efficiency.at("compute"));
-  compute.memory_efficiency = efficiency.at("memory").sourced_number(kFraction);
+  compute.memory_efficiency = efficiency.at("memory").sourced_number(kMemoryShare);
+  if (const auto gain = efficiency.find("fast_convolution"))
+    compute.fast_convolution_gain = gain->sourced_number({1, 4});
+  if (const auto tile = efficiency.find("channel_tile")) compute.channel_tile = sourced_whole(*tile, 1, 1024);
+  if (const auto bytes = efficiency.find("cast_bytes_per_parameter"))
+    compute.cast_bytes_per_parameter = bytes->sourced_number({0, 64});
   compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars", "adam", "lamb"});
   read_jitter(node.at("jitter"), compute);
   if (const auto slowdown = node.find("overlap_slowdown"))

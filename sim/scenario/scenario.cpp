@@ -6,6 +6,7 @@
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
+#include "sim/models/models.hpp"
 #include "sim/scenario/communication_read.hpp"
 #include "sim/scenario/compute_read.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -191,10 +192,9 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
 
 model::Graph read_model(const JsonNode& node) {
   if (node.is_object()) return model::graph_from_json(node);
-  const std::vector<std::string> names = model::zoo_names();
   const std::string name = node.text();
   try {
-    return model::zoo_graph(name);
+    return network_named(name);
   } catch (const InputError&) {
     node.fail("unknown model \"" + name + "\"", "allowed: a name of --list-models, or a .json file");
   }

@@ -46,7 +46,7 @@ struct ComputeSpec {
   double launch_s = 0;
   std::vector<EfficiencySpec> compute_efficiency;
   double memory_efficiency = 1;
-  double fast_convolution_gain = 1;     ///< layer_cost.hpp; set for records, which have no measured layers
+  double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
   std::string optimizer = "momentum";   ///< sgd, momentum, lars, adam, lamb

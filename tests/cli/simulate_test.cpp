@@ -126,6 +126,10 @@ TEST_CASE("simulate: the models are listed and shown") {
     INFO(name);
     CHECK(("\n" + list.out).find("\n" + name + " ") != std::string::npos);
   }
+  CHECK(list.out.find("\nbert_large ") != std::string::npos);
+  const Outcome costed = run_program(folder.path(""), "simulate", "--show-model bert_large_fused");
+  CHECK(costed.code == 0);
+  CHECK(costed.out.find("336,224,058") != std::string::npos);
   const Outcome shown = run_program(folder.path(""), "simulate", "--show-model resnet50");
   CHECK(shown.code == 0);
   CHECK(shown.out.find("25,557,032") != std::string::npos);

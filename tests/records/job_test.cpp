@@ -2,6 +2,10 @@
 #include "sim/records/job.hpp"
 
 #include "engine/base/json.hpp"
+#include "sim/records/job_scenario.hpp"
+#include "sim/report/result.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -112,6 +116,89 @@ TEST_CASE("what has no place in the catalogue is refused by name", "[job]") {
   job = small_job();
   job.gpus_per_node = 6;
   CHECK(why_refused(job) == "--gpus: 8 GPUs do not fill whole nodes; allowed: up to 6, or a multiple of it");
+}
+
+TEST_CASE("servers have eight GPUs unless the job says otherwise", "[job]") {
+  sim::Job job = small_job();
+  job.gpus = {4, 16};
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  CHECK(predicted.predictions.front().mapped.target.front().scenario.cluster.gpus_per_node == 4);
+  CHECK(predicted.predictions.back().mapped.target.front().scenario.cluster.gpus_per_node == 8);
+  CHECK(predicted.predictions.back().mapped.target.front().scenario.cluster.nodes == 2);
+  CHECK_THAT(sim::job_table(job, predicted),
+             Contains("gpus_per_node 8 (not stated; at most 8, as is usual of servers)"));
+  job.gpus_per_node = 16;
+  const sim::JobPrediction larger = sim::predict_job(job, catalogue(), 1);
+  CHECK(larger.predictions.back().mapped.target.front().scenario.cluster.nodes == 1);
+  job = small_job();
+  job.gpus = {12};
+  CHECK(why_refused(job) == "--gpus: 12 GPUs do not fill whole nodes; allowed: up to 8, or a multiple of it");
+}
+
+// The file as simulate reads it.
+sim::Report simulated(const Json& file) {
+  const TemporaryFolder folder;
+  return sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1, {});
+}
+
+TEST_CASE("a job's scenario gives what the job gives, and its values say where they are from", "[job]") {
+  sim::Job images = small_job();
+  images.gpus = {64};
+  images.epochs = 90;
+  sim::Job measured = images;
+  measured.rate_samples_per_s = 700;
+  sim::Job pcie = images;
+  pcie.model = "VGG-16";
+  pcie.gpu = "P100";
+  pcie.precision = "fp32";
+  pcie.gpus_per_node = 4;
+  pcie.intra_node_link = "PCIe 3";
+  pcie.network = "10 GbE";
+  sim::Job tokens = images;
+  tokens.model = "BERT-large";
+  tokens.gpu = "H100";
+  tokens.batch_per_gpu = 32;
+  tokens.epochs = 0;
+  sim::Job sharded = tokens;
+  sharded.model = "GPT-2 XL";
+  sharded.algorithm = "FSDP";
+  sim::Job one_node = images;
+  one_node.gpus = {4};
+  for (const sim::Job& job : {images, measured, pcie, tokens, sharded, one_node}) {
+    INFO(job.model << " on " << job.gpus[0] << " " << job.gpu << " " << job.algorithm << job.rate_samples_per_s);
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    const Json file = sim::job_scenario(job, predicted, catalogue());
+    const sim::Report report = simulated(file);
+    REQUIRE(report.points.size() == 1);
+    const sim::PointResult& point = report.points[0].point;
+    CHECK(point.samples_per_s() == Approx(predicted.predictions[0].predicted).epsilon(1e-6));
+    CHECK(report.points[0].scaling_efficiency == Approx(predicted.predictions[1].predicted).epsilon(1e-6));
+    if (job.epochs > 0)
+      CHECK(report.points[0].accuracy.seconds == Approx(predicted.predictions[2].predicted).epsilon(1e-3));
+    // Parts of an iteration are off independently: at most as far as the job, at least as three alike ones are.
+    const double half =
+        (predicted.predictions[0].high - predicted.predictions[0].low) / (2 * predicted.predictions[0].predicted);
+    CHECK(point.relative_high - 1 <= 1.2 * half);  // slower links bring to light what was hidden
+    CHECK(point.relative_high - 1 >= half / std::sqrt(3));
+  }
+  const Json file = sim::job_scenario(measured, sim::predict_job(measured, catalogue(), 1), catalogue());
+  CHECK(file.at("compute").at("rates")[0].at("rate").at("kind") == "measured");
+  CHECK(file.at("cluster").at("gpu").at("peak").at("fp16").at("kind") == "published");
+  CHECK(file.at("cluster").at("intra_node").at("gpu_link").at("bandwidth").at("kind") == "fitted");
+}
+
+TEST_CASE("a job without a scenario is refused", "[job]") {
+  const auto refusal = [](const sim::Job& job) {
+    return error_of([&] { sim::job_scenario(job, sim::predict_job(job, catalogue(), 1), catalogue()); });
+  };
+  sim::Job alone = small_job();
+  alone.gpus = {1};
+  CHECK(refusal(alone) == "--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
+  sim::Job servers = small_job();
+  servers.algorithm = "parameter server";
+  CHECK(refusal(servers) ==
+        "--scenario: a job of the algorithm \"parameter-server\" is not written; allowed: jobs with all-reduces, or "
+        "sharded");
 }
 
 TEST_CASE("names are listed with what they are", "[job]") {

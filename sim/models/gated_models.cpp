@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/model/zoo_blocks.hpp"
-#include "sim/records/model_tables.hpp"
+#include "sim/models/model_tables.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "engine/model/zoo_blocks.hpp"
-#include "sim/records/model_tables.hpp"
-#include "sim/records/token_graph.hpp"
+#include "sim/models/model_tables.hpp"
+#include "sim/models/token_graph.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -5,8 +5,8 @@
 // matrix. Sentences have some 28 pieces of words in each language, of 32,317.
 #include <string>
 
-#include "sim/records/model_tables.hpp"
-#include "sim/records/token_graph.hpp"
+#include "sim/models/model_tables.hpp"
+#include "sim/models/token_graph.hpp"
 
 namespace lockstep::sim {
 namespace {

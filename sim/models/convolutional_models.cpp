@@ -1,11 +1,9 @@
-#include "sim/records/models.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "engine/model/zoo_blocks.hpp"
-#include "sim/records/model_tables.hpp"
+#include "sim/models/model_tables.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -284,7 +282,9 @@ class InceptionV4 {
   GraphBuilder net_{"inception_v4", "Inception-v4 (299x299)", {3, 299, 299}};
 };
 
-const std::vector<FurtherModel>& of_here() {
+}  // namespace
+
+const std::vector<FurtherModel>& convolutional_models() {
   static const std::vector<FurtherModel> all{
       {"resnet18",
        [] {
@@ -324,33 +324,6 @@ const std::vector<FurtherModel>& of_here() {
       {"inception_v4", [] { return InceptionV4().build(); }},
   };
   return all;
-}
-
-std::vector<FurtherModel> entries() {
-  std::vector<FurtherModel> all = of_here();
-  for (const std::vector<FurtherModel>& more : {residual_models(), gated_models(), dense_models(), recurrent_models()})
-    all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
-}  // namespace
-
-std::vector<std::string> further_models() {
-  std::vector<std::string> names;
-  for (const FurtherModel& entry : entries()) names.emplace_back(entry.name);
-  for (const TransformerModel& entry : transformer_models()) names.push_back(entry.name);
-  return names;
-}
-
-const Graph& record_model(const std::string& id, Attention attention) {
-  static std::map<std::pair<std::string, Attention>, Graph> built;
-  const std::pair<std::string, Attention> key{id, attention};
-  if (const auto known = built.find(key); known != built.end()) return known->second;
-  for (const FurtherModel& entry : entries())
-    if (id == entry.name) return built.emplace(key, entry.build()).first->second;
-  for (const TransformerModel& entry : transformer_models())
-    if (id == entry.name) return built.emplace(key, entry.build(attention)).first->second;
-  return built.emplace(key, model::zoo_graph(id)).first->second;
 }
 
 }  // namespace lockstep::sim

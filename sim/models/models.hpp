@@ -15,7 +15,14 @@ enum class Attention { in_passes, fused };
 
 /// Names beside those of the zoo.
 std::vector<std::string> further_models();
+/// They and what they are for, as --list-models shows them behind the zoo.
+std::string further_models_text();
 /// A model of the zoo or one of these; throws InputError for another name. `attention` is of transformers alone.
-const model::Graph& record_model(const std::string& id, Attention attention = Attention::in_passes);
+const model::Graph& network(const std::string& id, Attention attention = Attention::in_passes);
+
+/// As scenarios name them: a transformer's name with "_fused" behind it is that of fused attention.
+const model::Graph& network_named(const std::string& name);
+/// The name by which network_named() gives layers of the same costs; empty where there is none.
+std::string name_of(const model::Graph& graph);
 
 }  // namespace lockstep::sim

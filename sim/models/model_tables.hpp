@@ -1,11 +1,11 @@
 #pragma once
-// Inside sim/records: the files that record_model() looks in.
+// Inside sim/models: the files that network() looks in.
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/model/graph.hpp"
-#include "sim/records/models.hpp"
+#include "sim/models/models.hpp"
 
 namespace lockstep::sim {
 
@@ -19,6 +19,8 @@ struct TransformerModel {
   std::function<model::Graph(Attention)> build;
 };
 
+/// ResNet-18 and 34, ResNeXt-50, VGG-11 and 13, AlexNets, SqueezeNet, MobileNets, DenseNets, NiN, Inception-v4.
+const std::vector<FurtherModel>& convolutional_models();
 /// ResNets of other depths, on ImageNet and on CIFAR, wide ones, and Inception-ResNet.
 const std::vector<FurtherModel>& residual_models();
 /// ResNeXt-101, wide ResNets, squeeze and excitation, EfficientNet.

@@ -1,4 +1,4 @@
-#include "sim/records/token_graph.hpp"
+#include "sim/models/token_graph.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <string>
 
-#include "sim/records/model_tables.hpp"
-#include "sim/records/token_graph.hpp"
+#include "sim/models/model_tables.hpp"
+#include "sim/models/token_graph.hpp"
 
 namespace lockstep::sim {
 namespace {

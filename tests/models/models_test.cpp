@@ -1,13 +1,13 @@
 // Models beside the zoo's: parameters and multiply-adds against the totals of their authors' or of torchvision's
 // versions.
-#include "sim/records/models.hpp"
+#include "sim/models/models.hpp"
 
 #include "tests/catch.hpp"
 
 namespace lockstep::tests {
 
 TEST_CASE("further models have the parameters of their publications") {
-  const auto parameters = [](const char* id) { return sim::record_model(id).parameter_count(); };
+  const auto parameters = [](const char* id) { return sim::network(id).parameter_count(); };
   // torchvision's totals.
   CHECK(parameters("resnet18") == 11'689'512);
   CHECK(parameters("resnet34") == 21'797'672);
@@ -40,7 +40,7 @@ TEST_CASE("further models have the parameters of their publications") {
 }
 
 TEST_CASE("transformers have the parameters of their releases") {
-  const auto parameters = [](const char* id) { return sim::record_model(id).parameter_count(); };
+  const auto parameters = [](const char* id) { return sim::network(id).parameter_count(); };
   // As the released checkpoints have them; BERT's without the choice between two sentences, 2 * width + 2.
   CHECK(parameters("bert_base") == 110'106'428 - 1'538);
   CHECK(parameters("bert_large") == 336'226'108 - 2'050);
@@ -58,8 +58,8 @@ TEST_CASE("transformers have the parameters of their releases") {
 }
 
 TEST_CASE("gated and dense networks have the counts of their publications") {
-  const auto parameters = [](const char* id) { return sim::record_model(id).parameter_count(); };
-  const auto macs = [](const char* id) { return static_cast<double>(sim::record_model(id).macs()); };
+  const auto parameters = [](const char* id) { return sim::network(id).parameter_count(); };
+  const auto macs = [](const char* id) { return static_cast<double>(sim::network(id).macs()); };
   // torchvision's totals.
   CHECK(parameters("resnext101_32x8d") == 88'791'336);
   CHECK(parameters("resnext101_64x4d") == 83'455'272);
@@ -85,7 +85,7 @@ TEST_CASE("gated and dense networks have the counts of their publications") {
 }
 
 TEST_CASE("further models have the multiply-adds of their publications") {
-  const auto macs = [](const char* id) { return static_cast<double>(sim::record_model(id).macs()); };
+  const auto macs = [](const char* id) { return static_cast<double>(sim::network(id).macs()); };
   CHECK(macs("resnet18") == Approx(1.8e9).epsilon(0.02));  // He et al. 2016, Table 1
   CHECK(macs("resnet34") == Approx(3.6e9).epsilon(0.02));
   CHECK(macs("mobilenet_v1") == Approx(569e6).epsilon(0.01));  // Howard et al. 2017, Table 8
@@ -97,8 +97,8 @@ TEST_CASE("further models have the multiply-adds of their publications") {
 }
 
 TEST_CASE("fused attention saves passes, not multiplications") {
-  const model::Graph passes = sim::record_model("gpt2");
-  const model::Graph fused = sim::record_model("gpt2", sim::Attention::fused);
+  const model::Graph passes = sim::network("gpt2");
+  const model::Graph fused = sim::network("gpt2", sim::Attention::fused);
   CHECK(passes.macs() == fused.macs());
   CHECK(passes.parameter_count() == fused.parameter_count());
   const auto elements = [](const model::Graph& graph) {
@@ -111,10 +111,28 @@ TEST_CASE("fused attention saves passes, not multiplications") {
   CHECK(elements(passes) - elements(fused) == 12.0 * 4 * 12 * 1024 * 1024);
 }
 
+TEST_CASE("every network has a name by which scenarios find its layers, transformers one for each attention") {
+  std::vector<std::string> names = model::zoo_names();
+  for (const std::string& name : sim::further_models()) names.push_back(name);
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(sim::name_of(sim::network(name)) == name);
+    const std::string fused = sim::name_of(sim::network(name, sim::Attention::fused));
+    CHECK((fused == name || fused == name + "_fused"));
+  }
+  CHECK(sim::name_of(sim::network("gpt2", sim::Attention::fused)) == "gpt2_fused");
+  CHECK(sim::network_named("gpt2_fused").macs() == sim::network_named("gpt2").macs());
+  for (const char* name : {"resnet50_fused", "_fused", "gpt2_fused_fused"})
+    CHECK_THROWS_AS(sim::network_named(name), InputError);
+  model::Graph own = sim::network("resnet50");
+  own.layers[3].macs += 1;
+  CHECK(sim::name_of(own) == "");
+}
+
 TEST_CASE("models of the zoo are found beside the further ones") {
-  CHECK(sim::record_model("resnet50").parameter_count() == 25'557'032);
-  for (const std::string& name : sim::further_models()) CHECK(sim::record_model(name).name == name);
-  CHECK_THROWS_AS(sim::record_model("resnet51"), InputError);
+  CHECK(sim::network("resnet50").parameter_count() == 25'557'032);
+  for (const std::string& name : sim::further_models()) CHECK(sim::network(name).name == name);
+  CHECK_THROWS_AS(sim::network("resnet51"), InputError);
 }
 
 }  // namespace lockstep::tests
