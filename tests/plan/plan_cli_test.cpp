@@ -169,12 +169,17 @@ TEST_CASE("plan: a full standard output is said, and the files are there") {
   CHECK(document(files, "out.json")["points"].size() == 12);
 }
 
-TEST_CASE("plan: the plan as its own journal is refused, and stays what it was") {
+TEST_CASE("plan: the plan, or what is no journal, as the journal is refused, and stays what it was") {
   const SmallPlan files;
-  const Outcome bad = plan(files, "plan.json --journal plan.json");
-  CHECK(bad.code == 2);
-  CHECK_THAT(bad.err, Contains("plan.json: is no journal of a plan; allowed: "));
+  const Outcome own = plan(files, "plan.json --journal plan.json");
+  CHECK(own.code == 2);
+  CHECK_THAT(own.err, Contains("plan.json: is read and would be replaced; allowed: "));
   CHECK(slurp(files.folder.path("plan.json")) == files.plan.dump());
+  files.folder.write("notes.txt", "precious");
+  const Outcome other = plan(files, "plan.json --journal notes.txt");
+  CHECK(other.code == 2);
+  CHECK_THAT(other.err, Contains("notes.txt: is no journal of a plan; allowed: "));
+  CHECK(slurp(files.folder.path("notes.txt")) == "precious");
 }
 
 }  // namespace lockstep::tests
