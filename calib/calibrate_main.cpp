@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "calib/command/commands.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/program.hpp"
 #include "engine/train/launch.hpp"
 
@@ -85,6 +86,9 @@ int measure_with_others(const calib::MeasureRequest& request, int argc, char** a
   } catch (const InputError& error) {
     if (processes->rank() == 0) std::fprintf(stderr, "%s\n", error.what());
     return 2;
+  } catch (const FileInUse& error) {
+    if (processes->rank() == 0) std::fprintf(stderr, "calibrate: %s\n", error.what());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "calibrate, process %d: %s\n", processes->rank(), error.what());
     processes->abort(1);

@@ -11,11 +11,13 @@
 
 #include "calib/profile.hpp"
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/statistics.hpp"
 
 namespace lockstep::calib {
 namespace {
 
+constexpr double kLockPatience_s = 1;               // a run that was just killed may hold it for a moment
 constexpr double kLargestWhole = 9007199254740992;  // 2^53: below it every whole number is a double
 
 void make_whole(nlohmann::json& json) {
@@ -89,6 +91,16 @@ Sample sample_from_json(const JsonNode& node) {
 SampleLog::SampleLog(std::string path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) fail(path_, "cannot be opened");
+  try {
+    lock_or_refuse(file_, path_, kLockPatience_s);
+    read();
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
+
+void SampleLog::read() {
   const std::string text = read_file(path_);
   std::size_t line_begin = 0;
   for (int line = 1; line_begin < text.size(); ++line) {

@@ -37,7 +37,8 @@ class SampleLog {
  public:
   /// Opens `path` for appending, after reading what is there. A last line without its end, or one that is no JSON, is
   /// what a killed run left: it is cut off. Any other malformed line throws InputError with its number; an unwritable
-  /// file throws std::runtime_error.
+  /// file throws std::runtime_error, one that another run writes FileInUse (engine/base/file_lock.hpp): it is locked
+  /// for as long as this object lives.
   explicit SampleLog(std::string path);
   ~SampleLog();
   SampleLog(const SampleLog&) = delete;
@@ -52,6 +53,7 @@ class SampleLog {
   std::size_t discarded_bytes() const { return discarded_; }
 
  private:
+  void read();
   void take(const Sample& sample);
 
   std::string path_;

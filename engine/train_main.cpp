@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/program.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
@@ -19,6 +21,8 @@
 namespace {
 
 using namespace lockstep;
+
+constexpr double kLockPatience_s = 1;  // a run that was just killed may hold its checkpoint for a moment
 
 void check_outputs(const train::Request& r) {
   for (const std::string& path : {r.output, r.checkpoint}) {
@@ -34,7 +38,11 @@ int run(const train::Request& request, const train::Settings& settings, const st
     std::fputs(train::memory_plan_text(model::graph_of(request.model, inputs), settings).c_str(), stdout);
     return 0;
   }
-  if (processes.rank() == 0) check_outputs(request);
+  std::optional<LockBeside> lock;
+  if (processes.rank() == 0) {
+    check_outputs(request);
+    if (!request.checkpoint.empty()) lock.emplace(request.checkpoint, kLockPatience_s);
+  }
   train::Trainer trainer(settings, argv, &processes);
   if (processes.rank() != 0) {
     train::Observer nobody;

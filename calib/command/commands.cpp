@@ -13,6 +13,7 @@
 #include "calib/import/log_text.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/units.hpp"
 #include "engine/train/backends.hpp"
@@ -135,14 +136,19 @@ void check_source(const SampleLog& log, const std::string& samples, const std::s
                        "\"; allowed: the options and the machine of that run, or another -o");
 }
 
+// As the first process found the log; it says so to the others.
+constexpr double kOpen = 0, kInUse = 1, kRefused = 2;
+
 // The first process's; null in the others. What it refuses all refuse.
 std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::string& output, const std::string& source,
                                     sync::Processes& processes) {
   std::unique_ptr<SampleLog> log;
-  std::string refusal = "refused by the first process";
+  std::string why = "refused by the first process";
+  double state = kOpen;
   if (processes.rank() == 0) try {
       const std::string samples = sample_file_of(output);
       check_output(output);
+      refuse_if_locked(samples);
       if (!request.resume && fs::exists(samples))
         throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
       log = std::make_unique<SampleLog>(samples);
@@ -151,10 +157,15 @@ std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::st
         std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
                      samples.c_str());
     } catch (const InputError& error) {
-      refusal = error.what();
-      log.reset();
+      why = error.what();
+      state = kRefused;
+    } catch (const FileInUse& error) {
+      why = error.what();
+      state = kInUse;
     }
-  if (sync::largest(processes, log ? 1 : 0) == 0) throw InputError(refusal);
+  state = sync::largest(processes, state);
+  if (state == kRefused) throw InputError(why);
+  if (state == kInUse) throw FileInUse(why);
   return log;
 }
 

@@ -257,6 +257,22 @@ TEST_CASE("an earlier run's samples are not overwritten by accident") {
                        ": samples of an earlier run are there; allowed: --resume, or another -o\n");
 }
 
+TEST_CASE("two runs do not write the same samples") {
+  TemporaryFolder folder;
+  const std::string samples = folder.path("host.samples.jsonl");
+  {
+    const SampleLog other(samples);  // this process is the other run
+    for (const std::string resume : {" --resume", ""}) {
+      const auto run = run_in(folder, kMeasure + resume + " -o " + folder.path("host.json"));
+      CHECK(run.code == 1);
+      CHECK(run.err.find("calibrate: " + samples + ": another run writes it") == 0);
+      CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+      CHECK(!std::filesystem::exists(folder.path("host.json")));
+    }
+  }
+  CHECK(run_in(folder, kMeasure + " --resume -o " + folder.path("host.json")).code == 0);
+}
+
 TEST_CASE("a run is not resumed by another machine or with other devices") {
   TemporaryFolder folder;
   const std::string samples = folder.path("host.samples.jsonl"), out = " --resume -o " + folder.path("host.json");
