@@ -42,8 +42,11 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_option("--most-bytes", r.probes.most_bytes, "Largest copy, collective and update (67108864)")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 36));
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
+  app.add_flag_callback(
+      "--once", [&r] { r.sampling.has_second_look = false; }, "Nothing is measured a second time for being disturbed");
+  app.add_flag("--plan", r.only_plans, "Says what would be measured and how long it takes, and measures nothing");
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
-  app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
+  app.add_flag("--quiet", r.quiet, "No plan, no progress bar, no remarks");
   app.footer(
       "Under mpirun or srun every process measures its devices, and collectives go over those of all.\n\n"
       "Example:\n  calibrate --device host --gpus 2 --models lenet --batches 8,32,128 -o host.json");

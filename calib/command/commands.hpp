@@ -20,7 +20,8 @@ struct MeasureRequest {
   std::vector<std::string> precisions;       ///< empty: fp32
   SamplingOptions sampling;
   bool resume = false;
-  std::string output;  ///< empty: results/profiles/ and the device's name
+  bool only_plans = false;  ///< says what it would measure, and measures nothing
+  std::string output;       ///< empty: results/profiles/ and the device's name
   bool quiet = false;
   bool has_bar = false;
   std::vector<std::string> argv;
