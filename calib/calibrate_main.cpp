@@ -39,7 +39,7 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->check(number_between(0.01, 3600.0));
   app.add_option("--warm-up", r.sampling.warm_up_s, "Seconds before each series, and three runs at least (0.05)")
       ->check(number_between(0.0, 3600.0));
-  app.add_option("--most-bytes", r.probes.most_bytes, "Largest copy, collective and update (67108864)")
+  app.add_option("--most-bytes", r.most_bytes, "Largest copy, collective and update (67108864; on CUDA 1073741824)")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 36));
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
   app.add_flag_callback(

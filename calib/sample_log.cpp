@@ -19,7 +19,6 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kLockPatience_s = 1;               // a run that was just killed may hold it for a moment
 constexpr double kLargestWhole = 9007199254740992;  // 2^53: below it every whole number is a double
 
 void make_whole(nlohmann::json& json) {
@@ -139,7 +138,7 @@ SampleLog::SampleLog(std::string path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) fail(path_, "cannot be opened");
   try {
-    lock_or_refuse(file_, path_, kLockPatience_s);
+    lock_or_refuse(file_, path_);
     read();
   } catch (...) {
     ::close(file_);

@@ -22,8 +22,6 @@ namespace {
 
 using namespace lockstep;
 
-constexpr double kLockPatience_s = 1;  // a run that was just killed may hold its checkpoint for a moment
-
 void check_outputs(const train::Request& r) {
   for (const std::string& path : {r.output, r.checkpoint}) {
     std::string why;
@@ -41,7 +39,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
   std::optional<LockBeside> lock;
   if (processes.rank() == 0) {
     check_outputs(request);
-    if (!request.checkpoint.empty()) lock.emplace(request.checkpoint, kLockPatience_s);
+    if (!request.checkpoint.empty()) lock.emplace(request.checkpoint);
   }
   train::Trainer trainer(settings, argv, &processes);
   if (processes.rank() != 0) {

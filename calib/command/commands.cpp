@@ -200,6 +200,11 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   return facts;
 }
 
+// As large as gradients get where memory is fast enough for it.
+std::int64_t usual_most_bytes(const device::Backend& backend) {
+  return std::int64_t{1} << (backend.name() == "cuda" ? 30 : 26);
+}
+
 // Samples go by a model's name: one of a user's own must not pass for another.
 std::vector<model::Graph> models_of(const MeasureRequest& request, std::map<std::string, std::string>& inputs) {
   std::vector<model::Graph> models;
@@ -229,6 +234,7 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
   if (!request.precisions.empty()) options.precisions = request.precisions;
   options.nodes = nodes_of(processes);
+  options.most_bytes = request.most_bytes > 0 ? request.most_bytes : usual_most_bytes(*backend);
   const std::vector<Probe> probes = plan_probes(*backend, options);
   const std::string output = output_of(request, *backend);
   const std::string source = source_of(*backend);

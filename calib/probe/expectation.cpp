@@ -100,7 +100,7 @@ std::string expectation_text(const Expectation& expectation, const SamplingOptio
   std::snprintf(
       text, sizeof text,
       "A series ends after %s, or when its median is known to %.3g %%%s. Expected is an estimate%s; setting up "
-      "comes on top.\n",
+      "comes on top, and so does a run longer than that.\n",
       format_seconds(options.time_limit_s).c_str(), 100 * options.tolerance,
       options.has_second_look ? "; one that was disturbed is taken once more (--once: none is)" : "",
       expectation.all.done > 0 ? ", by the series that are done" : ": the middle of both bounds, in the logarithm");

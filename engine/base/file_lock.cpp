@@ -78,11 +78,11 @@ void lock_or_refuse(int file, const std::string& path, double patience_s) {
   if (!is_mine) throw in_use(file, path);
 }
 
-void refuse_if_locked(const std::string& path) {
+void refuse_if_locked(const std::string& path, double patience_s) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // to write, as an exclusive lock over NFS needs
   if (file < 0) return;
   try {
-    lock_or_refuse(file, path);
+    lock_or_refuse(file, path, patience_s);
   } catch (...) {
     ::close(file);
     throw;

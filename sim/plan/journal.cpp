@@ -16,7 +16,6 @@ namespace lockstep::sim {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
-constexpr double kLockPatience_s = 2;  // processes of a run that was just killed may still hold it for a moment
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -59,7 +58,7 @@ Journal::Journal(const std::string& path, const std::string& digest, bool resume
     throw InputError(path + ": cannot be written: not a regular file");
   }
   try {
-    lock_or_refuse(fd_, path, kLockPatience_s);
+    lock_or_refuse(fd_, path);
   } catch (...) {
     close(fd_);
     throw;

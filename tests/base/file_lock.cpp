@@ -58,7 +58,7 @@ bool says_who(const std::string& message, const std::string& path, pid_t process
 
 std::string refusal(const std::string& path) {
   try {
-    refuse_if_locked(path);
+    refuse_if_locked(path, 0);
   } catch (const FileInUse& error) {
     return error.what();
   }
@@ -99,12 +99,12 @@ TEST_CASE("a lock beside a file holds while that is replaced, leaves nothing, an
     const LockBeside lock(path);
     folder.write("checkpoint.new", "second");
     std::filesystem::rename(folder.path("checkpoint.new"), path);
-    CHECK_THROWS_AS(LockBeside(path), FileInUse);
+    CHECK_THROWS_AS(LockBeside(path, 0), FileInUse);
     CHECK(folder.files() == 2);
   }
   CHECK(folder.files() == 1);
   Holder holder([&] { return new LockBeside(path); });
-  CHECK_THROWS_WITH(LockBeside(path), Contains(path + ": another run writes it"));
+  CHECK_THROWS_WITH(LockBeside(path, 0), Contains(path + ": another run writes it"));
   holder.end();
   CHECK(std::filesystem::exists(path + ".lock"));  // empty, and nobody's
   CHECK_NOTHROW(LockBeside(path));
@@ -123,7 +123,7 @@ TEST_CASE("processes that take turns at a lock beside a file never have it toget
     if (child == 0) {
       for (int turn = 0; turn < 50;) {
         try {
-          const LockBeside lock(path);
+          const LockBeside lock(path, 0);
           const int file = open(mark.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
           if (file < 0) _exit(1);
           close(file);
