@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "calib/command/commands.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/program.hpp"
 #include "engine/train/launch.hpp"
 
@@ -38,11 +39,14 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->check(number_between(0.01, 3600.0));
   app.add_option("--warm-up", r.sampling.warm_up_s, "Seconds before each series, and three runs at least (0.05)")
       ->check(number_between(0.0, 3600.0));
-  app.add_option("--most-bytes", r.probes.most_bytes, "Largest copy, collective and update (67108864)")
+  app.add_option("--most-bytes", r.most_bytes, "Largest copy, collective and update (67108864; on CUDA 1073741824)")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 36));
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
+  app.add_flag_callback(
+      "--once", [&r] { r.sampling.has_second_look = false; }, "Nothing is measured a second time for being disturbed");
+  app.add_flag("--plan", r.only_plans, "Says what would be measured and how long it takes, and measures nothing");
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
-  app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
+  app.add_flag("--quiet", r.quiet, "No plan, no progress bar, no remarks");
   app.footer(
       "Under mpirun or srun every process measures its devices, and collectives go over those of all.\n\n"
       "Example:\n  calibrate --device host --gpus 2 --models lenet --batches 8,32,128 -o host.json");
@@ -85,6 +89,9 @@ int measure_with_others(const calib::MeasureRequest& request, int argc, char** a
   } catch (const InputError& error) {
     if (processes->rank() == 0) std::fprintf(stderr, "%s\n", error.what());
     return 2;
+  } catch (const FileInUse& error) {
+    if (processes->rank() == 0) std::fprintf(stderr, "calibrate: %s\n", error.what());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "calibrate, process %d: %s\n", processes->rank(), error.what());
     processes->abort(1);

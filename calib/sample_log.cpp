@@ -4,13 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include "calib/profile.hpp"
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/statistics.hpp"
 
 namespace lockstep::calib {
@@ -37,7 +40,48 @@ nlohmann::json canonical(const Json& json) {
   throw std::runtime_error(path + ": " + what + ": " + std::strerror(errno));
 }
 
+SetAside set_aside_from_json(const JsonNode& node) {
+  node.keys({"why", "seconds"});
+  SetAside other;
+  other.why = node.at("why").choice({"throttled", "drift", "cut short", "first", "second"});
+  for (const JsonNode& item : node.at("seconds").items()) other.seconds.push_back(item.number({0, 1e9}));
+  return other;
+}
+
+// The samples of a log in the order of their lines, and the bytes of whole lines.
+struct Lines {
+  std::vector<Sample> samples;
+  std::size_t bytes = 0;
+};
+
+Lines lines_of(const std::string& text, const std::string& path) {
+  Lines lines;
+  for (int line = 1; lines.bytes < text.size(); ++line) {
+    const std::size_t line_end = text.find('\n', lines.bytes);
+    const bool is_last = line_end == std::string::npos || line_end + 1 == text.size();
+    const std::string content = text.substr(lines.bytes, line_end - lines.bytes);
+    if (line_end == std::string::npos || (is_last && !Json::accept(content))) break;
+    const JsonDocument document = JsonDocument::parse(content, path + " line " + std::to_string(line));
+    lines.samples.push_back(sample_from_json(document.root()));
+    lines.bytes = line_end + 1;
+  }
+  return lines;
+}
+
+// A later one of the same id takes the earlier one's place.
+void take_one(const Sample& sample, std::vector<Sample>& samples, std::map<std::string, std::size_t>& by_id) {
+  const auto [entry, is_new] = by_id.try_emplace(sample.id(), samples.size());
+  if (is_new)
+    samples.push_back(sample);
+  else
+    samples[entry->second] = sample;
+}
+
 }  // namespace
+
+bool Sample::has_flag(const std::string& flag) const {
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
 
 double Sample::median_s() const {
   return median(seconds);
@@ -55,6 +99,8 @@ Json to_json(const Sample& sample) {
   Json json{{"probe", sample.probe}, {"key", sample.key}, {"seconds", sample.seconds}, {"kind", sample.kind}};
   if (!sample.source.empty()) json["source"] = sample.source;
   if (!sample.flags.empty()) json["flags"] = sample.flags;
+  for (const SetAside& other : sample.set_aside)
+    json["set_aside"].push_back({{"why", other.why}, {"seconds", other.seconds}});
   return json;
 }
 
@@ -68,7 +114,7 @@ void check_key(const JsonNode& key) {
 }
 
 Sample sample_from_json(const JsonNode& node) {
-  node.keys({"probe", "key", "seconds", "kind", "source", "flags"});
+  node.keys({"probe", "key", "seconds", "kind", "source", "flags", "set_aside"});
   Sample sample;
   sample.probe = node.at("probe").choice(probes());
   const JsonNode key = node.at("key");
@@ -83,25 +129,29 @@ Sample sample_from_json(const JsonNode& node) {
   if (const auto source = node.find("source")) sample.source = source->text();
   if (const auto flags = node.find("flags"))
     for (const JsonNode& item : flags->items()) sample.flags.push_back(item.text());
+  if (const auto set_aside = node.find("set_aside"))
+    for (const JsonNode& item : set_aside->items()) sample.set_aside.push_back(set_aside_from_json(item));
   return sample;
 }
 
 SampleLog::SampleLog(std::string path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) fail(path_, "cannot be opened");
-  const std::string text = read_file(path_);
-  std::size_t line_begin = 0;
-  for (int line = 1; line_begin < text.size(); ++line) {
-    const std::size_t line_end = text.find('\n', line_begin);
-    const bool is_last = line_end == std::string::npos || line_end + 1 == text.size();
-    const std::string content = text.substr(line_begin, line_end - line_begin);
-    if (line_end == std::string::npos || (is_last && !Json::accept(content))) break;
-    const JsonDocument document = JsonDocument::parse(content, path_ + " line " + std::to_string(line));
-    take(sample_from_json(document.root()));
-    line_begin = line_end + 1;
+  try {
+    lock_or_refuse(file_, path_);
+    read();
+  } catch (...) {
+    ::close(file_);
+    throw;
   }
-  discarded_ = text.size() - line_begin;
-  if (discarded_ > 0 && ::ftruncate(file_, static_cast<off_t>(line_begin)) != 0) fail(path_, "cannot be cut");
+}
+
+void SampleLog::read() {
+  const std::string text = read_file(path_);
+  const Lines lines = lines_of(text, path_);
+  for (const Sample& sample : lines.samples) take(sample);
+  discarded_ = text.size() - lines.bytes;
+  if (discarded_ > 0 && ::ftruncate(file_, static_cast<off_t>(lines.bytes)) != 0) fail(path_, "cannot be cut");
 }
 
 SampleLog::~SampleLog() {
@@ -128,11 +178,20 @@ void SampleLog::append(const Sample& sample) {
 }
 
 void SampleLog::take(const Sample& sample) {
-  const auto [entry, is_new] = by_id_.try_emplace(sample.id(), samples_.size());
-  if (is_new)
-    samples_.push_back(sample);
-  else
-    samples_[entry->second] = sample;
+  take_one(sample, samples_, by_id_);
+}
+
+const Sample* SampleLog::find(const std::string& id) const {
+  const auto entry = by_id_.find(id);
+  return entry == by_id_.end() ? nullptr : &samples_[entry->second];
+}
+
+std::vector<Sample> read_samples(const std::string& path) {
+  std::vector<Sample> samples;
+  std::map<std::string, std::size_t> by_id;
+  if (!std::filesystem::exists(path)) return samples;
+  for (const Sample& sample : lines_of(read_file(path), path).samples) take_one(sample, samples, by_id);
+  return samples;
 }
 
 }  // namespace lockstep::calib

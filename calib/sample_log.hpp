@@ -9,6 +9,15 @@
 
 namespace lockstep::calib {
 
+/// Times of the same thing that do not count, kept so that anybody may judge for themselves.
+struct SetAside {
+  /// throttled: taken while the clock was down; drift: a whole series that drifted and was taken again at once; cut
+  /// short: such a repetition for which the time did not suffice; first, second: the other one of two measurements, of
+  /// which that was better (second_look.hpp).
+  std::string why;
+  std::vector<double> seconds;
+};
+
 /// A series of timings of one thing.
 struct Sample {
   std::string probe;  ///< what kind of thing: "iteration", "layer", "copy", "collective", ...
@@ -17,6 +26,8 @@ struct Sample {
   std::string kind = "measured";  ///< measured, imported, modelled
   std::string source;             ///< device, or file and line
   std::vector<std::string> flags;
+  std::vector<SetAside> set_aside = {};
+  bool has_flag(const std::string& flag) const;
   double median_s() const;
   /// As canonical_id().
   std::string id() const;
@@ -33,11 +44,16 @@ void check_key(const JsonNode& key);
 /// Throws InputError: malformed, an unknown probe, a key without the probe's variable, or times whose median is 0.
 Sample sample_from_json(const JsonNode& node);
 
+/// What a log holds, without touching it: as SampleLog's samples(), the torn last line of a killed run left out. Empty
+/// where there is no such file.
+std::vector<Sample> read_samples(const std::string& path);
+
 class SampleLog {
  public:
   /// Opens `path` for appending, after reading what is there. A last line without its end, or one that is no JSON, is
   /// what a killed run left: it is cut off. Any other malformed line throws InputError with its number; an unwritable
-  /// file throws std::runtime_error.
+  /// file throws std::runtime_error, one that another run writes FileInUse (engine/base/file_lock.hpp): it is locked
+  /// for as long as this object lives.
   explicit SampleLog(std::string path);
   ~SampleLog();
   SampleLog(const SampleLog&) = delete;
@@ -46,12 +62,15 @@ class SampleLog {
   /// Writes one line and syncs it. Throws std::runtime_error naming the reason (a full disk): what was there stays.
   void append(const Sample& sample);
   bool has(const std::string& id) const { return by_id_.count(id) > 0; }
+  /// Null where there is none; until the next append().
+  const Sample* find(const std::string& id) const;
   /// In the order of their first appearance; a later sample of the same id replaces the earlier.
   const std::vector<Sample>& samples() const { return samples_; }
   /// Bytes of a torn last line that were cut off when the file was opened.
   std::size_t discarded_bytes() const { return discarded_; }
 
  private:
+  void read();
   void take(const Sample& sample);
 
   std::string path_;

@@ -6,7 +6,10 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr int kCheckEvery = 5;  // samples between looks at the interval, which costs O(n log n)
+// Samples between looks at the interval, at least, and as a share of those taken: a look costs O(n^2), and the more
+// often one looks the likelier the interval is found narrow by chance.
+constexpr int kCheckEvery = 5;
+constexpr double kCheckShare = 0.1;
 
 double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -30,14 +33,23 @@ class Sampling {
       again.throttled += series.throttled;
       if (again.summary.count < least_) {  // the time was up: the series that drifts says more, and that it drifts
         series.throttled = again.throttled;
+        append(again.discarded, series.discarded);
+        series.discarded.push_back({"cut short", again.seconds, again.runs});
         break;
       }
+      series.discarded.push_back({"drift", series.seconds, series.runs});
+      append(again.discarded, series.discarded);
+      again.discarded = series.discarded;
       series = again;
     }
     return series;
   }
 
  private:
+  static void append(const std::vector<Discarded>& more, std::vector<Discarded>& to) {
+    to.insert(to.end(), more.begin(), more.end());
+  }
+
   void warm_up() {
     const double until_s = now_s_() + options_.warm_up_s;
     for (int i = 0; i < options_.warm_up_runs || (now_s_() < until_s && now_s_() < deadline_s_); ++i) run_once();
@@ -55,6 +67,7 @@ class Sampling {
     Series series;
     std::vector<double> slow;
     std::vector<std::size_t> slow_runs;
+    int next_check = least_;
     while (static_cast<int>(series.seconds.size()) < options_.most) {
       const double seconds = run_once();
       if (is_throttled()) {
@@ -67,19 +80,24 @@ class Sampling {
       }
       const int kept = static_cast<int>(series.seconds.size());
       const bool is_late = now_s_() >= deadline_s_;
-      if (kept >= least_ && (is_late || kept % kCheckEvery == 1)) {
+      if (kept >= least_ && (is_late || kept >= next_check)) {
+        next_check = kept + std::max(kCheckEvery, static_cast<int>(kCheckShare * kept));
         series.summary = summarise(series.seconds);
         series.is_precise = series.summary.relative_half_width <= options_.tolerance;
         if (series.is_precise) break;
       }
       if (is_late) break;
     }
-    if (series.seconds.empty()) {
+    const bool is_slow = series.seconds.empty();
+    if (is_slow) {
       series.seconds = slow;
       series.runs = slow_runs;
+    } else if (!slow.empty()) {
+      series.discarded.push_back({"throttled", slow, slow_runs});
     }
     series.summary = summarise(series.seconds);
-    series.is_precise = series.summary.count >= least_ && series.summary.relative_half_width <= options_.tolerance;
+    series.is_precise =
+        !is_slow && series.summary.count >= least_ && series.summary.relative_half_width <= options_.tolerance;
     return series;
   }
 

@@ -17,6 +17,7 @@ struct SamplingOptions {
   double time_limit_s = 5;       ///< for one series, its repetitions included
   double throttle_ratio = 0.75;  ///< of the default clock: slower samples are discarded
   int most_repeats = 2;          ///< of a series that drifts
+  bool has_second_look = true;   ///< what was disturbed is measured once more after all others (second_look.hpp)
 };
 
 /// What is timed. `run` performs it once and returns its seconds on the device's own clock (or a steady clock).
@@ -30,13 +31,21 @@ struct Timed {
   int least = 0;
 };
 
+/// Times that are not among those that count.
+struct Discarded {
+  std::string why;  ///< as in SetAside (sample_log.hpp)
+  std::vector<double> seconds;
+  std::vector<std::size_t> runs;
+};
+
 struct Series {
-  std::vector<double> seconds;    ///< kept samples, in order
-  std::vector<std::size_t> runs;  ///< which call of Timed::run gave each, from 0; warm-up counted
+  std::vector<double> seconds;       ///< kept samples, in order
+  std::vector<std::size_t> runs;     ///< which call of Timed::run gave each, from 0; warm-up counted
+  std::vector<Discarded> discarded;  ///< of the runs before or between, in order: no time is lost
   Summary summary;
   int throttled = 0;                       ///< samples discarded because the clock had dropped
   int repeats = 0;                         ///< times the series was begun anew, and ended, because it drifted
-  bool is_precise = false;                 ///< reached the tolerance
+  bool is_precise = false;                 ///< reached the tolerance, at the full clock
   std::vector<std::string> flags() const;  ///< "drift", "remeasured", "throttled", "outliers", "imprecise"
 };
 

@@ -11,6 +11,9 @@ namespace lockstep::calib {
 namespace {
 
 constexpr double kConfidence = 0.95;
+constexpr double kLeastUnbiased = 8;       // samples; the correction is of first order in their number
+constexpr double kMostCorrelation = 0.98;  // one of 1 would say that no number of samples is enough
+constexpr double kPi = 3.14159265358979323846;
 constexpr double kScaledMad = 1.4826;  // makes the MAD of a normal distribution its standard deviation
 
 int count_outliers(const std::vector<double>& seconds, double middle) {
@@ -28,6 +31,21 @@ double lag_one_correlation(const std::vector<double>& x) {
     if (i > 0) above += (x[i] - average) * (x[i - 1] - average);
   }
   return below > 0 ? above / below : 0;
+}
+
+// Of the signs of x - median, its bias taken out: on average n samples around a middle that is their own show r - (1 +
+// 3 r) / n.
+double sign_correlation(const std::vector<double>& x) {
+  const double middle = median(x);
+  const auto sign = [middle](double value) { return (value > middle) - (value < middle); };
+  int products = 0, squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    squares += sign(x[i]) * sign(x[i]);
+    if (i > 0) products += sign(x[i]) * sign(x[i - 1]);
+  }
+  if (squares == 0) return 0;
+  const double n = static_cast<double>(x.size()), shown = static_cast<double>(products) / squares;
+  return n < kLeastUnbiased ? shown : std::min((shown + 1 / n) / (1 - 3 / n), kMostCorrelation);
 }
 
 // Mann-Kendall: S = number of rising pairs - number of falling ones; variance corrected for ties.
@@ -70,12 +88,34 @@ std::pair<int, int> median_interval_ranks(int n) {
   return {k, n + 1 - k};
 }
 
+std::pair<int, int> median_interval_ranks(int n, double effective) {
+  const int m = static_cast<int>(effective);
+  if (m >= n) return median_interval_ranks(n);
+  if (m < 6) return {1, n};
+  const double away = ((m + 1) / 2.0 - median_interval_ranks(m).first) / m;  // from the middle, as a share
+  const int low = std::max(1, static_cast<int>(std::floor((n + 1) / 2.0 - away * n)));
+  return {low, n + 1 - low};
+}
+
+double effective_count(const std::vector<double>& x) {
+  const double n = static_cast<double>(x.size()), r = sign_correlation(x);
+  if (r <= 0) return n;
+  const double rho = std::sin(kPi * r / 2);
+  double sum = 0, power = 1;
+  for (double k = 1; k < n && power > 1e-6; ++k) {
+    power *= rho;
+    sum += (1 - k / n) * 2 / kPi * std::asin(power);
+  }
+  return std::max(1.0, n / (1 + 2 * sum));
+}
+
 Summary summarise(const std::vector<double>& seconds) {
   if (seconds.empty()) throw std::invalid_argument("no samples to summarise");
   std::vector<double> sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
-  const auto [low, high] = median_interval_ranks(static_cast<int>(sorted.size()));
   Summary summary;
+  summary.effective_count = effective_count(seconds);
+  const auto [low, high] = median_interval_ranks(static_cast<int>(sorted.size()), summary.effective_count);
   summary.count = static_cast<int>(seconds.size());
   summary.median_s = median(seconds);
   summary.low_s = sorted[static_cast<std::size_t>(low - 1)];

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/sweep/outcome.hpp"
@@ -36,7 +38,11 @@ int run(const train::Request& request, const train::Settings& settings, const st
     std::fputs(train::memory_plan_text(model::graph_of(request.model, inputs), settings).c_str(), stdout);
     return 0;
   }
-  if (processes.rank() == 0) check_outputs({request.output, request.checkpoint}, model_files_of(request));
+  std::optional<LockBeside> lock;
+  if (processes.rank() == 0) {
+    check_outputs({request.output, request.checkpoint}, model_files_of(request));
+    if (!request.checkpoint.empty()) lock.emplace(request.checkpoint);
+  }
   train::Trainer trainer(settings, argv, &processes);
   if (processes.rank() != 0) {
     train::Observer nobody;

@@ -329,7 +329,7 @@ stage_calibrate() {
   (while sleep 20; do pack_now; done) &
   local packer=$! status=0
   "$build/calibrate" --device cuda --gpus 1 --models resnet50,vgg16,lenet --batches 8,32,128 --learners 1,2,4 \
-    --precision bf16 --seconds 1 --quiet --resume -o "$state/results/profile.json" || status=$?
+    --precision bf16 --seconds 1 --most-bytes 67108864 --quiet --resume -o "$state/results/profile.json" || status=$?
   kill "$packer" 2>/dev/null || true
   "$build/calibrate" topology --json >"$state/results/topology.json" || status=1
   if [ "$status" -ne 0 ]; then failed=1; fi

@@ -12,7 +12,9 @@
 #include "calib/facts.hpp"
 #include "calib/import/log_text.hpp"
 #include "calib/probe/calibrate.hpp"
+#include "calib/probe/expectation.hpp"
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/units.hpp"
 #include "engine/train/backends.hpp"
@@ -23,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kBarWidth = 30;
+constexpr const char* kProfiles = "results/profiles";
 // A run that is killed leaves its samples; a profile as well, of nearly all of them.
 constexpr std::chrono::seconds kStoredEvery{30};
 
@@ -41,10 +44,7 @@ std::string file_name_of(const std::string& device) {
 
 std::string output_of(const MeasureRequest& request, const device::Backend& backend) {
   if (!request.output.empty()) return request.output;
-  const fs::path folder = "results/profiles";
-  std::error_code ignored;
-  fs::create_directories(folder, ignored);
-  return (folder / (file_name_of(device_name_of(backend)) + ".json")).string();
+  return (fs::path(kProfiles) / (file_name_of(device_name_of(backend)) + ".json")).string();
 }
 
 void check_output(const std::string& path) {
@@ -128,34 +128,64 @@ int nodes_of(sync::Processes& processes) {
 }
 
 // What was measured elsewhere, or by other numbers of devices and threads, is no part of this run.
-void check_source(const SampleLog& log, const std::string& samples, const std::string& source) {
-  for (const Sample& sample : log.samples())
+void check_source(const std::vector<Sample>& taken, const std::string& samples, const std::string& source) {
+  for (const Sample& sample : taken)
     if (sample.source != source)
       throw InputError(samples + ": has samples of \"" + sample.source + "\", and this is \"" + source +
                        "\"; allowed: the options and the machine of that run, or another -o");
 }
 
+// As the first process found the log; it says so to the others.
+constexpr double kOpen = 0, kInUse = 1, kRefused = 2;
+
 // The first process's; null in the others. What it refuses all refuse.
 std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::string& output, const std::string& source,
                                     sync::Processes& processes) {
   std::unique_ptr<SampleLog> log;
-  std::string refusal = "refused by the first process";
+  std::string why = "refused by the first process";
+  double state = kOpen;
   if (processes.rank() == 0) try {
       const std::string samples = sample_file_of(output);
+      std::error_code ignored;
+      if (request.output.empty()) fs::create_directories(kProfiles, ignored);
       check_output(output);
+      refuse_if_locked(samples);
       if (!request.resume && fs::exists(samples))
         throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
       log = std::make_unique<SampleLog>(samples);
-      check_source(*log, samples, source);
+      check_source(log->samples(), samples, source);
       if (log->discarded_bytes() > 0 && !request.quiet)
         std::fprintf(stderr, "calibrate: %s: dropped the sample that was being written when the last run ended\n",
                      samples.c_str());
     } catch (const InputError& error) {
-      refusal = error.what();
-      log.reset();
+      why = error.what();
+      state = kRefused;
+    } catch (const FileInUse& error) {
+      why = error.what();
+      state = kInUse;
     }
-  if (sync::largest(processes, log ? 1 : 0) == 0) throw InputError(refusal);
+  state = sync::largest(processes, state);
+  if (state == kRefused) throw InputError(why);
+  if (state == kInUse) throw FileInUse(why);
   return log;
+}
+
+void show_plan(std::FILE* to, const std::string& source, const std::vector<Probe>& probes,
+               const std::vector<Sample>& samples, const SamplingOptions& options) {
+  const Expectation expectation = expectation_of(probes, samples, options);
+  std::fprintf(to, "To measure on %s:\n%s", source.c_str(), expectation_text(expectation, options).c_str());
+}
+
+// Touches no file.
+int only_plan(const MeasureRequest& request, const std::string& output, const std::string& source,
+              const std::vector<Probe>& probes) {
+  std::vector<Sample> samples;
+  if (request.resume) {
+    samples = read_samples(sample_file_of(output));
+    check_source(samples, sample_file_of(output), source);
+  }
+  show_plan(stdout, source, probes, samples, request.sampling);
+  return 0;
 }
 
 // Of the first process's machine.
@@ -168,6 +198,11 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   const std::vector<std::string> ids = backend.device_ids();
   if (!ids.empty()) facts["measured"] = ids;
   return facts;
+}
+
+// As large as gradients get where memory is fast enough for it.
+std::int64_t usual_most_bytes(const device::Backend& backend) {
+  return std::int64_t{1} << (backend.name() == "cuda" ? 30 : 26);
 }
 
 // Samples go by a model's name: one of a user's own must not pass for another.
@@ -199,9 +234,13 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
   if (!request.precisions.empty()) options.precisions = request.precisions;
   options.nodes = nodes_of(processes);
+  options.most_bytes = request.most_bytes > 0 ? request.most_bytes : usual_most_bytes(*backend);
   const std::vector<Probe> probes = plan_probes(*backend, options);
   const std::string output = output_of(request, *backend);
-  const std::unique_ptr<SampleLog> log = open_log(request, output, source_of(*backend), processes);
+  const std::string source = source_of(*backend);
+  if (request.only_plans) return is_first ? only_plan(request, output, source, probes) : 0;
+  const std::unique_ptr<SampleLog> log = open_log(request, output, source, processes);
+  if (is_first && !request.quiet) show_plan(stderr, source, probes, log->samples(), request.sampling);
 
   int failures = 0;
   const Json facts = is_first ? facts_of(*backend, processes.count(), options.nodes) : Json::object();

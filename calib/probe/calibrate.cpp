@@ -1,9 +1,12 @@
 #include "calib/probe/calibrate.hpp"
 
 #include <chrono>
+#include <map>
 #include <optional>
 
+#include "calib/probe/expectation.hpp"
 #include "calib/probe/sizes.hpp"
+#include "calib/second_look.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -26,21 +29,41 @@ std::string key_text(const Probe& probe) {
   return text;
 }
 
-// What the probe measured; its parts, where it has any, before itself, so that a run killed between them takes it
-// again.
-std::vector<Sample> samples_of(const Probe& probe, const Prepared& prepared, const std::string& source,
-                               const SamplingOptions& options) {
-  const Series series = sample(prepared.timed, options);
-  std::vector<Sample> samples;
-  if (prepared.parts) samples = prepared.parts(series);
+Sample whole_of(const Probe& probe, const std::vector<double>& seconds) {
   Sample whole;
   whole.probe = probe.probe;
   whole.key = probe.key;
-  whole.seconds = series.seconds;
-  samples.push_back(whole);
+  whole.seconds = seconds;
+  return whole;
+}
+
+// One series of the probe: its parts, where it has any, and itself last, so that a run killed between them takes it
+// again.
+std::vector<Sample> with_parts(const Probe& probe, const Prepared& prepared, const Series& series) {
+  std::vector<Sample> samples;
+  if (prepared.parts) samples = prepared.parts(series);
+  samples.push_back(whole_of(probe, series.seconds));
+  return samples;
+}
+
+std::vector<Sample> samples_of(const Probe& probe, const Prepared& prepared, const std::string& source,
+                               const SamplingOptions& options) {
+  const Series series = sample(prepared.timed, options);
+  std::vector<Sample> samples = with_parts(probe, prepared, series);
+  std::map<std::string, Sample*> by_id;
   for (Sample& taken : samples) {
     taken.source = source;
     taken.flags = series.flags();
+    by_id[taken.id()] = &taken;
+  }
+  for (const Discarded& discarded : series.discarded) {
+    Series other;
+    other.seconds = discarded.seconds;
+    other.runs = discarded.runs;
+    for (const Sample& one : with_parts(probe, prepared, other)) {
+      const auto counting = by_id.find(one.id());
+      if (counting != by_id.end()) counting->second->set_aside.push_back({discarded.why, one.seconds});
+    }
   }
   return samples;
 }
@@ -78,43 +101,111 @@ std::string source_of(device::Backend& backend) {
   return std::to_string(all_devices(backend)) + " x " + device_name_of(backend);
 }
 
+namespace {
+
+class Measuring {
+ public:
+  Measuring(device::Backend& backend, const std::vector<Probe>& probes, const SamplingOptions& options, SampleLog* log,
+            const std::function<void(const Progress&)>& progress,
+            const std::function<void(const std::string& probe, const std::string& why)>& failed)
+      : backend_(backend),
+        probes_(probes),
+        options_(options),
+        log_(log),
+        progress_(progress),
+        failed_(failed),
+        source_(source_of(backend)),
+        left_(expectation_of(probes, log != nullptr ? log->samples() : std::vector<Sample>(), options)) {
+    state_.of = probes.size();
+  }
+
+  void run() {
+    for (const Probe& probe : probes_) {
+      if (is_agreed(log_ != nullptr && log_->has(probe.id())))
+        ++state_.resumed;
+      else
+        for (const Sample& one : take(probe, "")) append(one);
+      ++state_.done;
+    }
+    if (options_.has_second_look) look_again();
+    state_.now.clear();
+    state_.expected_s = 0;
+    progress_(state_);
+  }
+
+ private:
+  // The first process has the log, and decides.
+  bool is_agreed(bool own) { return backend_.agreed(own ? 1 : 0) > 0; }
+
+  const Sample* known(const std::string& id) const { return log_ != nullptr ? log_->find(id) : nullptr; }
+
+  void look_again() {
+    std::vector<const Probe*> disturbed;
+    for (const Probe& probe : probes_) {
+      const Sample* first = known(probe.id());
+      if (is_agreed(first != nullptr && wants_second_look(*first))) disturbed.push_back(&probe);
+    }
+    state_.of += disturbed.size();
+    left_.expect_again(disturbed);
+    for (const Probe* probe : disturbed) {
+      join(take(*probe, "again: "));
+      ++state_.done;
+    }
+  }
+
+  // Parts go with their whole, which is the last.
+  void join(const std::vector<Sample>& second) {
+    if (second.empty() || log_ == nullptr) return;
+    const bool takes_second = is_second_better(*known(second.back().id()), second.back());
+    for (const Sample& one : second) {
+      const Sample* first = known(one.id());
+      append(first != nullptr ? joined(*first, one, takes_second) : one);
+    }
+  }
+
+  void append(const Sample& sample) {
+    if (log_ != nullptr) log_->append(sample);
+  }
+
+  // Empty where it failed.
+  std::vector<Sample> take(const Probe& probe, const char* which) {
+    state_.now = which + key_text(probe);
+    state_.expected_s = left_.seconds();
+    progress_(state_);
+    const double began_s = steady_now_s();
+    std::vector<Sample> taken;
+    std::string why;
+    const std::optional<Prepared> prepared = prepared_everywhere(backend_, probe, why);
+    try {
+      if (prepared)
+        taken = samples_of(probe, *prepared, source_, options_);
+      else
+        failed_(state_.now, why);
+    } catch (const std::exception& error) {
+      if (backend_.ops().processes() > 1) throw;
+      failed_(state_.now, error.what());
+    }
+    left_.took(probe.probe, steady_now_s() - began_s);
+    return taken;
+  }
+
+  device::Backend& backend_;
+  const std::vector<Probe>& probes_;
+  const SamplingOptions& options_;
+  SampleLog* log_;
+  const std::function<void(const Progress&)>& progress_;
+  const std::function<void(const std::string& probe, const std::string& why)>& failed_;
+  const std::string source_;
+  TimeLeft left_;
+  Progress state_;
+};
+
+}  // namespace
+
 void measure(device::Backend& backend, const std::vector<Probe>& probes, const SamplingOptions& options, SampleLog* log,
              const std::function<void(const Progress&)>& progress,
              const std::function<void(const std::string& probe, const std::string& why)>& failed) {
-  const std::string source = source_of(backend);
-  Progress state;
-  state.of = probes.size();
-  const double began_s = steady_now_s();
-  for (const Probe& probe : probes) {
-    if (backend.agreed(log != nullptr && log->has(probe.id()) ? 1 : 0) > 0) {
-      ++state.done;
-      ++state.resumed;
-      continue;
-    }
-    state.now = key_text(probe);
-    const double measured = static_cast<double>(state.done - state.resumed);
-    const double left = static_cast<double>(state.of - state.done);
-    state.expected_s = measured > 0 ? (steady_now_s() - began_s) / measured * left : left * options.time_limit_s / 4;
-    progress(state);
-    std::vector<Sample> taken;
-    std::string why;
-    const std::optional<Prepared> prepared = prepared_everywhere(backend, probe, why);
-    try {
-      if (prepared)
-        taken = samples_of(probe, *prepared, source, options);
-      else
-        failed(state.now, why);
-    } catch (const std::exception& error) {
-      if (backend.ops().processes() > 1) throw;
-      failed(state.now, error.what());
-    }
-    if (log != nullptr)
-      for (const Sample& one : taken) log->append(one);
-    ++state.done;
-  }
-  state.now.clear();
-  state.expected_s = 0;
-  progress(state);
+  Measuring(backend, probes, options, log, progress, failed).run();
 }
 
 Profile profile_of(const SampleLog& log, const std::string& name, device::Backend& backend, const Json& facts,

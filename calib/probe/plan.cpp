@@ -5,6 +5,9 @@
 namespace lockstep::calib {
 namespace {
 
+// Iterations beside larger sums would hardly see one end.
+constexpr std::int64_t kMostBesideIterations = std::int64_t{1} << 26;
+
 // The layers of device 0; on one device alone or on several, layers take what they take.
 std::vector<Probe> layer_probes(device::Backend& backend, const ProbeOptions& options) {
   std::vector<Probe> probes;
@@ -37,10 +40,11 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
           probes.push_back(input_probe(backend, model, precision, learners, batch));
         }
   if (options.has_layers) append(layer_probes(backend, options));
+  const std::int64_t most_beside = std::min(options.most_bytes, kMostBesideIterations);
   const int largest = *std::max_element(options.batches.begin(), options.batches.end());
   for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
-      append(overlap_probes(backend, model, precision, largest, options.most_bytes));
+      append(overlap_probes(backend, model, precision, largest, most_beside));
   return probes;
 }
 

@@ -9,6 +9,7 @@ using sync::DeviceVector;
 
 constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the caches of any device
 constexpr std::int64_t kMostColdSets = 1024;
+constexpr std::int64_t kLeastCollectiveBytes = 8;
 
 // One update kernel on vectors of its own, 16 segments as a small network has.
 struct Vectors {
@@ -120,10 +121,13 @@ std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most
     probes.push_back({"collective", key, prepare});
   };
   using device::Collective;
-  for (std::int64_t bytes : sizes_up_to(most_bytes)) {
+  std::vector<std::int64_t> sizes = sizes_up_to(most_bytes);
+  sizes.insert(sizes.begin(), kLeastCollectiveBytes);
+  for (std::int64_t bytes : sizes) {
     add("all-reduce", bytes, [=, &backend] { return sum_all_work(backend, bytes); });
     add("average", bytes, [=, &backend] { return average_work(backend, bytes); });
-    if (!backend.has_exchange()) continue;
+    // The least is none for more devices than it has floats: some collectives give each its share.
+    if (!backend.has_exchange() || (bytes == kLeastCollectiveBytes && floats_in(bytes) % ranks != 0)) continue;
     for (const Collective collective : {Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
                                         Collective::all_gather, Collective::all_to_all})
       add(to_string(collective), bytes, [=, &backend] { return exchange_work(backend, collective, bytes); });

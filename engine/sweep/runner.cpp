@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "engine/base/text.hpp"
 #include "engine/sweep/outcome.hpp"
 
@@ -130,7 +130,7 @@ class Runner {
     const int log = ::open(log_path.c_str(), O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) throw std::runtime_error(log_path + ": cannot be written: " + std::strerror(errno));
     // Another caller may hold it, or have ended it since its record was read.
-    if (::flock(log, LOCK_EX | LOCK_NB) != 0 || is_done(run)) {
+    if (!try_lock(log) || is_done(run)) {
       ::close(log);
       return;
     }

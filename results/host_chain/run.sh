@@ -44,7 +44,7 @@ out, repeats = sys.argv[1], int(sys.argv[2])
 samples = json.load(open(f"{out}/profile.json"))["samples"]
 
 def interval(seconds):
-    """Relative ends of the 95 % interval of the median, as in calib/summary.cpp."""
+    """Relative ends of the 95 % interval of the median, as in calib/summary.cpp for independent samples."""
     s, n, below, k = sorted(seconds), len(seconds), 0.0, 0
     while k < n // 2 and 2 * (below + math.comb(n, k) * 0.5**n) <= 0.05:
         below += math.comb(n, k) * 0.5**n

@@ -1,7 +1,6 @@
 #include "sim/plan/journal.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +9,8 @@
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
-#include <thread>
+
+#include "engine/base/file_lock.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -30,15 +30,6 @@ std::string read_all(int fd) {
     if (n <= 0) return text;
     text.append(buffer, static_cast<std::size_t>(n));
   }
-}
-
-// Processes of a run that was just killed may still hold it for a moment.
-bool lock(int fd) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  return false;
 }
 
 Json parsed(const std::string& line) {
@@ -66,9 +57,11 @@ Journal::Journal(const std::string& path, const std::string& digest, bool resume
     close(fd_);
     throw InputError(path + ": cannot be written: not a regular file");
   }
-  if (!lock(fd_)) {
+  try {
+    lock_or_refuse(fd_, path);
+  } catch (...) {
     close(fd_);
-    throw InputError(path + ": another run of a plan writes it; allowed: another output, or wait for its end");
+    throw;
   }
   const std::string text = read_all(fd_);
   if (!is_journal(text)) {

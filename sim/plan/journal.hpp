@@ -19,8 +19,8 @@ class Journal {
   /// No journal: nothing is kept.
   Journal() = default;
   /// Opens `path`. With `resume` what it holds under the same digest is taken up; otherwise, and where the digest is
-  /// another one, it begins anew. Throws InputError where it cannot be written, another run has it open, or it holds
-  /// something else than a journal, which is left as it is.
+  /// another one, it begins anew. Throws InputError where it cannot be written or holds something else than a journal,
+  /// which is left as it is, and FileInUse where another run has it.
   Journal(const std::string& path, const std::string& digest, bool resume);
   ~Journal();
   Journal(const Journal&) = delete;

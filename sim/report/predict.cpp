@@ -53,6 +53,8 @@ std::vector<std::string> extrapolations(const Scenario& scenario, const PointRes
   std::vector<std::string> lines = beyond_profile(scenario, point.gpus, point.batch_per_gpu);
   for (const std::string& line : calls_beyond_profile(scenario, point.gpus, point.nodes, call_bytes))
     lines.push_back(line);
+  for (const std::string& line : overlap_beyond_profile(scenario, point.gpus, point.batch_per_gpu, call_bytes))
+    lines.push_back(line);
   for (std::string& line : lines) line = std::to_string(point.gpus) + " GPUs: " + line;
   return lines;
 }

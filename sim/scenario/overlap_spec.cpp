@@ -37,6 +37,22 @@ double OverlapSlowdown::at(double batch, double bytes) const {
   });
 }
 
+std::pair<double, double> OverlapSlowdown::batches() const {
+  if (ratios_.empty()) return {0, 0};
+  return {ratios_.begin()->first, ratios_.rbegin()->first};
+}
+
+std::pair<double, double> OverlapSlowdown::bytes() const {
+  if (ratios_.empty()) return {0, 0};
+  const std::map<double, double>& first = ratios_.begin()->second;
+  std::pair<double, double> range{first.begin()->first, first.rbegin()->first};
+  for (const auto& [batch, by_bytes] : ratios_) {
+    range.first = std::max(range.first, by_bytes.begin()->first);
+    range.second = std::min(range.second, by_bytes.rbegin()->first);
+  }
+  return range;
+}
+
 double OverlapSlowdown::least() const {
   double least = ratios_.empty() ? 1 : at(ratios_.begin()->first, ratios_.begin()->second.begin()->first);
   for (const auto& [batch, by_bytes] : ratios_)

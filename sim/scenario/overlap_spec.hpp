@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "calib/profile.hpp"
 
@@ -24,6 +25,9 @@ class OverlapSlowdown {
   explicit operator bool() const { return !ratios_.empty(); }
   /// At least 1. Linear in ln(bytes) between the sizes of each batch, then in ln(batch); outside that of the nearest.
   double at(double batch, double bytes) const;
+  /// What at() does not clamp: batches, and bytes of all of them. {0, 0} where nothing was measured.
+  std::pair<double, double> batches() const;
+  std::pair<double, double> bytes() const;
   double least() const;
   double most() const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "engine/base/text.hpp"
 
@@ -47,6 +48,22 @@ void note_nccl(const NcclSpec& nccl, int nodes, double low, double high, std::ve
   note_sizes(low, high, measured_low, measured_high, lines);
 }
 
+bool is_within(double x, const std::pair<double, double>& range) {
+  return x >= range.first && x <= range.second;
+}
+
+// "64", or "8 to 64".
+template <typename Text>
+std::string range_text(const std::pair<double, double>& range, const Text& text) {
+  return range.first == range.second ? text(range.first) : text(range.first) + " to " + text(range.second);
+}
+
+// Where collectives go on beside compute and are kernels of the GPUs that compute.
+bool has_collectives_beside(const Scenario& s, int gpus) {
+  const bool is_such = s.algorithm == "s-sgd" || s.algorithm == "sharded" || s.trains_learners();
+  return gpus > 1 && s.communication.overlap && is_such;
+}
+
 }  // namespace
 
 std::vector<std::string> beyond_profile(const Scenario& s, int gpus, int batch_per_gpu) {
@@ -77,6 +94,31 @@ std::vector<std::string> calls_beyond_profile(const Scenario& s, int gpus, int n
   if (all_reduce != "profile" && all_reduce != "profile-average") return lines;
   if (const calib::LineFit* line = s.compute.profile.all_reduce(gpus))
     note_sizes(*low, *high, line->from_x, line->to_x, lines);
+  return lines;
+}
+
+std::vector<std::string> overlap_beyond_profile(const Scenario& s, int gpus, int batch_per_gpu,
+                                                const std::vector<double>& call_bytes) {
+  std::vector<std::string> lines;
+  if (s.compute.overlap_slowdown || !has_collectives_beside(s, gpus)) return lines;
+  const int busy = std::min(gpus, s.cluster.gpus_per_node);
+  const auto measured = s.compute.profile.overlap(busy);
+  if (!measured) return lines;
+  const std::string nearest = ": the nearest's slowdown is taken";
+  const std::pair<double, double> batches = measured->slowdown.batches(), sizes = measured->slowdown.bytes();
+  if (!is_within(batch_per_gpu, batches))
+    lines.push_back("batch " + std::to_string(batch_per_gpu) + " is outside the profile's " +
+                    range_text(batches, [](double batch) { return short_number(batch); }) +
+                    " for iterations beside all-reduces" + nearest);
+  for (const double bytes : call_bytes)
+    if (!is_within(bytes, sizes)) {
+      lines.push_back("collectives of " + format_bytes(bytes) + " are outside the profile's " +
+                      range_text(sizes, format_bytes) + " for iterations beside all-reduces" + nearest);
+      break;
+    }
+  if (measured->devices != busy)
+    lines.push_back("the profile's iterations beside all-reduces were measured with " +
+                    std::to_string(measured->devices) + " devices busy, not " + std::to_string(busy));
   return lines;
 }
 

@@ -16,4 +16,10 @@ std::vector<std::string> beyond_profile(const Scenario& scenario, int gpus, int 
 std::vector<std::string> calls_beyond_profile(const Scenario& scenario, int gpus, int nodes,
                                               const std::vector<double>& call_bytes);
 
+/// Where compute beside collectives is slowed as the profile has measured (overlap_spec.hpp), a line each where the
+/// batch, the collectives' sizes (`call_bytes`; none: not looked at) or the number of busy devices is not among those
+/// measured: the nearest's slowdown is taken.
+std::vector<std::string> overlap_beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu,
+                                                const std::vector<double>& call_bytes);
+
 }  // namespace lockstep::sim

@@ -48,11 +48,16 @@ struct PlantedCosts {
 };
 
 struct Disturbances {
-  double noise = 0.01;    ///< standard deviation of a sample, relative
-  int outlier_every = 0;  ///< every so many samples takes five times as long; 0: none
+  double noise = 0.01;     ///< standard deviation of a sample, relative
+  double correlation = 0;  ///< of the noise of one sample and the next
+  int outlier_every = 0;   ///< every so many samples takes five times as long; 0: none
   // Of the replica with this number (from 0, in the order in which they are made): -1: none.
   int drifting_replica = -1;   ///< its first 120 passes get slower by 0.4 % each, the later ones are as planted
   int throttled_replica = -1;  ///< its passes 30 to 59 run at half the clock
+  // Disturbed for as long as it lives; what is measured later, with replicas of its own, is not.
+  int always_drifting_replica = -1;   ///< every pass 0.2 % slower than the one before
+  int always_throttled_replica = -1;  ///< half the clock
+  int interrupted_replica = -1;       ///< every sixth pass takes five times as long
 };
 
 class PlantedDevice final : public device::Backend, private sync::VectorOps {
@@ -72,7 +77,9 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   /// Work between two of these is one sample.
   void synchronise() override {
     ++samples_;
-    sample_factor_ = 1 + disturbances_.noise * random_normal(17, 1, samples_);
+    const double rho = disturbances_.correlation;
+    deviation_ = rho * deviation_ + std::sqrt(1 - rho * rho) * random_normal(17, 1, samples_);
+    sample_factor_ = 1 + disturbances_.noise * deviation_;
     if (disturbances_.outlier_every > 0 && samples_ % disturbances_.outlier_every == 0) sample_factor_ *= 5;
   }
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>&,
@@ -122,11 +129,17 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
         : device_(device), graph_(graph), batch_(options.batch), number_(number) {
       gradient_.resize(static_cast<std::size_t>(graph.parameter_count()));
     }
+    ~PlantedReplica() override {
+      if (number_ == device_.disturbances_.always_throttled_replica) device_.is_throttled_ = false;
+    }
     const float* gradient(const float*, const device::HostBatch&, std::uint64_t) override {
       const Disturbances& d = device_.disturbances_;
       double factor = 1;
       if (number_ == d.drifting_replica && passes_ < 120) factor = 1 + 0.004 * passes_;
       if (number_ == d.throttled_replica) device_.is_throttled_ = passes_ >= 30 && passes_ < 60;
+      if (number_ == d.always_drifting_replica) factor = std::pow(1.002, passes_);
+      if (number_ == d.always_throttled_replica) device_.is_throttled_ = true;
+      if (number_ == d.interrupted_replica && passes_ % 6 == 5) factor = 5;
       if (device_.is_throttled_) factor = 2;
       device_.spend(factor * device_.costs.gradient.of(batch_));
       ++passes_;
@@ -225,6 +238,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   bool is_recording_ = false;
   int recorded_kernels_ = 0;
   double sample_factor_ = 1;
+  double deviation_ = 0;
   std::uint64_t samples_ = 0;
   int replicas_ = 0;
   bool is_throttled_ = false;

@@ -3,6 +3,7 @@
 // throttled.
 #include "calib/overlap.hpp"
 #include "calib/probe/calibrate.hpp"
+#include "engine/base/atomic_file.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/calib/planted_device.hpp"
 #include "tests/catch.hpp"
@@ -16,7 +17,7 @@ using tests::PlantedDevice;
 namespace {
 
 // The replicas of the plan in order: 2 devices x {iteration of batch 4, 16, 64}, then one for each pass.
-constexpr int kReplicaOfBatch16 = 2, kReplicaOfBatch64 = 4;
+constexpr int kReplicaOfBatch4 = 0, kReplicaOfBatch16 = 2, kReplicaOfBatch64 = 4;
 
 Cost copy_cost(const PlantedCosts& c, const Json& key) {
   const std::string from = key["from"], to = key["to"];
@@ -90,21 +91,43 @@ ProbeOptions lenet_options() {
   return options;
 }
 
-Profile calibrate(PlantedDevice& device, const std::string& log_path) {
+Profile measured(PlantedDevice& device, const std::string& log_path, const std::vector<Probe>& probes) {
   SamplingOptions sampling;
   sampling.tolerance = 0.003;
   SampleLog log(log_path);
   measure(
-      device, plan_probes(device, lenet_options()), sampling, &log, [](const Progress&) {},
+      device, probes, sampling, &log, [](const Progress&) {},
       [](const std::string& probe, const std::string& why) { FAIL(probe << ": " << why); });
   return profile_of(log, "planted", device, Json::object(), Json::object());
 }
 
-std::vector<std::string> flags_of(const Profile& profile, int batch) {
+Profile calibrate(PlantedDevice& device, const std::string& log_path, const ProbeOptions& options = lenet_options()) {
+  return measured(device, log_path, plan_probes(device, options));
+}
+
+// Nothing else.
+Profile iterations(PlantedDevice& device, const std::string& log_path) {
+  std::vector<Probe> probes;
+  for (int batch : lenet_options().batches)
+    probes.push_back(iteration_probe(device, model::zoo_graph("lenet"), "fp32", 1, batch));
+  return measured(device, log_path, probes);
+}
+
+Sample iteration_of(const Profile& profile, int batch) {
   for (const Sample& sample : profile.samples)
-    if (sample.probe == "iteration" && sample.key["batch"] == batch) return sample.flags;
+    if (sample.probe == "iteration" && sample.key["batch"] == batch) return sample;
   FAIL("no such iteration");
   return {};
+}
+
+std::vector<std::string> flags_of(const Profile& profile, int batch) {
+  return iteration_of(profile, batch).flags;
+}
+
+std::vector<std::string> set_aside_of(const Profile& profile, int batch) {
+  std::vector<std::string> why;
+  for (const SetAside& other : iteration_of(profile, batch).set_aside) why.push_back(other.why);
+  return why;
 }
 
 }  // namespace
@@ -169,6 +192,75 @@ TEST_CASE("planted costs come back within 1 %, through noise, outliers, drift an
   const Profile again = profile_from_json(document.root());
   CHECK(again.fits.size() == profile.fits.size());
   CHECK(to_json(again).dump() == to_json(profile).dump());
+}
+
+TEST_CASE(
+    "what was disturbed for as long as it was measured is measured again after the others, and all of it is kept") {
+  const model::Graph graph = model::zoo_graph("lenet");
+  TemporaryFolder folder;
+  tests::Disturbances disturbances;
+  disturbances.interrupted_replica = kReplicaOfBatch4;
+  disturbances.always_drifting_replica = kReplicaOfBatch16;
+  disturbances.always_throttled_replica = kReplicaOfBatch64;
+  PlantedDevice device(2, disturbances);
+  const Profile profile = iterations(device, folder.path("samples.jsonl"));
+  const Fit* fit =
+      profile.find("iteration", {{"model", graph.name}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}});
+  REQUIRE(fit != nullptr);
+  for (int batch : {4, 16, 64}) {
+    INFO(batch);
+    CHECK(fit->line.at(batch) == Approx(truth_s(device.costs, graph, *fit, batch)).epsilon(0.01));
+    CHECK(flags_of(profile, batch) == std::vector<std::string>{"revisited"});
+  }
+  // The time was up before the one that drifted could be repeated at once.
+  for (int batch : {4, 16, 64}) REQUIRE(set_aside_of(profile, batch) == std::vector<std::string>{"first"});
+  // Throttled, all of it: twice as long.
+  Sample throttled;
+  throttled.seconds = iteration_of(profile, 64).set_aside[0].seconds;
+  CHECK(throttled.median_s() > 1.9 * truth_s(device.costs, graph, *fit, 64));
+  // The log has both as they were taken, and nothing is left to measure.
+  int lines = 0;
+  const std::string log = read_file(folder.path("samples.jsonl"));
+  const std::string begin = R"({"probe":"iteration")";
+  for (std::size_t at = log.find(begin); at != std::string::npos; at = log.find(begin, at + 1)) ++lines;
+  CHECK(lines == 6);
+  CHECK(to_json(iterations(device, folder.path("samples.jsonl"))).dump() == to_json(profile).dump());
+  CHECK(read_file(folder.path("samples.jsonl")) == log);
+}
+
+TEST_CASE("a run that was killed before it looked again looks again when it is resumed") {
+  TemporaryFolder folder;
+  tests::Disturbances disturbances;
+  disturbances.interrupted_replica = kReplicaOfBatch4;
+  PlantedDevice device(2, disturbances);
+  const std::string path = folder.path("samples.jsonl");
+  const Profile whole = iterations(device, path);
+  const std::string log = read_file(path);
+  folder.write("samples.jsonl", log.substr(0, log.rfind(R"({"probe":"iteration")")));
+  PlantedDevice later(2, {});
+  const Profile resumed = iterations(later, path);
+  CHECK(flags_of(resumed, 4) == std::vector<std::string>{"revisited"});
+  CHECK(iteration_of(resumed, 4).set_aside[0].seconds == iteration_of(whole, 4).set_aside[0].seconds);
+}
+
+TEST_CASE("noise that lasts over several samples moves no median by 1 %, for more of them are taken") {
+  const model::Graph graph = model::zoo_graph("lenet");
+  TemporaryFolder folder;
+  tests::Disturbances disturbances;
+  disturbances.correlation = 0.9;  // 0.81 from sample to sample: the device waits twice for each
+  PlantedDevice device(2, disturbances), independent(2, {});
+  const Profile profile = iterations(device, folder.path("a"));
+  const Profile other = iterations(independent, folder.path("b"));
+  const Fit* fit =
+      profile.find("iteration", {{"model", graph.name}, {"precision", "fp32"}, {"learners", 1}, {"devices", 2}});
+  REQUIRE(fit != nullptr);
+  std::size_t samples = 0, independent_samples = 0;
+  for (int batch : {4, 16, 64}) {
+    CHECK(iteration_of(profile, batch).median_s() == Approx(truth_s(device.costs, graph, *fit, batch)).epsilon(0.01));
+    samples += iteration_of(profile, batch).seconds.size();
+    independent_samples += iteration_of(other, batch).seconds.size();
+  }
+  CHECK(samples > 2 * independent_samples);
 }
 
 TEST_CASE("a planted calibration is the same to the last byte when it is done again") {

@@ -150,6 +150,15 @@ TEST_CASE("malformed profiles are refused with file and pointer") {
   bad["samples"][0]["seconds"] = {0.0, 0.0, 1.0};
   CHECK(error_of(bad).find("p.json: /samples/0/seconds: their median is 0; allowed: ") == 0);
   bad = json;
+  bad["samples"][0]["set_aside"] = {{{"why", "ugly"}, {"seconds", {1.0}}}};
+  CHECK(error_of(bad).find("p.json: /samples/0/set_aside/0/why: ") == 0);
+  bad["samples"][0]["set_aside"] = {{{"why", "first"}, {"seconds", {-1.0}}}};
+  CHECK(error_of(bad).find("p.json: /samples/0/set_aside/0/seconds/0: ") == 0);
+  bad["samples"][0]["set_aside"] = {{{"why", "first"}}};
+  CHECK(error_of(bad) == "p.json: /samples/0/set_aside/0: missing key \"seconds\"");
+  bad["samples"][0]["set_aside"] = {{{"why", "first"}, {"seconds", {1.0}}, {"flags", {"drift"}}}};
+  CHECK(error_of(bad).find("p.json: /samples/0/set_aside/0: unknown key \"flags\"") == 0);
+  bad = json;
   bad["device"]["facts"] = Json::array();
   CHECK(error_of(bad).find("p.json: /device/facts: is not an object; allowed: ") == 0);
   bad = json;

@@ -20,7 +20,7 @@ using namespace lockstep::calib;
 namespace {
 
 Sample sample_of(int bytes, double seconds) {
-  return {"copy", {{"from", "host"}, {"to", "gpu0"}, {"bytes", bytes}}, {seconds, seconds}, "measured", "test", {}};
+  return {"copy", {{"from", "host"}, {"to", "gpu0"}, {"bytes", bytes}}, {seconds, seconds}, "measured", "test", {}, {}};
 }
 
 }  // namespace
@@ -40,6 +40,39 @@ TEST_CASE("samples come back in order, a repeated one replaces the earlier") {
   CHECK(log.samples()[1].key["bytes"] == 16);
   CHECK(log.has(sample_of(16, 9).id()));
   CHECK_FALSE(log.has(sample_of(32, 9).id()));
+}
+
+TEST_CASE("times that were set aside come back too") {
+  TemporaryFolder folder;
+  const std::string path = folder.path("samples.jsonl");
+  Sample sample = sample_of(8, 1);
+  sample.flags = {"throttled", "revisited"};
+  sample.set_aside = {{"throttled", {3, 4}}, {"first", {5}}};
+  SampleLog(path).append(sample);
+  const Sample again = SampleLog(path).samples().at(0);
+  REQUIRE(again.set_aside.size() == 2);
+  CHECK(again.set_aside[0].why == "throttled");
+  CHECK(again.set_aside[0].seconds == std::vector<double>{3, 4});
+  CHECK(again.set_aside[1].why == "first");
+  CHECK(again.has_flag("revisited"));
+  CHECK_FALSE(again.has_flag("drift"));
+}
+
+TEST_CASE("a log is read without touching it, while another writes it") {
+  TemporaryFolder folder;
+  const std::string path = folder.path("samples.jsonl");
+  CHECK(read_samples(path).empty());
+  CHECK(folder.files() == 0);
+  SampleLog writer(path);
+  writer.append(sample_of(8, 1));
+  writer.append(sample_of(16, 2));
+  writer.append(sample_of(8, 3));
+  std::ofstream(path, std::ios::app) << "{\"probe\":";
+  const std::string before = read_file(path);
+  const std::vector<Sample> samples = read_samples(path);
+  REQUIRE(samples.size() == 2);
+  CHECK(samples[0].seconds == std::vector<double>{3, 3});
+  CHECK(read_file(path) == before);
 }
 
 TEST_CASE("the order of a key's members does not matter") {

@@ -257,6 +257,54 @@ TEST_CASE("an earlier run's samples are not overwritten by accident") {
                        ": samples of an earlier run are there; allowed: --resume, or another -o\n");
 }
 
+TEST_CASE("a plan says what would be measured and how long it takes, and touches nothing") {
+  TemporaryFolder folder;
+  const std::string options =
+      " --device host --gpus 2 --threads 2 --models lenet --batches 2,4 --seconds 0.01 --warm-up 0 --most-bytes 65536";
+  const auto plan = run_in(folder, options + " --plan --quiet");
+  INFO(plan.out << plan.err);
+  CHECK(plan.code == 0);
+  CHECK(plan.err.empty());
+  CHECK(folder.files() == 0);
+  CHECK(plan.out.find("To measure on 2 x ") == 0);
+  // 36 copies: 6 sizes of 6 routes. 7 launches, 7 x 7 collectives, 4 updates, 2 iterations with and 2 without input,
+  // 2 inputs, 2 passes, 4 updates of layers, 3 overlaps.
+  CHECK(plan.out.find("\n  copy            36      0      0     36 ") != std::string::npos);
+  CHECK(plan.out.find("\n  all            111      0      0    111 ") != std::string::npos);
+  CHECK(plan.out.find("ends after 10.0 ms") != std::string::npos);
+
+  // Resumed: what is there is counted, and read only; without --resume it is of no concern.
+  const auto run = run_in(folder, options + " -o " + folder.path("host.json"));
+  REQUIRE(run.code == 0);
+  CHECK(run.err == plan.out);
+  const std::string samples = read_file(folder.path("host.samples.jsonl"));
+  const auto resumed = run_in(folder, options + " --once --plan --resume -o " + folder.path("host.json"));
+  CHECK(resumed.code == 0);
+  CHECK(resumed.out.find("\n  copy            36     36      0      0        0 s        0 s        0 s\n") !=
+        std::string::npos);
+  CHECK(read_file(folder.path("host.samples.jsonl")) == samples);
+  CHECK(run_in(folder, options + " --plan -o " + folder.path("host.json")).out == plan.out);
+  const auto other = run_in(folder, " --device host --gpus 3 --plan --resume -o " + folder.path("host.json"));
+  CHECK(other.code == 2);
+  CHECK(other.err.find("host.samples.jsonl: has samples of ") != std::string::npos);
+}
+
+TEST_CASE("two runs do not write the same samples") {
+  TemporaryFolder folder;
+  const std::string samples = folder.path("host.samples.jsonl");
+  {
+    const SampleLog other(samples);  // this process is the other run
+    for (const std::string resume : {" --resume", ""}) {
+      const auto run = run_in(folder, kMeasure + resume + " -o " + folder.path("host.json"));
+      CHECK(run.code == 1);
+      CHECK(run.err.find("calibrate: " + samples + ": another run writes it") == 0);
+      CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+      CHECK(!std::filesystem::exists(folder.path("host.json")));
+    }
+  }
+  CHECK(run_in(folder, kMeasure + " --resume -o " + folder.path("host.json")).code == 0);
+}
+
 TEST_CASE("a run is not resumed by another machine or with other devices") {
   TemporaryFolder folder;
   const std::string samples = folder.path("host.samples.jsonl"), out = " --resume -o " + folder.path("host.json");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/file_lock.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 
@@ -34,6 +35,16 @@ TEST_CASE("a journal gives back what was put in, every digit of it") {
   CHECK(journal.kept().at("a").time_s == 1.0 / 3);
   CHECK(journal.kept().at("b").text() == outcome(2e-300).text());
   CHECK(journal.note().empty());
+}
+
+TEST_CASE("a journal that another run writes is refused") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("points.jsonl");
+  {
+    const sim::Journal one(path, "digest", false);
+    CHECK_THROWS_AS(sim::Journal(path, "digest", true), FileInUse);
+  }
+  CHECK_NOTHROW(sim::Journal(path, "digest", true));
 }
 
 TEST_CASE("torn at any byte, a journal gives back the lines before and goes on from there") {

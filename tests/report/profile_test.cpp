@@ -220,6 +220,33 @@ TEST_CASE("NCCL's calls beyond the sizes and nodes of a profile are said to be e
                                                     "to 1.00 MB: extrapolated by its fit"});
 }
 
+TEST_CASE("a slowdown beside collectives of other sizes or batches than were measured is said to be the nearest's") {
+  SmallFiles files = files_with_profile();
+  const JsonDocument document = JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile");
+  calib::Profile profile = calib::profile_from_json(document.root());
+  for (const std::string beside : {"all-reduce", "nothing"})
+    for (double bytes : {1e3, 1e6}) {
+      const Json key{{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"devices", 2}, {"batch", 16},
+                     {"library", "host"},         {"beside", beside}};
+      profile.samples.push_back(curve_point("overlap", key, "bytes", bytes, beside == "nothing" ? 2e-3 : 2.2e-3));
+    }
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["compute"]["profile"] = calib::to_json(profile);
+  const auto notes = [&](const Settings& settings) {
+    return predict(files.load(settings), 1, {}).points[0].extrapolations;
+  };
+  const auto at_batch = [](const std::string& batch) {
+    return Settings{{"/gpus", "[2]"}, {"/batch_per_gpu", batch}, {"/communication/overlap", "true"}};
+  };
+  CHECK(notes(at_batch("16")) ==
+        std::vector<std::string>{"2 GPUs: collectives of 4.45 MB are outside the profile's 1.00 kB "
+                                 "to 1.00 MB for iterations beside all-reduces: the nearest's "
+                                 "slowdown is taken"});
+  REQUIRE(notes(at_batch("32")).size() == 2);
+  CHECK_THAT(notes(at_batch("32"))[0],
+             Contains("batch 32 is outside the profile's 16 for iterations beside all-reduces"));
+}
+
 TEST_CASE("what the profile does not hold is refused") {
   CHECK(error_of(files_with_profile(), {{"/model", "lenet_caffe"}})
             .find("/compute/profile: has no iterations of \"lenet_caffe\" at fp32 by one learner; allowed: "

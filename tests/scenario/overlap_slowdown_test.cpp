@@ -1,6 +1,7 @@
 // How much compute is slowed by a collective beside it: stated in a scenario, or measured in a profile.
 #include "calib/profile.hpp"
 #include "sim/scenario/overlap_spec.hpp"
+#include "sim/scenario/profile_range.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 
@@ -128,6 +129,42 @@ TEST_CASE("a scenario lists what its slowdown rests on, and states another") {
   REQUIRE(listed(one_gpu));
   CHECK(listed(one_gpu)->kind == "assumed");
   CHECK(listed(one_gpu)->source.find("beside a collective that one GPU emulates") != std::string::npos);
+}
+
+TEST_CASE("where a slowdown is that of the nearest measurement, it is said") {
+  // Measured: batches 16 and 32, sizes 10 kB to 1 MB of both (of batch 32 to 10 MB), two devices.
+  calib::Profile profile = profile_with_iterations();
+  add_overlap(profile, 2, "host", 32, 1e4, 1.1);
+  add_overlap(profile, 2, "host", 32, 1e7, 1.3);
+  add_overlap(profile, 2, "host", 16, 1e4, 1.1);
+  add_overlap(profile, 2, "host", 16, 1e6, 1.2);
+  using Lines = std::vector<std::string>;
+  const auto lines = [&](const Settings& changes, int gpus, int batch, const std::vector<double>& bytes) {
+    Settings settings{{"/communication/overlap", "true"}};
+    settings.insert(settings.end(), changes.begin(), changes.end());
+    return overlap_beyond_profile(files_with(profile).load(settings).variants[0], gpus, batch, bytes);
+  };
+  CHECK(lines({}, 2, 16, {1e4, 1e6}).empty());
+  CHECK(lines({}, 2, 32, {2e5}).empty());
+  CHECK(lines({}, 2, 24, {}).empty());
+  CHECK(lines({}, 2, 64, {}) == Lines{"batch 64 is outside the profile's 16 to 32 for iterations beside all-reduces: "
+                                      "the nearest's slowdown is taken"});
+  const Lines sizes = lines({}, 2, 32, {2e5, 5e6, 8e6});
+  CHECK(sizes == Lines{"collectives of 5.00 MB are outside the profile's 10.0 kB to 1.00 MB for iterations beside "
+                       "all-reduces: the nearest's slowdown is taken"});
+  CHECK(lines({}, 2, 8, {1e3}).size() == 2);
+  // One GPU has no collectives; others come after the computation, are none of the GPU's, or are stated.
+  CHECK(lines({}, 1, 64, {1e3}).empty());
+  CHECK(lines({{"/communication/overlap", "false"}}, 2, 64, {1e3}).empty());
+  CHECK(lines({{"/compute/overlap_slowdown", "1.1"}}, 2, 64, {1e3}).empty());
+
+  calib::Profile more = profile_with_iterations();
+  add_overlap(more, 8, "host", 32, 1e4, 1.1);
+  const LoadedScenario loaded = files_with(more).load({{"/communication/overlap", "true"}});
+  CHECK(overlap_beyond_profile(loaded.variants[0], 2, 32, {1e4}) ==
+        Lines{"the profile's iterations beside all-reduces were measured with 8 devices busy, not 2"});
+  CHECK(overlap_beyond_profile(loaded.variants[0], 2, 16, {}).front() ==
+        "batch 16 is outside the profile's 32 for iterations beside all-reduces: the nearest's slowdown is taken");
 }
 
 TEST_CASE("a slowdown needs no profile, and malformed ones are refused") {

@@ -1,6 +1,7 @@
 // train as a user meets it: bad usage, the record, the output.
 #include <algorithm>
 
+#include "engine/base/file_lock.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"
@@ -153,6 +154,24 @@ TEST_CASE("The record of a run has what the interface promises") {
   const std::string& table = outcome.out;
   CHECK(std::count(table.begin(), table.end(), '\n') == 7);  // a heading, five epochs, a summary
   CHECK(table.find("target reached; 30.00 % test accuracy: 1 epochs, ") != std::string::npos);
+}
+
+TEST_CASE("Two runs do not keep the same checkpoint") {
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(""));
+  const std::string arguments =
+      "--model small.json --data synthetic --train-images 64 --test-images 64 --epochs 1 --threads 1 --quiet "
+      "--checkpoint state --resume";
+  {
+    const LockBeside other(folder.path("state"));  // this process is the other run
+    const Outcome refused = run_program(folder.path(""), "train", arguments);
+    CHECK(refused.code == 1);
+    CHECK(refused.err.find("train: state: another run writes it") == 0);
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+  }
+  CHECK(folder.files() == 1);
+  CHECK(run_program(folder.path(""), "train", arguments).code == 0);
+  CHECK(folder.files() == 2);  // the model and the checkpoint
 }
 
 TEST_CASE("The option memory-plan shows the plans and trains nothing") {
