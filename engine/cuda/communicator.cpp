@@ -8,6 +8,25 @@ void check(ncclResult_t result, const std::string& call) {
   fail(call, std::string(ncclGetErrorString(result)) + " (" + ncclGetLastError(nullptr) + ")");
 }
 
+/// Calls of several ranks by one thread. Where one of them throws, the group ends with the scope: later calls would
+/// join it and never begin.
+class Group {
+ public:
+  Group() { check(ncclGroupStart(), "ncclGroupStart"); }
+  ~Group() {
+    if (is_open_) ncclGroupEnd();
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  void end(const std::string& of) {
+    is_open_ = false;
+    check(ncclGroupEnd(), "ncclGroupEnd of " + of);
+  }
+
+ private:
+  bool is_open_ = true;
+};
+
 }  // namespace
 
 Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& processes)
@@ -18,14 +37,14 @@ Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& proces
   if (processes.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   processes.broadcast(sizeof(id), &id);
   // One thread has several ranks: without the group the first would wait for the others for ever.
-  check(ncclGroupStart(), "ncclGroupStart");
+  Group group;
   for (std::size_t d = 0; d < gpus_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
     const int rank = before + static_cast<int>(d);
     check(ncclCommInitRank(&ranks_[d], all, id, rank),
           "ncclCommInitRank, rank " + std::to_string(rank) + " of " + std::to_string(all));
   }
-  check(ncclGroupEnd(), "ncclGroupEnd of ncclCommInitRank");
+  group.end("ncclCommInitRank");
 }
 
 Communicator::~Communicator() {
@@ -37,23 +56,23 @@ Communicator::~Communicator() {
 void Communicator::all_reduce(std::int64_t n, const std::vector<float*>& buffers,
                               const std::vector<cudaStream_t>& streams) {
   const std::string what = "ncclAllReduce of " + std::to_string(n) + " floats";
-  check(ncclGroupStart(), "ncclGroupStart");
+  Group group;
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
     check(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), ncclFloat, ncclSum, ranks_[d], streams[d]),
           what);
   }
-  check(ncclGroupEnd(), "ncclGroupEnd of " + what);
+  group.end(what);
 }
 
 void Communicator::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                             const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams) {
-  check(ncclGroupStart(), "ncclGroupStart");
+  Group group;
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
     exchange_of_rank(collective, d, static_cast<std::size_t>(n), send[d], receive[d], streams[d]);
   }
-  check(ncclGroupEnd(), "ncclGroupEnd");
+  group.end(to_string(collective));
 }
 
 void Communicator::exchange_of_rank(device::Collective collective, std::size_t own, std::size_t n, const float* send,

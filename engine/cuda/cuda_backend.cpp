@@ -31,7 +31,7 @@ class GatedReplica final : public device::Replica {
   }
 
   const float* gradient(const float* parameters, const device::HostBatch& batch, std::uint64_t step) override {
-    const Passage passage(ops_, gate_);
+    const Passage passage(ops_, gate_, CudaVectorOps::After::all_but_beside);
     return replica_->gradient(parameters, batch, step);
   }
   double loss() override { return replica_->loss(); }
@@ -57,8 +57,9 @@ class GatedReplica final : public device::Replica {
   /// What is enqueued meanwhile comes after the device's operations so far and before its later ones.
   class Passage {
    public:
-    Passage(CudaVectorOps& ops, ReplicaGate& gate) : on_device_(ops.gpu(gate.device)), ops_(ops), gate_(gate) {
-      ops_.open(gate_);
+    Passage(CudaVectorOps& ops, ReplicaGate& gate, CudaVectorOps::After after = CudaVectorOps::After::all)
+        : on_device_(ops.gpu(gate.device)), ops_(ops), gate_(gate) {
+      ops_.open(gate_, after);
     }
     ~Passage() { ops_.close(gate_); }
     Passage(const Passage&) = delete;

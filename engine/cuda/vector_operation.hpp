@@ -24,6 +24,9 @@ struct CudaVectorOps::Device {
   int number;
   int gpu;
   Stream updates;
+  Stream beside;
+  bool beside_is_pending = false;  ///< `updates` does not wait for `beside` yet
+  Event beside_done;
   Event reached;  ///< what another device or a replica waits for before it reads
   Event done;     ///< what other devices wait for before they go on
   DeviceBuffer<double> dot_partials;
@@ -72,7 +75,7 @@ class CudaVectorOps::Operation {
     }
     if (others_.empty()) return;
     device_.done.record(stream_);
-    for (const int other : others_) device_.done.hold(ops_.on(other).updates);
+    for (const int other : others_) device_.done.hold(ops_.current_stream_of(other));
   }
 
  private:

@@ -60,10 +60,11 @@ int CudaVectorOps::gpu(int device) const {
 
 // ---- replicas ----
 
-void CudaVectorOps::open(ReplicaGate& gate) {
+void CudaVectorOps::open(ReplicaGate& gate, After after) {
   Device& device = on(gate.device);
   device.reached.record(device.updates);  // not stream_of(): other replicas need not be done
   device.reached.hold(gate.stream);
+  if (after == After::all && device.beside_is_pending) device.beside_done.hold(gate.stream);
 }
 
 void CudaVectorOps::close(ReplicaGate& gate) {
@@ -76,14 +77,45 @@ void CudaVectorOps::forget(const ReplicaGate& gate) {
   closed.erase(std::remove(closed.begin(), closed.end(), &gate), closed.end());
 }
 
+cudaStream_t CudaVectorOps::current_stream_of(int number) const {
+  const Device& device = on(number);
+  return is_beside_ ? device.beside : device.updates;
+}
+
 cudaStream_t CudaVectorOps::stream_of(int number) {
   Device& device = on(number);
+  if (is_beside_) return device.beside;
+  if (device.beside_is_pending) device.beside_done.hold(device.updates);
+  device.beside_is_pending = false;
   for (ReplicaGate* gate : device.closed_gates) {
     gate->closed.record(gate->stream);
     gate->closed.hold(device.updates);
   }
   device.closed_gates.clear();
   return device.updates;
+}
+
+void CudaVectorOps::beside_gradients(const std::function<void()>& work) {
+  sync::require(!is_beside_, "vector: one thing at a time goes on beside gradients");
+  for (const auto& device : devices_) {
+    device->reached.record(stream_of(device->number));
+    device->reached.hold(device->beside);
+  }
+  const auto end = [this] {
+    is_beside_ = false;
+    for (const auto& device : devices_) {
+      device->beside_done.record(device->beside);
+      device->beside_is_pending = true;
+    }
+  };
+  is_beside_ = true;
+  try {
+    work();
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
 }
 
 // ---- buffers ----

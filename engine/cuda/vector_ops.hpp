@@ -1,9 +1,10 @@
 #pragma once
 // sync::VectorOps on GPUs: kernels of our own, and NCCL where all GPUs take part in a sum.
 //
-// Every device has one stream for these operations, `updates`, so that they follow each other. An operation with arrays
-// on several devices runs on its output's: arrays from elsewhere are copied there first (and back, where they are
-// written), and the devices wait for each other by events. Calls come from one thread.
+// Every device has one stream for these operations, `updates`, so that they follow each other. A second one, `beside`,
+// has those of beside_gradients(); `updates` waits for it before its next operation, a learner's gradient does not. An
+// operation with arrays on several devices runs on its output's: arrays from elsewhere are copied there first (and
+// back, where they are written), and the devices wait for each other by events. Calls come from one thread.
 //
 // Buffers may also be a replica's gradients, or anything else in a device's memory. Device numbers from devices() on
 // begin again at 0, so that an algorithm with more learners than there are GPUs lays them out in turns.
@@ -43,7 +44,9 @@ class CudaVectorOps final : public sync::VectorOps {
 
   int devices() const { return static_cast<int>(devices_.size()); }
   int gpu(int device) const;
-  void open(ReplicaGate& gate);
+  /// What a replica's work comes after: all operations so far, or all but those that go on beside gradients.
+  enum class After { all, all_but_beside };
+  void open(ReplicaGate& gate, After after = After::all);
   void close(ReplicaGate& gate);
   /// Before the gate goes: nothing waits for it any more.
   void forget(const ReplicaGate& gate);
@@ -62,6 +65,7 @@ class CudaVectorOps final : public sync::VectorOps {
   std::vector<double> norms(const sync::Layout& layout, const float* x) override;
 
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
+  void beside_gradients(const std::function<void()>& work) override;
   /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
   /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
@@ -95,8 +99,10 @@ class CudaVectorOps final : public sync::VectorOps {
 
   Device& on(int device) const { return *devices_[static_cast<std::size_t>(device)]; }
   int device_of(const float* x) const;
-  /// The device's stream, after all gates closed so far.
+  /// The stream of the device's next operation, after all gates closed and all operations handed in so far.
   cudaStream_t stream_of(int device);
+  /// The same stream, where it may be that of an operation under way.
+  cudaStream_t current_stream_of(int device) const;
   SegmentTable table_of(int device, const sync::Layout& layout);
   void accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further, float scale,
                   float* y);
@@ -106,6 +112,7 @@ class CudaVectorOps final : public sync::VectorOps {
   std::vector<std::unique_ptr<Device>> devices_;
   bool are_distinct_;  ///< the devices' GPUs
   std::map<const float*, Allocation> allocations_;
+  bool is_beside_ = false;  ///< in beside_gradients()
   sync::Processes alone_;
   sync::Processes* processes_;
   std::unique_ptr<Communicator> communicator_;  ///< made when first needed

@@ -48,7 +48,8 @@ void EaSgd::step(double learning_rate, const GradientFunction& gradient) {
   for (Worker& worker : workers_) ++worker.iteration;
 }
 
-/// Every GPU adds up its workers' forces; after their all-reduce each moves its own copy of the centre alike.
+/// Every GPU adds up its workers' forces; after their all-reduce each moves its own copy of the centre alike, beside
+/// the next gradients, which are taken at the workers.
 void EaSgd::meet(double learning_rate, const std::vector<const float*>& gradients) {
   std::vector<float*> forces;
   for (Gpu& gpu : gpus_) {
@@ -65,8 +66,10 @@ void EaSgd::meet(double learning_rate, const std::vector<const float*>& gradient
       ops_.sgd_update(layout_, learning_rate, options_.weight_decay, gradients[j], w);
     }
   }
-  ops_.sum_all(layout_.count, forces);
-  for (Gpu& gpu : gpus_) ops_.axpy(layout_.count, 1, gpu.forces.data(), gpu.center.data());
+  ops_.beside_gradients([&] {
+    ops_.sum_all(layout_.count, forces);
+    for (Gpu& gpu : gpus_) ops_.axpy(layout_.count, 1, gpu.forces.data(), gpu.center.data());
+  });
 }
 
 void EaSgd::async_step(int j, double learning_rate, const GradientFunction& gradient) {

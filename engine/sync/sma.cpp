@@ -7,7 +7,7 @@
 namespace lockstep::sync {
 namespace {
 
-void check(const SmaOptions& options) {
+void check(const SmaOptions& options, int processes) {
   require(options.gpus >= 1, "SMA: at least one GPU");
   require(options.learners_per_gpu >= 1, "SMA: at least one learner per GPU");
   require(!options.alpha || (*options.alpha >= 0 && *options.alpha <= 1), "SMA: alpha must be in [0, 1]");
@@ -15,21 +15,26 @@ void check(const SmaOptions& options) {
   require(options.weight_decay >= 0, "SMA: weight decay must not be negative");
   require(options.tau >= 0, "SMA: tau must be at least 1, or kNever");
   require(options.restart_drop > 0 && options.restart_drop <= 1, "SMA: restart_drop must be in (0, 1]");
+  require(options.rank >= 0 && options.rank < processes, "SMA: no such process");
 }
 
 }  // namespace
 
 Sma::Sma(VectorOps& ops, Layout layout, const std::vector<float>& initial, const SmaOptions& options)
     : ops_(ops), layout_(std::move(layout)), options_(options) {
-  check(options_);
+  check(options_, ops_.processes());
   const std::int64_t n = layout_.count;
   require(static_cast<std::int64_t>(initial.size()) == n, "SMA: initial model of the wrong size");
-  require(ops_.processes() == 1 || options_.averaging == Averaging::kOneAverage,
-          "SMA: several processes keep one average model");
   for (int p = 0; p < options_.gpus; ++p) {
-    gpus_.push_back({{ops_, n, p}, {ops_, n, p}, {ops_, n, p}});
-    ops_.upload(n, initial.data(), gpus_.back().average.data());
-    ops_.upload(n, initial.data(), gpus_.back().previous.data());
+    gpus_.push_back({{ops_, n, p}, {ops_, n, p}, {ops_, n, p}, std::nullopt});
+    Gpu& gpu = gpus_.back();
+    ops_.upload(n, initial.data(), gpu.average.data());
+    ops_.upload(n, initial.data(), gpu.previous.data());
+    const bool is_central = options_.rank == 0 && p == 0;
+    if (options_.averaging == Averaging::kReferencePerGpu && !is_central) {
+      gpu.reference = Reference{{ops_, n, p}, {ops_, n, p}};
+      ops_.upload(n, initial.data(), gpu.reference->model.data());
+    }
     for (int j = 0; j < options_.learners_per_gpu; ++j) add_learner(p);
   }
 }
@@ -46,11 +51,7 @@ void Sma::step(double learning_rate, const GradientFunction& gradient) {
     update_independently(learning_rate, gradients);
   } else {
     synchronise_learners(learning_rate, gradients);
-    if (options_.averaging == Averaging::kOneAverage) {
-      synchronise_one_average();
-    } else {
-      synchronise_references();
-    }
+    ops_.beside_gradients([this] { synchronise_globally(); });
   }
   ++iteration_;
 }
@@ -67,19 +68,35 @@ void Sma::update_independently(double learning_rate, const std::vector<const flo
 
 /// Local synchronisation: gradient and correction in one pass, the corrections summed per GPU.
 void Sma::synchronise_learners(double learning_rate, const std::vector<const float*>& gradients) {
-  for (Gpu& gpu : gpus_) ops_.zero(layout_.count, gpu.corrections.data());
+  for (Gpu& gpu : gpus_) {
+    ops_.zero(layout_.count, gpu.corrections.data());
+    if (gpu.reference) ops_.zero(layout_.count, gpu.reference->corrections.data());
+  }
   for (std::size_t j = 0; j < learners_.size(); ++j) {
     Learner& learner = learners_[j];
     Gpu& gpu = gpus_[static_cast<std::size_t>(learner.gpu)];
-    ops_.corrected_update(layout_, learning_rate, options_.weight_decay, alpha(), gradients[j], gpu.average.data(),
-                          learner.replica.data(), gpu.corrections.data());
+    float* corrections = gpu.reference ? gpu.reference->corrections.data() : gpu.corrections.data();
+    ops_.corrected_update(layout_, learning_rate, options_.weight_decay, alpha(), gradients[j],
+                          reference(learner.gpu).data(), learner.replica.data(), corrections);
   }
 }
 
-/// Global synchronisation: all-reduce of the corrections; every GPU updates its own copy of z alike.
-void Sma::synchronise_one_average() {
+/// The pull of z on r_p comes before its learners' corrections are added, since both are differences of the models at
+/// the iteration's beginning.
+void Sma::pull_reference(Gpu& gpu) {
+  if (!gpu.reference) return;
+  float* model = gpu.reference->model.data();
+  ops_.elastic_pull(layout_.count, alpha(), gpu.average.data(), model, gpu.corrections.data());
+  ops_.axpy(layout_.count, 1, gpu.reference->corrections.data(), model);
+}
+
+/// All-reduce of the corrections; every GPU updates its own copy of z alike.
+void Sma::synchronise_globally() {
   std::vector<float*> corrections;
-  for (Gpu& gpu : gpus_) corrections.push_back(gpu.corrections.data());
+  for (Gpu& gpu : gpus_) {
+    pull_reference(gpu);
+    corrections.push_back(gpu.corrections.data());
+  }
   ops_.sum_all(layout_.count, corrections);
   for (Gpu& gpu : gpus_) {
     ops_.average_model_update(layout_.count, options_.momentum, gpu.corrections.data(), gpu.average.data(),
@@ -87,27 +104,21 @@ void Sma::synchronise_one_average() {
   }
 }
 
-/// Global synchronisation: the references of GPUs 1, 2, ... are replicas of GPU 0's, which is z. The pull on r_p comes
-/// before its learners' corrections are added, since both are differences of the models at the iteration's beginning.
-void Sma::synchronise_references() {
-  Gpu& central = gpus_.front();
-  for (std::size_t p = 1; p < gpus_.size(); ++p) {
-    Gpu& gpu = gpus_[p];
-    ops_.elastic_pull(layout_.count, alpha(), central.average.data(), gpu.average.data(), central.corrections.data());
-    ops_.axpy(layout_.count, 1, gpu.corrections.data(), gpu.average.data());
+void Sma::restart() {
+  for (Gpu& gpu : gpus_) {
+    ops_.copy(layout_.count, gpu.average.data(), gpu.previous.data());
+    if (gpu.reference) ops_.copy(layout_.count, gpu.average.data(), gpu.reference->model.data());
   }
-  ops_.average_model_update(layout_.count, options_.momentum, central.corrections.data(), central.average.data(),
-                            central.previous.data());
+  for (Learner& learner : learners_) {
+    const Gpu& gpu = gpus_[static_cast<std::size_t>(learner.gpu)];
+    ops_.copy(layout_.count, gpu.average.data(), learner.replica.data());
+  }
+  ++restarts_;
 }
 
-void Sma::restart() {
-  const float* z = average().data();
-  for (std::size_t p = 0; p < gpus_.size(); ++p) {
-    if (p > 0) ops_.copy(layout_.count, z, gpus_[p].average.data());
-    ops_.copy(layout_.count, z, gpus_[p].previous.data());
-  }
-  for (Learner& learner : learners_) ops_.copy(layout_.count, z, learner.replica.data());
-  ++restarts_;
+const DeviceVector& Sma::reference(int gpu) const {
+  const Gpu& of = gpus_.at(static_cast<std::size_t>(gpu));
+  return of.reference ? of.reference->model : of.average;
 }
 
 void Sma::add_learner(int gpu) {
@@ -133,7 +144,7 @@ double Sma::alpha() const {
   if (options_.averaging == Averaging::kOneAverage) return 1.0 / all_learners();
   int most = 0;
   for (int p = 0; p < options_.gpus; ++p) most = std::max(most, learners_on(p));
-  return 1.0 / (most + options_.gpus - 1);
+  return 1.0 / (most + options_.gpus * ops_.processes() - 1);
 }
 
 void Sma::visit_state(StateVisitor& state) {
@@ -145,6 +156,7 @@ void Sma::visit_state(StateVisitor& state) {
   for (std::size_t p = 0; p < gpus_.size(); ++p) {
     state.vector("average/" + std::to_string(p), gpus_[p].average);
     state.vector("previous/" + std::to_string(p), gpus_[p].previous);
+    if (gpus_[p].reference) state.vector("reference/" + std::to_string(p), gpus_[p].reference->model);
   }
   std::int64_t count = learners();
   state.integer("learners", count);

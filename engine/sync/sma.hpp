@@ -23,11 +23,16 @@
 //   kOneAverage (section 4.2): every GPU keeps a copy of the one average model; differences are summed within a GPU,
 //     then over GPUs by all-reduce. This is Alg. 1 over all learners, in another order of summation.
 //   kReferencePerGpu (section 3.3, Fig. 6): GPU p keeps a reference model r_p, which is the z of its own learners; GPU
-//     0's reference is the average model, and the others are replicas of it that have no gradients:
+//     0's reference (process 0's, where there are several) is the average model, and the others are replicas of it that
+//     have no gradients:
 //       r_p <- r_p + sum_{j on p} alpha (w_j - r_p) - alpha (r_p - z)       for p > 0
 //       z   <- z + sum_{j on 0} alpha (w_j - z) + sum_{p>0} alpha (r_p - z) + mu (z - z_prev)
 //     with alpha = 1 / (learners per GPU + GPUs - 1) unless given: one over the number of models that pull on z. On one
-//     GPU it is Alg. 1.
+//     GPU it is Alg. 1. Every GPU keeps a copy of z, too, and what z receives is summed by all-reduce, so that no GPU
+//     waits for GPU 0's memory and the GPUs may be those of several processes.
+//
+// Overlap (section 4.2): the next gradients are taken at the w_j, which the local synchronisation has left as they will
+// be; the global one, of the r_p and z, goes on beside them (VectorOps::beside_gradients()).
 //
 // tau (section 5.5): learners synchronise in every tau-th iteration and follow plain SGD in the others, where z and the
 // references rest; tau = kNever leaves them independent.
@@ -56,6 +61,7 @@ struct SmaOptions {
   double weight_decay = 0;      ///< lambda
   int tau = 1;                  ///< iterations per synchronisation, or kNever
   double restart_drop = 0.1;    ///< in (0, 1]; 1: restart() by hand only
+  int rank = 0;                 ///< of this process among ops.processes(), each with `gpus` GPUs
 };
 
 class Sma {
@@ -88,7 +94,7 @@ class Sma {
   /// z, the trained model.
   const DeviceVector& average() const { return gpus_.front().average; }
   /// GPU p's copy of z (kOneAverage) or its reference model r_p.
-  const DeviceVector& reference(int gpu) const { return gpus_.at(static_cast<std::size_t>(gpu)).average; }
+  const DeviceVector& reference(int gpu) const;
   const DeviceVector& replica(int learner) const { return learners_.at(static_cast<std::size_t>(learner)).replica; }
   /// Sum of the corrections that z received in the last synchronisation.
   const DeviceVector& corrections() const { return gpus_.front().corrections; }
@@ -98,16 +104,22 @@ class Sma {
     int gpu;
     DeviceVector replica;  ///< w_j
   };
+  /// Of a GPU whose learners do not pull on z itself.
+  struct Reference {
+    DeviceVector model;        ///< r_p
+    DeviceVector corrections;  ///< sum of those of its learners
+  };
   struct Gpu {
-    DeviceVector average;      ///< z or r_p
+    DeviceVector average;      ///< z, the same everywhere
     DeviceVector previous;     ///< z_prev
-    DeviceVector corrections;  ///< sum of the corrections of this GPU's learners, then what z received
+    DeviceVector corrections;  ///< what z receives from this GPU, then what it received from all
+    std::optional<Reference> reference;
   };
   bool synchronises() const;
   void update_independently(double learning_rate, const std::vector<const float*>& gradients);
   void synchronise_learners(double learning_rate, const std::vector<const float*>& gradients);
-  void synchronise_one_average();
-  void synchronise_references();
+  void pull_reference(Gpu& gpu);
+  void synchronise_globally();
 
   VectorOps& ops_;
   Layout layout_;

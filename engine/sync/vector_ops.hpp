@@ -8,6 +8,7 @@
 // write its inputs; only download(), dot() and norms() wait for the result.
 // Buffers of one call do not overlap unless the operation says so.
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/sync/learner.hpp"
@@ -59,6 +60,9 @@ class VectorOps {
   /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend whose
   /// devices share memory does it in one pass.
   virtual void average_all(std::int64_t n, const std::vector<const float*>& inputs, const std::vector<float*>& outputs);
+  /// Calls `work`, whose operations write nothing that the learners' next gradients read: these may be computed side by
+  /// side with them. Everything else that is asked for later comes after them, as always.
+  virtual void beside_gradients(const std::function<void()>& work) { work(); }
   /// Processes whose buffers sum_all() adds up; see processes.hpp.
   virtual int processes() const { return 1; }
 

@@ -112,7 +112,8 @@ std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Process
       return std::make_unique<SSgdTrainable>(processes, sync::SSgd(ops, layout, initial, workers, update_options(s)));
     case Algorithm::sma: {
       const int learners = r.auto_tune ? 1 : s.learners;
-      const sync::SmaOptions options{r.gpus, learners, s.averaging, r.alpha, s.momentum, r.weight_decay, s.tau, 0.1};
+      const sync::SmaOptions options{r.gpus,         learners, s.averaging, r.alpha,         s.momentum,
+                                     r.weight_decay, s.tau,    0.1,         processes.rank()};
       return std::make_unique<SmaTrainable>(processes, sync::Sma(ops, layout, initial, options));
     }
     case Algorithm::easgd: {

@@ -134,16 +134,13 @@ void check_files(const Request& r) {
   if (r.stop != "target" && !r.target) refuse("--stop", "without a target", "with --target ACCURACY");
 }
 
-/// What has no meaning over several processes, or cannot be the same in all of them.
+/// What does not suffice for several processes.
 void check_processes(const Request& r, Algorithm algorithm, int processes) {
   if (processes == 1) return;
-  const std::string several = std::to_string(processes) + " processes";
-  if (r.averaging.value_or("one") != "one")
-    refuse("--averaging " + *r.averaging, "its average model lies on the first GPU alone, out of reach in " + several,
-           "one");
   const int workers = r.learners.value_or(kWorkers) + r.backups.value_or(kBackups);
   if (algorithm == Algorithm::backup && workers < processes)
-    refuse("--algorithm backup", std::to_string(workers) + " workers are too few for " + several,
+    refuse("--algorithm backup",
+           std::to_string(workers) + " workers are too few for " + std::to_string(processes) + " processes",
            "a worker or more in each (--learners N --backups b are of all processes)");
 }
 

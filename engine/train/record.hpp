@@ -7,7 +7,8 @@
 //   epochs: [{epoch, iterations, images, learning_rate, train_loss, test_accuracy, epoch_s, train_s, samples_per_s,
 //   ...}]
 //     iterations, images and train_s since the run began; seconds are of training alone, without evaluation,
-//     checkpoints and set-up, and go on across --resume; images are those whose gradients counted
+//     checkpoints and set-up, and go on across --resume; images are those whose gradients counted; samples_per_s is
+//     null where an iteration of more images than there are has passed over the epoch
 //   evaluations: only with several per epoch: [{epoch, iterations, images, train_s, test_accuracy}], each epoch's own
 //     one among them; `epoch` is images over training images, a real number
 //   status: running, epochs done, target reached, time is up, diverged

@@ -52,9 +52,12 @@ void Screen::epoch(const Json& epoch) {
   has_header_ = true;
   char loss[32] = "-";  // a short epoch on a GPU has none
   if (!epoch.at("train_loss").is_null()) std::snprintf(loss, sizeof loss, "%.5f", epoch.at("train_loss").get<double>());
-  std::printf("%6lld %11lld %10s %7.2f %% %10.0f %10s\n", epoch.at("epoch").get<long long>(),
-              epoch.at("iterations").get<long long>(), loss, 100 * epoch.at("test_accuracy").get<double>(),
-              epoch.at("samples_per_s").get<double>(), format_seconds(epoch.at("train_s").get<double>()).c_str());
+  char rate[32] = "-";  // nor has an epoch without an iteration
+  if (!epoch.at("samples_per_s").is_null())
+    std::snprintf(rate, sizeof rate, "%.0f", epoch.at("samples_per_s").get<double>());
+  std::printf("%6lld %11lld %10s %7.2f %% %10s %10s\n", epoch.at("epoch").get<long long>(),
+              epoch.at("iterations").get<long long>(), loss, 100 * epoch.at("test_accuracy").get<double>(), rate,
+              format_seconds(epoch.at("train_s").get<double>()).c_str());
   std::fflush(stdout);
 }
 

@@ -164,7 +164,8 @@ void Trainer::finish_epoch(Observer& observer) {
   }
   epoch["epoch_s"] = epoch_s_;
   epoch["train_s"] = train_s_;
-  epoch["samples_per_s"] = static_cast<double>(epoch_counted_) / epoch_s_;
+  const bool has_run = epoch_counted_ > 0;  // an iteration may take more images than there are, and end several epochs
+  epoch["samples_per_s"] = has_run ? Json(static_cast<double>(epoch_counted_) / epoch_s_) : Json(nullptr);
   if (settings_.precision == device::Precision::fp16) {
     epoch["loss_scale"] = learners_.loss_scale();
     epoch["dropped_iterations"] = learners_.dropped();
@@ -219,6 +220,7 @@ void Trainer::visit_state(RunVisitor& state) {
   state.integer("position", position_);
   state.integer("counted", counted_);
   state.integer("iterations", iterations_);
+  state.real("learning_rate", learning_rate_);
   state.real("train_s", train_s_);
   state.real("epoch_s", epoch_s_);
   state.real("epoch_loss", epoch_loss_);

@@ -193,10 +193,12 @@ TEST_CASE("processes under mpirun calibrate their collectives together, and the 
   std::cout << "skipped (mpi): this build has no MPI, or no mpirun was found" << std::endl;
 #else
   TemporaryFolder folder;
+  // As for train (tests/train/processes_test.cpp).
   const std::string launcher =
       "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
       "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 "
-      "OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_base_warn_component_unused=0 '" LOCKSTEP_MPIEXEC "' -n 2 ";
+      "OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_base_warn_component_unused=0 "
+      "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" '" LOCKSTEP_MPIEXEC "' -n 2 ";
   const auto run = [&](const std::string& arguments) {
     const std::string out = folder.path("out.txt"), err = folder.path("err.txt");
     const std::string command = "cd '" + folder.path("") + "' && " + launcher + "'" + kProgram + "' " + arguments +

@@ -25,6 +25,17 @@ inline bool has_gpus(int wanted) {
     if (!::lockstep::cuda::has_gpus(count)) return; \
   } while (false)
 
+/// For tests of what goes wrong, which may end a real GPU's context.
+#ifdef LOCKSTEP_EMULATED_GPU
+#define LOCKSTEP_NEEDS_AN_EMULATED_GPU() LOCKSTEP_NEEDS_GPUS(2)
+#else
+#define LOCKSTEP_NEEDS_AN_EMULATED_GPU()                            \
+  do {                                                              \
+    std::cout << "skipped (gpu): needs emulated ones" << std::endl; \
+    return;                                                         \
+  } while (false)
+#endif
+
 /// For tests that are too large for the emulated GPU of tests/cuda_emulated.
 #ifdef LOCKSTEP_EMULATED_GPU
 #define LOCKSTEP_NEEDS_A_REAL_GPU()                                  \

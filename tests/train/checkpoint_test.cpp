@@ -95,6 +95,29 @@ TEST_CASE("Killed at random moments and resumed: the same bits") {
   CHECK(numbers(parts) == numbers(read_json(folder.path("whole.json"))));
 }
 
+// The state is kept after every iteration, also after an epoch's last one, which the epoch's entry tells of.
+TEST_CASE("Ended between an epoch's last iteration and its entry, and resumed: the same record") {
+  struct Ending : Observer {
+    void epoch(const Json& epoch) override {
+      if (epoch.at("epoch") == 2) throw std::runtime_error("ended here");
+    }
+  };
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "sma");
+  r.schedule = "linear";
+  r.epochs = 3;
+  const Json whole = run(r);
+  r.checkpoint = folder.path("state");
+  r.checkpoint_minutes = 1e-9;
+  Ending ending;
+  Trainer trainer(resolve(r), {"train"});
+  CHECK_THROWS_WITH(trainer.run(ending), "ended here");
+  r.resume = true;
+  const Json rest = run(r);
+  CHECK(rest.at("resumed") == 1);
+  CHECK(numbers(rest) == numbers(whole));
+}
+
 TEST_CASE("A run that has ended is not trained again") {
   const TemporaryFolder folder;
   Request r = small_request(folder, "ssgd");

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"
 
 namespace lockstep::train {
@@ -121,6 +122,26 @@ TEST_CASE("With backup workers an epoch is as many images that counted") {
   CHECK(epoch.at("iterations") == 22);
   CHECK(epoch.at("images") == 528);
   CHECK(epoch.at("simulated_s").get<double>() > 0);
+}
+
+// 8 images an iteration of a set of 4: epochs 1 and 2 end with the first, 3 with the second.
+TEST_CASE("An iteration of more images than there are ends several epochs, of which the later have no rate") {
+  TemporaryFolder folder;
+  Request request = small_request(folder, "ssgd");
+  request.train_images = 4;
+  request.epochs = 3;
+  const Json epochs = run(request).at("epochs");
+  REQUIRE(epochs.size() == 3);
+  CHECK(epochs[0].at("samples_per_s").get<double>() > 0);
+  CHECK(epochs[1].at("iterations") == 1);
+  CHECK(epochs[1].at("samples_per_s").is_null());
+  CHECK(epochs[2].at("iterations") == 2);
+  CHECK(epochs[2].at("samples_per_s").get<double>() > 0);
+  const tests::Outcome shown = tests::run_program(
+      folder.path(""), "train",
+      "--model small.json --data synthetic --train-images 4 --test-images 10 --batch 8 --epochs 2 --threads 1 --quiet");
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find("nan") == std::string::npos);
 }
 
 TEST_CASE("Staleness makes the loss fall more slowly") {

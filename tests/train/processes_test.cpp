@@ -28,11 +28,13 @@ bool has_mpi() {
 }
 
 tests::Outcome run_processes(const TemporaryFolder& folder, int count, const std::string& arguments) {
-  // Open MPI's run as root and with more processes than cores; other launchers do not know these variables.
+  // Open MPI's run as root and with more processes than cores; other launchers do not know these variables. What Open
+  // MPI itself never frees is not this project's leak.
   const std::string launcher =
       "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-      "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
-      "OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_base_warn_component_unused=0 '";
+      "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 "
+      "OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_base_warn_component_unused=0 "
+      "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" '";
   const std::string out = folder.path("out.txt"), err = folder.path("err.txt");
   const std::string command = "cd '" + folder.path("") + "' && " + launcher + kMpiexec + "' -n " +
                               std::to_string(count) + " '" LOCKSTEP_BUILD_DIR "/train' " + arguments + " >'" + out +
@@ -70,6 +72,10 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
   same(2, "--algorithm ssgd");
   same(3, "--algorithm ssgd --lars 0.01");
   same(2, "--algorithm sma");
+  same(3, "--algorithm sma --averaging reference");
+  same(2, "--algorithm sma --averaging reference --learners 2");
+  same(2, "--algorithm sma --averaging reference --tau 3 --precision fp16");
+  same(2, "--algorithm sma --averaging reference --schedule steps --step-epochs 1");  // restarts
   same(3, "--algorithm easgd --learners 1 --tau 2");
   same(2, "--algorithm ssgd --precision fp16");
   same(3, "--algorithm stale --staleness 3");
@@ -163,8 +169,9 @@ TEST_CASE("Processes resume from the checkpoint of all of them, to the bit") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
   folder.write("small.json", small_model(kNormAndDropout));
-  for (const std::string algorithm : {"ssgd --precision fp16", "sma --learners 2 --tau 2", "easgd", "backup",
-                                      "stale --staleness 4 --staleness-drawn"}) {
+  for (const std::string algorithm :
+       {"ssgd --precision fp16", "sma --learners 2 --tau 2", "sma --averaging reference --gpus 2", "easgd", "backup",
+        "stale --staleness 4 --staleness-drawn"}) {
     INFO(algorithm);
     const std::string arguments = kSmall + "--algorithm " + algorithm + " ";
     const tests::Outcome whole = run_processes(folder, 2, arguments + "-o whole.json");
@@ -211,23 +218,18 @@ TEST_CASE("Processes with two learners each train the same model to rounding") {
   CHECK(result.at("train_loss").get<double>() == Approx(expected.at("train_loss").get<double>()).epsilon(0.01));
 }
 
-TEST_CASE("What only one process can do is refused once, by the first") {
+TEST_CASE("Fewer workers than processes are refused once, by the first") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
-  for (const auto& [arguments, error] : std::vector<std::pair<std::string, std::string>>{
-           {"--algorithm sma --averaging reference",
-            "--averaging reference: its average model lies on the first GPU alone, out of reach in 2 processes; "
-            "allowed: one\n"},
-           {"--algorithm backup --learners 1 --backups 0",
-            "--algorithm backup: 1 workers are too few for 2 processes; allowed: a worker or more in each (--learners "
-            "N "
-            "--backups b are of all processes)\n"}}) {
-    const tests::Outcome outcome = run_processes(folder, 2, "--data synthetic --quiet " + arguments);
-    CHECK(outcome.code == 2);
-    const std::size_t first = outcome.err.find(error);
-    CHECK(first != std::string::npos);
-    CHECK(outcome.err.find(error, first + 1) == std::string::npos);
-  }
+  const std::string error =
+      "--algorithm backup: 1 workers are too few for 2 processes; allowed: a worker or more in each (--learners N "
+      "--backups b are of all processes)\n";
+  const tests::Outcome outcome =
+      run_processes(folder, 2, "--data synthetic --quiet --algorithm backup --learners 1 --backups 0");
+  CHECK(outcome.code == 2);
+  const std::size_t first = outcome.err.find(error);
+  CHECK(first != std::string::npos);
+  CHECK(outcome.err.find(error, first + 1) == std::string::npos);
 }
 
 TEST_CASE("The launcher is known by what it sets") {
