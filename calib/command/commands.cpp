@@ -15,6 +15,7 @@
 #include "calib/probe/expectation.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
+#include "engine/base/outputs.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/units.hpp"
 #include "engine/train/backends.hpp"
@@ -45,11 +46,6 @@ std::string file_name_of(const std::string& device) {
 std::string output_of(const MeasureRequest& request, const device::Backend& backend) {
   if (!request.output.empty()) return request.output;
   return (fs::path(kProfiles) / (file_name_of(device_name_of(backend)) + ".json")).string();
-}
-
-void check_output(const std::string& path) {
-  std::string why;
-  if (!output_path_is_writable(path, why)) throw InputError(path + ": cannot be written: " + why);
 }
 
 std::string sample_file_of(const std::string& output) {
@@ -148,7 +144,7 @@ std::unique_ptr<SampleLog> open_log(const MeasureRequest& request, const std::st
       const std::string samples = sample_file_of(output);
       std::error_code ignored;
       if (request.output.empty()) fs::create_directories(kProfiles, ignored);
-      check_output(output);
+      check_outputs({output});
       refuse_if_locked(samples);
       if (!request.resume && fs::exists(samples))
         throw InputError(samples + ": samples of an earlier run are there; allowed: --resume, or another -o");
@@ -273,7 +269,7 @@ int show_topology(const TopologySources& sources, bool is_json) {
 }
 
 int import_logs(const ImportRequest& request) {
-  check_output(request.output);
+  check_outputs({request.output}, request.files);
   Profile profile;
   std::map<std::string, std::string> inputs;
   for (const std::string& path : request.files) {
@@ -295,7 +291,7 @@ int show_profile(const std::string& path) {
 }
 
 int merge_profiles(const std::string& a, const std::string& b, const std::string& output) {
-  check_output(output);
+  check_outputs({output});  // may be one of the two: it holds all of both
   const Profile first = load_profile(a), second = load_profile(b);
   const Profile merged = merge(first, second, name_of(output));
   for (const std::string& line : differing_facts(first.device, second.device))

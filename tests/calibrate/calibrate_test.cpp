@@ -361,6 +361,10 @@ TEST_CASE("logs are imported, shown and merged from the command line") {
   CHECK(mixed.code == 2);
   CHECK(mixed.err ==
         folder.path("H100.log") + ": on H100, and the files before on A100; allowed: logs of one kind of GPU\n");
+  const auto replaced = run_in(folder, " import nccl-tests " + path + " --operation all-reduce --ranks 8 -o " + path);
+  CHECK(replaced.code == 2);
+  CHECK(replaced.err == path + ": is read and would be replaced; allowed: another file for the output\n");
+  CHECK(std::filesystem::file_size(path) > log.size());
   CHECK(run_in(folder, " merge " + a + " " + a + " -o " + b).code == 0);
   CHECK(load_profile(b).samples.size() == profile.samples.size());
   CHECK(run_in(folder, " show " + b).out.find("imported") != std::string::npos);
