@@ -90,7 +90,7 @@ TEST_CASE("two runs do not write one journal") {
   const TemporaryFolder folder;
   const std::string path = folder.path("points.jsonl");
   const sim::Journal first(path, "digest", false);
-  CHECK_THROWS_AS(sim::Journal(path, "digest", true), InputError);
+  CHECK_THROWS_AS(sim::Journal(path, "digest", true), FileInUse);
   CHECK_THROWS_AS(sim::Journal(folder.path("none/points.jsonl"), "digest", false), InputError);
 }
 
