@@ -9,7 +9,7 @@
 namespace lockstep::sim {
 namespace {
 
-const char* const kUnread = "of the catalogue's defaults";
+const char* const kByDefault = "usual; the catalogue says nothing of it";
 constexpr double kMostUncertain = 0.5;
 
 std::string text_of(double value, double unit, const char* name) {
@@ -29,8 +29,15 @@ std::string time_text(double seconds) {
 // The file of one job. What is fitted is told by the constants' names.
 class JobFile {
  public:
-  JobFile(const Job& job, const Prediction& prediction, const Task& task, const Catalogue& catalogue)
-      : job_(job), prediction_(prediction), task_(task), scenario_(task.scenario), catalogue_(catalogue) {}
+  /// `prediction` is of images/s, `training` of the training time on as many GPUs: null where none is asked for.
+  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const Task& task,
+          const Catalogue& catalogue)
+      : job_(job),
+        prediction_(prediction),
+        training_(training),
+        task_(task),
+        scenario_(task.scenario),
+        catalogue_(catalogue) {}
 
   Json json() const {
     Json json{{"schema", "lockstep/scenario/1"},
@@ -46,7 +53,7 @@ class JobFile {
               {"communication", communication()}};
     if (scenario_.algorithm == "sharded")
       json["sharding"] = {{"unit", text_of(static_cast<double>(scenario_.sharding.unit_bytes), 1, "B")}};
-    if (job_.epochs > 0) json["convergence"] = convergence();
+    if (training_ != nullptr) json["convergence"] = convergence();
     json["uncertainty"] = uncertainty();
     json["fidelity"] = "analytic";
     return json;
@@ -69,7 +76,7 @@ class JobFile {
     for (const Assumption& input : prediction_.mapped.assumptions)
       for (const std::string& beginning : beginnings)
         if (input.kind == "fitted" && input.pointer.rfind(beginning, 0) == 0) names.push_back(input.pointer);
-    if (names.empty()) return with(value, "assumed", kUnread);
+    if (names.empty()) return with(value, "assumed", kByDefault);
     return with(value, "fitted", "constants fitted on published results: " + joined(names));
   }
 
@@ -77,7 +84,7 @@ class JobFile {
     for (const Assumption& fact : catalogue_.gpu(job_.gpu)->facts)
       if (fact.pointer.size() > key.size() && fact.pointer.substr(fact.pointer.size() - key.size() - 1) == "/" + key)
         return with(value, fact.kind, fact.source);
-    return with(value, "assumed", kUnread);
+    return with(value, "assumed", kByDefault);
   }
 
   Json gpu() const {
@@ -126,15 +133,16 @@ class JobFile {
 
   Json cluster() const {
     const ClusterSpec& spec = scenario_.cluster;
-    Json json{{"schema", "lockstep/cluster/1"},
-              {"name", spec.gpu.name},
-              {"nodes", spec.nodes},
-              {"gpus_per_node", spec.gpus_per_node},
-              {"gpu", gpu()},
-              {"host",
-               {{"memory_bandwidth", with(bandwidth_text(spec.host.memory_bandwidth_bytes_per_s), "assumed", kUnread)},
-                {"memory_latency", with(time_text(spec.host.memory_latency_s), "assumed", kUnread)}}},
-              {"intra_node", intra_node()}};
+    Json json{
+        {"schema", "lockstep/cluster/1"},
+        {"name", spec.gpu.name},
+        {"nodes", spec.nodes},
+        {"gpus_per_node", spec.gpus_per_node},
+        {"gpu", gpu()},
+        {"host",
+         {{"memory_bandwidth", with(bandwidth_text(spec.host.memory_bandwidth_bytes_per_s), "assumed", kByDefault)},
+          {"memory_latency", with(time_text(spec.host.memory_latency_s), "assumed", kByDefault)}}},
+        {"intra_node", intra_node()}};
     if (spec.nic.per_node == 0) return json;
     json["nic"] = nic();
     json["fabric"] = link(spec.fabric.link, {"network share"});
@@ -181,12 +189,9 @@ class JobFile {
 
   Json convergence() const {
     return {{"target", short_number(job_.epochs) + " epochs"},
-            {"train_samples", std::llround(prediction_of_training().mapped.samples / job_.epochs)},
+            {"train_samples", std::llround(training_->mapped.samples / job_.epochs)},
             {"epochs", with(job_.epochs, "assumed", "--epochs")}};
   }
-
-  // Behind images/s and efficiency of the same number of GPUs.
-  const Prediction& prediction_of_training() const { return (&prediction_)[2]; }
 
   // What unseen results have shown of the whole prediction: whatever part of an iteration is off, it is off by so much.
   Json uncertainty() const {
@@ -202,6 +207,7 @@ class JobFile {
 
   const Job& job_;
   const Prediction& prediction_;
+  const Prediction* training_;
   const Task& task_;
   const Scenario& scenario_;
   const Catalogue& catalogue_;
@@ -231,7 +237,10 @@ Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogu
   if (algorithm != "s-sgd" && algorithm != "sharded")
     throw InputError("--scenario: a job of the algorithm \"" + algorithm +
                      "\" is not written; allowed: jobs with all-reduces, or sharded");
-  return JobFile(job, *largest, task, catalogue).json();
+  const Prediction* training = nullptr;
+  for (const Prediction& p : predicted.predictions)
+    if (p.mapped.quantity == Quantity::samples_time_s && p.record->gpus == largest->record->gpus) training = &p;
+  return JobFile(job, *largest, training, task, catalogue).json();
 }
 
 }  // namespace lockstep::sim

@@ -94,9 +94,10 @@ TEST_CASE("what is wrong with a plan is said in one line") {
   CHECK_THAT(with("/prices/gpu", 3), Contains("/prices/gpu: ") && Contains("USD/h"));
   CHECK_THAT(with("/prices/gpu", "-1 USD/h"), Contains("/prices/gpu: ") && Contains("allowed: 0 to"));
   CHECK_THAT(with("/prices/gpu", "3 EUR/h"), Contains("unit \"EUR/h\" is unknown"));
-  CHECK_THAT(with("/work", Json::parse(R"({"samples": 5, "epochs": 1})")),
-             Contains("/work/epochs: stands beside samples"));
-  CHECK_THAT(with("/work/samples", 0), Contains("/work/samples: "));
+  const std::string work = "/work", samples = work + "/samples";
+  CHECK_THAT(with(work, Json::parse(R"({"samples": 5, "epochs": 1})")),
+             Contains(work + "/epochs: stands beside samples"));
+  CHECK_THAT(with(samples, 0), Contains(samples + ": "));
   CHECK_THAT(with("/limits/global_batch", 64.5), Contains("/limits/global_batch: expected a whole number"));
   CHECK_THAT(with("/limits/memory_per_gpu", "1 s"), Contains("/limits/memory_per_gpu: "));
   CHECK_THAT(with("/axes/0/values", Json::array()), Contains("/axes/0/values: empty list"));
