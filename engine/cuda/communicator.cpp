@@ -1,11 +1,30 @@
 #include "engine/cuda/communicator.hpp"
 
+#include <algorithm>
+
 namespace lockstep::cuda {
 namespace {
 
 void check(ncclResult_t result, const std::string& call) {
   if (result == ncclSuccess) return;
   fail(call, std::string(ncclGetErrorString(result)) + " (" + ncclGetLastError(nullptr) + ")");
+}
+
+/// Of the driver's numbers, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: the runtime passes it on without a name for it.
+constexpr int kMulticastSupported = 132;
+
+bool can_multicast(int gpu) {
+  int can = 0;
+  if (cudaDeviceGetAttribute(&can, static_cast<cudaDeviceAttr>(kMulticastSupported), gpu) == cudaSuccess)
+    return can != 0;
+  cudaGetLastError();  // an older driver
+  return false;
+}
+
+/// NCCL uses the switches' adders from three GPUs on; all processes must decide alike.
+bool find_adding_switches(const std::vector<int>& gpus, std::size_t ranks, sync::Processes& processes) {
+  const bool lacks_them = !std::all_of(gpus.begin(), gpus.end(), can_multicast);
+  return sync::largest(processes, lacks_them ? 1 : 0) == 0 && ranks > 2;
 }
 
 /// Calls of several ranks by one thread. Where one of them throws, the group ends with the scope: later calls would
@@ -30,7 +49,10 @@ class Group {
 }  // namespace
 
 Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& processes)
-    : gpus_(gpus), all_(gpus.size() * static_cast<std::size_t>(processes.count())), ranks_(gpus.size(), nullptr) {
+    : gpus_(gpus),
+      all_(gpus.size() * static_cast<std::size_t>(processes.count())),
+      ranks_(gpus.size(), nullptr),
+      has_adding_switches_(find_adding_switches(gpus, all_, processes)) {
   const int before = static_cast<int>(gpus.size()) * processes.rank();
   const int all = static_cast<int>(gpus.size()) * processes.count();
   ncclUniqueId id{};
@@ -60,6 +82,18 @@ void Communicator::all_reduce(std::int64_t n, const std::vector<float*>& buffers
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
     check(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), ncclFloat, ncclSum, ranks_[d], streams[d]),
+          what);
+  }
+  group.end(what);
+}
+
+void Communicator::all_average(std::int64_t n, const std::vector<const float*>& send,
+                               const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams) {
+  const std::string what = "ncclAllReduce to the mean of " + std::to_string(n) + " floats";
+  Group group;
+  for (std::size_t d = 0; d < ranks_.size(); ++d) {
+    const OnDevice on_device(gpus_[d]);
+    check(ncclAllReduce(send[d], receive[d], static_cast<std::size_t>(n), ncclFloat, ncclAvg, ranks_[d], streams[d]),
           what);
   }
   group.end(what);

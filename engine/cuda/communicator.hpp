@@ -22,6 +22,14 @@ class Communicator {
   /// Every buffers[d], n floats on gpus[d], becomes the sum of those of all processes, on streams[d]. NCCL chooses the
   /// order of the summation; all GPUs get the same bits.
   void all_reduce(std::int64_t n, const std::vector<float*>& buffers, const std::vector<cudaStream_t>& streams);
+  /// Every receive[d], n floats on gpus[d], becomes the mean of the send[d] of all processes, which stay. NCCL
+  /// multiplies each by 1/ranks, rounded to float, and sums: off by a rounding per rank from the mean, and the same
+  /// bits everywhere.
+  void all_average(std::int64_t n, const std::vector<const float*>& send, const std::vector<float*>& receive,
+                   const std::vector<cudaStream_t>& streams);
+  /// Whether a sum may be faster than a mean: the switches between the GPUs add (NVLink SHARP), but floats only
+  /// plainly, so that NCCL takes a mean through the GPUs. The same in all processes.
+  bool has_adding_switches() const { return has_adding_switches_; }
   /// device::Backend::exchange() on streams[d].
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams);
@@ -33,6 +41,7 @@ class Communicator {
   std::vector<int> gpus_;
   std::size_t all_;  ///< ranks of all processes
   std::vector<ncclComm_t> ranks_;
+  bool has_adding_switches_;
 };
 
 }  // namespace lockstep::cuda

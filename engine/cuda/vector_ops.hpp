@@ -38,7 +38,7 @@ class CudaVectorOps final : public sync::VectorOps {
  public:
   /// Device d is GPU gpus[d]. One GPU may be several devices: slower, and without NCCL, but it shows on one GPU that
   /// devices wait for each other. Throws std::runtime_error where CUDA fails.
-  /// With `processes`, which must outlive it, sum_all() goes over all of them: as many GPUs in each.
+  /// With `processes`, which must outlive it, sum_all() and average_all() go over all of them: as many GPUs in each.
   explicit CudaVectorOps(const std::vector<int>& gpus, sync::Processes* processes = nullptr);
   ~CudaVectorOps() override;
 
@@ -68,6 +68,10 @@ class CudaVectorOps final : public sync::VectorOps {
   void beside_gradients(const std::function<void()>& work) override;
   /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
+  /// Where every GPU has one input, NCCL's mean in one operation, or, where switches add, scaled inputs and NCCL's sum.
+  /// On one GPU, or several devices of one, the inputs are summed in their order and then scaled, as the host does it.
+  void average_all(std::int64_t n, const std::vector<const float*>& inputs,
+                   const std::vector<float*>& outputs) override;
   /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
   void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive);
@@ -107,7 +111,16 @@ class CudaVectorOps final : public sync::VectorOps {
   void accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further, float scale,
                   float* y);
   Communicator& communicator();
+  template <typename Pointer>
+  std::vector<std::vector<Pointer>> by_device(const std::vector<Pointer>& buffers) const;
+  template <typename Pointer>
+  bool is_for_nccl(const std::vector<std::vector<Pointer>>& by_device) const;
+  std::vector<cudaStream_t> streams_of_all();
   void sum_everywhere(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
+  /// The first buffer of every device to its others.
+  void copy_firsts(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
+  void average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
+                          const std::vector<std::vector<float*>>& outputs, float share);
 
   std::vector<std::unique_ptr<Device>> devices_;
   bool are_distinct_;  ///< the devices' GPUs

@@ -34,7 +34,92 @@ void check_strewn(CudaVectorOps& gpu, double tolerance_of_sums) {
   }
 }
 
+/// The mean of inputs on these devices, on each of them. NCCL multiplies every input by 1/m in single precision and
+/// adds: at most m + 1 roundings of 2^-24 each, of numbers no larger than the largest input.
+void check_average(CudaVectorOps& gpu, const std::vector<int>& devices) {
+  const std::size_t m = devices.size();
+  const double rounding = std::ldexp(static_cast<double>(m + 1), -24);
+  sync::HostVectorOps host;
+  std::vector<Floats> arrays = random_arrays(m, kCount);
+  const std::vector<Floats> inputs = arrays;
+  arrays.resize(2 * m, Floats(static_cast<std::size_t>(kCount), 7.0F));  // what outputs held before must not count
+  std::vector<int> places = devices;
+  places.insert(places.end(), devices.begin(), devices.end());
+  const Work work = [m](sync::VectorOps& ops, const std::vector<float*>& x) {
+    const auto middle = x.begin() + static_cast<std::ptrdiff_t>(m);
+    ops.average_all(kCount, std::vector<const float*>(x.begin(), middle), std::vector<float*>(middle, x.end()));
+  };
+  const std::vector<Floats> found = outcome(gpu, arrays, work, places);
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kCount); ++i) {
+    double least = HUGE_VAL, most = -HUGE_VAL, largest = 0;
+    for (const Floats& input : inputs) {
+      least = std::min(least, double{input[i]});
+      most = std::max(most, double{input[i]});
+      largest = std::max(largest, std::abs(double{input[i]}));
+    }
+    const double mean = found[m][i], allowed = rounding * largest;
+    if (!(mean >= least - allowed && mean <= most + allowed)) ++outside;
+  }
+  CHECK(outside == 0);
+  for (std::size_t j = 0; j < m; ++j) {
+    CHECK(found[j] == inputs[j]);
+    CHECK(found[m + j] == found[m]);
+  }
+  const std::vector<Floats> expected = outcome(host, arrays, work);
+  double largest = 0;
+  for (const Floats& input : inputs)
+    for (const float value : input) largest = std::max(largest, std::abs(double{value}));
+  CHECK(difference(found[m], expected[m], rounding * largest) == "");
+}
+
 }  // namespace
+
+TEST_CASE("The mean of buffers lies between the least and the greatest and is the same on all devices, as the host's") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  for (const std::vector<int>& gpus : {std::vector<int>{0}, {0, 0}, {0, 0, 0}, {0, 1}}) {
+    if (gpus.back() == 1 && !has_gpus(2)) return;
+    CudaVectorOps gpu(gpus);
+    for (const std::vector<int>& devices : {std::vector<int>{0}, {0, 1}, {1, 0}, {0, 1, 0}, {1, 1}, {0, 1, 0, 1}}) {
+      INFO(gpus.size() << " devices to GPU " << gpus.back() << ", " << devices.size() << " inputs");
+      std::vector<int> there = devices;
+      for (int& device : there) device %= gpu.devices();
+      check_average(gpu, there);
+    }
+  }
+}
+
+TEST_CASE("The mean of a single buffer in its own place is that buffer, and as many outputs as inputs are asked for") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  CudaVectorOps gpu({0});
+  const Floats values = random_floats(100, 1);
+  sync::DeviceVector x(gpu, 100), y(gpu, 100);
+  gpu.upload(100, values.data(), x.data());
+  gpu.average_all(100, {x.data()}, {x.data()});
+  CHECK(x.to_host() == values);
+  CHECK_THROWS_AS(gpu.average_all(100, {x.data(), y.data()}, {y.data()}), std::invalid_argument);
+  CHECK_THROWS_AS(gpu.average_all(100, {}, {}), std::invalid_argument);
+}
+
+// What S-SGD does in every step: replicas' gradients are averaged while nothing waits for the devices.
+TEST_CASE("The mean over two GPUs comes after what its inputs are made of and before what overwrites them") {
+  LOCKSTEP_NEEDS_GPUS(2);
+  CudaVectorOps gpu({0, 1});
+  const std::int64_t n = 1000;
+  const auto all = [&](float value) { return Floats(static_cast<std::size_t>(n), value); };
+  sync::DeviceVector g0(gpu, n, 0), g1(gpu, n, 1), mean0(gpu, n, 0), mean1(gpu, n, 1), seen0(gpu, n, 0),
+      seen1(gpu, n, 1), one0(gpu, n, 0), one1(gpu, n, 1);
+  for (sync::DeviceVector* one : {&one0, &one1}) gpu.upload(n, all(1).data(), one->data());
+  for (int round = 1; round <= 10; ++round) {
+    gpu.axpy(n, 1, one0.data(), g0.data());
+    gpu.axpy(n, 3, one1.data(), g1.data());
+    gpu.average_all(n, {g0.data(), g1.data()}, {mean0.data(), mean1.data()});
+    gpu.axpy(n, 1, mean0.data(), seen0.data());
+    gpu.axpy(n, 1, mean1.data(), seen1.data());
+  }
+  // The sum over r = 1..10 of (r + 3 r) / 2.
+  for (const sync::DeviceVector* seen : {&seen0, &seen1}) CHECK(seen->to_host() == all(110));
+}
 
 TEST_CASE("Operations bring the arrays of two devices of one GPU together") {
   LOCKSTEP_NEEDS_GPUS(1);

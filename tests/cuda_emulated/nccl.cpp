@@ -1,4 +1,4 @@
-// NCCL for the emulated devices of one process: collectives of float sums, begun when all ranks have called.
+// NCCL for the emulated devices of one process: collectives of float sums and means, begun when all ranks have called.
 #include <nccl.h>
 
 #include <algorithm>
@@ -31,6 +31,7 @@ struct Call {
   float* receive;
   std::size_t count;
   int peer;  ///< or root
+  bool is_mean;
   cudaStream_t stream;
 };
 
@@ -47,9 +48,11 @@ void compute(const std::vector<Call>& all) {
     const bool reads = call.send != nullptr && size > 0;
     sent.push_back(reads ? Floats(call.send, call.send + size) : Floats());
   }
+  // NCCL makes a mean of floats so: every rank's are multiplied before they are summed.
+  const float factor = first.is_mean ? static_cast<float>(1.0 / static_cast<double>(all.size())) : 1.0F;
   const auto sum = [&](std::size_t i) {
     float total = 0;
-    for (const Floats& values : sent) total += values[i];
+    for (const Floats& values : sent) total += values[i] * factor;
     return total;
   };
   for (const Call& call : all) {
@@ -94,7 +97,11 @@ ncclResult_t end_group() {
     if (std::find(streams.begin(), streams.end(), call.stream) == streams.end()) streams.push_back(call.stream);
   if (streams.size() != all.front().rank->world->ranks) return ncclInvalidUsage;  // it would wait for ever
   if (all.front().kind != Kind::send && all.front().kind != Kind::receive) {
-    if (all.size() != streams.size()) return ncclInvalidUsage;
+    const auto is_like_the_first = [&](const Call& call) {
+      return call.kind == all.front().kind && call.is_mean == all.front().is_mean && call.count == all.front().count;
+    };
+    if (all.size() != streams.size() || !std::all_of(all.begin(), all.end(), is_like_the_first))
+      return ncclInvalidUsage;
     join(streams, [all] { compute(all); });
     return ncclSuccess;
   }
@@ -112,11 +119,13 @@ ncclResult_t end_group() {
 }
 
 ncclResult_t add(Kind kind, const void* send, void* receive, std::size_t count, int peer, ncclComm_t rank,
-                 cudaStream_t stream) {
+                 cudaStream_t stream, ncclRedOp_t operation = ncclSum) {
+  if (operation != ncclSum && operation != ncclAvg) return ncclInvalidArgument;
   const std::lock_guard<std::recursive_mutex> lock(mutex);
   const auto* of = reinterpret_cast<const Rank*>(rank);
   if (emulated::device_of(stream) != of->device) return ncclInvalidArgument;
-  calls.push_back({kind, of, static_cast<const float*>(send), static_cast<float*>(receive), count, peer, stream});
+  calls.push_back({kind, of, static_cast<const float*>(send), static_cast<float*>(receive), count, peer,
+                   operation == ncclAvg, stream});
   return depth > 0 ? ncclSuccess : end_group();
 }
 
@@ -155,21 +164,21 @@ ncclResult_t ncclGroupStart() {
 ncclResult_t ncclGroupEnd() {
   return --depth > 0 ? ncclSuccess : end_group();
 }
-ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t, ncclComm_t comm,
-                           cudaStream_t stream) {
-  return add(Kind::all_reduce, send, receive, count, 0, comm, stream);
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t operation,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::all_reduce, send, receive, count, 0, comm, stream, operation);
 }
-ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t, int root,
+ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t operation, int root,
                         ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::reduce, send, receive, count, root, comm, stream);
+  return add(Kind::reduce, send, receive, count, root, comm, stream, operation);
 }
 ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t, int root, ncclComm_t comm,
                            cudaStream_t stream) {
   return add(Kind::broadcast, send, receive, count, root, comm, stream);
 }
-ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t,
+ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t operation,
                                ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::reduce_scatter, send, receive, count, 0, comm, stream);
+  return add(Kind::reduce_scatter, send, receive, count, 0, comm, stream, operation);
 }
 ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t, ncclComm_t comm,
                            cudaStream_t stream) {
