@@ -176,8 +176,9 @@ inline Graph small_zoo_graph(const std::string& name) {
   return original;
 }
 
-/// Largest difference of a tensor over its largest expected element; elements far below those of the whole network
-/// count for nothing.
+/// How far a gradient is from the expected one: the worst of all parameter tensors, by the larger of
+///   |actual - expected|_2 / |expected|_2   and   |actual - expected|_max / |expected|_max.
+/// A tensor's norms count for at least a hundredth of those of the whole gradient.
 struct Difference {
   double worst = 0;
   std::string where;
@@ -186,21 +187,32 @@ template <typename Values>
 Difference difference(const Graph& graph, const Values& actual, const std::vector<double>& expected) {
   const auto larger = [](double a, double b) { return std::max(a, std::abs(b)); };
   double all = 0;
-  for (double value : expected) all = larger(all, value);
+  double all_squares = 0;
+  for (double value : expected) {
+    all = larger(all, value);
+    all_squares += value * value;
+  }
   Difference found;
   std::size_t begin = 0;
   for (const model::Layer& layer : graph.layers) {
     for (const model::Parameter& parameter : layer.parameters) {
       double largest = 0.01 * all;
       double error = 0;
+      double squares = 0;
+      double error_squares = 0;
       for (std::size_t i = begin; i < begin + static_cast<std::size_t>(parameter.elements); ++i) {
         const double off = std::abs(static_cast<double>(actual[i]) - expected[i]);
         error = std::isfinite(off) ? std::max(error, off) : HUGE_VAL;
         largest = larger(largest, expected[i]);
+        squares += expected[i] * expected[i];
+        error_squares += off * off;
       }
       begin += static_cast<std::size_t>(parameter.elements);
-      if (error / largest <= found.worst) continue;
-      found = {error / largest, parameter.name};
+      const double by_norm = std::sqrt(error_squares / std::max(squares, 1e-4 * all_squares));
+      const double by_element = error / largest;
+      const double off = by_norm > by_element ? by_norm : by_element;  // infinite where an element is no number
+      if (off <= found.worst) continue;
+      found = {off, parameter.name};
     }
   }
   return found;
@@ -221,11 +233,14 @@ double alignment(const Values& a, const std::vector<double>& b) {
   return ab / std::sqrt(aa * bb);
 }
 
-/// A value that every precision holds exactly: 8 significant bits.
+/// A value that every precision holds exactly: 8 significant bits, as bf16 has, and multiples of 2^-22, which fp16 has
+/// below its normal numbers.
 inline float coarse(float value) {
+  constexpr int kLeastExponent = -14;
   int exponent = 0;
-  const float mantissa = std::frexp(value, &exponent);
-  return std::ldexp(std::round(mantissa * 256) / 256, exponent);
+  std::frexp(value, &exponent);
+  const float step = std::ldexp(1.0F, std::max(exponent, kLeastExponent) - 8);
+  return step * std::round(value / step);
 }
 
 /// The same parameters, images and labels for a replica and for host networks.
