@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/base/atomic_file.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
@@ -96,7 +97,10 @@ int jobs_of(const Options& o, const sim::MpiSession& session) {
 int work_out(const Options& o, const std::vector<std::string>& argv, const sim::PlanSpec& plan, sim::Workers& workers) {
   const std::string journal_path = journal_of(o);
   std::optional<sim::Journal> kept;
-  if (!journal_path.empty()) kept.emplace(journal_path, plan.digest, o.resume);
+  if (!journal_path.empty()) {
+    kept.emplace(journal_path, plan.digest, o.resume);
+    for (const std::string& output : outputs_of(o)) remove_left_parts(output);
+  }
   sim::Journal none;
   sim::Journal& journal = kept ? *kept : none;
   if (!journal.note().empty()) std::fprintf(stderr, "%s\n", journal.note().c_str());

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 namespace lockstep {
 namespace {
@@ -45,14 +47,6 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// What a file at `path` would replace: the end of a chain of symbolic links.
-std::string followed(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::is_symlink(path, ignored)) return path;
-  const fs::path end = fs::weakly_canonical(path, ignored);
-  return end.empty() ? path : end.string();
-}
-
 /// Why `path` cannot be replaced by a regular file; empty when nothing is known against it.
 std::string refusal(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) return reason(path.empty() ? ENOENT : EINVAL);
@@ -65,13 +59,28 @@ std::string refusal(const std::string& path) {
   } else if (errno != ENOENT) {
     return reason(errno);
   }
-  return ::access(folder_of(followed(path)).c_str(), W_OK | X_OK) == 0 ? "" : reason(errno);
+  return ::access(folder_of(end_of_links(path)).c_str(), W_OK | X_OK) == 0 ? "" : reason(errno);
+}
+
+constexpr const char* kPart = ".part";
+
+/// The process of a part of a file called `name`, by the part's name; 0 where it is none.
+long writer_of(const std::string& part, const std::string& name) {
+  const std::string start = name + kPart;
+  if (part.compare(0, start.size(), start) != 0) return 0;
+  const std::size_t dash = part.find('-', start.size());
+  if (dash == std::string::npos) return 0;
+  const std::string process = part.substr(start.size(), dash - start.size()), attempt = part.substr(dash + 1);
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  return is_number(process) && is_number(attempt) ? std::stol(process) : 0;
 }
 
 /// Creates a file of a new name beside `path`, whose name it returns; -1 with errno when the folder refuses.
 int create_beside(const std::string& path, std::string& name) {
   for (int attempt = 0;; ++attempt) {
-    name = path + ".part" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    name = path + kPart + std::to_string(::getpid()) + "-" + std::to_string(attempt);
     const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file >= 0 || errno != EEXIST) return file;
   }
@@ -104,7 +113,7 @@ void write_file_atomically(const std::string& path, const std::string& content) 
   const auto failure = [&path](const std::string& why) { return std::runtime_error(path + ": cannot write: " + why); };
   const std::string refused = refusal(path);
   if (!refused.empty()) throw failure(refused);
-  const std::string target = followed(path);
+  const std::string target = end_of_links(path);
   std::string temporary;
   Descriptor file(create_beside(target, temporary));
   if (file.number() < 0) throw failure(reason(errno));
@@ -114,6 +123,30 @@ void write_file_atomically(const std::string& path, const std::string& content) 
     throw failure(reason(error));
   }
   flush_folder(folder_of(target));
+}
+
+std::string end_of_links(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_symlink(path, ignored)) return path;
+  const fs::path end = fs::weakly_canonical(path, ignored);
+  return end.empty() ? path : end.string();
+}
+
+int remove_left_parts(const std::string& path) {
+  const std::string target = end_of_links(path);
+  const std::string name = fs::path(target).filename().string();
+  std::vector<fs::path> left;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
+    const long process = writer_of(entry->path().filename().string(), name);
+    if (process <= 0) continue;
+    const bool is_gone = ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+    // A number of processes comes again, often in containers: what has this process's is an earlier one's.
+    if (is_gone || process == ::getpid()) left.push_back(entry->path());
+  }
+  int removed = 0;
+  for (const fs::path& part : left) removed += ::unlink(part.c_str()) == 0 ? 1 : 0;
+  return removed;
 }
 
 bool output_path_is_writable(const std::string& path, std::string& why) {

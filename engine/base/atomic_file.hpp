@@ -1,7 +1,7 @@
 #pragma once
-// Output files appear whole or not at all: written beside the target (same folder, name + ".part" + a number), flushed
-// to disk with fsync, then renamed; the folder is fsynced too. A reader never sees half a file, a full disk leaves the
-// old one.
+// Output files appear whole or not at all: written beside the target (same folder, name + ".part" + process + "-" + a
+// number), flushed to disk with fsync, then renamed; the folder is fsynced too. A reader never sees half a file, a full
+// disk leaves the old one. A process that is killed while it writes leaves its part.
 #include <cstddef>
 #include <string>
 
@@ -11,6 +11,14 @@ namespace lockstep {
 /// touched and the temporary file is removed. A symbolic link is followed; a device or pipe is refused.
 /// A new file has mode 0644 less the umask, an existing one keeps its mode.
 void write_file_atomically(const std::string& path, const std::string& content);
+
+/// What a file written to `path` replaces: the end of a chain of symbolic links, or `path` itself.
+std::string end_of_links(const std::string& path);
+
+/// Removes the parts that killed writers of `path` have left: files of exactly its name and ending whose process is no
+/// other one that runs here. For those whose lock (file_lock.hpp) lets nobody else write `path`; a part that cannot be
+/// removed stays. Returns how many went.
+int remove_left_parts(const std::string& path);
 
 /// True when a file could be created at `path` (its folder exists and is writable, the path is no folder): asked before
 /// long work, so that a prediction is not lost to a bad -o. `why` receives the reason otherwise.

@@ -13,6 +13,8 @@
 #include <sstream>
 #include <thread>
 
+#include "engine/base/atomic_file.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -90,7 +92,7 @@ void refuse_if_locked(const std::string& path, double patience_s) {
   ::close(file);
 }
 
-LockBeside::LockBeside(const std::string& path, double patience_s) : lock_path_(path + ".lock") {
+LockBeside::LockBeside(const std::string& path, double patience_s) : lock_path_(end_of_links(path) + ".lock") {
   while (true) {
     file_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (file_ < 0) throw std::runtime_error(lock_path_ + ": cannot be written: " + std::strerror(errno));
@@ -100,9 +102,10 @@ LockBeside::LockBeside(const std::string& path, double patience_s) : lock_path_(
       ::close(file_);
       throw;
     }
-    if (is_still_at(file_, lock_path_)) return;
+    if (is_still_at(file_, lock_path_)) break;
     ::close(file_);
   }
+  remove_left_parts(path);
 }
 
 LockBeside::~LockBeside() {

@@ -28,8 +28,9 @@ void lock_or_refuse(int file, const std::string& path, double patience_s = kLock
 void refuse_if_locked(const std::string& path, double patience_s = kLockPatience_s);
 
 /// For a file that is replaced as a whole each time it is written, so that a lock on it would go with the old one:
-/// locks PATH.lock beside it, which is made, and removed at the end. What a killed run leaves of it is empty and not
-/// locked: the next run takes it over.
+/// locks PATH.lock beside it (beside what a symbolic link leads to), which is made, and removed at the end. What a
+/// killed run leaves of it is empty and not locked: the next run takes it over, and removes the parts of PATH that were
+/// left.
 class LockBeside {
  public:
   /// Throws FileInUse, which names `path`, and std::runtime_error where the lock file cannot be made.

@@ -134,6 +134,7 @@ class Runner {
       ::close(log);
       return;
     }
+    remove_left_parts(path(run, ".json"));
     std::vector<std::string> arguments = {"--quiet"};
     arguments.insert(arguments.end(), run.arguments.begin(), run.arguments.end());
     arguments.insert(arguments.end(), {"--checkpoint", path(run, ".checkpoint"), "--checkpoint-minutes",

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <stdexcept>
+#include <vector>
 
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -60,6 +62,23 @@ int write_beyond_limit(const std::string& path) {
   return 2;
 }
 
+/// Writes 1 MiB and is killed by the kernel after 64 KiB: returns the process that was.
+pid_t killed_while_writing(const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit size = {65536, 65536}, no_core = {0, 0};
+    ::signal(SIGXFSZ, SIG_DFL);
+    if (::setrlimit(RLIMIT_CORE, &no_core) != 0 || ::setrlimit(RLIMIT_FSIZE, &size) != 0) ::_exit(3);
+    write_file_atomically(path, std::string(1 << 20, 'x'));
+    ::_exit(2);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGXFSZ);
+  return child;
+}
+
 TEST_CASE("A written file holds exactly the bytes and nothing stays beside it") {
   const TemporaryFolder folder;
   const std::string path = folder.path("a");
@@ -99,6 +118,45 @@ TEST_CASE("A left-over temporary file is no obstacle and is not touched") {
   write_file_atomically(folder.path("a"), "new");
   CHECK(read_file(folder.path("a")) == "new");
   CHECK(read_file(stale) == "stale");
+}
+
+TEST_CASE("What a writer that was killed has left is removed, and no other file") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "old");
+  const std::string gone = std::to_string(killed_while_writing(path)), own = std::to_string(::getpid());
+  const std::string part = path + ".part" + gone + "-0";
+  CHECK(read_file(path) == "old");
+  REQUIRE(read_file(part).size() == 65536);
+  folder.write("a.part" + gone + "-12", "");
+  folder.write("a.part" + own + "-0", "");  // of an earlier process: this one has not begun to write
+  // Another file's, a live process's (1 always is), and names that writers do not give.
+  const std::vector<std::string> others = {"b.part" + gone + "-0",
+                                           "aa.part" + gone + "-0",
+                                           "a.part1-0",
+                                           "a.part" + gone,
+                                           "a.part" + gone + "-",
+                                           "a.part-0",
+                                           "a.part" + gone + "-0x",
+                                           "a.part" + gone + "-0.part" + gone + "-0",
+                                           "a.partial"};
+  for (const std::string& other : others) folder.write(other, "other");
+  CHECK(remove_left_parts(path) == 3);
+  CHECK(folder.files() == 1 + others.size());
+  for (const std::string& other : others) CHECK(read_file(folder.path(other)) == "other");
+  CHECK(read_file(path) == "old");
+  CHECK(remove_left_parts(path) == 0);
+  CHECK(remove_left_parts(folder.path("none/a")) == 0);
+}
+
+TEST_CASE("Parts are removed where a link leads to, where they are written") {
+  const TemporaryFolder folder;
+  folder.write("far/a", "old");
+  const std::string link = folder.path("link");
+  REQUIRE(::symlink("far/a", link.c_str()) == 0);
+  killed_while_writing(link);
+  CHECK(remove_left_parts(link) == 1);
+  CHECK(end_of_links(link) == std::filesystem::canonical(folder.path("far/a")).string());
+  CHECK(end_of_links(folder.path("new")) == folder.path("new"));
 }
 
 TEST_CASE("A path that cannot be written is named with the reason") {

@@ -112,6 +112,25 @@ TEST_CASE("a lock beside a file holds while that is replaced, leaves nothing, an
   CHECK_THROWS_WITH(LockBeside("/nonexistent/checkpoint"), Contains("/nonexistent/checkpoint.lock: cannot be written"));
 }
 
+TEST_CASE("a lock beside a file is the same by all its names, and clears what killed writers left") {
+  TemporaryFolder folder;
+  const std::string path = folder.write("checkpoint", "old"), link = folder.path("link");
+  REQUIRE(symlink("checkpoint", link.c_str()) == 0);
+  Holder writer([] { return 0; });
+  const std::string part = folder.write("checkpoint.part" + std::to_string(writer.process()) + "-0", "half");
+  const std::string other = folder.write("other.part" + std::to_string(writer.process()) + "-0", "half");
+  { const LockBeside lock(path); }
+  CHECK(std::filesystem::exists(part));  // its writer runs
+  writer.end();
+  {
+    const LockBeside lock(link);
+    CHECK_THROWS_AS(LockBeside(path, 0), FileInUse);
+    CHECK_FALSE(std::filesystem::exists(part));
+  }
+  CHECK(std::filesystem::exists(other));
+  CHECK(folder.files() == 3);
+}
+
 TEST_CASE("processes that take turns at a lock beside a file never have it together") {
   // Each holds the lock while it makes a file that must not be there yet, and removes it; who finds it in use tries
   // again. The lock file comes and goes all the time.

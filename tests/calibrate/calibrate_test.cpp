@@ -13,6 +13,7 @@
 #include "calib/profile.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/random.hpp"
+#include "tests/base/ended_process.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -177,9 +178,14 @@ TEST_CASE("killed at random moments, calibrate goes on and loses no sample but t
   CHECK(interrupted == 20);
   CHECK(grew >= 5);
   const std::string kept = read_file(samples_path);
+  // As one that is killed while it writes the profile leaves it.
+  const std::string part = folder.write("host.json.part" + ended_process() + "-0", "half a profile");
+  const std::string other = folder.write("other.json.part" + ended_process() + "-0", "half of another");
   const auto run = run_in(folder, kMeasure + " --resume -o " + profile_path);
   INFO(run.err);
   REQUIRE(run.code == 0);
+  CHECK_FALSE(std::filesystem::exists(part));
+  CHECK(std::filesystem::exists(other));
   CHECK(read_file(samples_path).compare(0, kept.size(), kept) == 0);  // what was there stays, byte by byte
   const Profile profile = load_profile(profile_path);
   const auto again = run_in(folder, kMeasure + " --resume -o " + folder.path("other.json"));

@@ -2,6 +2,7 @@
 // up again.
 #include <algorithm>
 
+#include "tests/base/ended_process.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/plan/small_plans.hpp"
@@ -120,7 +121,11 @@ TEST_CASE("plan: what a journal has is not done again") {
   const Json expected = document(files, "out.json");
   const std::string journal = files.folder.path("out.points.jsonl");
   const std::size_t all = lines_of(journal) - 1;
+  const std::string part = files.folder.write("out.json.part" + ended_process() + "-0", "half a result");
+  const std::string other = files.folder.write("out.csv.part" + ended_process() + "-0", "of another plan's output");
   const Outcome resumed = plan(files, "plan.json --json out.json --resume");
+  CHECK_FALSE(std::filesystem::exists(part));
+  CHECK(std::filesystem::exists(other));
   CHECK(resumed.err == std::to_string(all) + " simulations taken up, 0 done\n");
   CHECK(document(files, "out.json") == expected);
 

@@ -10,6 +10,7 @@
 
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
+#include "tests/base/ended_process.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"
@@ -106,6 +107,8 @@ TEST_CASE("A sweep killed at any moment, and called again, ends with the same mo
   const TemporaryFolder folder;
   folder.write("sweep.json", sweep_text(folder, 3000));
   REQUIRE(run_program(folder.path(""), "train", "sweep sweep.json -o whole").code == 0);
+  // As one that is killed while it writes a run's record leaves it.
+  const std::string part = folder.write("parts/ssgd-8/seed-1.json.part" + ended_process() + "-0", "half a record");
   for (const int milliseconds : {20, 60, 120, 200}) {
     const pid_t sweep = start_sweep(folder, "parts");
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
@@ -120,6 +123,7 @@ TEST_CASE("A sweep killed at any moment, and called again, ends with the same mo
   CHECK(status_one == 0);
   CHECK(status_two == 0);
   CHECK(digests(folder, "parts") == digests(folder, "whole"));
+  CHECK_FALSE(std::filesystem::exists(part));
 }
 
 TEST_CASE("A run that fails or diverges is on record, and the others go on") {

@@ -1,7 +1,9 @@
 // train as a user meets it: bad usage, the record, the output.
 #include <algorithm>
+#include <csignal>
 
 #include "engine/base/file_lock.hpp"
+#include "tests/base/ended_process.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"
@@ -172,6 +174,34 @@ TEST_CASE("Two runs do not keep the same checkpoint") {
   CHECK(folder.files() == 1);
   CHECK(run_program(folder.path(""), "train", arguments).code == 0);
   CHECK(folder.files() == 2);  // the model and the checkpoint
+}
+
+// A run that the kernel kills in the middle of its checkpoint: no file may grow beyond a block.
+TEST_CASE("What a run that was killed in its checkpoint has left, the next one removes") {
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(""));
+  const std::string arguments =
+      "--model small.json --data synthetic --train-images 64 --test-images 64 --epochs 1 --threads 1 --quiet "
+      "--checkpoint state --resume";
+  const auto parts = [&](const std::string& of) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path("")))
+      if (entry.path().filename().string().rfind(of + ".part", 0) == 0) ++count;
+    return count;
+  };
+  const std::string killed = "cd '" + folder.path("") +
+                             "' && ulimit -c 0 && ulimit -f 1 && exec '" LOCKSTEP_BUILD_DIR "/train' " + arguments +
+                             " >/dev/null 2>&1 </dev/null";
+  const int status = std::system(killed.c_str());
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGXFSZ);
+  CHECK(parts("state") == 1);
+  CHECK(std::filesystem::exists(folder.path("state.lock")));
+  folder.write("state2.part" + ended_process() + "-0", "another checkpoint's");
+  CHECK(run_program(folder.path(""), "train", arguments).code == 0);
+  CHECK(parts("state") == 0);
+  CHECK(parts("state2") == 1);
+  CHECK(folder.files() == 3);  // the model, the checkpoint and the other's part
 }
 
 TEST_CASE("The option memory-plan shows the plans and trains nothing") {
