@@ -39,7 +39,8 @@
 //
 // Restart (section 3.2): a lower learning rate finds replicas that disagree, so Alg. 1 begins anew from z: every w_j,
 // every r_p and z_prev become z. The paper speaks of step-wise reductions; step() therefore restarts when the rate
-// falls by more than `restart_drop` of itself from one iteration to the next, which a gradual schedule never does.
+// falls by more than `restart_drop` of itself from one iteration to the next. A rate that goes down to 0 gradually
+// falls by as much in each of its last iterations, which would train no more: callers with such a schedule give 1.
 #include <optional>
 #include <vector>
 

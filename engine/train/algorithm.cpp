@@ -12,6 +12,8 @@ namespace {
 using sync::DeviceVector;
 using sync::GradientFunction;
 
+constexpr double kRestartDrop = 0.1;  ///< of the rate, by which SMA takes a step of the schedule for one
+
 sync::UpdateOptions update_options(const Settings& s) {
   sync::UpdateOptions options{s.momentum, s.request.weight_decay, std::nullopt};
   if (s.request.lars) options.lars = sync::LarsOptions{*s.request.lars, 0};
@@ -112,8 +114,9 @@ std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Process
       return std::make_unique<SSgdTrainable>(processes, sync::SSgd(ops, layout, initial, workers, update_options(s)));
     case Algorithm::sma: {
       const int learners = r.auto_tune ? 1 : s.learners;
-      const sync::SmaOptions options{r.gpus,         learners, s.averaging, r.alpha,         s.momentum,
-                                     r.weight_decay, s.tau,    0.1,         processes.rank()};
+      const double restart_drop = r.schedule == "steps" ? kRestartDrop : 1;  // see sma.hpp
+      const sync::SmaOptions options{r.gpus,         learners, s.averaging,  r.alpha,         s.momentum,
+                                     r.weight_decay, s.tau,    restart_drop, processes.rank()};
       return std::make_unique<SmaTrainable>(processes, sync::Sma(ops, layout, initial, options));
     }
     case Algorithm::easgd: {
