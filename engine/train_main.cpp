@@ -52,7 +52,8 @@ int run(const train::Request& request, const train::Settings& settings, const st
   const Json record = trainer.run(screen);
   std::fputs(train::summary_text(record).c_str(), stdout);
   if (record.at("status") != "diverged") return 0;
-  std::fputs("train: the loss is not finite: training has diverged; a lower --learning-rate may help\n", stderr);
+  std::fputs("train: the loss or the model is not finite: training has diverged; a lower --learning-rate may help\n",
+             stderr);
   return 1;
 }
 

@@ -176,8 +176,16 @@ void Trainer::finish_epoch(Observer& observer) {
   epoch_losses_ = epoch_counted_ = 0;
   observer.epoch(epoch);
   decide_status();
+  if (!has_finite_model()) status_ = "diverged";
   if (!settings_.request.output.empty() && status_ == "running")
     write_file_atomically(settings_.request.output, record("").dump(2) + "\n");
+}
+
+/// A loss tells of the model before its iteration's update, and on a GPU is asked for now and then only. The sum of
+/// squares of floats cannot overflow in double.
+bool Trainer::has_finite_model() {
+  const sync::DeviceVector& model = trainable_->model();
+  return all_agree(std::isfinite(backend_->ops().dot(model.size(), model.data(), model.data())));
 }
 
 void Trainer::decide_status() {
@@ -234,6 +242,7 @@ void Trainer::visit_state(RunVisitor& state) {
 }
 
 void Trainer::save() {
+  if (status_ != "diverged" && !has_finite_model()) status_ = "diverged";
   if (status_ == "diverged") return;  // the last good state is worth more
   backend_->synchronise();
   StateWriter writer;

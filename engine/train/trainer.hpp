@@ -60,6 +60,7 @@ class Trainer {
   void finish_epoch(Observer& observer);
   void evaluate();
   std::int64_t next_evaluation() const;
+  bool has_finite_model();
   void decide_status();
   void tune(Observer& observer);
   bool has_room(int gpu);

@@ -168,6 +168,42 @@ TEST_CASE("The learning rate of an epoch is the schedule's") {
   CHECK(record.at("epochs").at(2).at("learning_rate").get<double>() == Approx(0.0025));
 }
 
+// The paper restarts the averaging where the rate is reduced step-wise. A linear fall to 0 reduces it by more than a
+// tenth in each of its last nine iterations; restarts there would throw their gradients away.
+TEST_CASE("SMA restarts at the steps of a schedule, and not where the rate falls linearly to its end") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "sma");
+  r.learners = 2;
+  r.learning_rate = 0.01;
+  const auto restarts = [](const Json& record) { return record.at("epochs").back().at("restarts").get<int>(); };
+  CHECK(restarts(run(r)) == 0);
+  r.schedule = "linear";
+  CHECK(restarts(run(r)) == 0);
+  r.schedule = "steps";
+  r.step_epochs = {1};
+  CHECK(restarts(run(r)) == 1);
+}
+
+// The loss of an epoch's only iteration is that of the model before its update, which leaves no number.
+TEST_CASE("A model that is not finite ends the run, and the checkpoint keeps the last one that is") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "ssgd", "");
+  r.train_images = r.batch = 8;
+  r.epochs = 3;
+  r.learning_rate = 1e39;  // beyond single precision
+  r.checkpoint = folder.path("state");
+  const Json record = run(r);
+  CHECK(record.at("status") == "diverged");
+  CHECK(record.at("epochs").size() == 1);
+  CHECK(std::isfinite(record.at("epochs").at(0).at("train_loss").get<double>()));
+  r.resume = true;
+  r.max_minutes = 1e-9;  // over before the first iteration: the record is of what the checkpoint holds
+  const Json kept = run(r);
+  CHECK(kept.at("status") == "time is up");
+  CHECK(kept.at("epochs").empty());
+  CHECK(digest(kept) != digest(record));
+}
+
 TEST_CASE("A loss that is not finite ends the run") {
   const TemporaryFolder folder;
   Request r = small_request(folder, "ssgd", "");
