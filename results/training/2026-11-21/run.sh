@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # run.sh TRAIN_PROGRAM OUT_DIR [search | runs | staleness | table]...: LeNet on MNIST on the host, one run at a time; see
 # README.md. Needs ./bootstrap data; call it from the repository's root. A run whose record says that it has ended is
-# not repeated; one that was cut off goes on from its checkpoint in OUT_DIR.
+# not repeated; one that was cut off goes on from its checkpoint in OUT_DIR. SEED=2 repeats runs and staleness with
+# another seed beside the first's: OUT_DIR/ssgd-seed-2.json.
 set -euo pipefail
 train=$1
 out=$2
 shift 2
 threads=${THREADS:-2}
+seed=${SEED:-1}
 
 # run NAME FLAG...: one record, OUT_DIR/NAME.json.
 run() {
@@ -18,6 +20,13 @@ run() {
     --checkpoint "$out/$name.checkpoint" --resume -o "$out/$name.json" >"$out/$name.log" || status=$?
   rm -f "$out/$name.checkpoint"
   echo "$name: exit $status, $(tail -n 1 "$out/$name.log")"
+}
+
+# seeded NAME FLAG...: the same with the seed that was asked for.
+seeded() {
+  local name=$1
+  shift
+  if [ "$seed" = 1 ]; then run "$name" "$@"; else run "$name-seed-$seed" "$@" --seed "$seed"; fi
 }
 
 # Learning rates: two passes over the first 20,000 images, seed 100.
@@ -51,21 +60,21 @@ search() {
 # 99 % test accuracy, with a warm-up of one epoch everywhere.
 runs() {
   local learners
-  run ssgd --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm ssgd --batch 32 --learning-rate 0.005
+  seeded ssgd --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm ssgd --batch 32 --learning-rate 0.005
   for learners in 2 1 4; do
-    run sma-$learners --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm sma --learners $learners --batch 16 \
+    seeded sma-$learners --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm sma --learners $learners --batch 16 \
       --learning-rate 0.05
   done
-  run easgd-4 --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm easgd --learners 4 --batch 16 \
+  seeded easgd-4 --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm easgd --learners 4 --batch 16 \
     --learning-rate 0.05
-  run sma-8 --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm sma --learners 8 --batch 16 --learning-rate 0.05
+  seeded sma-8 --target 0.99 --epochs 30 --warmup-epochs 1 --algorithm sma --learners 8 --batch 16 --learning-rate 0.05
 }
 
 # The same but for the staleness: plain SGD, fixed age of the gradients after a ramp over 3 epochs, rate to 0 at the end.
 staleness() {
   local age
   for age in 0 20 50; do
-    run stale-$age --epochs 8 --algorithm stale --staleness $age --staleness-ramp-epochs 3 --batch 32 --momentum 0 \
+    seeded stale-$age --epochs 8 --algorithm stale --staleness $age --staleness-ramp-epochs 3 --batch 32 --momentum 0 \
       --learning-rate 0.01 --schedule linear --linear-from 4
   done
 }
