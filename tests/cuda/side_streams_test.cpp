@@ -34,6 +34,7 @@ TEST_CASE("Pinned memory comes as zeros, and copies go both ways between it and 
   backend->synchronise();
   backend->copy_at_once(
       {{out.get(), device::kHost, sink.data(), 0, kElements}, {source.data(), 0, in.get(), device::kHost, kElements}});
+  backend->synchronise();
   CHECK(difference(sink.to_host(), up, 0) == "");
   CHECK(difference(Floats(in.get(), in.get() + kElements), down, 0) == "");
   CHECK_THROWS_AS(backend->copy_at_once({{out.get(), device::kHost, sink.data(), 1, kElements}}),
@@ -50,6 +51,7 @@ TEST_CASE("Two GPUs copy to each other at once") {
   backend->ops().upload(kElements, second.data(), b.data());
   backend->synchronise();
   backend->copy_at_once({{a.data(), 0, into_b.data(), 1, kElements}, {b.data(), 1, into_a.data(), 0, kElements}});
+  backend->synchronise();
   CHECK(difference(into_b.to_host(), first, 0) == "");
   CHECK(difference(into_a.to_host(), second, 0) == "");
 }
