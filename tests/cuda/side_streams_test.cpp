@@ -3,11 +3,15 @@
 #include "engine/cuda/side_streams.hpp"
 
 #include <numeric>
+#include <thread>
 
 #include "engine/cuda/cuda_backend.hpp"
 #include "engine/cuda/side_kernels.hpp"
 #include "tests/cuda/both.hpp"
 #include "tests/cuda/gpu.hpp"
+#ifdef LOCKSTEP_EMULATED_GPU
+#include "tests/cuda_emulated/absent.hpp"
+#endif
 
 namespace lockstep::cuda {
 namespace {
@@ -97,6 +101,29 @@ TEST_CASE("Sums go on beside other work of two GPUs and leave it as it is") {
     sums->stop();
   }
   CHECK(difference(y.to_host(), values, 0) == "");
+}
+
+// The other process wants more (its vote is zero), or does what this one does.
+TEST_CASE("Sums over processes go on until all have had enough, and stop after the same one") {
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();
+#ifdef LOCKSTEP_EMULATED_GPU
+  struct Two final : sync::Processes {
+    int count() const override { return 2; }
+  };
+  Two processes;
+  const auto sums = make_repeated_sums({0, 1}, 1000, processes);
+  for (int time = 0; time < 3; ++time) {
+    emulated::absent = emulated::Absent::have_zeros;
+    sums->start();
+    std::thread stops([&] { sums->stop(); });
+    const std::int64_t before = sums->rounds();
+    while (sums->rounds() < before + 6 * kSumsUnderWay) std::this_thread::yield();
+    emulated::absent = emulated::Absent::have_the_same;
+    stops.join();
+    CHECK(sums->rounds() % kSumsUnderWay == 0);  // every fourth sum is a vote
+  }
+  emulated::absent = emulated::Absent::none;
+#endif
 }
 
 TEST_CASE("One GPU emulates sums beside its other work") {
