@@ -24,7 +24,7 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--learners", r.probes.learners, "Learners that share a device (1)")
+  app.add_option("--learners", r.learners, "Learners that share a device (1; on CUDA 1,2,4,8)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 64));

@@ -7,7 +7,7 @@
 //   probe        key                                                      curve over
 //   iteration    model, precision, learners, devices, batch               batch
 //   layer        model, layer, pass, precision, batch                     batch
-//   copy         from, to, both_ways, memory, bytes                       bytes
+//   copy         from, to, both_ways, memory, link, bytes                 bytes
 //   collective   operation, library, ranks, nodes, bytes                  bytes
 //   launch       how, kernels                                             kernels
 //   update       kernel, elements                                         elements

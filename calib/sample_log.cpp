@@ -108,7 +108,8 @@ void check_key(const JsonNode& key) {
   if (!key.is_object()) key.fail("is not an object", "allowed: what was measured, as {\"name\": value, ...}");
   for (const char* name : {"learners", "devices", "ranks", "nodes"})
     if (const auto count = key.find(name)) count->integer(1, 1 << 20);
-  for (const char* name : {"model", "precision", "layer", "pass", "operation", "library", "kernel", "input", "beside"})
+  for (const char* name :
+       {"model", "precision", "layer", "pass", "operation", "library", "kernel", "input", "beside", "link"})
     if (const auto text = key.find(name)) text->text();
   if (const auto in_place = key.find("in_place")) in_place->boolean();
 }

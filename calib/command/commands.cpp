@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -197,6 +198,19 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   return facts;
 }
 
+// Where processes find different links, none is told from the others: all measure the same.
+std::vector<LinkedPair> pairs_of(device::Backend& backend, sync::Processes& processes) {
+  const std::vector<std::string> ids = backend.device_ids();
+  const std::vector<LinkedPair> pairs =
+      ids.size() > 1 ? pair_of_each_link(machine_facts(), ids) : std::vector<LinkedPair>();
+  std::string text;
+  for (const LinkedPair& pair : pairs)
+    text += std::to_string(pair.from) + " " + std::to_string(pair.to) + " " + pair.link + "\n";
+  const auto mark = static_cast<double>(std::hash<std::string>()(text));
+  const bool is_same = sync::largest(processes, mark) == -sync::largest(processes, -mark);
+  return is_same ? pairs : std::vector<LinkedPair>();
+}
+
 // As large as gradients get where memory is fast enough for it.
 std::int64_t usual_most_bytes(const device::Backend& backend) {
   return std::int64_t{1} << (backend.name() == "cuda" ? 30 : 26);
@@ -230,7 +244,9 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   options.models = models_of(request, inputs);
   const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
   if (!request.precisions.empty()) options.precisions = request.precisions;
+  options.learners = request.learners.empty() ? usual_learners(*backend) : request.learners;
   options.nodes = nodes_of(processes);
+  options.pairs = pairs_of(*backend, processes);
   options.most_bytes = request.most_bytes > 0 ? request.most_bytes : usual_most_bytes(*backend);
   const std::vector<Probe> probes = plan_probes(*backend, options);
   const std::string output = output_of(request, *backend);

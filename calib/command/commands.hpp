@@ -16,9 +16,10 @@ struct MeasureRequest {
   int gpus = 1;
   int threads = 0;
   std::vector<std::string> models{"lenet"};  ///< built-in names, or .json files of a user's own
-  ProbeOptions probes;                       ///< `models` is filled from those, `most_bytes` from the next
-  std::int64_t most_bytes = 0;               ///< 0: 64 MiB on the host, 1 GiB on CUDA
-  std::vector<std::string> precisions;       ///< empty: fp32
+  ProbeOptions probes;                  ///< `models` is filled from those, `most_bytes` and `learners` from the next
+  std::int64_t most_bytes = 0;          ///< 0: 64 MiB on the host, 1 GiB on CUDA
+  std::vector<int> learners;            ///< that share a device; empty: usual_learners()
+  std::vector<std::string> precisions;  ///< empty: fp32
   SamplingOptions sampling;
   bool resume = false;
   bool only_plans = false;  ///< says what it would measure, and measures nothing

@@ -7,18 +7,21 @@ namespace {
 
 using sync::DeviceVector;
 
-// One or two ways between device 0 and another, or the host.
+// One or two ways between two devices, or a device and the host.
 struct Route {
   int from;
   int to;
   bool both_ways;
-  bool is_pinned;  // the host's memory; in the key where there is a host
+  bool is_pinned = false;  // the host's memory; in the key where there is a host
+  std::string link{};      // between two devices, where it is known
 };
 
-// Profiles up to version 0.1 have no "memory" in their keys: what came from ordinary memory keeps its key.
+// Profiles up to version 0.1 have no "memory" in their keys: what came from ordinary memory keeps its key. So does a
+// copy over a link that nothing is known of.
 Json key_of(const Route& route, std::int64_t bytes) {
   Json key{{"from", device_name(route.from)}, {"to", device_name(route.to)}, {"both_ways", route.both_ways}};
   if (route.is_pinned) key["memory"] = "pinned";
+  if (!route.link.empty()) key["link"] = route.link;
   key["bytes"] = bytes;
   return key;
 }
@@ -29,17 +32,29 @@ std::shared_ptr<float> host_floats(device::Backend& backend, std::int64_t n, boo
   return {floats, floats->data()};
 }
 
-std::function<void()> host_copy(device::Backend& backend, std::int64_t n, bool is_upload, bool is_pinned) {
-  const std::shared_ptr<float> host = host_floats(backend, n, is_pinned);
+// From or to ordinary memory: returns when it is done.
+std::function<void()> ordinary_copy(device::Backend& backend, std::int64_t n, bool is_upload) {
+  const std::shared_ptr<float> host = host_floats(backend, n, false);
   auto on_device = std::make_shared<DeviceVector>(backend.ops(), n, 0);
   if (is_upload) return [&backend, host, on_device, n] { backend.ops().upload(n, host.get(), on_device->data()); };
   return [&backend, host, on_device, n] { backend.ops().download(n, on_device->data(), host.get()); };
 }
 
-std::function<void()> device_copy(device::Backend& backend, std::int64_t n, int to) {
-  auto from = std::make_shared<DeviceVector>(backend.ops(), n, 0);
+std::function<void()> pinned_copy(device::Backend& backend, std::int64_t n, bool is_upload) {
+  const std::shared_ptr<float> host = host_floats(backend, n, true);
+  auto on_device = std::make_shared<DeviceVector>(backend.ops(), n, 0);
+  return [&backend, host, on_device, n, is_upload] {
+    if (is_upload)
+      backend.copy_at_once({{host.get(), device::kHost, on_device->data(), 0, n}});
+    else
+      backend.copy_at_once({{on_device->data(), 0, host.get(), device::kHost, n}});
+  };
+}
+
+std::function<void()> device_copy(device::Backend& backend, std::int64_t n, int from, int to) {
+  auto source = std::make_shared<DeviceVector>(backend.ops(), n, from);
   auto into = std::make_shared<DeviceVector>(backend.ops(), n, to);
-  return [&backend, from, into, n] { backend.ops().copy(n, from->data(), into->data()); };
+  return [&backend, source, into, n] { backend.ops().copy(n, source->data(), into->data()); };
 }
 
 // Each end reads one vector and writes another.
@@ -70,37 +85,44 @@ std::function<void()> two_way_copy(device::Backend& backend, std::int64_t n, con
 
 std::function<void()> work_of(device::Backend& backend, const Route& route, std::int64_t n) {
   if (route.both_ways) return two_way_copy(backend, n, route);
-  if (route.from == device::kHost) return host_copy(backend, n, true, route.is_pinned);
-  if (route.to == device::kHost) return host_copy(backend, n, false, route.is_pinned);
-  return device_copy(backend, n, route.to);
+  const bool is_upload = route.from == device::kHost;
+  if (!is_upload && route.to != device::kHost) return device_copy(backend, n, route.from, route.to);
+  return route.is_pinned ? pinned_copy(backend, n, is_upload) : ordinary_copy(backend, n, is_upload);
 }
 
-std::vector<Route> routes_of(device::Backend& backend) {
+// Ordinary memory is copied by the processor, which waits for the device: no device must be held back for it.
+Prepared timed_copy(device::Backend& backend, const Route& route, std::int64_t n) {
+  const bool is_ordinary = (route.from == device::kHost || route.to == device::kHost) && !route.is_pinned;
+  const std::function<void()> work = work_of(backend, route, n);
+  return is_ordinary ? timed_work(backend, work) : device_timed_work(backend, work);
+}
+
+std::vector<Route> routes_of(device::Backend& backend, const std::vector<LinkedPair>& pairs) {
   constexpr int kHost = device::kHost;
   const bool has_pinned = backend.allocate_pinned(1) != nullptr;
-  std::vector<Route> routes{{kHost, 0, false, false}, {0, kHost, false, false}, {0, 0, false, false}};
+  std::vector<Route> routes{{kHost, 0, false}, {0, kHost, false}, {0, 0, false}};
   if (has_pinned) {
     routes.push_back({kHost, 0, false, true});
     routes.push_back({0, kHost, false, true});
   }
   // Ordinary memory is copied by the processor on the way to a GPU, which takes turns.
   routes.push_back({kHost, 0, true, has_pinned});
-  if (backend.devices() < 2) return routes;
-  routes.push_back({0, 1, false, false});
-  routes.push_back({0, 1, true, false});
+  const std::vector<LinkedPair> first_two(backend.devices() > 1 ? 1 : 0, {0, 1, ""});
+  for (const LinkedPair& pair : pairs.empty() ? first_two : pairs)
+    for (const bool both_ways : {false, true}) routes.push_back({pair.from, pair.to, both_ways, false, pair.link});
   return routes;
 }
 
 }  // namespace
 
-std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes) {
-  const std::vector<Route> routes = routes_of(backend);
+std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes,
+                               const std::vector<LinkedPair>& pairs) {
+  const std::vector<Route> routes = routes_of(backend, pairs);
   std::vector<Probe> probes;
   for (std::int64_t bytes : sizes_up_to(most_bytes))
     for (const Route& route : routes)
-      probes.push_back({"copy", key_of(route, bytes), [&backend, route, bytes] {
-                          return timed_work(backend, work_of(backend, route, floats_in(bytes)));
-                        }});
+      probes.push_back({"copy", key_of(route, bytes),
+                        [&backend, route, bytes] { return timed_copy(backend, route, floats_in(bytes)); }});
   return probes;
 }
 

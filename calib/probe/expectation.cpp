@@ -91,16 +91,18 @@ Expectation expectation_of(const std::vector<Probe>& probes, const std::vector<S
 }
 
 std::string expectation_text(const Expectation& expectation, const SamplingOptions& options) {
-  char text[400];
+  char text[600];
   std::snprintf(text, sizeof text, "  %-11s %6s %6s %6s %6s %10s %10s %10s\n", "probe", "series", "done", "again",
                 "left", "expected", "at least", "at most");
-  std::string table = text;
+  std::string table = "                                           warm-up and samples, without setting up\n";
+  table += text;
   for (const ExpectedGroup& group : expectation.groups) table += line(group.probe.c_str(), group);
   table += line("all", expectation.all);
   std::snprintf(
       text, sizeof text,
-      "A series ends after %s, or when its median is known to %.3g %%%s. Expected is an estimate%s; setting up "
-      "comes on top, and so does a run longer than that.\n",
+      "A series ends after %s, or when its median is known to %.3g %%%s. Expected is an estimate%s. Setting up each "
+      "series (memory, images, plans of convolutions) comes on top, and so does the rest of a sample that it ends in: "
+      "the progress bar counts both, from what the series before took.\n",
       format_seconds(options.time_limit_s).c_str(), 100 * options.tolerance,
       options.has_second_look ? "; one that was disturbed is taken once more (--once: none is)" : "",
       expectation.all.done > 0 ? ", by the series that are done" : ": the middle of both bounds, in the logarithm");

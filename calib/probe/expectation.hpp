@@ -5,8 +5,9 @@
 // so what is expected begins as the middle, in the logarithm, of two bounds: the least number of samples, each as short
 // as samples are made (kShortestSample_s), and SamplingOptions::time_limit_s. Where the log has series of a probe, the
 // others of that probe are expected to take what those took, from their numbers of samples and medians; and as large a
-// share to be measured twice as of all the log's. What setting up takes (memory, images, plans of convolutions) comes
-// on top, and so does a sample longer than the time limit.
+// share to be measured twice as of all the log's. All of it, the most as well, is warm-up and samples: what setting up
+// takes (memory, images, plans of convolutions) comes on top, and so does the rest of a sample that the time limit
+// falls into. A log does not tell either; while it goes on they are known (TimeLeft).
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ struct ExpectedGroup {
   int done = 0;   ///< of those, in the log
   int again = 0;  ///< of the done ones, to be measured a second time (second_look.hpp)
   double each_s = 0;
-  double least_s = 0, expected_s = 0, most_s = 0;  ///< for all that are left
+  double least_s = 0, expected_s = 0, most_s = 0;  ///< of warm-up and samples, for all that are left
 };
 
 struct Expectation {

@@ -87,7 +87,7 @@ std::vector<Probe> layer_update_probes(device::Backend& backend, const model::Gr
     if (layer.parameters.empty()) continue;
     probes.push_back({"layer", layer_key(model.name, precision, layer.name, "update", batch), [&backend, layer] {
                         auto parameters = std::make_shared<LayerParameters>(backend.ops(), layer);
-                        return timed_work(backend, [parameters] { parameters->update(); });
+                        return device_timed_work(backend, [parameters] { parameters->update(); });
                       }});
   }
   return probes;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <stdexcept>
 
 #include "calib/probe/probes.hpp"
@@ -16,38 +17,54 @@ constexpr int kFirstIterations = 3;
 
 // One device has nobody to sum with.
 bool is_emulated(device::Backend& backend) {
-  return backend.devices() == 1;
+  return all_devices(backend) == 1;
 }
 
 Json key_of(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
             const std::string& beside, std::int64_t bytes) {
   return {{"model", model.name},
           {"precision", precision},
-          {"devices", backend.devices()},
+          {"devices", all_devices(backend)},
           {"batch", batch},
           {"library", is_emulated(backend) ? "emulated" : library_of(backend)},
           {"beside", beside},
           {"bytes", bytes}};
 }
 
-// Iterations alone and beside sums in turns, so that whatever drifts drifts for both.
+// Sums are made by all processes or by none: what fails in one would leave the others waiting.
+void in_all_processes(device::Backend& backend, const std::function<void()>& step) {
+  std::exception_ptr failure;
+  try {
+    step();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool has_failed = backend.agreed(failure ? 1 : 0) > 0;
+  if (failure) std::rethrow_exception(failure);
+  if (has_failed) throw std::runtime_error("failed in another process");
+}
+
+// Iterations alone and beside sums in turns, so that whatever drifts drifts for both. Over several processes, all begin
+// each turn together, and the slowest's time counts.
 class Overlap {
  public:
-  Overlap(device::Backend& backend, const TrainingOptions& options, std::int64_t bytes)
-      : backend_(backend), training_(backend, options), sums_(backend.repeat_sums(floats_in(bytes))) {
+  Overlap(device::Backend& backend, const TrainingOptions& options, std::int64_t bytes) : backend_(backend) {
+    in_all_processes(backend, [&] {
+      training_ = std::make_unique<Training>(backend, options);
+      for (int i = 0; i < kFirstIterations; ++i) training_->iterate();
+      training_->wait();
+      const double wanted = std::ceil(kShortestOverlap_s / std::max(iteration_s(), 1e-9));
+      iterations_ = static_cast<int>(std::clamp<double>(wanted, 1, kMostIterations));
+    });
+    sums_ = backend.repeat_sums(floats_in(bytes));
     if (!sums_) throw std::runtime_error("this backend does not sum beside other work");
-    for (int i = 0; i < kFirstIterations; ++i) training_.iterate();
-    training_.wait();
-    sums_->start();
-    sums_->stop();
-    const double wanted = std::ceil(kShortestOverlap_s / std::max(iteration_s(), 1e-9));
-    iterations_ = static_cast<int>(std::clamp<double>(wanted, 1, kMostIterations));
   }
 
   /// Seconds of an iteration beside sums; those of one alone, just before, are kept.
   double run() {
     backend_.synchronise();
-    alone_s_.push_back(iteration_s());
+    backend_.agreed(0);
+    alone_s_.push_back(backend_.agreed(iteration_s()));
     sums_->start();
     const double beside_s = iteration_s();
     sums_->stop();
@@ -60,13 +77,13 @@ class Overlap {
   // Not from idle to idle: the sums go on.
   double iteration_s() {
     const double began_s = backend_.now_s();
-    for (int i = 0; i < iterations_; ++i) training_.iterate();
-    training_.wait();
+    for (int i = 0; i < iterations_; ++i) training_->iterate();
+    training_->wait();
     return (backend_.now_s() - began_s) / iterations_;
   }
 
   device::Backend& backend_;
-  Training training_;
+  std::unique_ptr<Training> training_;
   std::unique_ptr<device::Repeater> sums_;
   int iterations_ = 1;
   std::vector<double> alone_s_;
@@ -94,13 +111,14 @@ Probe overlap_probe(device::Backend& backend, const model::Graph& model, const s
 }
 
 std::vector<Probe> overlap_probes(device::Backend& backend, const model::Graph& model, const std::string& precision,
-                                  int batch, std::int64_t most_bytes) {
+                                  const std::vector<int>& batches, std::int64_t most_bytes) {
   std::vector<Probe> probes;
-  if (backend.ops().processes() > 1 || (is_emulated(backend) && backend.name() != "cuda")) return probes;
-  for (const std::int64_t divisor : {256, 16, 1}) {
-    const std::int64_t bytes = most_bytes / divisor;
-    if (bytes >= 4) probes.push_back(overlap_probe(backend, model, precision, batch, bytes));
-  }
+  if (backend.agreed(backend.can_repeat_sums() ? 0 : 1) > 0) return probes;
+  for (const int batch : batches)
+    for (const std::int64_t divisor : {256, 16, 1}) {
+      const std::int64_t bytes = most_bytes / divisor;
+      if (bytes >= 4) probes.push_back(overlap_probe(backend, model, precision, batch, bytes));
+    }
   return probes;
 }
 

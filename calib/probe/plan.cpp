@@ -22,12 +22,16 @@ std::vector<Probe> layer_probes(device::Backend& backend, const ProbeOptions& op
 
 }  // namespace
 
+std::vector<int> usual_learners(const device::Backend& backend) {
+  return backend.name() == "cuda" ? std::vector<int>{1, 2, 4, 8} : std::vector<int>{1};
+}
+
 std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options) {
   std::vector<Probe> probes = launch_probes(backend);
   const auto append = [&](std::vector<Probe> more) {
     for (Probe& probe : more) probes.push_back(std::move(probe));
   };
-  append(copy_probes(backend, options.most_bytes));
+  append(copy_probes(backend, options.most_bytes, options.pairs));
   append(collective_probes(backend, options.most_bytes, options.nodes));
   append(update_probes(backend, options.most_bytes));
   for (const model::Graph& model : options.models)
@@ -41,10 +45,11 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
         }
   if (options.has_layers) append(layer_probes(backend, options));
   const std::int64_t most_beside = std::min(options.most_bytes, kMostBesideIterations);
-  const int largest = *std::max_element(options.batches.begin(), options.batches.end());
+  const auto [least, largest] = std::minmax_element(options.batches.begin(), options.batches.end());
+  const std::vector<int> both = *least == *largest ? std::vector<int>{*least} : std::vector<int>{*least, *largest};
   for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
-      append(overlap_probes(backend, model, precision, largest, most_beside));
+      append(overlap_probes(backend, model, precision, both, most_beside));
   return probes;
 }
 

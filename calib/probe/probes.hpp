@@ -2,8 +2,8 @@
 // What calibrate measures, on any backend of the engine: each probe sets up one thing to time and says how.
 //
 //   iteration    every learner of every device computes a gradient and applies it (momentum), none exchanges anything
-//   copy         host to device, device to host (pinned memory apart), within a device, from one device to the next:
-//                one way, and both ways at once
+//   copy         host to device, device to host (pinned memory apart), within a device, between two devices for each
+//                kind of link: one way, and both ways at once
 //   collective   the sum of a vector over all devices, as the algorithms use it
 //   update       momentum, LARS, SMA correction and average model, over their vectors
 //   launch       small operations one after another, or recorded and handed in as one (a CUDA graph): what each costs
@@ -17,14 +17,17 @@
 //
 // Where several processes run the same probes, they begin each sample together and the slowest one's time counts.
 //
-// Times are by the backend's clock around work that the device has finished (layers: by the device's own events where
-// it has them); short work is repeated inside one sample, as often as makes it last `kShortestSample_s`.
+// Times are by the device's own events where it has them: of layers, collectives, updates, and of copies but those from
+// and to ordinary (pageable) memory. Else, and for what the host is part of (iterations, input, launches, overlap), by
+// the backend's clock around work that the device has finished. Short work is repeated inside one sample, as often as
+// makes it last `kShortestSample_s`.
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "calib/sample_log.hpp"
 #include "calib/sampler.hpp"
+#include "calib/topology/machine.hpp"
 #include "engine/device/backend.hpp"
 
 namespace lockstep::calib {
@@ -40,7 +43,13 @@ struct ProbeOptions {
   bool has_input = true;  ///< the input pipeline: alone, and beside iterations of one learner a device
   std::int64_t most_bytes = std::int64_t{1} << 26;  ///< of copies, collectives and update vectors
   int nodes = 1;                                    ///< that the run's processes are on
+  /// Whose copies to each other are measured, the same in all processes; empty: the first two devices'.
+  std::vector<LinkedPair> pairs;
 };
+
+/// Numbers of learners that share a device: 1, 2, 4 and 8 of a GPU, whose streams they compute on side by side, so that
+/// `simulate` knows what sharing costs; 1 of the host, where they would share the cores that all devices share anyway.
+std::vector<int> usual_learners(const device::Backend& backend);
 
 /// What a probe prepared: how it is timed, and, where one run times several things, the samples of those.
 struct Prepared {
@@ -67,7 +76,8 @@ Probe iteration_probe(device::Backend& backend, const model::Graph& model, const
                       int batch, bool has_input = false);
 Probe input_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int learners,
                   int batch);
-std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes);
+/// `pairs` as in ProbeOptions.
+std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes, const std::vector<LinkedPair>& pairs);
 /// Over all devices of all processes, which are on `nodes` machines.
 std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most_bytes, int nodes = 1);
 std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_bytes);
@@ -75,9 +85,10 @@ std::vector<Probe> launch_probes(device::Backend& backend);
 /// Of iterations beside sums of `bytes`: the sample of iterations alone comes with it.
 Probe overlap_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch,
                     std::int64_t bytes);
-/// For three sizes; none over several processes, and on one device a GPU's only, which emulates the sum.
+/// For three sizes at each batch, over the devices of all processes. On one device a GPU's only, which emulates the
+/// sum.
 std::vector<Probe> overlap_probes(device::Backend& backend, const model::Graph& model, const std::string& precision,
-                                  int batch, std::int64_t most_bytes);
+                                  const std::vector<int>& batches, std::int64_t most_bytes);
 /// A pass over all layers; its parts are the samples of `layer`.
 Probe pass_probe(device::Backend& backend, const model::Graph& model, const std::string& precision, int batch);
 /// The update (momentum) of every layer with parameters; batch-independent, and keyed by `batch`.
@@ -87,5 +98,8 @@ std::vector<Probe> layer_update_probes(device::Backend& backend, const model::Gr
 /// Times `work` by the backend's clock, from an idle backend to an idle one, repeated so that a sample lasts long
 /// enough; gives the seconds of one. Samples taken at a low device clock are told from others.
 Prepared timed_work(device::Backend& backend, std::function<void()> work, double shortest_s = kShortestSample_s);
+/// The same by the devices' own clocks, where they have any (Backend::device_seconds(), whose rules `work` keeps): the
+/// host's launches do not show. Short work is repeated up to 256 times.
+Prepared device_timed_work(device::Backend& backend, std::function<void()> work);
 
 }  // namespace lockstep::calib

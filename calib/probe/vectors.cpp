@@ -56,7 +56,7 @@ Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
   auto buffers = std::make_shared<std::vector<DeviceVector>>();
   for (int d = 0; d < backend.devices(); ++d)
     buffers->emplace_back(backend.ops(), floats_in(bytes), d);  // zeros stay zeros when summed
-  return timed_work(backend, [&backend, buffers, bytes] {
+  return device_timed_work(backend, [&backend, buffers, bytes] {
     std::vector<float*> pointers;
     for (DeviceVector& buffer : *buffers) pointers.push_back(buffer.data());
     backend.ops().sum_all(floats_in(bytes), pointers);
@@ -79,7 +79,7 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
       set.outputs.emplace_back(backend.ops(), floats_in(bytes), d);
     }
   auto turn = std::make_shared<std::size_t>(0);
-  return timed_work(backend, [&backend, all, turn, bytes] {
+  return device_timed_work(backend, [&backend, all, turn, bytes] {
     Set& set = (*all)[(*turn)++ % all->size()];
     std::vector<const float*> inputs;
     for (const DeviceVector& input : set.inputs) inputs.push_back(input.data());
@@ -97,7 +97,7 @@ Prepared exchange_work(device::Backend& backend, device::Collective collective, 
     send->emplace_back(backend.ops(), n, d);
     receive->emplace_back(backend.ops(), n, d);
   }
-  return timed_work(backend, [&backend, send, receive, collective, n] {
+  return device_timed_work(backend, [&backend, send, receive, collective, n] {
     std::vector<const float*> from;
     std::vector<float*> to;
     for (DeviceVector& buffer : *send) from.push_back(buffer.data());
@@ -141,7 +141,7 @@ std::vector<Probe> update_probes(device::Backend& backend, std::int64_t most_byt
     for (std::int64_t elements = 1 << 12; elements <= std::max<std::int64_t>(1 << 12, most_bytes / 4); elements *= 8)
       probes.push_back({"update", {{"kernel", name}, {"elements", elements}}, [&backend, update = update, elements] {
                           auto vectors = std::make_shared<Vectors>(backend.ops(), elements);
-                          return timed_work(backend, [vectors, update] { update(*vectors); });
+                          return device_timed_work(backend, [vectors, update] { update(*vectors); });
                         }});
   return probes;
 }

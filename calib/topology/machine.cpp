@@ -151,6 +151,20 @@ Json topology_json(const Machine& machine) {
   return json;
 }
 
+// The name by which the topology has it; empty: it has none.
+std::string name_of(const Json& facts, const std::string& id) {
+  const Json gpus = facts.value("gpus", Json::array());
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    if (!id.empty() && gpus[i].value("uuid", "") == id) return "GPU" + std::to_string(i);
+  return "";
+}
+
+// The topology names each pair once, in NVML's order, which need not be that of the devices.
+std::string link_between(const Json& links, const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return "";
+  return links.value(a + "-" + b, links.value(b + "-" + a, ""));
+}
+
 }  // namespace
 
 Json machine_facts(const TopologySources& sources) {
@@ -163,6 +177,21 @@ Json machine_facts(const TopologySources& sources) {
   note(facts, "nvswitches", machine.nvswitches);
   if (!machine.gpus.empty() || !machine.nics.empty()) facts["topology"] = topology_json(machine);
   return facts;
+}
+
+std::vector<LinkedPair> pair_of_each_link(const Json& facts, const std::vector<std::string>& ids) {
+  const Json links = facts.value("topology", Json::object()).value("links", Json::object());
+  std::vector<std::string> names;
+  for (const std::string& id : ids) names.push_back(name_of(facts, id));
+  std::vector<LinkedPair> pairs;
+  for (int from = 0; from < static_cast<int>(names.size()); ++from)
+    for (int to = from + 1; to < static_cast<int>(names.size()); ++to) {
+      const std::string link =
+          link_between(links, names[static_cast<std::size_t>(from)], names[static_cast<std::size_t>(to)]);
+      const auto has_link = [&](const LinkedPair& pair) { return pair.link == link; };
+      if (std::none_of(pairs.begin(), pairs.end(), has_link)) pairs.push_back({from, to, link});
+    }
+  return pairs;
 }
 
 }  // namespace lockstep::calib

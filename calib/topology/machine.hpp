@@ -1,6 +1,7 @@
 #pragma once
 // What the machine has and how it is joined: GPUs and NVLinks from NVML, NICs and the rest from the PCI tree.
 #include <string>
+#include <vector>
 
 #include "engine/base/json.hpp"
 
@@ -26,5 +27,15 @@ struct TopologySources {
 ///             two GPUs have any (to each other, or to switches), else the path over PCIe; peers: whether they read
 ///             each other's memory
 Json machine_facts(const TopologySources& sources = {});
+
+/// Two of the devices that are measured, and what joins them.
+struct LinkedPair {
+  int from = 0, to = 0;
+  std::string link;  ///< "NV18", "PIX", ...; empty: nothing is known of it
+};
+
+/// Of every kind of link between two of the devices one pair: the first of the kind, from the first device on. `ids`
+/// are the devices' uuids; `facts`, those of the machine, say what is between them.
+std::vector<LinkedPair> pair_of_each_link(const Json& facts, const std::vector<std::string>& ids);
 
 }  // namespace lockstep::calib

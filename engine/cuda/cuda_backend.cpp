@@ -8,6 +8,7 @@
 
 #include "engine/cuda/cuda_network.hpp"
 #include "engine/cuda/device_facts.hpp"
+#include "engine/cuda/device_timer.hpp"
 #include "engine/cuda/runtime.hpp"
 #include "engine/cuda/side_streams.hpp"
 #include "engine/cuda/vector_ops.hpp"
@@ -83,7 +84,7 @@ std::string gib(std::int64_t bytes) {
 class CudaBackend final : public device::Backend {
  public:
   CudaBackend(const std::vector<int>& gpus, sync::Processes* processes)
-      : gpus_(gpus), processes_(processes != nullptr ? *processes : alone_), ops_(gpus, processes), copies_(gpus) {}
+      : gpus_(gpus), processes_(processes != nullptr ? *processes : alone_), ops_(gpus, processes), copies_(ops_) {}
 
   std::string name() const override { return "cuda"; }
   std::string description() const override {
@@ -108,12 +109,19 @@ class CudaBackend final : public device::Backend {
   std::function<void()> recorded(int device, std::function<void()> work) override {
     return ops_.recorded(device, std::move(work));
   }
+  bool can_repeat_sums() override {
+    return ops_.are_distinct() && (processes_.count() == 1 || processes_.may_change_thread());
+  }
   std::unique_ptr<device::Repeater> repeat_sums(std::int64_t n) override {
-    if (!ops_.are_distinct() || processes_.count() > 1) return nullptr;
-    if (devices() == 1) return make_emulated_sums(gpus_.front(), n);
-    return make_repeated_sums(gpus_, n);
+    if (!can_repeat_sums()) return nullptr;
+    if (devices() == 1 && processes_.count() == 1) return make_emulated_sums(gpus_.front(), n);
+    return make_repeated_sums(gpus_, n, processes_);
   }
   bool has_exchange() override { return ops_.are_distinct(); }
+  bool has_device_clock() override { return true; }
+  double device_seconds(const std::function<void()>& work, int repeats) override {
+    return cuda::device_seconds(ops_, processes_, work, repeats);
+  }
   double agreed(double x) override { return sync::largest(processes_, x); }
 
   std::int64_t free_bytes(int device) override {

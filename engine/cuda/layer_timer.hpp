@@ -1,12 +1,12 @@
 #pragma once
-// Times the parts of a pass on a stream by CUDA events. The stream is held until all of the pass is enqueued (or for
-// `kLongestHold_s`, should the queue fill up first), so that the host's launches do not show in the times.
+// Times the parts of a pass on a stream by CUDA events. The stream is held until all of the pass is enqueued
+// (hold.hpp), so that the host's launches do not show in the times.
 #include <cuda_runtime_api.h>
 
-#include <atomic>
 #include <deque>
 #include <vector>
 
+#include "engine/cuda/hold.hpp"
 #include "engine/cuda/runtime.hpp"
 #include "engine/device/backend.hpp"
 
@@ -14,14 +14,8 @@ namespace lockstep::cuda {
 
 class LayerTimer {
  public:
-  static constexpr double kLongestHold_s = 0.1;
-
-  /// Holds the stream.
-  explicit LayerTimer(cudaStream_t stream);
-  /// Lets go and waits.
-  ~LayerTimer();
-  LayerTimer(const LayerTimer&) = delete;
-  LayerTimer& operator=(const LayerTimer&) = delete;
+  /// Holds the stream, until finish() or the end of this object, which waits.
+  explicit LayerTimer(cudaStream_t stream) : stream_(stream), hold_(stream) {}
 
   /// The first part begins here.
   void start();
@@ -31,13 +25,11 @@ class LayerTimer {
   std::vector<device::LayerTime> finish();
 
  private:
-  static void hold(void* open);
-
   cudaStream_t stream_;
-  std::atomic<bool> open_{false};
   Event begin_{true};
   std::deque<Event> ends_;
   std::vector<device::LayerTime> parts_;
+  Hold hold_;  ///< the last: events go when the stream is done with them
 };
 
 }  // namespace lockstep::cuda

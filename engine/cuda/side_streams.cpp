@@ -1,6 +1,7 @@
 #include "engine/cuda/side_streams.hpp"
 
 #include <array>
+#include <exception>
 #include <stdexcept>
 
 #include "engine/cuda/communicator.hpp"
@@ -10,45 +11,48 @@ namespace lockstep::cuda {
 
 // ---- copies ----
 
-cudaStream_t CopyStreams::stream_of(std::size_t device, std::size_t index) {
-  const OnDevice on_device(gpus_[device]);
-  while (streams_[device].size() <= index) streams_[device].push_back(std::make_unique<Stream>());
-  return *streams_[device][index];
+CopyStreams::~CopyStreams() {
+  for (const auto& gates : gates_)
+    for (const std::unique_ptr<ReplicaGate>& gate : gates) ops_.forget(*gate);
+}
+
+ReplicaGate& CopyStreams::gate_of(int device, std::size_t index) {
+  std::vector<std::unique_ptr<ReplicaGate>>& gates = gates_[static_cast<std::size_t>(device)];
+  const OnDevice on_device(ops_.gpu(device));
+  while (gates.size() <= index) gates.push_back(std::make_unique<ReplicaGate>(device));
+  return *gates[index];
 }
 
 void CopyStreams::check(int device) const {
-  if (device < device::kHost || device >= static_cast<int>(gpus_.size()))
-    throw std::invalid_argument("copy: no such device");
+  if (device < device::kHost || device >= ops_.devices()) throw std::invalid_argument("copy: no such device");
 }
 
-CopyStreams::Started CopyStreams::start(const device::Transfer& copy, std::vector<std::size_t>& used) {
-  check(copy.from_device);
-  check(copy.to_device);
-  if (copy.from_device == device::kHost && copy.to_device == device::kHost)
-    throw std::invalid_argument("copy: one end at least is a device's");
-  const auto device = static_cast<std::size_t>(copy.from_device == device::kHost ? copy.to_device : copy.from_device);
-  const cudaStream_t stream = stream_of(device, used[device]++);
-  const OnDevice on_device(gpus_[device]);
+void CopyStreams::start(const device::Transfer& copy, std::vector<std::size_t>& used) {
+  const int device = copy.from_device == device::kHost ? copy.to_device : copy.from_device;
+  ReplicaGate& gate = gate_of(device, used[static_cast<std::size_t>(device)]++);
+  const OnDevice on_device(ops_.gpu(device));
   const std::size_t bytes = static_cast<std::size_t>(copy.count) * sizeof(float);
+  ops_.open(gate);
   if (copy.from_device == device::kHost) {
-    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(copy.to, copy.from, bytes, cudaMemcpyHostToDevice, stream));
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(copy.to, copy.from, bytes, cudaMemcpyHostToDevice, gate.stream));
   } else if (copy.to_device == device::kHost) {
-    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(copy.to, copy.from, bytes, cudaMemcpyDeviceToHost, stream));
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(copy.to, copy.from, bytes, cudaMemcpyDeviceToHost, gate.stream));
   } else {
-    const int to = gpus_[static_cast<std::size_t>(copy.to_device)];
-    LOCKSTEP_CUDA_CHECK(cudaMemcpyPeerAsync(copy.to, to, copy.from, gpus_[device], bytes, stream));
+    LOCKSTEP_CUDA_CHECK(
+        cudaMemcpyPeerAsync(copy.to, ops_.gpu(copy.to_device), copy.from, ops_.gpu(device), bytes, gate.stream));
   }
-  return {gpus_[device], stream};
+  ops_.close(gate);
 }
 
 void CopyStreams::run(const std::vector<device::Transfer>& transfers) {
-  std::vector<std::size_t> used(gpus_.size(), 0);
-  std::vector<Started> started;
-  for (const device::Transfer& copy : transfers) started.push_back(start(copy, used));
-  for (const Started& copy : started) {
-    const OnDevice on_device(copy.gpu);
-    LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(copy.stream));
+  for (const device::Transfer& copy : transfers) {
+    check(copy.from_device);
+    check(copy.to_device);
+    if (copy.from_device == device::kHost && copy.to_device == device::kHost)
+      throw std::invalid_argument("copy: one end at least is a device's");
   }
+  std::vector<std::size_t> used(gates_.size(), 0);
+  for (const device::Transfer& copy : transfers) start(copy, used);
 }
 
 // ---- sums ----
@@ -57,26 +61,31 @@ namespace {
 
 /// What one GPU needs: memory, a stream, and the events of the sums under way.
 struct Share {
-  Share(int of_gpu, std::int64_t n) : gpu(of_gpu), buffer(n) {
+  Share(int of_gpu, std::int64_t n) : gpu(of_gpu), buffer(n + 1) {
     LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(buffer.data(), 0, static_cast<std::size_t>(buffer.bytes()), stream));
     stream.synchronise();
   }
   int gpu;
   Stream stream;
-  DeviceBuffer<float> buffer;  ///< zeros, which stay zeros when summed
+  DeviceBuffer<float> buffer;  ///< zeros, which stay zeros when summed; and the votes
   std::array<Event, kSumsUnderWay> done;
 };
 
 class RepeatedSums {
  public:
-  RepeatedSums(const std::vector<int>& gpus, std::int64_t n)
-      : n_(n), communicator_(std::make_unique<Communicator>(gpus, alone_)) {
-    for (const int gpu : gpus) {
-      const OnDevice on_device(gpu);
-      shares_.push_back(std::make_unique<Share>(gpu, n));
-      buffers_.push_back(shares_.back()->buffer.data());
-      streams_.push_back(shares_.back()->stream);
+  RepeatedSums(const std::vector<int>& gpus, std::int64_t n, sync::Processes& processes)
+      : n_(n), processes_(processes) {
+    // All processes begin to make the communicator, or none does: it waits for all.
+    std::exception_ptr failure;
+    try {
+      allocate(gpus);
+    } catch (...) {
+      failure = std::current_exception();
     }
+    const bool has_failed = sync::largest(processes, failure ? 1 : 0) > 0;
+    if (failure) std::rethrow_exception(failure);
+    if (has_failed) throw std::runtime_error("sums beside other work: another process has no memory for them");
+    communicator_ = std::make_unique<Communicator>(gpus, processes);
   }
   ~RepeatedSums() {
     communicator_.reset();  // waits for its sums
@@ -91,33 +100,83 @@ class RepeatedSums {
   RepeatedSums(const RepeatedSums&) = delete;
   RepeatedSums& operator=(const RepeatedSums&) = delete;
 
-  /// Enqueues a sum, after the one `kSumsUnderWay` before it is done: a round is a sum's time.
-  void round() {
-    const auto slot = static_cast<std::size_t>(count_++ % kSumsUnderWay);
+  /// Enqueues a sum, after the one `kSumsUnderWay` before it is done: a round is a sum's time. False where nobody wants
+  /// more: all processes find that in the same round.
+  bool round(bool is_wanted) {
+    const auto slot = static_cast<std::size_t>(count_ % kSumsUnderWay);
     for (const std::unique_ptr<Share>& share : shares_) {
       const OnDevice on_device(share->gpu);
       LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(share->done[slot]));  // one never recorded counts as done
     }
-    communicator_->all_reduce(n_, buffers_, streams_);
-    for (const std::unique_ptr<Share>& share : shares_) {
-      const OnDevice on_device(share->gpu);
-      share->done[slot].record(share->stream);
-    }
+    const bool is_alone = processes_.count() == 1, is_vote = !is_alone && slot == 0;
+    const bool all_have_enough = count_ > 0 && *counted_->data() == static_cast<float>(processes_.count());
+    if (is_alone ? !is_wanted : is_vote && all_have_enough) return false;
+    if (is_vote)
+      vote(is_wanted);
+    else
+      sum(slot);
+    ++count_;
+    return true;
   }
+  /// Waits for what is under way; the next round is a first one again.
   void settle() {
     for (const std::unique_ptr<Share>& share : shares_) {
       const OnDevice on_device(share->gpu);
       share->stream.synchronise();
     }
+    count_ = 0;
   }
 
  private:
+  void allocate(const std::vector<int>& gpus) {
+    for (const int gpu : gpus) {
+      const OnDevice on_device(gpu);
+      shares_.push_back(std::make_unique<Share>(gpu, n_));
+      buffers_.push_back(shares_.back()->buffer.data());
+      streams_.push_back(shares_.back()->stream);
+    }
+    const OnDevice on_device(gpus.front());
+    own_ = std::make_unique<PinnedBuffer<float>>(1);
+    counted_ = std::make_unique<PinnedBuffer<float>>(1);
+  }
+
+  void sum(std::size_t slot) {
+    communicator_->all_reduce(n_, buffers_, streams_);
+    record(slot);
+  }
+
+  void record(std::size_t slot) {
+    for (const std::unique_ptr<Share>& share : shares_) {
+      const OnDevice on_device(share->gpu);
+      share->done[slot].record(share->stream);
+    }
+  }
+
+  /// The first GPU of each process has its vote, the others a zero; what all have is read when the slot's turn comes
+  /// again. The vote before is done: `own_` may be written.
+  void vote(bool is_wanted) {
+    *own_->data() = is_wanted ? 0.0F : 1.0F;
+    for (const std::unique_ptr<Share>& share : shares_) {
+      const OnDevice on_device(share->gpu);
+      LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(share->buffer.data() + n_, 0, sizeof(float), share->stream));
+    }
+    const Share& first = *shares_.front();
+    const OnDevice on_device(first.gpu);
+    LOCKSTEP_CUDA_CHECK(
+        cudaMemcpyAsync(first.buffer.data() + n_, own_->data(), sizeof(float), cudaMemcpyHostToDevice, first.stream));
+    communicator_->all_reduce(n_ + 1, buffers_, streams_);
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(counted_->data(), first.buffer.data() + n_, sizeof(float),
+                                        cudaMemcpyDeviceToHost, first.stream));
+    record(0);
+  }
+
   std::int64_t n_;
-  sync::Processes alone_;
+  sync::Processes& processes_;
   std::unique_ptr<Communicator> communicator_;
   std::vector<std::unique_ptr<Share>> shares_;
   std::vector<float*> buffers_;
   std::vector<cudaStream_t> streams_;
+  std::unique_ptr<PinnedBuffer<float>> own_, counted_;  ///< this process's vote, and all processes'
   std::int64_t count_ = 0;
 };
 
@@ -165,9 +224,11 @@ std::unique_ptr<device::Repeater> make_emulated_sums(int gpu, std::int64_t n) {
   return std::make_unique<device::Repeater>([sums] { sums->round(); }, [sums] { sums->settle(); });
 }
 
-std::unique_ptr<device::Repeater> make_repeated_sums(const std::vector<int>& gpus, std::int64_t n) {
-  auto sums = std::make_shared<RepeatedSums>(gpus, n);
-  return std::make_unique<device::Repeater>([sums] { sums->round(); }, [sums] { sums->settle(); });
+std::unique_ptr<device::Repeater> make_repeated_sums(const std::vector<int>& gpus, std::int64_t n,
+                                                     sync::Processes& processes) {
+  auto sums = std::make_shared<RepeatedSums>(gpus, n, processes);
+  return std::make_unique<device::Repeater>([sums](bool is_wanted) { return sums->round(is_wanted); },
+                                            [sums] { sums->settle(); });
 }
 
 }  // namespace lockstep::cuda

@@ -44,6 +44,8 @@ class CudaVectorOps final : public sync::VectorOps {
 
   int devices() const { return static_cast<int>(devices_.size()); }
   int gpu(int device) const;
+  /// The stream of the device's next operation, after all gates closed and all operations handed in so far.
+  cudaStream_t stream_of(int device);
   /// What a replica's work comes after: all operations so far, or all but those that go on beside gradients.
   enum class After { all, all_but_beside };
   void open(ReplicaGate& gate, After after = After::all);
@@ -103,9 +105,7 @@ class CudaVectorOps final : public sync::VectorOps {
 
   Device& on(int device) const { return *devices_[static_cast<std::size_t>(device)]; }
   int device_of(const float* x) const;
-  /// The stream of the device's next operation, after all gates closed and all operations handed in so far.
-  cudaStream_t stream_of(int device);
-  /// The same stream, where it may be that of an operation under way.
+  /// stream_of(), where it may be that of an operation under way.
   cudaStream_t current_stream_of(int device) const;
   SegmentTable table_of(int device, const sync::Layout& layout);
   void accumulate(std::int64_t n, const float* const* inputs, std::size_t count, bool is_further, float scale,

@@ -72,6 +72,10 @@ void Backend::copy_at_once(const std::vector<Transfer>& /*transfers*/) {
   throw std::runtime_error(name() + ": does not copy in two directions at once");
 }
 
+double Backend::device_seconds(const std::function<void()>& /*work*/, int /*repeats*/) {
+  throw std::runtime_error(name() + ": its devices have no clock");
+}
+
 double Backend::now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

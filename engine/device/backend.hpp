@@ -140,30 +140,43 @@ class Backend {
   /// there is no such memory.
   virtual std::shared_ptr<float> allocate_pinned(std::int64_t /*count*/) { return nullptr; }
   /// Copies that go on side by side, each on a stream of its own (on the host, as far as threads reach). Nothing that
-  /// was handed in before may still touch their memory, and what is the host's is pinned where there is such memory.
-  /// Waits. Throws std::invalid_argument for a device that is not there.
+  /// was handed in before may still touch their memory, but copies of an earlier call in the same order, and what is
+  /// the host's is pinned where there is such memory. May return before they are done: synchronise() waits. Throws
+  /// std::invalid_argument for a device that is not there.
   virtual void copy_at_once(const std::vector<Transfer>& transfers);
 
   /// What `work` hands in to ops(), all of it on memory of `device`, as one thing (a CUDA graph): a call of the result
   /// hands it in again. The first call runs it as it is. Empty where the backend has no such thing.
   virtual std::function<void()> recorded(int /*device*/, std::function<void()> /*work*/) { return {}; }
 
+  /// Whether repeat_sums() works here; over several processes, where it does in each of them.
+  virtual bool can_repeat_sums() { return false; }
   /// Sums of n floats over all devices, again and again beside whatever else they do, on memory of its own. While it is
   /// started no memory may be allocated or freed on the devices, and nothing may run there for the first time: both
   /// wait for a device, and the sum waits for all of them. One GPU emulates it; null where the backend cannot.
+  /// All processes make, start and stop it, and make no other call that goes over processes meanwhile; what one cannot
+  /// make fails in all. The sums of one go on until all have asked for a stop.
   virtual std::unique_ptr<Repeater> repeat_sums(std::int64_t /*n*/) { return nullptr; }
 
   /// The largest of all processes' numbers, for each of them: what follows from a clock must be agreed upon. One
   /// process: x. Returns in none of them before all have called.
   virtual double agreed(double x) { return x; }
 
-  /// Whether exchange() works here; over several processes it may not.
+  /// Whether exchange() works here.
   virtual bool has_exchange() { return false; }
   /// Of each device, the name by which NVML knows it: "GPU-1c8f..."; empty where there is no such thing.
   virtual std::vector<std::string> device_ids() { return {}; }
 
   /// The clock that work is timed by, in seconds: steady, of the host. A synthetic device has one of its own.
   virtual double now_s();
+  /// Whether device_seconds() works here.
+  virtual bool has_device_clock() { return false; }
+  /// Seconds of `repeats` calls of `work` one after another, after one more that does not count, by the devices' own
+  /// clocks: of the device that took longest. All devices are held back until everything is handed in, or for 0.1 s,
+  /// so that launching does not show. `work` uses ops(), exchange() and copy_at_once() of pinned memory, waits for none
+  /// of it (no upload, no dot product), and has run before: what runs for the first time may wait for a device. All
+  /// processes call it. Throws std::runtime_error where there is no such clock.
+  virtual double device_seconds(const std::function<void()>& work, int repeats);
   /// Current clock of the slowest device over its highest, where something holds it down that would not do so in
   /// training (heat, a power brake); else 1, as where it cannot be read.
   virtual double clock_ratio() { return 1; }

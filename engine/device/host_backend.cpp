@@ -16,6 +16,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/device/host_exchange.hpp"
 #include "engine/device/waiting_ops.hpp"
 #include "engine/host/gemm.hpp"
 #include "engine/host/network.hpp"
@@ -188,7 +189,8 @@ class HostBackend final : public Backend {
         threads_(threads),
         executor_(threads),
         processes_(processes != nullptr ? *processes : alone_),
-        ops_(executor_, processes_) {}
+        ops_(executor_, processes_),
+        exchange_(devices, executor_, processes_) {}
 
   std::string name() const override { return "host"; }
   std::string description() const override {
@@ -219,9 +221,11 @@ class HostBackend final : public Backend {
     executor_.wait();
   }
 
-  /// By one thread, as sum_all() of the operations does it.
+  bool can_repeat_sums() override { return processes_.count() > 1 ? processes_.may_change_thread() : devices_ > 1; }
+  /// By one thread, as sum_all() of the operations does it. One number more tells how many processes want no further
+  /// sum.
   std::unique_ptr<Repeater> repeat_sums(std::int64_t n) override {
-    if (devices_ < 2 || processes_.count() > 1) return nullptr;
+    if (!can_repeat_sums()) return nullptr;
     struct Sum {
       sync::HostVectorOps ops;
       std::vector<sync::DeviceVector> buffers;
@@ -229,69 +233,28 @@ class HostBackend final : public Backend {
     };
     auto sum = std::make_shared<Sum>();
     for (int d = 0; d < devices_; ++d) {
-      sum->buffers.emplace_back(sum->ops, n, d);
+      sum->buffers.emplace_back(sum->ops, n + 1, d);
       sum->pointers.push_back(sum->buffers.back().data());
     }
-    return std::make_unique<Repeater>([sum, n] { sum->ops.sum_all(n, sum->pointers); });
+    if (processes_.count() == 1) return std::make_unique<Repeater>([sum, n] { sum->ops.sum_all(n, sum->pointers); });
+    return std::make_unique<Repeater>([this, sum, n](bool is_wanted) {
+      float* const first = sum->pointers.front();
+      sum->ops.sum_all(n, sum->pointers);
+      first[n] = is_wanted ? 0.0F : 1.0F;
+      processes_.sum(n + 1, first);
+      for (std::size_t d = 1; d < sum->pointers.size(); ++d) sum->ops.copy(n, first, sum->pointers[d]);
+      return first[n] < static_cast<float>(processes_.count());
+    });
   }
 
-  bool has_exchange() override { return processes_.count() == 1; }
+  bool has_exchange() override { return true; }
   double agreed(double x) override { return sync::largest(processes_, x); }
-
-  /// Every device's thread makes its own part of the result; an all-reduce is a reduce-scatter and an all-gather.
   void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
                 const std::vector<float*>& receive) override {
-    const auto count = static_cast<std::size_t>(devices_);
-    if (processes_.count() > 1) throw std::runtime_error("host: exchanges within one process only");
-    if (n % devices_ != 0 || send.size() != count || receive.size() != count)
-      throw std::invalid_argument("exchange: a buffer per device, of a multiple of the devices' number");
-    const std::int64_t part = n / devices_;
-    for_devices([&](int d) {
-      const std::int64_t own = d * part;
-      float* to = receive[static_cast<std::size_t>(d)];
-      switch (collective) {
-        case Collective::all_reduce:
-          return sum(part, own, send, to + own);
-        case Collective::reduce:
-          return sum(part, own, send, receive[0] + own);
-        case Collective::reduce_scatter:
-          return sum(part, own, send, to);
-        case Collective::broadcast:
-          std::copy_n(send[0], n, to);
-          return;
-        case Collective::all_gather:
-          for (int from = 0; from < devices_; ++from)
-            std::copy_n(send[static_cast<std::size_t>(from)], part, to + from * part);
-          return;
-        case Collective::all_to_all:
-          for (int from = 0; from < devices_; ++from)
-            std::copy_n(send[static_cast<std::size_t>(from)] + own, part, to + from * part);
-          return;
-      }
-    });
-    if (collective != Collective::all_reduce) return;
-    for_devices([&](int d) {
-      for (int from = 0; from < devices_; ++from)
-        if (from != d)
-          std::copy_n(receive[static_cast<std::size_t>(from)] + from * part, part,
-                      receive[static_cast<std::size_t>(d)] + from * part);
-    });
+    exchange_.run(collective, n, send, receive);
   }
 
  private:
-  template <typename Task>
-  void for_devices(const Task& task) {
-    executor_.wait();
-    for (int d = 0; d < devices_; ++d) executor_.submit([&task, d] { task(d); });
-    executor_.wait();
-  }
-
-  static void sum(std::int64_t n, std::int64_t begin, const std::vector<const float*>& inputs, float* to) {
-    Eigen::Map<Eigen::ArrayXf> total(to, n);
-    total = Eigen::Map<const Eigen::ArrayXf>(inputs[0] + begin, n);
-    for (std::size_t j = 1; j < inputs.size(); ++j) total += Eigen::Map<const Eigen::ArrayXf>(inputs[j] + begin, n);
-  }
-
   int devices_;
   int threads_;
   Executor executor_;
@@ -299,6 +262,7 @@ class HostBackend final : public Backend {
   sync::Processes alone_;
   sync::Processes& processes_;
   WaitingOps ops_;
+  HostExchange exchange_;
 };
 
 }  // namespace

@@ -5,6 +5,13 @@
 namespace lockstep::device {
 
 Repeater::Repeater(std::function<void()> round, std::function<void()> settle)
+    : round_([round = std::move(round)](bool is_wanted) {
+        if (is_wanted) round();
+        return is_wanted;
+      }),
+      settle_(std::move(settle)) {}
+
+Repeater::Repeater(std::function<bool(bool is_wanted)> round, std::function<void()> settle)
     : round_(std::move(round)), settle_(std::move(settle)) {}
 
 Repeater::~Repeater() {
@@ -33,10 +40,7 @@ void Repeater::stop() {
 
 void Repeater::repeat() {
   try {
-    while (goes_on_) {
-      round_();
-      ++rounds_;
-    }
+    while (round_(goes_on_)) ++rounds_;
     if (settle_) settle_();
   } catch (...) {
     failure_ = std::current_exception();

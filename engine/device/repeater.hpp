@@ -13,6 +13,9 @@ class Repeater {
   /// `round` is called again and again while started, on one thread; `settle` after the last round on that thread, and
   /// waits for whatever rounds have left under way.
   explicit Repeater(std::function<void()> round, std::function<void()> settle = {});
+  /// Over several processes, whose rounds meet, all must stop after the same one: `round` is told whether it is still
+  /// wanted here, and says whether another follows.
+  explicit Repeater(std::function<bool(bool is_wanted)> round, std::function<void()> settle = {});
   /// Stops.
   ~Repeater();
   Repeater(const Repeater&) = delete;
@@ -28,7 +31,8 @@ class Repeater {
  private:
   void repeat();
 
-  std::function<void()> round_, settle_;
+  std::function<bool(bool is_wanted)> round_;
+  std::function<void()> settle_;
   std::thread thread_;
   std::atomic<bool> goes_on_{false};
   std::atomic<bool> has_failed_{false};

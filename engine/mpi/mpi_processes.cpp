@@ -12,8 +12,6 @@
 namespace lockstep::mpi {
 namespace {
 
-constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 28;  // numbers, or bytes: MPI counts in int
-
 void check(int result, const char* call) {
   if (result == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -24,9 +22,10 @@ void check(int result, const char* call) {
 
 class MpiProcesses final : public sync::Processes {
  public:
-  MpiProcesses(int& argc, char**& argv) {
+  MpiProcesses(int& argc, char**& argv, std::int64_t most_at_once) : most_at_once_(most_at_once) {
     int provided = 0;
-    check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    check(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    may_change_thread_ = provided >= MPI_THREAD_SERIALIZED;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check(MPI_Comm_size(MPI_COMM_WORLD, &count_), "MPI_Comm_size");
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
@@ -62,8 +61,44 @@ class MpiProcesses final : public sync::Processes {
   }
 
   void broadcast(std::size_t size_bytes, void* data) override {
-    check(MPI_Bcast(data, static_cast<int>(size_bytes), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    for_blocks(static_cast<std::int64_t>(size_bytes), [&](std::int64_t begin, int count) {
+      check(MPI_Bcast(static_cast<char*>(data) + begin, count, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    });
   }
+
+  void reduce(std::int64_t n, const float* send, float* receive) override {
+    for_blocks(n, [&](std::int64_t begin, int count) {
+      check(MPI_Reduce(send + begin, receive + begin, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD), "MPI_Reduce");
+    });
+  }
+
+  void reduce_scatter(std::int64_t part, const float* send, float* receive) override {
+    for_blocks(part, [&](std::int64_t begin, int count) {
+      check(MPI_Reduce_scatter_block(of_each_part(part, begin, count, send), receive + begin, count, MPI_FLOAT, MPI_SUM,
+                                     MPI_COMM_WORLD),
+            "MPI_Reduce_scatter_block");
+    });
+  }
+
+  void all_gather(std::int64_t part, const float* send, float* receive) override {
+    for_blocks(part, [&](std::int64_t begin, int count) {
+      float* const to = room_for(part, count, receive);
+      check(MPI_Allgather(send + begin, count, MPI_FLOAT, to, count, MPI_FLOAT, MPI_COMM_WORLD), "MPI_Allgather");
+      into_each_part(part, begin, count, to, receive);
+    });
+  }
+
+  void all_to_all(std::int64_t part, const float* send, float* receive) override {
+    for_blocks(part, [&](std::int64_t begin, int count) {
+      float* const to = room_for(part, count, receive);
+      check(
+          MPI_Alltoall(of_each_part(part, begin, count, send), count, MPI_FLOAT, to, count, MPI_FLOAT, MPI_COMM_WORLD),
+          "MPI_Alltoall");
+      into_each_part(part, begin, count, to, receive);
+    });
+  }
+
+  bool may_change_thread() const override { return may_change_thread_; }
 
   std::string send(int from, int to, const std::string& bytes) override {
     auto size = static_cast<std::int64_t>(bytes.size());
@@ -88,10 +123,29 @@ class MpiProcesses final : public sync::Processes {
 
  private:
   template <typename Task>
-  static void for_blocks(std::int64_t n, const Task& task) {
-    for (std::int64_t begin = 0; begin < n; begin += kMostAtOnce) {
-      task(begin, static_cast<int>(std::min(kMostAtOnce, n - begin)));
+  void for_blocks(std::int64_t n, const Task& task) const {
+    for (std::int64_t begin = 0; begin < n; begin += most_at_once_) {
+      task(begin, static_cast<int>(std::min(most_at_once_, n - begin)));
     }
+  }
+
+  // Parts that are more than MPI counts are exchanged in blocks, which lie side by side in memory of their own: all
+  // parts' numbers from `begin` on. A part that is one block stays where it is.
+  const float* of_each_part(std::int64_t part, std::int64_t begin, int count, const float* parts) {
+    if (count == part) return parts;
+    sent_.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(count_));
+    for (int p = 0; p < count_; ++p)
+      std::copy_n(parts + p * part + begin, count, sent_.data() + std::int64_t{p} * count);
+    return sent_.data();
+  }
+  float* room_for(std::int64_t part, int count, float* parts) {
+    if (count == part) return parts;
+    received_.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(count_));
+    return received_.data();
+  }
+  void into_each_part(std::int64_t part, std::int64_t begin, int count, const float* blocks, float* parts) {
+    for (int p = 0; blocks != parts && p < count_; ++p)
+      std::copy_n(blocks + std::int64_t{p} * count, count, parts + p * part + begin);
   }
 
   /// Process p's share of n numbers: [begins_[p], begins_[p] + sizes_[p]).
@@ -118,18 +172,20 @@ class MpiProcesses final : public sync::Processes {
           "MPI_Allgatherv");
   }
 
+  std::int64_t most_at_once_;
   int count_ = 1;
   int rank_ = 0;
   int local_rank_ = 0;
   int local_count_ = 1;
   std::vector<int> sizes_, begins_;
-  std::vector<float> received_;
+  std::vector<float> sent_, received_;
+  bool may_change_thread_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<sync::Processes> start(int& argc, char**& argv) {
-  return std::make_unique<MpiProcesses>(argc, argv);
+std::unique_ptr<sync::Processes> start(int& argc, char**& argv, std::int64_t most_at_once) {
+  return std::make_unique<MpiProcesses>(argc, argv, most_at_once);
 }
 
 }  // namespace lockstep::mpi

@@ -1,7 +1,8 @@
 #pragma once
 // The processes of one run: a single one, or those that mpirun has started (engine/mpi). Each has its own devices and
 // learners; all run the same algorithm on the same numbers, so that whatever depends on a clock or on one process's
-// learners must be agreed upon here. Calls are collective: every process makes them, in the same order, on one thread.
+// learners must be agreed upon here. Calls are collective: every process makes them, in the same order, on one
+// thread at a time.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,6 +29,16 @@ class Processes {
   /// Process `from`'s bytes, returned by process `to`, another one. For all others nothing happens, and they, as
   /// `from`, get an empty string.
   virtual std::string send(int /*from*/, int /*to*/, const std::string& /*bytes*/) { return {}; }
+  /// MPI's collectives of its own order of summation, on host memory, out of place; P processes. Of reduce() rank 0
+  /// gets the sum of all processes' n numbers, of the others `receive` stays. all_gather() has `part` numbers to send
+  /// and P parts to receive, in the order of the ranks; reduce_scatter() and all_to_all() have P parts to send, of
+  /// which process p gets all sums of the p-th, or the p-th of each process.
+  virtual void reduce(std::int64_t n, const float* send, float* receive);
+  virtual void reduce_scatter(std::int64_t part, const float* send, float* receive);
+  virtual void all_gather(std::int64_t part, const float* send, float* receive);
+  virtual void all_to_all(std::int64_t part, const float* send, float* receive);
+  /// Whether another thread may make calls while this one makes none.
+  virtual bool may_change_thread() const { return true; }
   /// Ends all processes at once: the others would wait for this one for ever. Returns where there are no others.
   virtual void abort(int /*exit_code*/) {}
 };

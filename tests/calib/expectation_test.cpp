@@ -72,6 +72,9 @@ TEST_CASE("what a log has tells how long the rest takes, and how much of it twic
   CHECK(e.groups[0].most_s == Approx((2 * 4 + 1) * 5));
   const std::string text = expectation_text(e, half_second());
   CHECK(text.find("copy             8      4      1      5     4.20 s     250 ms     45.0 s\n") != std::string::npos);
+  // Of what the bounds are is said.
+  CHECK(text.find("  warm-up and samples, without setting up\n  probe ") != std::string::npos);
+  CHECK(text.find("Setting up each series (memory, images, plans of convolutions) comes on top") != std::string::npos);
   // All done: nothing is left.
   std::vector<Sample> all;
   for (const Probe& probe : probes) all.push_back(taken(probe, 11, 1e-3));
@@ -95,6 +98,27 @@ TEST_CASE("while it goes on, a probe's series are expected to take what those me
   CHECK(left.seconds() == Approx(0));
   left.expect_again({&probes[0], &probes[3]});
   CHECK(left.seconds() == Approx(3 + 0.1));
+}
+
+TEST_CASE("a GPU's plan has the learners that share it unless it is told, and says how many series that makes") {
+  tests::PlantedDevice host(1, {}), gpu(1, {});
+  gpu.kind = "cuda";
+  CHECK(usual_learners(host) == std::vector<int>{1});
+  CHECK(usual_learners(gpu) == std::vector<int>{1, 2, 4, 8});
+  ProbeOptions options;
+  options.models = {model::zoo_graph("lenet")};
+  options.has_layers = false;
+  const auto iterations = [&](const std::vector<int>& learners) {
+    options.learners = learners;
+    const Expectation e = expectation_of(plan_probes(gpu, options), {}, half_second());
+    for (const ExpectedGroup& group : e.groups)
+      if (group.probe == "iteration") return group;
+    return ExpectedGroup();
+  };
+  // 7 batches: of each number of learners, and beside an input pipeline of one.
+  CHECK(iterations({1}).series == 14);
+  CHECK(iterations(usual_learners(gpu)).series == 35);
+  CHECK(iterations(usual_learners(gpu)).expected_s == Approx(35 * 0.5));
 }
 
 TEST_CASE("a calibration of the planted device lasts between the least and the most expected") {

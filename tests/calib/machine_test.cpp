@@ -140,6 +140,26 @@ TEST_CASE("facts of a machine: NVLinks by NVML, NICs and paths by the PCI tree")
   CHECK(text.find("NIC0: mlx5_0, 0000:1c:00.0") != std::string::npos);
 }
 
+TEST_CASE("of every kind of link the first pair of devices is found, in whatever order the devices are") {
+  TemporaryFolder sysfs;
+  add_machine(sysfs);
+  const Json facts = machine_facts({sysfs.path(""), kFakeNvml});
+  using Pairs = std::vector<std::vector<std::string>>;
+  const auto pairs = [&](const std::vector<std::string>& ids, const Json& of) {
+    Pairs all;
+    for (const LinkedPair& pair : pair_of_each_link(of, ids))
+      all.push_back({std::to_string(pair.from), std::to_string(pair.to), pair.link});
+    return all;
+  };
+  CHECK(pairs({"GPU-0", "GPU-1", "GPU-2"}, facts) == Pairs{{"0", "1", "NV2"}, {"0", "2", "SYS"}});
+  CHECK(pairs({"GPU-2", "GPU-1", "GPU-0"}, facts) == Pairs{{"0", "1", "SYS"}, {"1", "2", "NV2"}});
+  CHECK(pairs({"GPU-1"}, facts).empty());
+  CHECK(pairs({}, facts).empty());
+  // Devices that NVML does not know (a share of a GPU, say) are joined by something all the same.
+  CHECK(pairs({"MIG-0", "GPU-1", "GPU-0"}, facts) == Pairs{{"0", "1", ""}, {"1", "2", "NV2"}});
+  CHECK(pairs({"GPU-0", "GPU-1", "GPU-2"}, Json::object()) == Pairs{{"0", "1", ""}});
+}
+
 TEST_CASE("without NVML the PCI tree still says which GPUs there are, and why no more") {
   TemporaryFolder sysfs;
   add_machine(sysfs);

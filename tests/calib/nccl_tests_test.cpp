@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "calib/import/imported.hpp"
+#include "tests/calib/data.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -8,29 +9,10 @@ using namespace lockstep::calib;
 
 namespace {
 
-// Logs in the documented layout; the figures are ours: 20 us + bytes / 100 GB/s on 4 GPUs, so that what comes out is
-// known. 2 KiB: 20.02 us; 1 MiB: 30.49 us; 64 MiB: 691.09 us.
-const std::string kHead =
-    "# nThread 1 nGpus 4 minBytes 2048 maxBytes 67108864 step: 32(factor) warmup iters: 5 iters: 20 agg iters: 1\n"
-    "#\n"
-    "# Using devices\n"
-    "#  Rank  0 Group  0 Pid   1001 on     node-a device  0 [0x07] NVIDIA A100-SXM4-80GB\n"
-    "#  Rank  1 Group  0 Pid   1001 on     node-a device  1 [0x0f] NVIDIA A100-SXM4-80GB\n"
-    "#  Rank  2 Group  0 Pid   1002 on     node-b device  0 [0x07] NVIDIA A100-SXM4-80GB\n"
-    "#  Rank  3 Group  0 Pid   1002 on     node-b device  1 [0x0f] NVIDIA A100-SXM4-80GB\n"
-    "#\n"
-    "#                                                              out-of-place                       in-place\n"
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
-    "#wrong\n"
-    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
-const std::string kRows =
-    "        2048           512     float     sum      -1    20.02    0.10    0.15      0    20.02    0.10    0.15    "
-    "  0\n"
-    "     1048576        262144     float     sum      -1    30.49   34.39   51.59      0    31.00   33.83   50.74    "
-    "N/A\n"
-    "    67108864      16777216     float     sum      -1   691.09   97.11  145.66      0   691.09   97.11  145.66    "
-    "  0\n";
-const std::string kTail = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 65.8\n#\n";
+// In the documented layout (data/README.md); the figures are ours: 20 us + bytes / 100 GB/s on 4 GPUs, so that what
+// comes out is known. 2 KiB: 20.02 us; 1 MiB: 30.49 us; 64 MiB: 691.09 us.
+const std::string kLog = tests::data("nccl_tests_all_reduce.txt");
+const std::string kHead = tests::lines_of(kLog, 0, 11), kRows = tests::lines_of(kLog, 11, 14);
 NcclTestsOptions all_reduce() {
   NcclTestsOptions options;
   options.operation = "all-reduce";
@@ -71,7 +53,7 @@ TEST_CASE("bus bandwidth factors") {
 }
 
 TEST_CASE("an nccl-tests log gives its ranks, nodes, device and times") {
-  const Imported log = import_nccl_tests(kHead + kRows + kTail, "a.log", all_reduce());
+  const Imported log = import_nccl_tests(kLog, "a.log", all_reduce());
   check_figures(log);
   CHECK(log.samples[0].source == "a.log line 12");
 }
@@ -86,7 +68,7 @@ TEST_CASE("the planted latency and bandwidth come out of the fit") {
 
 TEST_CASE("labels of mpirun and srun, and what else a launcher prints, do not matter") {
   std::string mpirun = "Loading module nccl\n", srun;
-  std::istringstream lines(kHead + kRows + kTail);
+  std::istringstream lines(kLog);
   for (std::string line; std::getline(lines, line);) {
     mpirun += "[1,0]<stdout>:" + line + "\n";
     srun += "0: " + line + "\n";
@@ -96,23 +78,30 @@ TEST_CASE("labels of mpirun and srun, and what else a launcher prints, do not ma
 }
 
 TEST_CASE("newer logs name their program, and have time stamps and statistics") {
-  std::string head = kHead;
-  head.insert(0, "# Collective test starting: all_gather_perf\n");
-  const std::string stamped =
-      "#   size   count   type   redop   root   time   algbw   busbw #wrong   time   algbw   "
-      "busbw #wrong           timestamp\n"
-      " 1048576  262144  float  none  -1  30.49  34.39  25.79  0  30.49  34.39  25.79  0  "
-      "2026-01-31 12:00:00\n";
-  const Imported log = import_nccl_tests(head + stamped, "a.log");
+  const Imported log = import_nccl_tests(tests::data("nccl_tests_all_gather_timestamps.txt"), "a.log");
   CHECK(log.samples.size() == 2);
   CHECK(log.samples[0].key["operation"] == "all-gather");
-  const std::string statistics =
-      "#   size   count   type   redop   root   time   algbw   busbw #wrong   i_min i_max i_p99 i_cv%  time   algbw   "
-      "busbw #wrong i_min i_max i_p99 i_cv%\n"
-      " 1048576  262144  float  none  -1  30.49  34.39  25.79  0  30 31 31 1 31.00  33.83  25.37  0 30 32 32 1\n";
-  const Imported wide = import_nccl_tests(head + statistics, "a.log");
+  CHECK(log.samples[0].key["nodes"] == 2);
+  CHECK(log.refused.empty());
+  const Imported wide = import_nccl_tests(tests::data("nccl_tests_all_gather_statistics.txt"), "a.log");
   REQUIRE(wide.samples.size() == 2);
   CHECK(wide.samples[1].seconds[0] == Approx(31e-6));
+  CHECK(wide.refused.empty());
+}
+
+TEST_CASE("older logs have fewer columns") {
+  for (const auto& [file, operation] :
+       {std::pair{"nccl_tests_rows_of_12.txt", "all-reduce"}, std::pair{"nccl_tests_rows_of_11.txt", "all-gather"}}) {
+    INFO(file);
+    NcclTestsOptions options;
+    options.operation = operation;
+    const Imported log = import_nccl_tests(tests::data(file), "a.log", options);
+    REQUIRE(log.samples.size() == 2);
+    CHECK(log.refused.empty());
+    CHECK(log.samples[1].seconds[0] == Approx(30.49e-6));
+    CHECK(log.samples[1].key["ranks"] == 4);
+    CHECK(log.device.name == "NVIDIA A100-SXM4-80GB");
+  }
 }
 
 TEST_CASE("rows without a header are told by their number of columns") {
@@ -161,18 +150,5 @@ TEST_CASE("what a log does not tell is asked for") {
 }
 
 TEST_CASE("the JSON form says the same") {
-  const std::string json = R"({"version": 1, "args": ["/opt/all_reduce_perf", "-J", "x"],
-    "config": {"nthreads": 1, "aggregated_iterations": 1, "devices": [
-      {"rank": 0, "hostname": "node-a", "device_info": "NVIDIA A100-SXM4-80GB"},
-      {"rank": 1, "hostname": "node-a", "device_info": "NVIDIA A100-SXM4-80GB"},
-      {"rank": 2, "hostname": "node-b", "device_info": "NVIDIA A100-SXM4-80GB"},
-      {"rank": 3, "hostname": "node-b", "device_info": "NVIDIA A100-SXM4-80GB"}]},
-    "results": [
-      {"size": 2048, "out_of_place": {"time": 20.02, "alg_bw": 0.1023, "bus_bw": 0.1534, "nwrong": 0},
-       "in_place": {"time": 20.02, "alg_bw": 0.1023, "bus_bw": 0.1534, "nwrong": null}},
-      {"size": 1048576, "out_of_place": {"time": 30.49, "alg_bw": 34.391, "bus_bw": 51.586, "nwrong": 0},
-       "in_place": {"time": 31.0, "alg_bw": 33.825, "bus_bw": 50.737, "nwrong": 0}},
-      {"size": 67108864, "out_of_place": {"time": 691.09, "alg_bw": 97.106, "bus_bw": 145.66, "nwrong": 0},
-       "in_place": {"time": 691.09, "alg_bw": 97.106, "bus_bw": 145.66, "nwrong": 0}}]})";
-  check_figures(import_nccl_tests(json, "a.json"));
+  check_figures(import_nccl_tests(tests::data("nccl_tests_all_reduce.json"), "a.json"));
 }

@@ -1,6 +1,7 @@
 #pragma once
 // A device whose costs are declared: every operation advances a made-up clock by latency + amount / rate, times the
 // noise of the sample it is part of. It computes nothing. Outliers, a drift and a throttle can be planted.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -26,6 +27,8 @@ struct PlantedCosts {
   // Both ways at once, over the bytes of one way.
   Cost both_ways_host{10e-6, 1 / 41e9}, both_ways_peer{8e-6, 1 / 280e9};
   Cost to_device{8e-6, 1 / 25e9}, to_host{9e-6, 1 / 26e9}, within{3e-6, 1 / 1.5e12}, to_peer{6e-6, 1 / 300e9};
+  // From and to the third device on: it is farther away.
+  Cost to_far_peer{14e-6, 1 / 20e9}, both_ways_far_peer{19e-6, 1 / 15e9};
   // NCCL's two protocols: the second from 256 KiB on.
   Cost short_sum{12e-6, 1 / 20e9}, long_sum{22.5e-6, 1 / 200e9};
   double protocol_bytes = 262144;
@@ -65,8 +68,12 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   PlantedDevice(int devices, const Disturbances& disturbances) : devices_(devices), disturbances_(disturbances) {}
 
   PlantedCosts costs;
+  /// What the host needs for each call, while the device goes on with others; the device then has a clock that does not
+  /// count it. 0: it has none.
+  double launch_s = 0;
+  std::string kind = "host";
 
-  std::string name() const override { return "host"; }
+  std::string name() const override { return kind; }
   std::string description() const override { return "planted device"; }
   int devices() const override { return devices_; }
   sync::VectorOps& ops() override { return *this; }
@@ -96,10 +103,22 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   }
   void copy_at_once(const std::vector<device::Transfer>& transfers) override {
     const device::Transfer& a = transfers.at(0);
+    if (transfers.size() == 1) {
+      if (pinned_.count(a.from_device == device::kHost ? a.from : a.to) == 0) std::abort();
+      const Cost& one_way = a.from_device == device::kHost ? costs.pinned_to_device : costs.pinned_to_host;
+      return spend(one_way.of(4.0 * double(a.count)));
+    }
     const device::Transfer& b = transfers.at(1);
     if (a.from_device != b.to_device || a.to_device != b.from_device || a.count != b.count) std::abort();
     const bool has_host = a.from_device == device::kHost || a.to_device == device::kHost;
-    spend((has_host ? costs.both_ways_host : costs.both_ways_peer).of(4.0 * double(a.count)));
+    const bool is_far = std::max(a.from_device, a.to_device) >= 2;
+    const Cost& between = is_far ? costs.both_ways_far_peer : costs.both_ways_peer;
+    spend((has_host ? costs.both_ways_host : between).of(4.0 * double(a.count)));
+  }
+  std::vector<std::string> device_ids() override {
+    std::vector<std::string> ids;
+    for (int d = 0; d < devices_; ++d) ids.push_back("GPU-" + std::to_string(d));
+    return ids;
   }
   std::function<void()> recorded(int, std::function<void()> work) override {
     return [this, work] {
@@ -110,6 +129,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
       spend(costs.graph.of(recorded_kernels_));
     };
   }
+  bool can_repeat_sums() override { return devices_ > 1; }
   std::unique_ptr<device::Repeater> repeat_sums(std::int64_t n) override {
     if (devices_ < 2) return nullptr;
     const auto round = [this, n] {
@@ -119,7 +139,16 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     return std::make_unique<device::Repeater>(round, [this] { beside_ = 1; });
   }
   bool has_exchange() override { return true; }
-  double now_s() override { return clock_s_; }
+  double now_s() override { return clock_s_ + launched_s_; }
+  bool has_device_clock() override { return launch_s > 0; }
+  double device_seconds(const std::function<void()>& work, int repeats) override {
+    is_held_ = true;
+    work();
+    const double began_s = clock_s_;
+    for (int i = 0; i < repeats; ++i) work();
+    is_held_ = false;
+    return clock_s_ - began_s;
+  }
   double clock_ratio() override { return is_throttled_ ? 0.5 : 1; }
 
  private:
@@ -141,7 +170,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
       if (number_ == d.always_throttled_replica) device_.is_throttled_ = true;
       if (number_ == d.interrupted_replica && passes_ % 6 == 5) factor = 5;
       if (device_.is_throttled_) factor = 2;
-      device_.spend(factor * device_.costs.gradient.of(batch_));
+      device_.spend_waiting(factor * device_.costs.gradient.of(batch_));
       ++passes_;
       return gradient_.data();
     }
@@ -174,7 +203,15 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     std::vector<float> gradient_;
   };
 
-  void spend(double seconds) { clock_s_ += seconds * sample_factor_ * beside_; }
+  void spend(double seconds) {
+    clock_s_ += seconds * sample_factor_ * beside_;
+    launched_s_ += launch_s * sample_factor_;
+  }
+  /// For what returns when the device is done: a device that is held back never would.
+  void spend_waiting(double seconds) {
+    if (is_held_) std::abort();
+    spend(seconds);
+  }
   int device_of(const float* x) const { return buffers_.at(x); }
 
   float* allocate(std::int64_t n, int device) override {
@@ -186,15 +223,13 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     buffers_.erase(x);
     std::free(x);
   }
-  void upload(std::int64_t n, const float* host, float*) override {
-    spend((pinned_.count(host) > 0 ? costs.pinned_to_device : costs.to_device).of(4.0 * double(n)));
-  }
-  void download(std::int64_t n, const float*, float* host) override {
-    spend((pinned_.count(host) > 0 ? costs.pinned_to_host : costs.to_host).of(4.0 * double(n)));
-  }
+  void upload(std::int64_t n, const float*, float*) override { spend_waiting(costs.to_device.of(4.0 * double(n))); }
+  void download(std::int64_t n, const float*, float*) override { spend_waiting(costs.to_host.of(4.0 * double(n))); }
   void zero(std::int64_t, float*) override {}
   void copy(std::int64_t n, const float* x, float* y) override {
-    spend((device_of(x) == device_of(y) ? costs.within : costs.to_peer).of(4.0 * double(n)));
+    const bool is_far = std::max(device_of(x), device_of(y)) >= 2;
+    const Cost& between = is_far ? costs.to_far_peer : costs.to_peer;
+    spend((device_of(x) == device_of(y) ? costs.within : between).of(4.0 * double(n)));
   }
   void scale(std::int64_t, double, float*) override {
     if (is_recording_)
@@ -233,7 +268,8 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   Disturbances disturbances_;
   std::map<const float*, int> buffers_;
   std::set<const float*> pinned_;
-  double clock_s_ = 0;
+  double clock_s_ = 0, launched_s_ = 0;
+  bool is_held_ = false;
   std::atomic<double> beside_{1};
   bool is_recording_ = false;
   int recorded_kernels_ = 0;

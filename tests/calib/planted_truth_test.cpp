@@ -21,11 +21,13 @@ constexpr int kReplicaOfBatch4 = 0, kReplicaOfBatch16 = 2, kReplicaOfBatch64 = 4
 
 Cost copy_cost(const PlantedCosts& c, const Json& key) {
   const std::string from = key["from"], to = key["to"];
-  if (key["both_ways"] == true) return from == "host" ? c.both_ways_host : c.both_ways_peer;
+  const bool is_far = key.value("link", "") == "SYS";
+  if (key["both_ways"] == true)
+    return from == "host" ? c.both_ways_host : is_far ? c.both_ways_far_peer : c.both_ways_peer;
   if (key.contains("memory")) return from == "host" ? c.pinned_to_device : c.pinned_to_host;
   if (from == "host") return c.to_device;
   if (to == "host") return c.to_host;
-  return from == to ? c.within : c.to_peer;
+  return from == to ? c.within : is_far ? c.to_far_peer : c.to_peer;
 }
 
 double collective_s(const PlantedCosts& c, const std::string& operation, double bytes) {
@@ -158,7 +160,7 @@ TEST_CASE("planted costs come back within 1 %, through noise, outliers, drift an
   CHECK(fits["iteration"] == 1);
   CHECK(fits["copy"] == 8);
   CHECK(fits["launch"] == 2);
-  CHECK(fits["overlap"] == 2);
+  CHECK(fits["overlap"] == 4);
   CHECK(fits["collective"] == 7);
   CHECK(fits["update"] == 4);
   CHECK(fits["layer"] > 20);
@@ -172,10 +174,13 @@ TEST_CASE("planted costs come back within 1 %, through noise, outliers, drift an
 
   // 1.15 + 2 bytes / 1e9: 1.1505, 1.158, 1.284.
   const std::vector<Slowdown> ratios = slowdowns(profile);
-  REQUIRE(ratios.size() == 3);
+  REQUIRE(ratios.size() == 6);  // at batch 4 and at 64
   for (const Slowdown& one : ratios) CHECK(one.ratio == Approx(device.costs.slowdown.of(one.bytes)).epsilon(0.01));
-  CHECK(ratios[2].bytes == 67108864);
-  CHECK(ratios[2].devices == 2);
+  for (const std::size_t i : {2, 5}) {
+    CHECK(ratios[i].bytes == 67108864);
+    CHECK(ratios[i].batch == (i == 2 ? 4 : 64));
+    CHECK(ratios[i].devices == 2);
+  }
   CHECK(report_text(profile).find("lenet_crossbow fp32, batch 64, 2 devices: an iteration beside all-reduces (host) of "
                                   "67.1 MB takes 1.28") != std::string::npos);
 
@@ -261,6 +266,62 @@ TEST_CASE("noise that lasts over several samples moves no median by 1 %, for mor
     independent_samples += iteration_of(other, batch).seconds.size();
   }
   CHECK(samples > 2 * independent_samples);
+}
+
+TEST_CASE(
+    "by a device's own clock, what the host needs for a launch is in launches, iterations and ordinary copies alone") {
+  const model::Graph graph = model::zoo_graph("lenet");
+  TemporaryFolder folder;
+  PlantedDevice device(2, {});
+  device.launch_s = 11e-6;
+  ProbeOptions options = lenet_options();
+  options.has_layers = false;
+  options.most_bytes = 1 << 20;
+  const Profile profile = calibrate(device, folder.path("samples.jsonl"), options);
+  int by_host = 0;
+  for (const Fit& fit : profile.fits) {
+    if (fit.probe == "overlap") continue;
+    const bool has_host = fit.key.value("from", "") == "host" || fit.key.value("to", "") == "host";
+    double launches = 0;
+    for (const Measured& point : profile.curve(fit.probe, fit.key)) {
+      if (fit.probe == "launch") launches = fit.key["how"] == "graph" ? 1 : point.x;
+      if (fit.probe == "iteration") launches = 4;  // a pass and an update for each of two devices
+      if (fit.probe == "copy" && has_host && !fit.key.contains("memory")) launches = 1;
+      INFO(fit.probe << " " << fit.key.dump() << " at " << point.x);
+      CHECK(point.seconds ==
+            Approx(truth_s(device.costs, graph, fit, point.x) + launches * device.launch_s).epsilon(0.01));
+    }
+    by_host += launches > 0;
+  }
+  CHECK(by_host == 5);
+}
+
+TEST_CASE("copies between devices are measured over each kind of link that NVML knows, and named by it") {
+  TemporaryFolder folder;
+  PlantedDevice device(3, {});
+  ProbeOptions options = lenet_options();
+  // GPU 0 and 1 have two NVLinks, GPU 2 is on the other socket: as far from 1 as from 0.
+  options.pairs = pair_of_each_link(machine_facts({folder.path(""), LOCKSTEP_FAKE_NVML}), device.device_ids());
+  const Profile profile =
+      measured(device, folder.path("samples.jsonl"), copy_probes(device, std::int64_t{1} << 20, options.pairs));
+  int between_devices = 0;
+  for (const Fit& fit : profile.fits) {
+    between_devices += fit.key["from"] != "host" && fit.key["to"] != "host" && fit.key["from"] != fit.key["to"];
+    for (const Measured& point : profile.curve(fit.probe, fit.key)) {
+      INFO(fit.key.dump() << " at " << point.x);
+      CHECK(fit.line.at(point.x) == Approx(copy_cost(device.costs, fit.key).of(point.x)).epsilon(0.01));
+    }
+  }
+  CHECK(between_devices == 4);
+  for (const bool both_ways : {false, true}) {
+    CHECK(profile.find("copy", {{"from", "gpu0"}, {"to", "gpu1"}, {"both_ways", both_ways}, {"link", "NV2"}}) !=
+          nullptr);
+    CHECK(profile.find("copy", {{"from", "gpu0"}, {"to", "gpu2"}, {"both_ways", both_ways}, {"link", "SYS"}}) !=
+          nullptr);
+  }
+  CHECK(report_text(profile).find("link=SYS") != std::string::npos);
+  const JsonDocument document = JsonDocument::parse(to_json(profile).dump(), "planted.json");
+  CHECK(to_json(profile_from_json(document.root())).dump() == to_json(profile).dump());
 }
 
 TEST_CASE("a planted calibration is the same to the last byte when it is done again") {

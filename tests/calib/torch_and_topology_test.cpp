@@ -1,4 +1,5 @@
 #include "calib/import/imported.hpp"
+#include "tests/calib/data.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -10,37 +11,7 @@ namespace {
 // Backward thread 2: fc's operator (sequence 8) launches 3 of 3 us, conv's (sequence 7) 4 and 5 of 5 and 1 us. Kernel 6
 // of 5 us is the optimiser's. Step two is the same 100 us later: every mean is that of one step.
 std::string trace() {
-  Json events = Json::array();
-  const auto add = [&](const char* category, const std::string& name, int tid, double ts, double dur, Json args) {
-    events.push_back({{"ph", "X"},
-                      {"cat", category},
-                      {"name", name},
-                      {"pid", 1},
-                      {"tid", tid},
-                      {"ts", ts},
-                      {"dur", dur},
-                      {"args", args}});
-  };
-  for (int step = 0; step < 2; ++step) {
-    const double t = 100 * step;
-    const int k = 10 * step;
-    add("user_annotation", "ProfilerStep#" + std::to_string(step), 1, t, 99, Json::object());
-    add("python_function", "nn.Module: Conv2d_0", 1, t, 10, Json::object());
-    add("python_function", "nn.Module: Linear_0", 1, t + 10.5, 10, Json::object());
-    add("cpu_op", "aten::conv2d", 1, t + 1, 5, {{"Sequence number", 7 + k}});
-    add("cpu_op", "aten::linear", 1, t + 11, 5, {{"Sequence number", 8 + k}});
-    add("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 2, t + 30, 5, {{"Sequence number", 8 + k}});
-    add("cpu_op", "autograd::engine::evaluate_function: ConvolutionBackward0", 2, t + 40, 9,
-        {{"Sequence number", 7 + k}});
-    const double launch_at[] = {2, 12, 31, 41, 45, 60};
-    const double duration[] = {4, 2, 3, 5, 1, 5};
-    for (int i = 0; i < 6; ++i) {
-      const int thread = i < 2 || i == 5 ? 1 : 2;
-      add("cuda_runtime", "cudaLaunchKernel", thread, t + launch_at[i], 1, {{"correlation", k + i + 1}});
-      add("kernel", "k", 7, t + launch_at[i] + 10, duration[i], {{"correlation", k + i + 1}});
-    }
-  }
-  return Json{{"deviceProperties", {{{"name", "NVIDIA X"}}}}, {"traceEvents", events}}.dump();
+  return tests::data("torch_trace.json");
 }
 
 double seconds_of(const Imported& imported, const std::string& layer, const std::string& pass) {
@@ -93,20 +64,7 @@ TEST_CASE("traces without modules, without kernels, or without what they cannot 
 }
 
 TEST_CASE("nvidia-smi's topology matrix") {
-  const std::string text =
-      "\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n"
-      "GPU0\t X \tNV18\tPIX\t0-47,96-143\t0\t\tN/A\n"
-      "GPU1\tNV18\t X \tSYS\t48-95\t1\t\tN/A\n"
-      "NIC0\tPIX\tSYS\t X \t\t\t\t\n"
-      "\n"
-      "Legend:\n"
-      "\n"
-      "  X    = Self\n"
-      "  SYS  = Connection traversing PCIe as well as the SMP interconnect\n"
-      "NIC Legend:\n"
-      "\n"
-      "  NIC0: mlx5_0\n";
-  const Imported imported = import_topology(text, "topo.txt");
+  const Imported imported = import_topology(tests::data("nvidia_smi_topo.txt"), "topo.txt");
   const Json topology = imported.device.facts["topology"];
   CHECK(topology["gpus"].dump() == "[\"GPU0\",\"GPU1\"]");
   CHECK(topology["nics"].dump() == "[\"NIC0\"]");

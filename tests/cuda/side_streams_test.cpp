@@ -3,11 +3,15 @@
 #include "engine/cuda/side_streams.hpp"
 
 #include <numeric>
+#include <thread>
 
 #include "engine/cuda/cuda_backend.hpp"
 #include "engine/cuda/side_kernels.hpp"
 #include "tests/cuda/both.hpp"
 #include "tests/cuda/gpu.hpp"
+#ifdef LOCKSTEP_EMULATED_GPU
+#include "tests/cuda_emulated/absent.hpp"
+#endif
 
 namespace lockstep::cuda {
 namespace {
@@ -34,6 +38,7 @@ TEST_CASE("Pinned memory comes as zeros, and copies go both ways between it and 
   backend->synchronise();
   backend->copy_at_once(
       {{out.get(), device::kHost, sink.data(), 0, kElements}, {source.data(), 0, in.get(), device::kHost, kElements}});
+  backend->synchronise();
   CHECK(difference(sink.to_host(), up, 0) == "");
   CHECK(difference(Floats(in.get(), in.get() + kElements), down, 0) == "");
   CHECK_THROWS_AS(backend->copy_at_once({{out.get(), device::kHost, sink.data(), 1, kElements}}),
@@ -50,6 +55,7 @@ TEST_CASE("Two GPUs copy to each other at once") {
   backend->ops().upload(kElements, second.data(), b.data());
   backend->synchronise();
   backend->copy_at_once({{a.data(), 0, into_b.data(), 1, kElements}, {b.data(), 1, into_a.data(), 0, kElements}});
+  backend->synchronise();
   CHECK(difference(into_b.to_host(), first, 0) == "");
   CHECK(difference(into_a.to_host(), second, 0) == "");
 }
@@ -95,6 +101,29 @@ TEST_CASE("Sums go on beside other work of two GPUs and leave it as it is") {
     sums->stop();
   }
   CHECK(difference(y.to_host(), values, 0) == "");
+}
+
+// The other process wants more (its vote is zero), or does what this one does.
+TEST_CASE("Sums over processes go on until all have had enough, and stop after the same one") {
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();
+#ifdef LOCKSTEP_EMULATED_GPU
+  struct Two final : sync::Processes {
+    int count() const override { return 2; }
+  };
+  Two processes;
+  const auto sums = make_repeated_sums({0, 1}, 1000, processes);
+  for (int time = 0; time < 3; ++time) {
+    emulated::absent = emulated::Absent::have_zeros;
+    sums->start();
+    std::thread stops([&] { sums->stop(); });
+    const std::int64_t before = sums->rounds();
+    while (sums->rounds() < before + 6 * kSumsUnderWay) std::this_thread::yield();
+    emulated::absent = emulated::Absent::have_the_same;
+    stops.join();
+    CHECK(sums->rounds() % kSumsUnderWay == 0);  // every fourth sum is a vote
+  }
+  emulated::absent = emulated::Absent::none;
+#endif
 }
 
 TEST_CASE("One GPU emulates sums beside its other work") {

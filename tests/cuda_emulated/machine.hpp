@@ -30,6 +30,7 @@ struct Item {
   std::function<void()> work;        ///< or empty:
   std::shared_ptr<Marks> waits_for;  ///< a wait for
   std::uint64_t mark = 0;            ///< this mark
+  bool is_of_host = false;           ///< a function of the host
 };
 
 struct Graph {

@@ -28,7 +28,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  enqueue(stream, [=] { function(data); });
+  const Lock lock(machine().mutex);
+  append(of(stream), {[=] { function(data); }, nullptr, 0, true});
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -66,6 +67,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   }
   append(on, {{}, of(event).marks, of(event).marks->asked});
   return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Lock lock(machine().mutex);
+  const Marks& marks = *of(event).marks;
+  return marks.reached < marks.asked ? cudaErrorNotReady : cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Lock lock(machine().mutex);

@@ -42,11 +42,12 @@ bool can_go_on(const Stream& stream) {
   return first.work || first.waits_for->reached >= first.mark;
 }
 
-/// One piece of work of some stream; false where none can go on.
-bool go_on() {
+/// One piece of work of some stream; false where none can go on. A function of the host may wait for what this thread
+/// does next, and is not begun before this thread waits itself.
+bool go_on(bool is_waited_for) {
   std::vector<std::shared_ptr<Stream>> able;
   for (const std::shared_ptr<Stream>& stream : machine().streams)
-    if (can_go_on(*stream)) able.push_back(stream);
+    if (can_go_on(*stream) && (is_waited_for || !stream->queue.front().is_of_host)) able.push_back(stream);
   if (able.empty()) return false;
   Stream& stream = *able[draw(able.size())];
   const Item first = std::move(stream.queue.front());
@@ -59,7 +60,7 @@ bool go_on() {
 
 /// Sometimes work is done before anybody waits for it.
 void perhaps_go_on() {
-  while (draw(3) == 0 && go_on()) {
+  while (draw(3) == 0 && go_on(false)) {
   }
 }
 
@@ -67,7 +68,7 @@ void perhaps_go_on() {
 
 void go_on_until(const std::function<bool()>& is_done) {
   while (!is_done()) {
-    if (go_on()) continue;
+    if (go_on(true)) continue;
     std::fputs("emulated CUDA: waiting for ever: a stream waits for what no stream will do\n", stderr);
     std::abort();
   }

@@ -6,6 +6,7 @@
 
 #include "engine/train/launch.hpp"
 #include "tests/catch.hpp"
+#include "tests/cli/mpi_launcher.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"
 
@@ -28,13 +29,7 @@ bool has_mpi() {
 }
 
 tests::Outcome run_processes(const TemporaryFolder& folder, int count, const std::string& arguments) {
-  // Open MPI's run as root and with more processes than cores; other launchers do not know these variables. What Open
-  // MPI itself never frees is not this project's leak.
-  const std::string launcher =
-      "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-      "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 "
-      "OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_base_warn_component_unused=0 "
-      "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" '";
+  const std::string launcher = tests::mpi_environment() + "'";
   const std::string out = folder.path("out.txt"), err = folder.path("err.txt");
   const std::string command = "cd '" + folder.path("") + "' && " + launcher + kMpiexec + "' -n " +
                               std::to_string(count) + " '" LOCKSTEP_BUILD_DIR "/train' " + arguments + " >'" + out +

@@ -2,6 +2,8 @@
 #include "engine/device/repeater.hpp"
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -23,6 +25,37 @@ TEST_CASE("A repeater has begun when start returns and leaves nothing under way 
   }
   repeater.stop();
   CHECK(settled == 3);
+}
+
+TEST_CASE("Repeaters whose rounds meet stop after the same one, when all have been asked to") {
+  // Two of them take rounds in step; each round counts who wants no more.
+  std::mutex mutex;
+  std::condition_variable met;
+  int here = 0, enough = 0, of_last = 0, meetings = 0;
+  const auto meet = [&](bool is_wanted) {
+    std::unique_lock<std::mutex> lock(mutex);
+    enough += !is_wanted;
+    const int meeting = meetings;
+    if (++here == 2) {
+      of_last = enough;
+      here = enough = 0;
+      ++meetings;
+      met.notify_all();
+    }
+    met.wait(lock, [&] { return meetings > meeting; });
+    return of_last < 2;
+  };
+  Repeater first(meet), second(meet);
+  std::thread other([&] { second.start(); });
+  first.start();
+  other.join();
+  std::thread stops([&] { first.stop(); });
+  const std::int64_t before = second.rounds();
+  while (second.rounds() < before + 3) std::this_thread::yield();  // one alone does not stop
+  second.stop();
+  stops.join();
+  CHECK(first.rounds() == second.rounds());
+  CHECK(meetings == first.rounds() + 1);
 }
 
 TEST_CASE("What a repeater's round throws comes out where it is started or stopped") {

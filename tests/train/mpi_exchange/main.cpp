@@ -1,0 +1,77 @@
+// Run by tests/train/mpi_exchange_test.cpp under mpirun: what the devices of several processes exchange is what as many
+// devices of one process do. Argument: devices of each process.
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "engine/device/backend.hpp"
+#include "engine/mpi/mpi_processes.hpp"
+
+using namespace lockstep;
+using device::Collective;
+
+namespace {
+
+using Vectors = std::vector<std::vector<float>>;
+
+// Devices from `first` on, of which each sends numbers that no other does; sums of them are exact.
+Vectors received(device::Backend& backend, Collective collective, std::int64_t n, int first) {
+  std::vector<sync::DeviceVector> send, receive;
+  std::vector<const float*> from;
+  std::vector<float*> to;
+  for (int d = 0; d < backend.devices(); ++d) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(1000 * (first + d) + i));
+    send.emplace_back(backend.ops(), n, d);
+    receive.emplace_back(backend.ops(), n, d);
+    backend.ops().upload(n, values.data(), send.back().data());
+    from.push_back(send.back().data());
+    to.push_back(receive.back().data());
+  }
+  backend.exchange(collective, n, from, to);
+  Vectors result;
+  for (const sync::DeviceVector& vector : receive) result.push_back(vector.to_host());
+  return result;
+}
+
+// Sums beside other work: every process takes part until all have had enough.
+bool sums_go_on(device::Backend& backend, int rank) {
+  const auto sums = backend.repeat_sums(100);
+  if (!sums) return false;
+  for (int time = 0; time < 3; ++time) {
+    sums->start();
+    const std::int64_t wanted = 5 * (rank + 1);  // the last process wants most
+    while (sums->rounds() < wanted) std::this_thread::yield();
+    sums->stop();
+    if (backend.agreed(static_cast<double>(sums->rounds())) != static_cast<double>(sums->rounds())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int devices = std::atoi(argv[1]);
+  const std::unique_ptr<sync::Processes> processes = mpi::start(argc, argv, 4);  // several blocks to a part
+  const int all = devices * processes->count(), first = devices * processes->rank();
+  const auto several = device::make_host_backend(devices, 1, processes.get());
+  const auto alone = device::make_host_backend(all, 1);
+  int failures = 0;
+  for (const std::int64_t n : {std::int64_t{all}, std::int64_t{11} * all})
+    for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::broadcast,
+                                        Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all}) {
+      const Vectors mine = received(*several, collective, n, first), expected = received(*alone, collective, n, 0);
+      for (int d = 0; d < devices; ++d) {
+        if (mine[static_cast<std::size_t>(d)] == expected[static_cast<std::size_t>(first + d)]) continue;
+        std::printf("%s of %d numbers: device %d has others\n", to_string(collective).c_str(), static_cast<int>(n),
+                    first + d);
+        ++failures;
+      }
+    }
+  if (!sums_go_on(*several, processes->rank())) {
+    std::printf("process %d: sums beside other work do not stop together\n", processes->rank());
+    ++failures;
+  }
+  if (processes->rank() == 0 && failures == 0) std::printf("all alike\n");
+  return failures > 0 ? 1 : 0;
+}
