@@ -155,10 +155,9 @@ TEST_CASE("A replay takes parameters from where they are") {
   const Pair pair(model_for_passes("lenet_crossbow"), 4, Precision::fp32);
   const Floats expected = pair.gradient(*pair.replica, 1);
   pair.gradient(*pair.replica, 2);
-  DeviceBuffer<float> elsewhere(pair.device_parameters.size());
-  LOCKSTEP_CUDA_CHECK(cudaMemcpy(elsewhere.data(), pair.parameters.data(), static_cast<std::size_t>(elsewhere.bytes()),
-                                 cudaMemcpyHostToDevice));
-  LOCKSTEP_CUDA_CHECK(cudaMemset(pair.device_parameters.data(), 0, static_cast<std::size_t>(elsewhere.bytes())));
+  const DeviceBuffer<float> elsewhere = on_device(pair.parameters, pair.updates);
+  LOCKSTEP_CUDA_CHECK(
+      cudaMemsetAsync(pair.device_parameters.data(), 0, static_cast<std::size_t>(elsewhere.bytes()), pair.updates));
   CHECK(pair.read(pair.replica->gradient(elsewhere.data(), pair.host_batch(), 1)) == expected);
 }
 
@@ -210,9 +209,7 @@ TEST_CASE("A second GPU of the same kind asks cuDNN for no engine and gives the 
   options.seed = Pair::kSeed;
   CudaReplica second(pair.graph, options, {1, updates});
   CHECK(ConvolutionEngines::questions() == asked);
-  DeviceBuffer<float> parameters(pair.device_parameters.size());
-  LOCKSTEP_CUDA_CHECK(cudaMemcpy(parameters.data(), pair.parameters.data(),
-                                 static_cast<std::size_t>(parameters.bytes()), cudaMemcpyHostToDevice));
+  const DeviceBuffer<float> parameters = on_device(pair.parameters, updates);
   const float* gradient = second.gradient(parameters.data(), pair.host_batch(), 1);
   Floats values(pair.parameters.size());
   LOCKSTEP_CUDA_CHECK(
@@ -256,10 +253,8 @@ TEST_CASE("Passes that are enqueued one behind the other each have their own par
                 images.back().end());
     Floats scaled = pair.parameters;
     for (float& value : scaled) value *= 1 - 0.1F * static_cast<float>(pass);
-    parameters.emplace_back(pair.device_parameters.size());
+    parameters.push_back(on_device(scaled, pair.updates));
     gradients.emplace_back(pair.device_parameters.size());
-    LOCKSTEP_CUDA_CHECK(
-        cudaMemcpy(parameters.back().data(), scaled.data(), scaled.size() * sizeof(float), cudaMemcpyHostToDevice));
     expected.push_back(
         pair.read(pair.replica->gradient(parameters.back().data(), {images.back().data(), pair.labels.data()}, 1)));
   }

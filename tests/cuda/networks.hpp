@@ -228,6 +228,16 @@ inline float coarse(float value) {
   return std::ldexp(std::round(mantissa * 256) / 256, exponent);
 }
 
+/// Values on a device, there when it returns. A plain cudaMemcpy() may return before, and no stream of ours waits for
+/// the default stream that it uses.
+inline DeviceBuffer<float> on_device(const Floats& values, cudaStream_t stream) {
+  DeviceBuffer<float> buffer(static_cast<std::int64_t>(values.size()));
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(buffer.data(), values.data(), static_cast<std::size_t>(buffer.bytes()),
+                                      cudaMemcpyHostToDevice, stream));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return buffer;
+}
+
 /// The same parameters, images and labels for a replica and for host networks.
 class Pair {
  public:
@@ -244,9 +254,7 @@ class Pair {
       if (layer.kind == model::LayerKind::softmax) classes = std::min(classes, layer.out.elements());
     }
     labels = host::random_labels(batch, classes);
-    device_parameters = DeviceBuffer<float>(graph.parameter_count());
-    LOCKSTEP_CUDA_CHECK(cudaMemcpy(device_parameters.data(), parameters.data(), parameters.size() * sizeof(float),
-                                   cudaMemcpyHostToDevice));
+    device_parameters = on_device(parameters, updates);
     replica = make(precision);
   }
 

@@ -389,6 +389,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
 
 /// The workspace is overwritten, as a real engine would.
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+  if (!emulated::is_current(reinterpret_cast<Handle*>(handle)->stream)) return CUDNN_STATUS_EXECUTION_FAILED;
+  if (!of(plan).is_final || !of(pack).is_final) return CUDNN_STATUS_NOT_INITIALIZED;
   const Descriptor& configuration = *of(plan).part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   const Descriptor& engine = *configuration.part(CUDNN_ATTR_ENGINECFG_ENGINE);
   Convolution problem;

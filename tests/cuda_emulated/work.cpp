@@ -45,8 +45,11 @@ bool can_go_on(const Stream& stream) {
 /// One piece of work of some stream; false where none can go on.
 bool go_on() {
   std::vector<std::shared_ptr<Stream>> able;
-  for (const std::shared_ptr<Stream>& stream : machine().streams)
-    if (can_go_on(*stream)) able.push_back(stream);
+  for (const bool is_default : {false, true}) {
+    if (!able.empty() && draw(8) > 0) break;
+    for (const std::shared_ptr<Stream>& stream : machine().streams)
+      if (stream->is_default == is_default && can_go_on(*stream)) able.push_back(stream);
+  }
   if (able.empty()) return false;
   Stream& stream = *able[draw(able.size())];
   const Item first = std::move(stream.queue.front());
@@ -113,6 +116,10 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 
 int device_of(cudaStream_t stream) {
   return of(stream).device;
+}
+
+bool is_current(cudaStream_t stream) {
+  return device_of(stream) == current_device;
 }
 
 void launch(const char* kernel, const Configuration& configuration, std::function<void()> thread) {
