@@ -196,6 +196,27 @@ TEST_CASE("Only the first replica on a kind of GPU asks cuDNN for engines, the o
   CHECK(pair.gradient(*other, 1) == pair.gradient(*pair.replica, 1));
 }
 
+// Of the emulated engines 1 is recommended, but plans no images of an odd number of channels, and 0 is the fallback;
+// neither knows groups.
+TEST_CASE(
+    "An engine that only has to run is tried where none that is recommended runs, and our own kernels after that") {
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();
+  const Stream stream;
+  const CudnnHandle handle(stream);
+  ConvolutionSolvers solvers(handle, stream, 0);
+  const DeviceBuffer<float> x(2 * 8 * 8 * 8), y(x.size()), weight(8 * 8 * 3 * 3);
+  for (const DeviceBuffer<float>* buffer : {&x, &y, &weight})
+    LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(buffer->data(), 0, static_cast<std::size_t>(buffer->bytes()), stream));
+  const auto solver_of = [&](int channels, int groups) {
+    ConvolutionShape shape{2, 8, 8, channels, 8, 8, 8, window(3, 1, 1)};
+    shape.window.groups = groups;
+    return solvers.solver({Direction::forward, shape, Precision::fp32, false}, {x.data(), y.data(), weight.data()});
+  };
+  CHECK(solver_of(8, 1)->choice.recipe->engine == 1);
+  CHECK(solver_of(7, 1)->choice.recipe->engine == 0);
+  CHECK(solver_of(8, 2)->choice.route == Route::direct);
+}
+
 TEST_CASE("A second GPU of the same kind asks cuDNN for no engine and gives the same bits") {
   LOCKSTEP_NEEDS_GPUS(2);
   if (device_kind(1) != device_kind(0)) return;
