@@ -33,6 +33,12 @@ std::int64_t image_bytes(const ConvolutionProblem& problem) {
                  element_bytes(element_of(problem.precision)));
 }
 
+std::int64_t output_bytes(const ConvolutionProblem& problem) {
+  const ConvolutionShape& s = problem.shape;
+  return aligned(std::int64_t{s.images} * s.out_height * s.out_width * s.out_channels *
+                 element_bytes(element_of(problem.precision)));
+}
+
 void run_direct(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream) {
   const Element element = element_of(problem.precision);
   switch (problem.direction) {
@@ -80,6 +86,10 @@ ProblemKey key_of(const ConvolutionProblem& problem, int kind) {
           w.groups,
           w.ceil ? 1 : 0,
           0};
+}
+
+std::int64_t most_workspace_bytes(const ConvolutionProblem& problem) {
+  return std::max(std::int64_t{256} << 20, (image_bytes(problem) + output_bytes(problem)) * 3 / 2);
 }
 
 ConvolutionSolvers::ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device)
@@ -177,7 +187,7 @@ void ConvolutionSolvers::append_candidates(const ConvolutionProblem& problem, Ro
   for (std::size_t i = are_recommended ? 0 : engines->recommended(); i < end && usable < kMostTimed; ++i) {
     std::string why;
     std::unique_ptr<Solver> candidate = build(problem, {route, i, ""}, engines, why);
-    if (candidate != nullptr && candidate->workspace_bytes > kMostWorkspaceBytes) {
+    if (candidate != nullptr && candidate->workspace_bytes > most_workspace_bytes(problem)) {
       why = "a workspace of " + std::to_string(candidate->workspace_bytes) + " bytes";
       candidate = nullptr;
     }

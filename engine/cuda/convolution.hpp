@@ -13,8 +13,9 @@
 
 namespace lockstep::cuda {
 
-/// An engine that wants more is passed over.
-constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{256} << 20;
+/// An engine that wants a larger workspace is passed over: 256 MiB, or half as much again as images and outputs take.
+/// In fp32 most engines without tensor cores want room for both, since they compute on channels first.
+std::int64_t most_workspace_bytes(const ConvolutionProblem& problem);
 
 /// How a problem is solved.
 enum class Route {
