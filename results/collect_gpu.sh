@@ -135,6 +135,13 @@ nvcc_path() {
   return 1
 }
 
+# What to build for: of the first GPU "90-real", by what the driver says, so that CMake need not run a program to find out.
+architectures() {
+  local capability
+  capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -cd 0-9)
+  if [ -n "$capability" ]; then echo "$capability-real"; else echo native; fi
+}
+
 stage_facts() {
   set +e
   cat "$carry/git"
@@ -163,7 +170,7 @@ stage_build() {
   CUDACXX=$(nvcc_path) || die "no nvcc on this machine"
   LOCKSTEP_GIT=$(cat "$carry/git")
   export CUDACXX LOCKSTEP_GIT
-  configure "$carry" "$build" -DLOCKSTEP_CUDA_ARCHITECTURES=native -DLOCKSTEP_NVIDIA_WHEELS="$(wheels)" \
+  configure "$carry" "$build" -DLOCKSTEP_CUDA_ARCHITECTURES="$(architectures)" -DLOCKSTEP_NVIDIA_WHEELS="$(wheels)" \
     -DCUDAToolkit_ROOT="$(dirname "$(dirname "$CUDACXX")")" | tee "$state/configure.log"
   grep -qE '^-- +CUDA +[0-9.]+$' "$state/configure.log" || die "CMake did not find CUDA, cuDNN and NCCL"
   # Whatever fails to compile, the stages that do not need it go on with the rest.
@@ -324,6 +331,7 @@ stage_train() {
 }
 
 stage_calibrate() {
+  "$build/calibrate" topology --json >"$state/results/topology.json" || failed=1   # first: the rest may be cut short
   measure copies python3 results/baselines/pytorch_copies.py --seconds 1
   # Packed while it runs too: every series is on disk as it is taken, the profile every half a minute.
   (while sleep 20; do pack_now; done) &
@@ -331,7 +339,6 @@ stage_calibrate() {
   "$build/calibrate" --device cuda --gpus 1 --models resnet50,vgg16,lenet --batches 8,32,128 --learners 1,2,4 \
     --precision bf16 --seconds 1 --most-bytes 67108864 --quiet --resume -o "$state/results/profile.json" || status=$?
   kill "$packer" 2>/dev/null || true
-  "$build/calibrate" topology --json >"$state/results/topology.json" || status=1
   if [ "$status" -ne 0 ]; then failed=1; fi
   return "$failed"
 }

@@ -52,6 +52,17 @@ TEXT
   chmod +x "$1/test_cuda" "$1/test_cuda_host"
 }
 
+# By the driver's answer, and without one.
+builds_for() {
+  local bin=$scratch/driver
+  mkdir -p "$bin"
+  printf '#!/bin/sh\necho 9.0\necho 8.0\n' >"$bin/nvidia-smi"
+  chmod +x "$bin/nvidia-smi"
+  [ "$(PATH=$bin:$PATH architectures)" = 90-real ] || return 1
+  printf '#!/bin/sh\nexit 9\n' >"$bin/nvidia-smi"
+  [ "$(PATH=$bin:$PATH architectures)" = native ]
+}
+
 # The stage of the tests over programs of which all pass, and over one of which a test fails.
 tests_stage() {
   local report=$scratch/fake/collect/results/gpu_tests.txt
@@ -131,6 +142,7 @@ dry_run() {
   echo "plan (stage, limit in seconds):"
   stages | sed 's/^/  /'
   check "this script's syntax" bash -n results/collect_gpu.sh
+  check "the GPU's architecture" builds_for
   check "the tests' stage, with programs that only answer" tests_stage
   check "all stages, with programs that only answer, hang or fail" whole_run
   for stage in $(stage_names); do check "stage $stage is defined" declare -F "stage_$stage"; done

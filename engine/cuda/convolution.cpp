@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kMostTimed = 10;  ///< engines of a problem and route
 constexpr int kRounds = 3;
 constexpr int kRunsOfRound = 4;
-constexpr float kHopeless = 2;  ///< an engine whose first round takes this many times the best's gets no other
+constexpr float kHopeless = 2;    ///< an engine whose first round takes this many times the best's gets no other
+constexpr float kLongRun_ms = 1;  ///< beside this a launch is nothing: one run makes a round
 
 /// What this process has found out. One at a time: timings must not meet.
 struct Findings {
@@ -29,6 +30,12 @@ Findings& findings() {
 std::int64_t image_bytes(const ConvolutionProblem& problem) {
   const ConvolutionShape& s = problem.shape;
   return aligned(std::int64_t{s.images} * s.in_height * s.in_width * s.in_channels *
+                 element_bytes(element_of(problem.precision)));
+}
+
+std::int64_t output_bytes(const ConvolutionProblem& problem) {
+  const ConvolutionShape& s = problem.shape;
+  return aligned(std::int64_t{s.images} * s.out_height * s.out_width * s.out_channels *
                  element_bytes(element_of(problem.precision)));
 }
 
@@ -79,6 +86,10 @@ ProblemKey key_of(const ConvolutionProblem& problem, int kind) {
           w.groups,
           w.ceil ? 1 : 0,
           0};
+}
+
+std::int64_t most_workspace_bytes(const ConvolutionProblem& problem) {
+  return std::max(std::int64_t{256} << 20, (image_bytes(problem) + output_bytes(problem)) * 3 / 2);
 }
 
 ConvolutionSolvers::ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device)
@@ -146,33 +157,59 @@ std::unique_ptr<Solver> ConvolutionSolvers::again(const ConvolutionProblem& prob
 
 std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& problem,
                                                     const ConvolutionMemory& memory) const {
-  std::vector<std::unique_ptr<Solver>> candidates;
   std::vector<Route> routes{Route::engine};
   if (problem.accumulate) routes.push_back(Route::engine_then_add);
-  std::int64_t workspace_bytes = 0;
+  std::vector<std::shared_ptr<const ConvolutionEngines>> engines;
   std::string remarks;
   for (Route route : routes) {
-    const std::shared_ptr<const ConvolutionEngines> engines = engines_of(problem, route);
-    remarks += (remarks.empty() ? "" : "; then adding: ") + engines->remarks();
-    std::size_t usable = 0;
-    for (std::size_t i = 0; i < engines->count() && usable < kMostTimed; ++i) {
-      std::string why;
-      std::unique_ptr<Solver> candidate = build(problem, {route, i, ""}, engines, why);
-      if (candidate != nullptr && candidate->workspace_bytes > kMostWorkspaceBytes) {
-        why = "a workspace of " + std::to_string(candidate->workspace_bytes) + " bytes";
-        candidate = nullptr;
-      }
-      if (candidate == nullptr) {
-        remarks += "; engine " + std::to_string(i) + ": " + why;
-        continue;
-      }
-      workspace_bytes = std::max(workspace_bytes, candidate->workspace_bytes);
-      candidates.push_back(std::move(candidate));
-      ++usable;
+    engines.push_back(engines_of(problem, route));
+    remarks += (remarks.empty() ? "" : "; then adding: ") + engines.back()->remarks();
+  }
+  for (const bool are_recommended : {true, false}) {
+    std::vector<std::unique_ptr<Solver>> candidates;
+    for (std::size_t r = 0; r < routes.size(); ++r)
+      append_candidates(problem, routes[r], engines[r], are_recommended, candidates, remarks);
+    std::unique_ptr<Solver> best = fastest_of(std::move(candidates), memory, remarks);
+    if (best == nullptr) continue;
+    best->choice.recipe = best->engines->recipe(best->choice.engine);
+    return best;
+  }
+  std::string none;
+  return build(problem, {Route::direct, 0, remarks}, nullptr, none);
+}
+
+void ConvolutionSolvers::append_candidates(const ConvolutionProblem& problem, Route route,
+                                           const std::shared_ptr<const ConvolutionEngines>& engines,
+                                           bool are_recommended, std::vector<std::unique_ptr<Solver>>& candidates,
+                                           std::string& remarks) const {
+  const std::size_t end = are_recommended ? engines->recommended() : engines->count();
+  std::size_t usable = 0;
+  for (std::size_t i = are_recommended ? 0 : engines->recommended(); i < end && usable < kMostTimed; ++i) {
+    std::string why;
+    std::unique_ptr<Solver> candidate = build(problem, {route, i, ""}, engines, why);
+    if (candidate != nullptr && candidate->workspace_bytes > most_workspace_bytes(problem)) {
+      why = "a workspace of " + std::to_string(candidate->workspace_bytes) + " bytes";
+      candidate = nullptr;
     }
+    if (candidate == nullptr) {
+      remarks += "; engine " + std::to_string(i) + ": " + why;
+      continue;
+    }
+    candidates.push_back(std::move(candidate));
+    ++usable;
+  }
+}
+
+std::unique_ptr<Solver> ConvolutionSolvers::fastest_of(std::vector<std::unique_ptr<Solver>> candidates,
+                                                       const ConvolutionMemory& memory, std::string& remarks) const {
+  std::int64_t workspace_bytes = 0;
+  std::int64_t scratch_bytes = 0;
+  for (const std::unique_ptr<Solver>& candidate : candidates) {
+    workspace_bytes = std::max(workspace_bytes, candidate->workspace_bytes);
+    scratch_bytes = std::max(scratch_bytes, candidate->scratch_bytes);
   }
   const DeviceBuffer<char> workspace(workspace_bytes);
-  const DeviceBuffer<char> scratch(problem.accumulate ? image_bytes(problem) : 0);
+  const DeviceBuffer<char> scratch(scratch_bytes);
   std::unique_ptr<Solver> best;
   float best_ms = std::numeric_limits<float>::infinity();
   for (std::unique_ptr<Solver>& candidate : candidates) {
@@ -183,12 +220,7 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& pr
     best_ms = ms;
     best = std::move(candidate);
   }
-  if (best != nullptr) {
-    best->choice.recipe = best->engines->recipe(best->choice.engine);
-    return best;
-  }
-  std::string none;
-  return build(problem, {Route::direct, 0, remarks}, nullptr, none);
+  return best;
 }
 
 std::vector<std::string> ConvolutionSolvers::slow_paths() const {
@@ -238,17 +270,24 @@ float ConvolutionSolvers::time(const Solver& solver, const ConvolutionMemory& me
     fail(describe(solver.problem), "an engine failed on the GPU: " + std::string(cudaGetErrorString(ran)));
   Event start(true);
   Event end(true);
-  float best_ms = kNever;
-  for (int round = 0; round < kRounds && (round == 0 || best_ms <= kHopeless * to_beat_ms); ++round) {
+  const auto round_ms = [&](int count) {
     start.record(stream_);
-    for (int i = 0; i < kRunsOfRound; ++i) {
+    for (int i = 0; i < count; ++i) {
       if (!runs()) return kNever;
     }
     end.record(stream_);
     LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(end));
     float ms = 0;
     LOCKSTEP_CUDA_CHECK(cudaEventElapsedTime(&ms, start, end));
-    best_ms = std::min(best_ms, ms / kRunsOfRound);
+    return ms / static_cast<float>(count);
+  };
+  const float once_ms = round_ms(1);
+  if (once_ms > std::max(kLongRun_ms, kHopeless * to_beat_ms)) return once_ms;
+  float best_ms = kNever;
+  for (int round = 0; round < kRounds && (round == 0 || best_ms <= kHopeless * to_beat_ms); ++round) {
+    const float ms = round_ms(kRunsOfRound);
+    if (!why.empty()) return kNever;
+    best_ms = std::min(best_ms, ms);
   }
   return best_ms;
 }

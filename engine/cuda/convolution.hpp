@@ -13,8 +13,9 @@
 
 namespace lockstep::cuda {
 
-/// An engine that wants more is passed over.
-constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{256} << 20;
+/// An engine that wants a larger workspace is passed over: 256 MiB, or half as much again as images and outputs take.
+/// In fp32 most engines without tensor cores want room for both, since they compute on channels first.
+std::int64_t most_workspace_bytes(const ConvolutionProblem& problem);
 
 /// How a problem is solved.
 enum class Route {
@@ -62,7 +63,16 @@ class ConvolutionSolvers {
                                 std::shared_ptr<const ConvolutionEngines> engines, std::string& why) const;
   /// What another replica has found.
   std::unique_ptr<Solver> again(const ConvolutionProblem& problem, const Choice& choice) const;
+  /// Of the engines that are recommended; where none of them runs, of the others; where none does, our own kernels.
   std::unique_ptr<Solver> fastest(const ConvolutionProblem& problem, const ConvolutionMemory& memory) const;
+  /// Appends solvers by the recommended engines, or by the others, of one route; adds to `remarks` what was passed
+  /// over.
+  void append_candidates(const ConvolutionProblem& problem, Route route,
+                         const std::shared_ptr<const ConvolutionEngines>& engines, bool are_recommended,
+                         std::vector<std::unique_ptr<Solver>>& candidates, std::string& remarks) const;
+  /// null where none of them runs.
+  std::unique_ptr<Solver> fastest_of(std::vector<std::unique_ptr<Solver>> candidates, const ConvolutionMemory& memory,
+                                     std::string& remarks) const;
   cudnnStatus_t try_run(const Solver& solver, const ConvolutionMemory& memory, void* workspace, void* scratch) const;
   /// Milliseconds of one run; infinite where it does not run, with the reason in `why`. What takes far longer than
   /// `to_beat_ms` is timed less carefully.

@@ -197,6 +197,7 @@ ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const Co
     : target_(target) {
   if (!make_graph(problem)) return;
   propose("mode A", CUDNN_HEUR_MODE_A, problem);
+  recommended_ = configurations_.size();
   propose("fallback", CUDNN_HEUR_MODE_FALLBACK, problem);
 }
 
@@ -237,6 +238,7 @@ ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const Co
     return;
   }
   configurations_.push_back(std::move(configuration));
+  recommended_ = 1;
 }
 
 std::int64_t ConvolutionEngines::questions() {

@@ -97,6 +97,9 @@ class ConvolutionEngines {
   /// How often this process has asked the heuristics.
   static std::int64_t questions();
   std::size_t count() const { return configurations_.size(); }
+  /// The first so many are those that the heuristics recommend; the others only have to run, some of them a hundred
+  /// times as slowly.
+  std::size_t recommended() const { return recommended_; }
   /// What cuDNN refused and what was left out, for messages: "mode A: 12 engines, 3 left out; ...".
   const std::string& remarks() const { return remarks_; }
 
@@ -120,6 +123,7 @@ class ConvolutionEngines {
   std::vector<CudnnDescriptor> parts_;  ///< what the operation refers to
   std::unique_ptr<CudnnDescriptor> graph_;
   std::vector<CudnnDescriptor> configurations_;
+  std::size_t recommended_ = 0;
 };
 
 /// Pointers of a convolution: images, outputs and weights (or their gradients, by direction).

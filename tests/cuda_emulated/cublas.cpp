@@ -116,9 +116,12 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
   delete reinterpret_cast<int*>(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
-                                                    const void*, size_t) {
-  return CUBLAS_STATUS_SUCCESS;
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t name, const void*,
+                                                    size_t size) {
+  const std::size_t wanted =
+      name == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+  return size == wanted ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t descriptor,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
@@ -145,6 +148,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t descriptor,
                               const void* c, cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
   if (c != d) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!emulated::is_current(stream)) return CUBLAS_STATUS_EXECUTION_FAILED;
   for (const void* pointer : {a, b, c})
     if (reinterpret_cast<std::uintptr_t>(pointer) % 256 != 0) return CUBLAS_STATUS_INVALID_VALUE;
   emulated::enqueue(

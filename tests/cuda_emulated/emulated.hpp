@@ -19,5 +19,7 @@ const char* running_kernel();
 /// work.cpp: work that waits for its turn on a stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 int device_of(cudaStream_t stream);
+/// Its device is the current one: what the libraries want where they enqueue.
+bool is_current(cudaStream_t stream);
 
 }  // namespace emulated

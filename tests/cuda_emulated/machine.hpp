@@ -44,10 +44,12 @@ struct Stream {
   std::thread::id capturing_thread;
   bool is_spoilt = false;  ///< the capture
   bool runs = false;
+  bool is_default = false;  ///< nothing waits for it by an event: its work is put off while there is other work
 };
 
 struct Event {
   std::shared_ptr<Marks> marks = std::make_shared<Marks>();
+  bool is_timed = true;
   const Stream* captured_on = nullptr;
 };
 
@@ -60,6 +62,7 @@ struct Allocation {
 struct Machine {
   std::recursive_mutex mutex;
   std::list<std::shared_ptr<Stream>> streams;
+  std::shared_ptr<Stream> default_streams[kDevices];  ///< made when first needed
   std::map<const char*, Allocation> allocations;
   std::size_t allocated_bytes[kDevices] = {};
   std::uint64_t random = 1;

@@ -38,12 +38,13 @@ cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
   return cudaSuccess;
 }
 
-cudaError_t release(void* pointer) {
+cudaError_t release(void* pointer, bool is_pinned) {
   if (pointer == nullptr) return cudaSuccess;
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
   const auto found = machine().allocations.find(static_cast<const char*>(pointer));
-  if (found == machine().allocations.end()) return told(cudaErrorInvalidValue);
+  if (found == machine().allocations.end() || (found->second.device < 0) != is_pinned)
+    return told(cudaErrorInvalidValue);
   const Allocation allocation = found->second;
   for (int device = 0; device < kDevices; ++device)
     if (allocation.device < 0 || allocation.device == device) finish_device(device);
@@ -53,21 +54,60 @@ cudaError_t release(void* pointer) {
   return cudaSuccess;
 }
 
-/// Ordinary memory of the host is read at once, and written before the call returns.
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+/// `bytes` from an address on lie in one allocation, or in memory that CUDA does not know.
+bool is_whole(const void* address, std::size_t bytes) {
+  const Allocation* allocation = allocation_of(address);
+  return allocation == nullptr || bytes == 0 ||
+         allocation_of(static_cast<const char*>(address) + bytes - 1) == allocation;
+}
+
+bool is_on_device(const void* address) {
+  const Allocation* allocation = allocation_of(address);
+  return allocation != nullptr && allocation->device >= 0;
+}
+
+bool is_possible(const void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const bool fits = kind == cudaMemcpyDefault ||
+                    (is_on_device(from) == (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice) &&
+                     is_on_device(to) == (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice));
+  return fits && is_whole(to, bytes) && is_whole(from, bytes);
+}
+
+/// What the call has read of the host's memory is kept: the caller may change it.
+void append_kept_copy(Stream& on, void* to, const void* from, std::size_t bytes) {
+  const auto* begin = static_cast<const char*>(from);
+  auto kept = std::make_shared<std::vector<char>>(begin, begin + bytes);
+  append(on, {[=] { std::memcpy(to, kept->data(), bytes); }, nullptr, 0});
+}
+
+/// With ordinary memory of the host CUDA may copy before the call returns, or later, and only somebody who has waited
+/// knows: drawn. In a capture it is refused, since a graph's replays would come back to that memory.
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const Lock lock(machine().mutex);
   Stream& on = of(stream);
-  if (allocation_of(from) == nullptr) {
-    const auto* begin = static_cast<const char*>(from);
-    auto kept = std::make_shared<std::vector<char>>(begin, begin + bytes);
-    append(on, {[=] { std::memcpy(to, kept->data(), bytes); }, nullptr, 0});
+  if (!is_possible(to, from, bytes, kind)) return told(cudaErrorInvalidValue);
+  const bool is_ordinary = allocation_of(from) == nullptr || allocation_of(to) == nullptr;
+  if (is_ordinary && is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
+  if (is_ordinary && allocation_of(from) == nullptr && draw(2) == 0) {
+    append_kept_copy(on, to, from, bytes);
     return cudaSuccess;
   }
   append(on, {[=] { std::memcpy(to, from, bytes); }, nullptr, 0});
-  if (allocation_of(to) != nullptr) return cudaSuccess;
-  if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
-  finish(on);
+  if (is_ordinary && draw(2) == 0) finish(on);
   return cudaSuccess;
+}
+
+/// The default stream of the current device, for the calls that take no stream. It waits for none of the others, nor
+/// they for it: they are all made with cudaStreamNonBlocking.
+Stream& default_stream() {
+  std::shared_ptr<Stream>& stream = machine().default_streams[current_device];
+  if (stream == nullptr) {
+    stream = std::make_shared<Stream>();
+    stream->device = current_device;
+    stream->is_default = true;
+    machine().streams.push_back(stream);
+  }
+  return *stream;
 }
 
 }  // namespace
@@ -82,10 +122,10 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
   return allocate(pointer, bytes, -1);
 }
 cudaError_t cudaFree(void* pointer) {
-  return release(pointer);
+  return release(pointer, false);
 }
 cudaError_t cudaFreeHost(void* pointer) {
-  return release(pointer);
+  return release(pointer, true);
 }
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   const Lock lock(machine().mutex);
@@ -103,25 +143,45 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   attributes->device = allocation != nullptr ? allocation->device : -1;
   return cudaSuccess;
 }
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+// As the CUDA runtime's header says under "API synchronization behavior": from ordinary memory of the host to a device
+// it returns when the memory has been read, and between devices and for cudaMemset() at once.
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
-  std::memcpy(to, from, bytes);  // streams do not wait for it, nor it for them: none is a blocking one
+  if (!is_possible(to, from, bytes, kind)) return told(cudaErrorInvalidValue);
+  Stream& on = default_stream();
+  if (allocation_of(from) == nullptr && is_on_device(to)) {
+    append_kept_copy(on, to, from, bytes);
+    return cudaSuccess;
+  }
+  append(on, {[=] { std::memcpy(to, from, bytes); }, nullptr, 0});
+  if (!is_on_device(from) || !is_on_device(to)) finish(on);
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
-  std::memset(to, value, bytes);
+  if (!is_on_device(to) || !is_whole(to, bytes)) return told(cudaErrorInvalidValue);
+  append(default_stream(), {[=] { std::memset(to, value, bytes); }, nullptr, 0});
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  return copy(to, from, bytes, stream);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(to, from, bytes, kind, stream);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t stream) {
-  return copy(to, from, bytes, stream);
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t stream) {
+  {
+    const Lock lock(machine().mutex);
+    const auto is_of = [](const void* address, int device) {
+      return is_on_device(address) && allocation_of(address)->device == device;
+    };
+    if (!is_of(to, to_device) || !is_of(from, from_device)) return told(cudaErrorInvalidValue);
+  }
+  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  enqueue(stream, [=] { std::memset(to, value, bytes); });
+  const Lock lock(machine().mutex);
+  if (!is_on_device(to) || !is_whole(to, bytes)) return told(cudaErrorInvalidValue);
+  append(of(stream), {[=] { std::memset(to, value, bytes); }, nullptr, 0});
   return cudaSuccess;
 }

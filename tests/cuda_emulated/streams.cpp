@@ -32,8 +32,9 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   append(of(stream), {[=] { function(data); }, nullptr, 0, true});
   return cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   auto* made = new Event;
+  made->is_timed = (flags & cudaEventDisableTiming) == 0;
   made->marks->device = current_device;
   *event = reinterpret_cast<cudaEvent_t>(made);
   return cudaSuccess;
@@ -84,6 +85,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   const Lock lock(machine().mutex);
   const Marks& first = *of(start).marks;
   const Marks& last = *of(end).marks;
+  if (!of(start).is_timed || !of(end).is_timed || first.asked == 0 || last.asked == 0)
+    return told(cudaErrorInvalidResourceHandle);
   if (first.reached < first.asked || last.reached < last.asked) return told(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(last.at - first.at).count();
   return cudaSuccess;

@@ -36,9 +36,10 @@ Event& of(cudaEvent_t event) {
 
 namespace {
 
-bool can_go_on(const Stream& stream) {
+bool can_go_on(const Stream& stream, bool is_waited_for) {
   if (stream.runs || stream.queue.empty()) return false;
   const Item& first = stream.queue.front();
+  if (first.is_of_host && !is_waited_for) return false;
   return first.work || first.waits_for->reached >= first.mark;
 }
 
@@ -46,8 +47,11 @@ bool can_go_on(const Stream& stream) {
 /// does next, and is not begun before this thread waits itself.
 bool go_on(bool is_waited_for) {
   std::vector<std::shared_ptr<Stream>> able;
-  for (const std::shared_ptr<Stream>& stream : machine().streams)
-    if (can_go_on(*stream) && (is_waited_for || !stream->queue.front().is_of_host)) able.push_back(stream);
+  for (const bool is_default : {false, true}) {
+    if (!able.empty() && draw(8) > 0) break;
+    for (const std::shared_ptr<Stream>& stream : machine().streams)
+      if (stream->is_default == is_default && can_go_on(*stream, is_waited_for)) able.push_back(stream);
+  }
   if (able.empty()) return false;
   Stream& stream = *able[draw(able.size())];
   const Item first = std::move(stream.queue.front());
@@ -114,6 +118,10 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 
 int device_of(cudaStream_t stream) {
   return of(stream).device;
+}
+
+bool is_current(cudaStream_t stream) {
+  return device_of(stream) == current_device;
 }
 
 void launch(const char* kernel, const Configuration& configuration, std::function<void()> thread) {
