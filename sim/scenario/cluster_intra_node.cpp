@@ -28,6 +28,10 @@ namespace {
 constexpr int kMostSockets = 16;
 constexpr int kMostNvlinks = 72;  // between two GPUs
 
+// Links that a copy passes: GPU, switch, root complex (host memory), and back, or on to the other socket's.
+constexpr LinkPlace kGpuLink{2, 2, false}, kUplink{4, 2, false}, kSocketLink{5, 3, false};
+constexpr LinkPlace kOneNvlink{1, 0, true}, kToNvswitch{2, 0, false}, kOwnPcie{0, 1, false};
+
 void check_every_gpu_once(const JsonNode& switches, const std::vector<int>& switch_of_gpu) {
   for (std::size_t gpu = 0; gpu < switch_of_gpu.size(); ++gpu)
     if (switch_of_gpu[gpu] < 0)
@@ -55,12 +59,13 @@ std::vector<SwitchSpec> read_switches(const JsonNode& node, int gpus_per_node) {
   return switches;
 }
 
-PcieTreeSpec read_pcie_tree(const JsonNode& node, int gpus_per_node) {
+PcieTreeSpec read_pcie_tree(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
   PcieTreeSpec tree;
   tree.switches = read_switches(node.at("switches"), gpus_per_node);
-  tree.gpu_link = read_link(node.at("gpu_link"));
-  tree.switch_uplink = read_link(node.at("switch_uplink"));
-  if (tree.sockets() > 1 || node.has("socket_link")) tree.socket_link = read_link(node.at("socket_link"));
+  tree.gpu_link = read_link(node.at("gpu_link"), profile, kGpuLink);
+  tree.switch_uplink = read_link(node.at("switch_uplink"), profile, kUplink);
+  if (tree.sockets() > 1 || node.has("socket_link"))
+    tree.socket_link = read_link(node.at("socket_link"), profile, kSocketLink);
   if (const auto peer = node.find("peer_across_sockets")) tree.peer_across_sockets = peer->boolean();
   return tree;
 }
@@ -76,9 +81,9 @@ NvlinkPairSpec read_nvlink_pair(const JsonNode& node, int gpus_per_node) {
   return pair;
 }
 
-NvlinkMeshSpec read_nvlink_mesh(const JsonNode& node, int gpus_per_node) {
+NvlinkMeshSpec read_nvlink_mesh(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
   NvlinkMeshSpec mesh;
-  mesh.link = read_link(node.at("link"));
+  mesh.link = read_link(node.at("link"), profile, kOneNvlink);
   for (const JsonNode& item : node.at("links").items()) {
     const NvlinkPairSpec pair = read_nvlink_pair(item, gpus_per_node);
     if (mesh.links_between(pair.a, pair.b) > 0)
@@ -91,25 +96,25 @@ NvlinkMeshSpec read_nvlink_mesh(const JsonNode& node, int gpus_per_node) {
 
 }  // namespace
 
-IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node) {
+IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
   const std::string kind = node.at("kind").choice({"pcie-tree", "nvlink-mesh", "nvswitch"});
   IntraNodeSpec spec;
   if (kind == "pcie-tree") {
     node.keys({"kind", "switches", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets"});
     spec.kind = IntraNodeKind::pcie_tree;
-    spec.pcie = read_pcie_tree(node, gpus_per_node);
+    spec.pcie = read_pcie_tree(node, gpus_per_node, profile);
   } else if (kind == "nvlink-mesh") {
     node.keys({"kind", "link", "links", "pcie"});
     spec.kind = IntraNodeKind::nvlink_mesh;
-    spec.mesh = read_nvlink_mesh(node, gpus_per_node);
+    spec.mesh = read_nvlink_mesh(node, gpus_per_node, profile);
     const JsonNode pcie = node.at("pcie");
     pcie.keys({"switches", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets"});
-    spec.pcie = read_pcie_tree(pcie, gpus_per_node);
+    spec.pcie = read_pcie_tree(pcie, gpus_per_node, profile);
   } else {
     node.keys({"kind", "gpu_link", "pcie_link"});
     spec.kind = IntraNodeKind::nvswitch;
-    spec.gpu_link = read_link(node.at("gpu_link"));
-    spec.pcie.gpu_link = read_link(node.at("pcie_link"));
+    spec.gpu_link = read_link(node.at("gpu_link"), profile, kToNvswitch);
+    spec.pcie.gpu_link = read_link(node.at("pcie_link"), profile, kOwnPcie);
   }
   return spec;
 }

@@ -12,7 +12,8 @@ using namespace cluster_read;
 
 namespace cluster_read {
 
-LinkSpec read_link(const JsonNode& node) {
+LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place) {
+  if (names_copy(node)) return measured_link(node, profile, place);
   node.keys({"bandwidth", "latency"});
   return {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
           node.at("latency").sourced_quantity(Dimension::time, kLatency)};
@@ -91,7 +92,8 @@ double GpuSpec::peak_flops(const std::string& precision) const {
 }
 
 ClusterSpec read_cluster(const JsonNode& node) {
-  node.keys({"schema", "name", "description", "nodes", "gpus_per_node", "gpu", "host", "intra_node", "nic", "fabric"});
+  node.keys({"schema", "name", "description", "nodes", "gpus_per_node", "gpu", "host", "profile", "intra_node", "nic",
+             "fabric"});
   node.at("schema").choice({"lockstep/cluster/1"});
   ClusterSpec cluster;
   cluster.name = node.at("name").text();
@@ -100,7 +102,9 @@ ClusterSpec read_cluster(const JsonNode& node) {
   cluster.gpus_per_node = sourced_whole(node.at("gpus_per_node"), 1, kMostGpusPerNode);
   cluster.gpu = read_gpu(node.at("gpu"));
   cluster.host = read_host(node.at("host"));
-  cluster.intra_node = read_intra_node(node.at("intra_node"), cluster.gpus_per_node);
+  std::optional<calib::Profile> profile;
+  if (const auto measured = node.find("profile")) profile = calib::profile_from_json(*measured);
+  cluster.intra_node = read_intra_node(node.at("intra_node"), cluster.gpus_per_node, profile ? &*profile : nullptr);
   // A single server needs no network.
   if (cluster.nodes > 1 || node.has("nic"))
     cluster.nic = read_nic(node.at("nic"), cluster.gpus_per_node, cluster.intra_node);

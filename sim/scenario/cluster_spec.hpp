@@ -5,12 +5,13 @@
 //    "gpu": {"name": "Tesla P40", "memory": "24 GB", "memory_bandwidth": "346 GB/s",
 //            "peak": {"fp32": "11.8 TFLOP/s", "tf32"?, "fp16"?, "bf16"?}},
 //    "host": {"memory_bandwidth": "40 GB/s", "memory_latency"?: "1 us", "cores"?: 20},
-//    "intra_node": {"kind": "pcie-tree" | "nvlink-mesh" | "nvswitch", ...},
+//    "profile"?: "h200.json", "intra_node": {"kind": "pcie-tree" | "nvlink-mesh" | "nvswitch", ...},
 //    "nic": {"per_node": 1, "bandwidth": "12.5 GB/s", "latency": "2 us", "gpudirect": true, "attach"?: [1]},
 //    "fabric": {"kind": "star" | "fat-tree" | "torus" | "dragonfly", "latency": "1 us", "bandwidth"?, ...}}
 //
-// A link is {"bandwidth", "latency"}. Every bandwidth is per direction and as an application sees it (what a copy
-// reaches), every latency is what the part adds to the time of a message. "?" marks what may be left out.
+// A link is {"bandwidth", "latency"}, or as a copy over it was measured in `profile` (measured_link.hpp). Every
+// bandwidth is per direction and as an application sees it (what a copy reaches), every latency is what the part adds
+// to the time of a message. "?" marks what may be left out.
 //
 //   pcie-tree    "switches": [{"socket": 0, "gpus": [0, 1]}, ...], "gpu_link" (GPU to its switch), "switch_uplink"
 //                (switch to its socket's root complex), "socket_link" (QPI, UPI; needed with two sockets or more),

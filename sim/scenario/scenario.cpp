@@ -266,6 +266,7 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
 // A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object.
 void include_files(JsonDocument& document) {
   document.include("/cluster");
+  document.include("/cluster/profile");
   document.include("/model");
   document.include("/workers/delay/samples");
   document.include("/compute/profile");
