@@ -118,7 +118,7 @@ TEST_CASE("a measured link is listed with its source, and the profile among the 
   CHECK(latency->kind == "measured");
   CHECK(latency->value == "1.50 us");
   CHECK(latency->source ==
-        "made up: copies from gpu0 to gpu1, NV2 on G, 4.10 KB to 268.44 MB, worst residual 0 %, shared by 2 links");
+        "made up: copies from gpu0 to gpu1, NV2 on G, 4.10 kB to 268 MB, worst residual 0 %, shared by 2 links");
   const auto is_copies = [](const auto& input) { return input.first.find("copies.json") != std::string::npos; };
   CHECK(std::count_if(loaded.inputs.begin(), loaded.inputs.end(), is_copies) == 1);
 }
@@ -152,7 +152,7 @@ TEST_CASE("links that no copy tells of are refused") {
   check_error(with_gpu_link(R"({"from": "gpu0", "to": "gpu1", "latency": "1 us"})"),
               "c.json: /intra_node/gpu_link: unknown key \"latency\"; known: from, to, both_ways, memory, link, hops");
   check_error(with_gpu_link(R"({"from": "gpu0", "to": "gpu1", "hops": 0})"),
-              "c.json: /intra_node/gpu_link/hops: 0 is outside 1 to 16");
+              "c.json: /intra_node/gpu_link/hops: value 0 is out of range; allowed: 1 to 16");
   check_error(with_gpu_link(R"({"from": "gpu0", "to": "gpu3"})"),
               "c.json: /intra_node/gpu_link: the profile has no copy from gpu0 to gpu3; allowed: gpu0 to gpu1, NV2, "
               "gpu0 to gpu1, NV2, both ways, gpu0 to gpu2, SYS, host to gpu0, host to gpu0, pinned");
