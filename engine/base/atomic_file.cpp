@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -77,6 +78,16 @@ long writer_of(const std::string& part, const std::string& name) {
   return is_number(process) && is_number(attempt) ? std::stol(process) : 0;
 }
 
+/// Also true of one that stays as a zombie since nobody waits for it: in a container that can be for good.
+bool has_ended(long process) {
+  if (::kill(static_cast<pid_t>(process), 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");  // 4711 (name) Z ...
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.compare(name_end, 3, ") Z") == 0;
+}
+
 /// Creates a file of a new name beside `path`, whose name it returns; -1 with errno when the folder refuses.
 int create_beside(const std::string& path, std::string& name) {
   for (int attempt = 0;; ++attempt) {
@@ -140,9 +151,8 @@ int remove_left_parts(const std::string& path) {
   for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
     const long process = writer_of(entry->path().filename().string(), name);
     if (process <= 0) continue;
-    const bool is_gone = ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
     // A number of processes comes again, often in containers: what has this process's is an earlier one's.
-    if (is_gone || process == ::getpid()) left.push_back(entry->path());
+    if (has_ended(process) || process == ::getpid()) left.push_back(entry->path());
   }
   int removed = 0;
   for (const fs::path& part : left) removed += ::unlink(part.c_str()) == 0 ? 1 : 0;

@@ -57,8 +57,8 @@ class VectorOps {
   /// run has several processes, of all buffers of all of them: every process names as many.
   virtual void sum_all(std::int64_t n, const std::vector<float*>& buffers) = 0;
   /// Every output <- the mean of all inputs, and of those of the other processes: the gradients of S-SGD. As many
-  /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend whose
-  /// devices share memory does it in one pass.
+  /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend may do it
+  /// in fewer passes. Over several devices, inputs may be scaled before they are summed: results differ by rounding.
   virtual void average_all(std::int64_t n, const std::vector<const float*>& inputs, const std::vector<float*>& outputs);
   /// Calls `work`, whose operations write nothing that the learners' next gradients read: these may be computed side by
   /// side with them. Everything else that is asked for later comes after them, as always.

@@ -148,6 +148,23 @@ TEST_CASE("What a writer that was killed has left is removed, and no other file"
   CHECK(remove_left_parts(folder.path("none/a")) == 0);
 }
 
+TEST_CASE("A writer that has ended and that nobody has waited for yet is gone, one that sleeps is not") {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  folder.write("a.part" + std::to_string(child) + "-0", "half");
+  CHECK(remove_left_parts(folder.path("a")) == 0);
+  ::kill(child, SIGKILL);
+  siginfo_t info = {};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
+  CHECK(remove_left_parts(folder.path("a")) == 1);
+  CHECK(folder.files() == 0);
+  ::waitpid(child, nullptr, 0);
+}
+
 TEST_CASE("Parts are removed where a link leads to, where they are written") {
   const TemporaryFolder folder;
   folder.write("far/a", "old");

@@ -101,6 +101,47 @@ TEST_CASE("The mean of a single buffer in its own place is that buffer, and as m
   CHECK_THROWS_AS(gpu.average_all(100, {}, {}), std::invalid_argument);
 }
 
+/// One of two processes, both of which are this one: they have nothing to agree upon here.
+class OneOfTwo final : public sync::Processes {
+ public:
+  explicit OneOfTwo(int rank) : rank_(rank) {}
+  int count() const override { return 2; }
+  int rank() const override { return rank_; }
+
+ private:
+  int rank_;
+};
+
+// NCCL's calls of both wait in a group until each has made its own, as those of two processes wait for each other.
+TEST_CASE("The mean of buffers of two processes is over both, and the sum too") {
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();  // a real NCCL tells processes apart
+  OneOfTwo first_of_two(0), second_of_two(1);
+  CudaVectorOps first({0}, &first_of_two), second({1}, &second_of_two);
+  const std::vector<Floats> inputs = random_arrays(2, kCount);
+  sync::DeviceVector x0(first, kCount), x1(second, kCount), mean0(first, kCount), mean1(second, kCount);
+  first.upload(kCount, inputs[0].data(), x0.data());
+  second.upload(kCount, inputs[1].data(), x1.data());
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  first.average_all(kCount, {x0.data()}, {mean0.data()});
+  second.average_all(kCount, {x1.data()}, {mean1.data()});
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  Floats mean, sum;
+  for (std::size_t i = 0; i < inputs[0].size(); ++i) {
+    mean.push_back(0.5F * inputs[0][i] + 0.5F * inputs[1][i]);
+    sum.push_back(inputs[0][i] + inputs[1][i]);
+  }
+  CHECK(mean0.to_host() == mean);
+  CHECK(mean1.to_host() == mean);
+  CHECK(x0.to_host() == inputs[0]);
+  CHECK(x1.to_host() == inputs[1]);
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  first.sum_all(kCount, {x0.data()});
+  second.sum_all(kCount, {x1.data()});
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  CHECK(x0.to_host() == sum);
+  CHECK(x1.to_host() == sum);
+}
+
 // What S-SGD does in every step: replicas' gradients are averaged while nothing waits for the devices.
 TEST_CASE("The mean over two GPUs comes after what its inputs are made of and before what overwrites them") {
   LOCKSTEP_NEEDS_GPUS(2);
