@@ -8,18 +8,6 @@ namespace {
 // Iterations beside larger sums would hardly see one end.
 constexpr std::int64_t kMostBesideIterations = std::int64_t{1} << 26;
 
-// The layers of device 0; on one device alone or on several, layers take what they take.
-std::vector<Probe> layer_probes(device::Backend& backend, const ProbeOptions& options) {
-  std::vector<Probe> probes;
-  for (const model::Graph& model : options.models)
-    for (const std::string& precision : options.precisions) {
-      for (int batch : options.batches) probes.push_back(pass_probe(backend, model, precision, batch));
-      for (Probe& probe : layer_update_probes(backend, model, precision, options.batches.front()))
-        probes.push_back(std::move(probe));
-    }
-  return probes;
-}
-
 }  // namespace
 
 std::vector<int> usual_learners(const device::Backend& backend) {
@@ -43,13 +31,21 @@ std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& opt
           probes.push_back(iteration_probe(backend, model, precision, learners, batch, true));
           probes.push_back(input_probe(backend, model, precision, learners, batch));
         }
-  if (options.has_layers) append(layer_probes(backend, options));
+  // The layers of device 0; on one device alone or on several, layers take what they take.
+  for (const model::Graph& model : options.models)
+    for (const std::string& precision : options.precisions)
+      for (int batch : options.batches)
+        if (options.has_layers) probes.push_back(pass_probe(backend, model, precision, batch));
   const std::int64_t most_beside = std::min(options.most_bytes, kMostBesideIterations);
   const auto [least, largest] = std::minmax_element(options.batches.begin(), options.batches.end());
   const std::vector<int> both = *least == *largest ? std::vector<int>{*least} : std::vector<int>{*least, *largest};
   for (const model::Graph& model : options.models)
     for (const std::string& precision : options.precisions)
       append(overlap_probes(backend, model, precision, both, most_beside));
+  // Last, because there are most of them and least depends on each.
+  for (const model::Graph& model : options.models)
+    for (const std::string& precision : options.precisions)
+      if (options.has_layers) append(layer_update_probes(backend, model, precision, options.batches.front()));
   return probes;
 }
 

@@ -67,8 +67,8 @@ struct Probe {
   std::string id() const;
 };
 
-/// All probes of the options on all devices of the backend, cheap ones first. `backend` must outlive them. Throws
-/// InputError for a model that the backend cannot run at a precision.
+/// All probes of the options on all devices of the backend, cheap ones first and layers' updates last. `backend` must
+/// outlive them. Throws InputError for a model that the backend cannot run at a precision.
 std::vector<Probe> plan_probes(device::Backend& backend, const ProbeOptions& options);
 
 /// The parts.
