@@ -21,6 +21,20 @@ int devices_of(const calib::Fit& fit) {
   return fit.key.value("devices", 1);
 }
 
+bool has_iterations(const ProfileSpec& spec) {
+  const std::vector<calib::Fit>& fits = spec.profile->fits;
+  return std::any_of(fits.begin(), fits.end(), [&](const calib::Fit& fit) { return is_iteration(fit, spec); });
+}
+
+// Either half precision is mixed training's.
+std::string measured_precision(ProfileSpec spec, const std::string& precision) {
+  if (precision != "mixed") return precision;
+  spec.precision = "bf16";
+  const bool has_bf16 = has_iterations(spec);
+  spec.precision = "fp16";
+  return has_bf16 && !has_iterations(spec) ? "bf16" : "fp16";
+}
+
 void note(const JsonNode& node, const calib::Profile& profile, const calib::Fit& fit, const std::string& what) {
   const calib::LineFit& line = fit.line;
   node.document().note({node.pointer(), profile.name, fit.kind == "measured" ? "measured" : "published",
@@ -99,25 +113,24 @@ ProfileSpec read_profile(const JsonNode& node, const std::string& model, const s
   ProfileSpec spec;
   spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
   spec.model = model;
-  spec.precision = precision == "mixed" ? "fp16" : precision;
   spec.input = input;
-  bool is_measured = false;
+  spec.precision = measured_precision(spec, precision);
   std::vector<std::string> others;
   for (const calib::Fit& fit : spec.profile->fits) {
     if (fit.probe == "layer" && has(fit.key, "model", spec.model) && has(fit.key, "precision", spec.precision))
       spec.layers[fit.key.value("layer", "")][fit.key.value("pass", "")] = &fit.line;
     if (fit.probe != "iteration") continue;
     if (is_iteration(fit, spec)) {
-      is_measured = true;
       note(
           node, *spec.profile, fit,
           "iterations of " + model + ", " + spec.precision + ", " + std::to_string(devices_of(fit)) + " devices busy,");
     } else {
-      others.push_back(fit.key.value("model", "?") + " at " + fit.key.value("precision", "?") +
-                       (fit.key.contains("input") ? " with input" : ""));
+      const std::string other = fit.key.value("model", "?") + " at " + fit.key.value("precision", "?") +
+                                (fit.key.contains("input") ? " with input" : "");
+      if (std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
     }
   }
-  if (!is_measured)
+  if (!has_iterations(spec))
     node.fail("has no iterations of \"" + model + "\" at " + spec.precision + " by one learner" +
                   (input.empty() ? "" : " beside an input pipeline (" + input + ")"),
               others.empty() ? "" : "allowed: " + joined(others));

@@ -56,7 +56,8 @@ struct ProfileSpec {
 };
 
 /// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and
-/// notes in the document's ledger what was taken. `precision` is the scenario's; "mixed" takes fp16.
+/// notes in the document's ledger what was taken. `precision` is the scenario's; "mixed" takes fp16, or bf16 where that
+/// alone was measured.
 ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision,
                          const std::string& input = "");
 

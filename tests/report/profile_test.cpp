@@ -81,6 +81,30 @@ TEST_CASE("iterations and all-reduces take as long as the profile says") {
   }
 }
 
+TEST_CASE("mixed precision takes what was measured in a half precision") {
+  // Batch 16 on one device: 2 + 0.1 * 16 = 3.6 ms in bf16, 3 + 1.6 = 4.6 ms in fp16.
+  SmallFiles files = files_with_profile();
+  files.scenario["compute"]["precision"] = "mixed";
+  files.scenario["gpus"] = {1};
+  files.cluster["gpu"]["peak"]["fp16"] = "20 TFLOP/s";
+  const auto refused = error_of(files);
+  CHECK(refused.find("at fp16 by one learner; allowed: lenet_crossbow at fp32") != std::string::npos);
+  CHECK(refused.find("fp32", refused.find("at fp32") + 7) == std::string::npos);  // named once
+
+  calib::Profile profile =
+      calib::profile_from_json(JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile").root());
+  const auto add = [&](const std::string& precision, double base_s) {
+    const Json key{{"model", "lenet_crossbow"}, {"precision", precision}, {"learners", 1}, {"devices", 1}};
+    for (double batch : {8, 32, 128})
+      profile.samples.push_back(curve_point("iteration", key, "batch", batch, base_s + 0.1e-3 * batch));
+    profile.fits = calib::fit_curves(profile.samples);
+    files.scenario["compute"]["profile"] = calib::to_json(profile);
+    return predict(files.load({{"/fidelity", "fast"}}), 1, {}).points[0].point.mean_iteration_s();
+  };
+  CHECK(add("bf16", 2e-3) == Approx(3.6e-3).epsilon(1e-6));
+  CHECK(add("fp16", 3e-3) == Approx(4.6e-3).epsilon(1e-6));
+}
+
 TEST_CASE("iterations beside an input pipeline and train's average are taken where the scenario names them") {
   // Beside the pipeline 2 ms + 0.3 ms an image on two devices; the average of two costs 10 us + 2 GB/s.
   // Batch 16: 2 + 4.8 = 6.8 ms, and 10 us + 4,447,784 B / 2 GB/s = 2.233892 ms.
