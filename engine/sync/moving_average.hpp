@@ -2,6 +2,7 @@
 // Exponential moving average of the parameters, the model that Chen et al. 2016 evaluate (Alg. 4, line 10):
 //
 //   average <- decay * average + (1 - decay) * w
+#include "engine/sync/state.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -14,6 +15,7 @@ class MovingAverage {
   /// Takes in the parameters after an iteration.
   void add(const DeviceVector& w);
   const DeviceVector& value() const { return average_; }
+  void visit_state(StateVisitor& state) { state.vector("moving_average", average_); }
 
  private:
   VectorOps& ops_;

@@ -44,6 +44,7 @@ void declare_algorithm(CLI::App& app, Request& r) {
   app.add_option("--step-factor", r.step_factor, "To this share of itself (0.1)");
   app.add_option("--linear-from", r.linear_from, "Epoch from which it falls to 0 at the last one (0)");
   app.add_option("--warmup-epochs", r.warmup_epochs, "The rate rises from 0 over so many epochs (0)");
+  app.add_option("--moving-average", r.moving_average, "ssgd, backup, stale: evaluates a decaying mean, as 0.9999");
   app.add_option("--lars", r.lars, "Layer-wise rates with this coefficient, as 0.001");
   app.add_option("--tau", r.tau, "sma, easgd: iterations per synchronisation; sma: or never (1)");
   app.add_option("--alpha", r.alpha, "sma, easgd: pull to the average (from the number of learners)");

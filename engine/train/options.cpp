@@ -58,6 +58,7 @@ void check_flags_of_algorithms(const Request& r, Algorithm algorithm) {
   only_with("--averaging", r.averaging.has_value(), algorithm, {A::sma});
   only_with("--auto-tune", r.auto_tune, algorithm, {A::sma});
   only_with("--momentum", r.momentum.has_value(), algorithm, {A::ssgd, A::sma, A::backup, A::stale});
+  only_with("--moving-average", r.moving_average.has_value(), algorithm, {A::ssgd, A::backup, A::stale});
   only_with("--lars", r.lars.has_value(), algorithm, {A::ssgd, A::backup, A::stale});
   only_with("--backups", r.backups.has_value(), algorithm, {A::backup});
   only_with("--delay", r.delay.has_value(), algorithm, {A::backup});
@@ -108,6 +109,8 @@ void check_numbers(const Request& r) {
   if (r.alpha) within("--alpha", *r.alpha, 0, 1, "0 to 1");
   if (r.momentum && !(*r.momentum >= 0 && *r.momentum < 1))
     refuse("--momentum", short_number(*r.momentum) + " is out of range", "0 to below 1");
+  if (r.moving_average && !(*r.moving_average > 0 && *r.moving_average < 1))
+    refuse("--moving-average", short_number(*r.moving_average) + " is out of range", "above 0, below 1");
   if (r.target && !(*r.target > 0 && *r.target <= 1))
     refuse("--target", short_number(*r.target) + " is out of range", "a test accuracy above 0, up to 1");
 }
@@ -299,6 +302,7 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["device"] = r.device;
   json["precision"] = r.precision;
   add_algorithm(s, json);
+  if (r.moving_average) json["moving_average"] = *r.moving_average;  // as with processes: earlier records still count
   add_schedule(r, json, only_lasting);
   json["test_images"] = r.test_images ? Json(*r.test_images) : Json("all");
   if (only_lasting) return json;

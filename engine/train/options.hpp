@@ -30,6 +30,7 @@ struct Request {
   int threads = 0;
   std::optional<std::int64_t> train_images, test_images;
   bool augment = false;
+  std::optional<double> moving_average;
   std::uint64_t seed = 1;
 
   std::optional<double> target;

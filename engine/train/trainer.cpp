@@ -32,6 +32,12 @@ std::unique_ptr<Trainable> initial_trainable(const Settings& settings, const syn
   return make_trainable(settings, processes, backend.ops(), device::layout_of(graph), initial, images);
 }
 
+std::unique_ptr<sync::MovingAverage> average_of(const Request& request, device::Backend& backend,
+                                                const Trainable& trainable) {
+  if (!request.moving_average) return nullptr;
+  return std::make_unique<sync::MovingAverage>(backend.ops(), trainable.model(), *request.moving_average);
+}
+
 }  // namespace
 
 Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv, sync::Processes* processes)
@@ -42,6 +48,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       images_(load_images(settings.request, graph_)),
       backend_(make_backend(settings, processes_)),
       trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count())),
+      average_(average_of(settings.request, *backend_, *trainable_)),
       learners_(*backend_, graph_, settings_, *trainable_, processes_),
       evaluator_(*backend_, graph_, settings_.precision, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
@@ -120,6 +127,7 @@ void Trainer::one_iteration() {
   const bool kept = learners_.step(*trainable_, learning_rate_, batches);
   position_ += std::int64_t{trainable_->place().all} * settings_.batch;
   if (!kept) return;
+  if (average_) average_->add(trainable_->model());
   const std::int64_t images = std::int64_t{trainable_->counted()} * settings_.batch;
   counted_ += images;
   epoch_counted_ += images;
@@ -139,13 +147,17 @@ std::int64_t Trainer::next_evaluation() const {
   return (parts * order_.count() + per_epoch - 1) / per_epoch;
 }
 
+double Trainer::test_accuracy() {
+  return evaluator_.accuracy(evaluated(), learners_.mean_running_statistics());
+}
+
 void Trainer::evaluate() {
   Json entry = Json::object();
   entry["epoch"] = static_cast<double>(counted_) / static_cast<double>(order_.count());
   entry["iterations"] = iterations_;
   entry["images"] = counted_;
   entry["train_s"] = train_s_;
-  entry["test_accuracy"] = evaluator_.accuracy(trainable_->model(), learners_.mean_running_statistics());
+  entry["test_accuracy"] = test_accuracy();
   evaluations_.push_back(entry);
 }
 
@@ -160,7 +172,7 @@ void Trainer::finish_epoch(Observer& observer) {
     evaluate();
     epoch["test_accuracy"] = evaluations_.back().at("test_accuracy");
   } else {
-    epoch["test_accuracy"] = evaluator_.accuracy(trainable_->model(), learners_.mean_running_statistics());
+    epoch["test_accuracy"] = test_accuracy();
   }
   epoch["epoch_s"] = epoch_s_;
   epoch["train_s"] = train_s_;
@@ -237,6 +249,7 @@ void Trainer::visit_state(RunVisitor& state) {
   state.integer("resumed", resumed_);
   tuning_.visit_state(state);
   trainable_->visit_state(state);
+  if (average_) average_->visit_state(state);
   learners_.follow(*trainable_);
   learners_.visit_state(state);
 }

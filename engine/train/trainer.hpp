@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/sync/moving_average.hpp"
 #include "engine/train/evaluator.hpp"
 #include "engine/train/images.hpp"
 #include "engine/train/learners.hpp"
@@ -46,7 +47,7 @@ class Trainer {
   Json run(Observer& observer);
 
   /// Of the model that is evaluated.
-  std::vector<float> parameters() const { return trainable_->model().to_host(); }
+  std::vector<float> parameters() const { return evaluated().to_host(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -58,6 +59,9 @@ class Trainer {
   void train_epoch(Observer& observer);
   void one_iteration();
   void finish_epoch(Observer& observer);
+  /// The algorithm's model, or its moving average.
+  const sync::DeviceVector& evaluated() const { return average_ ? average_->value() : trainable_->model(); }
+  double test_accuracy();
   void evaluate();
   std::int64_t next_evaluation() const;
   bool has_finite_model();
@@ -82,6 +86,7 @@ class Trainer {
   Images images_;
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<Trainable> trainable_;
+  std::unique_ptr<sync::MovingAverage> average_;  ///< where asked for
   Learners learners_;
   Evaluator evaluator_;
   data::BatchOrder order_;

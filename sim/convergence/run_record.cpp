@@ -42,6 +42,8 @@ TrainingSetting read_setting(const JsonNode& options) {
   }
   if (const auto tuned = options.find("auto_tune"); tuned && tuned->boolean())
     tuned->fail("the number of learners changed during the run: it has no law");
+  if (const auto average = options.find("moving_average"))
+    average->fail("a moving average of the parameters was evaluated, not the parameters: it has no law");
   setting.algorithm = algorithm == "ssgd"     ? "s-sgd"
                       : algorithm == "easgd"  ? "ea-sgd"
                       : algorithm == "backup" ? "backup-workers"

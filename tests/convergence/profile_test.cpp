@@ -120,6 +120,14 @@ TEST_CASE("a run whose learners were tuned while it trained is refused") {
                     "run.json: /options/auto_tune: the number of learners changed during the run: it has no law");
 }
 
+TEST_CASE("a run of which a moving average was evaluated is refused") {
+  Json json = record("ssgd", 32, 1, {{100, 0.9}});
+  json["options"]["moving_average"] = 0.999;
+  CHECK_THROWS_WITH(run_of(json),
+                    "run.json: /options/moving_average: a moving average of the parameters was evaluated, not the "
+                    "parameters: it has no law");
+}
+
 TEST_CASE("a profile from a sweep's folder finds the planted law, without the search's runs") {
   const TemporaryFolder folder;
   write_sweep(folder);

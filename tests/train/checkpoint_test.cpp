@@ -74,7 +74,8 @@ TEST_CASE("Killed at random moments and resumed: the same bits") {
   std::vector<std::string> arguments = arguments_of(folder, algorithm);
   arguments.insert(arguments.end(), {"--seed", std::to_string(seed)});
   if (algorithm == "sma") arguments.insert(arguments.end(), {"--learners", "2", "--gpus", "2", "--tau", "2"});
-  if (algorithm == "stale") arguments.insert(arguments.end(), {"--staleness", "3", "--staleness-drawn"});
+  if (algorithm == "stale")
+    arguments.insert(arguments.end(), {"--staleness", "3", "--staleness-drawn", "--moving-average", "0.99"});
   if (algorithm == "ssgd") arguments.insert(arguments.end(), {"--precision", "fp16"});
 
   std::vector<std::string> whole = arguments;

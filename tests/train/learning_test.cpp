@@ -77,6 +77,41 @@ TEST_CASE("S-SGD, fresh or stale, on 2 GPUs with batch 8 is 1 GPU with batch 16"
   CHECK(std::sqrt(difference / size) < 1e-5);
 }
 
+// One iteration an epoch: the parameters after each are those of a shorter run.
+TEST_CASE("The moving average is the decaying mean of the parameters after every iteration") {
+  const std::string algorithm = GENERATE("ssgd", "stale", "backup");
+  INFO(algorithm);
+  const TemporaryFolder folder;
+  Request r = small_request(folder, algorithm, "");
+  r.learners = 1;
+  r.train_images = r.batch.value();
+  const auto trained = [&](int epochs) {
+    r.epochs = epochs;
+    Trainer trainer(resolve(r), {"train"});
+    Observer nobody;
+    trainer.run(nobody);
+    return trainer.parameters();
+  };
+  constexpr double kDecay = 0.75;
+  std::map<std::string, std::string> inputs;
+  std::vector<float> expected = device::initial_parameters(model::graph_of(r.model, inputs), r.seed);
+  for (int epochs = 1; epochs <= 3; ++epochs) {
+    const std::vector<float> w = trained(epochs);
+    for (std::size_t i = 0; i < w.size(); ++i)
+      expected[i] = static_cast<float>(kDecay * double(expected[i]) + (1 - kDecay) * double(w[i]));
+  }
+  const std::vector<float> parameters = trained(3);
+  r.moving_average = kDecay;
+  const std::vector<float> average = trained(3);
+  REQUIRE(average.size() == expected.size());
+  double moved = 0;
+  for (std::size_t i = 0; i < average.size(); ++i) {
+    REQUIRE(average[i] == Approx(expected[i]).margin(1e-6));
+    moved = std::max(moved, std::abs(double(average[i]) - double(parameters[i])));
+  }
+  CHECK(moved > 1e-5);  // not the parameters themselves
+}
+
 TEST_CASE("The number of threads does not matter") {
   const std::string algorithm = GENERATE("ssgd", "sma", "backup");
   INFO(algorithm);
