@@ -52,7 +52,8 @@ std::string why_no_seed(std::string& text) {
 
 void declare(CLI::App& app, Options& o) {
   app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
-  app.add_option("scenario", o.scenario, "Scenario file (JSON)");
+  // In capitals: CLI11 2.4 (Debian 13) refuses "job --scenario" beside a positional of its name.
+  app.add_option("SCENARIO", o.scenario, "Scenario file (JSON)");
   app.add_option("--gpus", o.gpus, "GPU counts, instead of the scenario's")
       ->delimiter(',')
       ->allow_extra_args(false)
