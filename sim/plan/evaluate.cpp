@@ -8,7 +8,7 @@
 #include "sim/plan/layer_groups.hpp"
 #include "sim/plan/variation.hpp"
 #include "sim/plan/warnings.hpp"
-#include "sim/replay/point_memory.hpp"
+#include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
 namespace {

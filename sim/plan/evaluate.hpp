@@ -4,7 +4,7 @@
 
 #include "sim/plan/plan_spec.hpp"
 #include "sim/plan/task.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 
 namespace lockstep::sim {
 

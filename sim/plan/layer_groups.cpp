@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {

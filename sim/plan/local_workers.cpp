@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "sim/plan/workers.hpp"
-#include "sim/replay/processes.hpp"
+#include "sim/point/processes.hpp"
 
 namespace lockstep::sim {
 namespace {

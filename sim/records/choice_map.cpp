@@ -13,7 +13,7 @@
 #include "engine/base/text.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/names.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -6,12 +6,12 @@
 #include <sstream>
 
 #include "sim/cluster/cluster.hpp"
-#include "sim/replay/point.hpp"
-#include "sim/replay/processes.hpp"
-#include "sim/replay/program_parameter_server.hpp"
-#include "sim/replay/programs.hpp"
+#include "sim/point/point.hpp"
+#include "sim/point/processes.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/programs.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {

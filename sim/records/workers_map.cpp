@@ -10,7 +10,7 @@
 #include "engine/base/text.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/names.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/shards.hpp"
 
 namespace lockstep::sim {

@@ -6,8 +6,8 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
-#include "sim/replay/point.hpp"
-#include "sim/replay/point_memory.hpp"
+#include "sim/point/point.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/report/result.hpp"
 
 namespace lockstep::sim {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/convergence/time_to_accuracy.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 
 namespace lockstep::sim {
 

@@ -6,9 +6,9 @@
 
 #include "sim/cluster/engine.hpp"
 #include "sim/collective/collectives.hpp"
-#include "sim/replay/processes.hpp"
-#include "sim/replay/programs.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/point/processes.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/report/result.hpp"
 
 namespace {

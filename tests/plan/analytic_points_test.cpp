@@ -1,7 +1,7 @@
 // Closed-form points that share a process and its cluster are those of processes of their own; replays that would need
 // too many messages stay in closed form.
-#include "sim/replay/point.hpp"
-#include "sim/replay/processes.hpp"
+#include "sim/point/point.hpp"
+#include "sim/point/processes.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 

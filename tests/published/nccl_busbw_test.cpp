@@ -4,7 +4,7 @@
 #include <map>
 
 #include "engine/base/statistics.hpp"
-#include "sim/replay/nccl_system.hpp"
+#include "sim/program/nccl_system.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -1,6 +1,6 @@
 // Backup workers whose servers are alike: one replayed for all is exact.
 #include "engine/base/statistics.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "tests/catch.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
-#include "sim/replay/program_parameter_server.hpp"
-#include "sim/replay/programs.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/programs.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"

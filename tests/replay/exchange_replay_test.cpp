@@ -6,7 +6,7 @@
 #include "engine/base/random.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
-#include "sim/replay/nccl_system.hpp"
+#include "sim/program/nccl_system.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/schedule/local_sgd.hpp"
 #include "sim/schedule/sharded.hpp"

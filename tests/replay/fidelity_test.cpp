@@ -4,7 +4,7 @@
 
 #include "engine/base/random.hpp"
 #include "sim/collective/collectives.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"

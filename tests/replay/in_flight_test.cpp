@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "sim/replay/in_flight.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/schedule/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"

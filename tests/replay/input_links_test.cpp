@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/schedule/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"

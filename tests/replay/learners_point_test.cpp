@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/index.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 

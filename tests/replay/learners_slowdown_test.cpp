@@ -1,7 +1,7 @@
 // Learners that share a GPU while a collective slows their kernels.
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/schedule/sma.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"

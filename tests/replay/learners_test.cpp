@@ -1,6 +1,6 @@
 // Learners on shared GPUs: cases by hand, bounds, scheduling under jitter, consistency of the average model. Points of
 // scenarios and the auto-tuner are in learners_point_test.cpp.
-#include "sim/replay/learners.hpp"
+#include "sim/program/learners.hpp"
 
 #include <algorithm>
 

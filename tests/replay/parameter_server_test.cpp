@@ -3,9 +3,9 @@
 #include <map>
 
 #include "sim/collective/adam.hpp"
-#include "sim/replay/point.hpp"
-#include "sim/replay/program_parameter_server.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/point/point.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/parameter_server.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"

@@ -1,7 +1,7 @@
 // Whole iterations: the same prediction by messages and by max-plus, bounds that nothing may beat, determinism.
-#include "sim/replay/point.hpp"
-#include "sim/replay/programs.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/point/point.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 #include <cmath>
 

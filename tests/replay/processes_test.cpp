@@ -1,6 +1,6 @@
 // Work in processes of its own: results in order, a limit on how many run, and every way a child can fail is an error
 // of the parent, after the others have ended.
-#include "sim/replay/processes.hpp"
+#include "sim/point/processes.hpp"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

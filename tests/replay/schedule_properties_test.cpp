@@ -4,7 +4,7 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
 

@@ -2,7 +2,7 @@
 // that the profile's runs cover are tried.
 #include "sim/report/optimise.hpp"
 
-#include "sim/replay/point_memory.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"

@@ -1,6 +1,6 @@
 // Scenarios that rest on a profile: times are the profile's, and what it does not hold is refused.
 #include "calib/profile.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/report/result.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"

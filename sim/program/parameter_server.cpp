@@ -1,4 +1,4 @@
-#include "sim/replay/program_parameter_server.hpp"
+#include "sim/program/parameter_server.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,8 +8,8 @@
 #include "sim/collective/best_scheme.hpp"
 #include "sim/collective/one_bit.hpp"
 #include "sim/collective/sufficient_factors.hpp"
-#include "sim/replay/programs.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {

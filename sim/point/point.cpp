@@ -1,4 +1,4 @@
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,13 +8,13 @@
 #include "engine/base/statistics.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/replay/in_flight.hpp"
-#include "sim/replay/learners.hpp"
-#include "sim/replay/program_exchange.hpp"
-#include "sim/replay/program_parameter_server.hpp"
-#include "sim/replay/programs.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/learners.hpp"
+#include "sim/program/exchange.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/replay/trace.hpp"
-#include "sim/replay/workers_point.hpp"
+#include "sim/point/workers_point.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 #include <algorithm>
 #include <cmath>

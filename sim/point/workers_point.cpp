@@ -1,4 +1,4 @@
-#include "sim/replay/workers_point.hpp"
+#include "sim/point/workers_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "engine/base/statistics.hpp"
 #include "sim/cost/delay.hpp"
 #include "sim/replay/actors.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/async_sgd.hpp"
 
 namespace lockstep::sim {

@@ -1,4 +1,4 @@
-#include "sim/replay/nccl_system.hpp"
+#include "sim/program/nccl_system.hpp"
 
 #include <algorithm>
 #include <limits>

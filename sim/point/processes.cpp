@@ -1,4 +1,4 @@
-#include "sim/replay/processes.hpp"
+#include "sim/point/processes.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
-#include "sim/replay/point_memory.hpp"
+#include "sim/program/gpu_memory.hpp"
 
 #include "sim/cost/memory.hpp"
-#include "sim/replay/learners.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/learners.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {

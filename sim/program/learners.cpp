@@ -1,4 +1,4 @@
-#include "sim/replay/learners.hpp"
+#include "sim/program/learners.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,9 +6,9 @@
 
 #include "engine/sync/auto_tuner.hpp"
 #include "sim/cost/occupancy.hpp"
-#include "sim/replay/processes.hpp"
-#include "sim/replay/programs.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/point/processes.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {

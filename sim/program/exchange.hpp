@@ -1,7 +1,7 @@
 #pragma once
 // Programs of the scenario algorithms "local-sgd", "sharded" and "theano-mpi", and NCCL's calls as plans.
 #include "sim/collective/nccl.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/s_sgd.hpp"
 

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "sim/replay/point.hpp"
-#include "sim/replay/processes.hpp"
+#include "sim/point/point.hpp"
+#include "sim/point/processes.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -1,14 +1,14 @@
-#include "sim/replay/programs.hpp"
+#include "sim/program/programs.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
-#include "sim/replay/learners.hpp"
-#include "sim/replay/program_exchange.hpp"
-#include "sim/replay/program_parameter_server.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/learners.hpp"
+#include "sim/program/exchange.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 

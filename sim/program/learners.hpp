@@ -2,7 +2,7 @@
 // Learners (algorithms "sma" and "ea-sgd"): from a scenario to their tasks' costs, to how many fit on a GPU, and to how
 // many are best.
 #include "sim/cost/memory.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/schedule/sma.hpp"
 
 namespace lockstep::sim {

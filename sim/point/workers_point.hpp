@@ -1,6 +1,6 @@
 #pragma once
 // Points whose workers do not all do the same: backup workers, asynchronous SGD, asynchronous EASGD.
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 
 namespace lockstep::sim {
 

@@ -2,7 +2,7 @@
 // From a scenario of the algorithm "parameter-server" to the program of its GPUs: who serves, where each layer's
 // parameters lie, by which scheme each layer goes and what its steps cost.
 #include "sim/collective/parameter_server.hpp"
-#include "sim/replay/point.hpp"
+#include "sim/point/point.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/parameter_server.hpp"
 

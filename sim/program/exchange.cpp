@@ -1,13 +1,13 @@
-#include "sim/replay/program_exchange.hpp"
+#include "sim/program/exchange.hpp"
 
 #include <algorithm>
 
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
-#include "sim/replay/nccl_system.hpp"
-#include "sim/replay/programs.hpp"
-#include "sim/replay/scenario_cost.hpp"
+#include "sim/program/nccl_system.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/local_sgd.hpp"
 #include "sim/schedule/sharded.hpp"
 #include "sim/schedule/theano_mpi.hpp"
