@@ -15,6 +15,7 @@
 #include "engine/base/program.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/models/models.hpp"
+#include "sim/records/explicit_records.hpp"
 #include "sim/records/job.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/suite.hpp"
@@ -34,7 +35,7 @@ struct Options {
   std::vector<std::string> settings;
   std::string json, csv, html, trace;
   std::vector<int> trace_gpus;
-  std::string records, catalogue;
+  std::string records, explicit_records, catalogue;
   std::string optimise;
   std::string show_model;
   bool list_models = false;
@@ -72,6 +73,8 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(0, 65535));
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_option("--predict", o.records, "Predicts the records of published results in a file (JSON), no scenario");
+  app.add_option("--explicit", o.explicit_records,
+                 "Writes the records of --predict in explicit keys: what was read in their texts");
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
   app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target")
       ->check(CLI::IsMember(sim::optimise_targets()));
@@ -152,12 +155,15 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
 void predict_from_records(const Options& o) {
   if (!o.scenario.empty())
     throw InputError("--predict " + o.records + ": no scenario beside it; allowed: --predict RECORDS.json alone");
-  const std::vector<sim::Record> records = sim::read_records(o.records);
-  check_outputs({o.json}, {o.records});
+  const JsonDocument document = JsonDocument::load(o.records);
+  const std::vector<sim::Record> records = sim::read_records(document);
+  check_outputs({o.json, o.explicit_records}, {o.records});
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   const std::vector<sim::Prediction> predictions = sim::predict_records(
       sim::targets_of(records), sim::with_known_facts(records, folder + "/../published"), catalogue, jobs_of(o));
+  if (!o.explicit_records.empty())
+    write_json_atomically(o.explicit_records, sim::explicit_records(document.json(), records, catalogue), 1);
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predictions), 2);
   std::fputs(sim::predictions_table(predictions).c_str(), stdout);
 }

@@ -2,15 +2,13 @@
 // A cluster as NCCL sees it: what its topology search would find.
 //
 //   NVLink     counted as NCCL counts it (src/graph/topo.h): 18, 20, 20, 20.6, 40.1 GB/s a link of Pascal, Volta,
-//   Ampere,
-//              Hopper, Blackwell. NVSwitch nodes are taken as full: 6, 12, 18, 18 links a GPU from Volta on.
+//              Ampere, Hopper, Blackwell. NVSwitch nodes are taken as full: 6, 12, 18, 18 links a GPU from Volta on.
 //   one node   NVSwitch: 6 x 20, 12 x 20, 12 x 30, 16 x 45 GB/s (Hopper: NVIDIA/nccl issue 1197). A mesh: a channel for
 //              every link of the GPU that has the fewest. PCIe: one channel, as fast as the slowest hop of a ring over
 //              all GPUs, its shared links divided.
 //   NVLS       a channel per GPU; the fastest of NCCL's speeds at which all GPUs' channels fit a GPU's links.
 //   network    a channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate, which is the next of 10,
-//   25,
-//              40, 56, 100, 200, 400, 800 Gbit/s from the cluster's bandwidth, the one that an application sees.
+//              25, 40, 56, 100, 200, 400, 800 Gbit/s from the cluster's bandwidth, the one that an application sees.
 #include <optional>
 #include <vector>
 

@@ -33,9 +33,9 @@ double interval_score(const std::vector<LeftOut>& all, const std::vector<double>
 
 // Floor and spread with the best score, over a grid in steps of a fifth.
 std::pair<double, double> best_calibration(const std::vector<LeftOut>& all) {
-  std::vector<const Record*> records;
-  for (const LeftOut& one : all) records.push_back(one.record);
-  const std::vector<double> weights = paper_weights(records);
+  std::vector<std::string> sources;
+  for (const LeftOut& one : all) sources.push_back(one.record->source);
+  const std::vector<double> weights = paper_weights(sources);
   std::pair<double, double> best{0, kUsualSpread};
   double least = interval_score(all, weights, best.first, best.second);
   for (double floor = 0.01; floor < 1; floor *= 1.2)

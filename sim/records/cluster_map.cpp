@@ -1,17 +1,16 @@
-// The machine of a record.
+// The machine of a job.
 #include <algorithm>
-#include <regex>
 
 #include "engine/base/text.hpp"
+#include "sim/records/by_id.hpp"
 #include "sim/records/mapping.hpp"
-#include "sim/records/names.hpp"
+#include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr int kMostGpusOfANode = 16;
-constexpr double kSlowest = 2e9;  // bit/s below which a network cannot be what V100 and later train over
 
 const IntraNodeEntry& default_intra_node(Mapping& m, const std::string& why) {
   const IntraNodeEntry& entry = m.catalogue.intra_node_by_id(m.gpu->intra_node);
@@ -19,45 +18,21 @@ const IntraNodeEntry& default_intra_node(Mapping& m, const std::string& why) {
   return entry;
 }
 
-// "PCI-Express 3.0", "PCI-E": PCIe.
-std::string with_pcie(const std::string& text) {
-  static const std::regex names(R"(pci[ -]?e(?:xpress)?(?![a-z]))", std::regex::icase);
-  return std::regex_replace(text, names, "PCIe");
-}
-
-// No GPU before Ampere has PCIe 4: "PCIe, 4 per switch" means something else.
-bool is_younger(const IntraNodeEntry& entry, const GpuEntry& gpu) {
-  if (entry.id != "pcie4" && entry.id != "pcie5") return false;
-  static const std::set<std::string> older{"kepler", "maxwell", "pascal", "volta", "turing"};
-  return older.count(gpu.generation) > 0;
-}
-
 const IntraNodeEntry& intra_node_of(Mapping& m, int gpus_of_node) {
-  const std::string text = with_pcie(m.record.intra_node_link);
-  if (says_no_network(text) || mentions(text, "not stated")) return default_intra_node(m, "not stated");
-  const IntraNodeEntry* entry = m.catalogue.intra_node(text);
-  if (entry != nullptr && !is_younger(*entry, *m.gpu)) return *entry;
-  const IntraNodeEntry& usual = m.catalogue.intra_node_by_id(m.gpu->intra_node);
-  static const std::regex count_of_links(R"(\bnv\d{1,2}\b)", std::regex::icase);  // nvidia-smi topo: "NV18"
-  const bool says_nvlink = mentions(text, "nvlink") || mentions(text, "nvswitch") || mentions(text, "sxm") ||
-                           std::regex_search(text, count_of_links);
-  if (says_nvlink && usual.is_nvlink) return default_intra_node(m, "generation not stated");
-  const auto assumed = [&](const char* id, const char* why) -> const IntraNodeEntry& {
-    m.assume("intra_node_link", id, why);
-    return m.catalogue.intra_node_by_id(id);
-  };
-  if (says_nvlink) return assumed("nvlink-bridge", "NVLink between PCIe boards: a bridge");
-  for (const char* word : {"pci", "qpi", "upi", "root", "host", "switch", "plx", "pix", "pxb", "phb", "sys", "sli"})
-    if (mentions(text, word))
-      return usual.is_nvlink ? assumed("pcie", "generation not stated")
-                             : default_intra_node(m, "generation not stated");
+  const Named& link = m.job.link;
+  const std::string why = m.job.why_assumed("link");
+  if (link.is_known()) {
+    if (!why.empty()) m.assume("intra_node_link", link.id, why);
+    return m.catalogue.intra_node_by_id(link.id);
+  }
+  if (link.stated.empty()) return default_intra_node(m, why.empty() ? "not stated" : why);
   if (gpus_of_node == 1) return default_intra_node(m, "one GPU per node");
-  throw Unmapped{"intra_node_link " + in_quotes(text) + " is not in the catalogue"};
+  throw Unmapped{"intra_node_link " + in_quotes(link.stated) + " is not in the catalogue" + link.why_not};
 }
 
 int gpus_per_node_of(Mapping& m, int gpus) {
-  if (m.record.gpus_per_node > 0) return m.record.gpus_per_node;
-  const bool one_node = says_no_network(m.record.network);
+  if (m.job.gpus_per_node > 0) return m.job.gpus_per_node;
+  const bool one_node = m.job.network.is_none;
   const int guess = one_node && gpus <= kMostGpusOfANode ? gpus : std::min(8, std::max(1, gpus));
   m.assume("gpus_per_node", guess, one_node && guess == gpus ? "no network: one node" : "not stated");
   return guess;
@@ -92,53 +67,48 @@ IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nics
   return node;
 }
 
-NetworkFound default_network(Mapping& m, const std::string& why) {
+/// Of a node, as applications see them.
+struct Ports {
+  const NetworkEntry* entry = nullptr;
+  int count = 1;
+  double bytes_per_s = 0;  ///< of one
+};
+
+Ports default_network(Mapping& m, const std::string& why) {
   const std::optional<NetworkFound> usual = read_network_text(m.catalogue, m.gpu->network);
   if (!usual) throw Unmapped{"no usual network for " + m.gpu->name};
   m.assume("network", m.gpu->network, why + "; usual for " + m.gpu->name);
-  return *usual;
+  return {usual->entry, usual->ports, usual->port_bytes_per_s};
 }
 
-NetworkFound network_of(Mapping& m) {
-  const std::string& text = m.record.network;
-  if (says_no_network(text)) {
-    // "AWS p4d.24xlarge", "ND_H100_v5": the machine says it.
-    const std::optional<NetworkFound> of_system = read_network_text(m.catalogue, m.record.system);
-    if (of_system && of_system->port_bytes_per_s > 0 && of_system->line_bits_per_s == 0) {
-      m.assume("network", of_system->entry->id, "not stated; that of " + m.record.system);
-      return *of_system;
-    }
-    return default_network(m, "not stated");
+Ports network_of(Mapping& m) {
+  const NetworkStated& network = m.job.network;
+  const std::string why = m.job.why_assumed("network");
+  if (!network.why_not.empty()) throw Unmapped{network.why_not};
+  if (network.id.empty()) return default_network(m, why.empty() ? "not stated" : why);
+  const NetworkEntry* entry = by_id(m.catalogue.networks, network.id);
+  Ports ports{entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s)};
+  if (ports.bytes_per_s <= 0) return default_network(m, network.id + ": rate not stated");
+  if (!why.empty()) {
+    m.assume("network", network.id, why);
+    return ports;
   }
-  if (mentions(text, "data cent")) throw Unmapped{"network " + in_quotes(text) + ": neither type nor rate is stated"};
-  std::optional<NetworkFound> found = read_network_text(m.catalogue, text);
-  if (!found) {
-    if (mentions(text, "see system") || mentions(text, "not stated")) return default_network(m, "not stated");
-    throw Unmapped{"network " + in_quotes(text) + " is not in the catalogue"};
-  }
-  const bool modern = m.gpu->spec.fp16_flops > 50e12;
-  // MLPerf's system descriptions list every network, the management's among them.
-  const bool is_mlperf = m.stack->id.rfind("mlperf", 0) == 0;
-  if (is_mlperf && modern && found->line_bits_per_s > 0 && found->line_bits_per_s * found->ports < kSlowest)
-    return default_network(m, text + " is taken for the management network");
-  if (found->port_bytes_per_s <= 0 || (found->entry->id == "ib" && found->line_bits_per_s == 0 && modern))
-    return default_network(m, text + ": rate not stated");
-  if (!found->ports_stated) {
+  if (!network.is_count_stated) {
     const std::optional<NetworkFound> usual = read_network_text(m.catalogue, m.gpu->network);
-    if (usual && usual->entry == found->entry && m.record.gpus_per_node >= 8) found->ports = usual->ports;
-    m.assume("network ports per node", found->ports, "not stated");
+    if (usual && usual->entry == entry && m.job.gpus_per_node >= 8) ports.count = usual->ports;
+    m.assume("network ports per node", ports.count, "not stated");
   }
-  m.note("network", found->entry->facts);
-  return *found;
+  m.note("network", entry->facts);
+  return ports;
 }
 
-void set_network(Mapping& m, ClusterSpec& cluster, const NetworkFound& network) {
-  const std::string kind = network.entry->rdma ? "rdma" : "tcp";
-  const double share = m.constant({"network share/" + kind + "/" + m.transport, "network share/" + kind}, 0.8);
+void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
+  const std::string kind = ports.entry->rdma ? "rdma" : "tcp";
+  const double share = m.constant({"network share/" + kind + "/" + name_of(m.job.transport), "network share/" + kind});
   cluster.nic.per_node = 1;
-  cluster.nic.link.bandwidth_bytes_per_s = network.ports * network.port_bytes_per_s * share;
-  cluster.nic.link.latency_s = network.entry->latency_s / 2 + m.constant({"network hop/" + kind}, 2e-6) / 2;
-  cluster.nic.gpudirect = network.entry->rdma;
+  cluster.nic.link.bandwidth_bytes_per_s = ports.count * ports.bytes_per_s * share;
+  cluster.nic.link.latency_s = ports.entry->latency_s / 2 + m.constant({"network hop/" + kind}) / 2;
+  cluster.nic.gpudirect = ports.entry->rdma;
   if (cluster.intra_node.kind == IntraNodeKind::pcie_tree) cluster.nic.attach = {0};
   cluster.fabric.kind = FabricKind::star;
   cluster.fabric.link = {cluster.nic.link.bandwidth_bytes_per_s, 0.2e-6};
@@ -159,17 +129,17 @@ std::vector<std::string> names_of_share(const std::string& transport, const Intr
 
 ClusterSpec cluster_of(Mapping& m, int gpus) {
   ClusterSpec cluster;
-  cluster.name = m.record.system;
+  cluster.name = m.job.system;
   cluster.gpus_per_node = gpus_per_node_of(m, gpus);
   cluster.nodes = (gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
   cluster.gpu = m.gpu->spec;
   m.intra_node = &intra_node_of(m, cluster.gpus_per_node);
   const IntraNodeEntry& node = *m.intra_node;
   const bool has_network = cluster.nodes > 1;
-  std::optional<NetworkFound> network;
+  std::optional<Ports> network;
   if (has_network) network = network_of(m);
-  const double nics = network ? network->ports * network->port_bytes_per_s : 0;
-  const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(m.transport, node), 0.9) : 1.0;
+  const double nics = network ? network->count * network->bytes_per_s : 0;
+  const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
     cluster.intra_node = nvlink_node(node, std::min(1.0, share), nics);
   } else {

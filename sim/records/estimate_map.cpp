@@ -1,17 +1,13 @@
 // What follows from given results of the same experiment by a law, without a simulation:
 //
-//   iterations to converge   S(N) = S_min (1 + N_crit / N), least squares in 1/N over given S at other numbers of
-//   workers critical batch           E(B) = E_min (1 + B / B_crit), least squares in B over given epochs at other
-//   batches arrival times            a lognormal with a Pareto tail (sim/cost/delay.hpp) through given percentiles
+//   iterations to converge   S(N) = S_min (1 + N_crit / N), least squares in 1/N over given S at other numbers of workers
+//   critical batch           E(B) = E_min (1 + B / B_crit), least squares in B over given epochs at other batches
+//   arrival times            a lognormal with a Pareto tail (sim/cost/delay.hpp) through given percentiles
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
-#include "engine/base/text.hpp"
 #include "sim/cost/delay.hpp"
 #include "sim/records/mapping.hpp"
-#include "sim/records/measure.hpp"
-#include "sim/records/names.hpp"
 
 namespace lockstep::sim {
 
@@ -58,27 +54,27 @@ void set_estimate(Mapping& m, Quantity quantity, double value, double off) {
   m.result.estimate = {value, value * std::max(0.05, 1 - off), value * (1 + off)};
 }
 
-bool is_same_experiment(const Record& a, const Record& b) {
-  if (a.role != Role::input || !a.value || *a.value <= 0) return false;
-  if (!a.group.empty() && a.group == b.group) return true;
-  return !a.source.empty() && a.source == b.source && a.system == b.system && a.model == b.model;
+bool is_same_experiment(const JobSpec& given, const JobSpec& job) {
+  if (!given.value || *given.value <= 0) return false;
+  if (!given.group.empty() && given.group == job.group) return true;
+  const auto model_of = [](const JobSpec& one) { return one.model.is_known() ? one.model.id : one.model.stated; };
+  return !given.source.empty() && given.source == job.source && given.system == job.system &&
+         model_of(given) == model_of(job);
 }
 
-// "N=100, b=6": the gradients of an update; else all workers.
-int aggregated(const Record& record) {
-  static const std::regex stated(R"(\bN *= *(\d{1,6}))");
-  std::smatch found;
-  return std::regex_search(record.algorithm, found, stated) ? std::stoi(found[1].str()) : record.gpus;
+// The gradients of an update; where nothing is said those of all workers.
+int aggregated(const JobSpec& job) {
+  return job.aggregated > 0 ? job.aggregated : job.gpus;
 }
 
 void map_iterations(Mapping& m) {
-  const int workers = aggregated(m.record);
+  const int workers = aggregated(m.job);
   if (workers <= 0) throw Unmapped{"gpus is not stated"};
   std::vector<Point> points;
-  for (const Record& other : m.all) {
-    if (other.metric != m.record.metric || !is_same_experiment(other, m.record) || aggregated(other) <= 0) continue;
+  for (const JobSpec& other : m.given) {
+    if (other.measure.metric != m.metric() || !is_same_experiment(other, m.job) || aggregated(other) <= 0) continue;
     points.push_back({double(aggregated(other)), *other.value});
-    m.result.assumptions.push_back({other.metric, *other.value, "published", other.id});
+    m.use(other);
   }
   if (points.empty())
     throw Unmapped{"iterations to converge: no input of this experiment gives them at another number of workers"};
@@ -110,12 +106,13 @@ void map_iterations(Mapping& m) {
 
 void map_critical_batch(Mapping& m) {
   std::vector<Point> points;
-  for (const Record& other : m.all) {
-    if (metric_of(other) != "epochs_to_accuracy" || other.group != m.record.group || other.group.empty()) continue;
+  for (const JobSpec& other : m.given) {
+    if (other.measure.metric != Metric::epochs_to_accuracy || other.group != m.job.group || other.group.empty())
+      continue;
     const double batch = other.global_batch > 0 ? double(other.global_batch) : double(other.batch()) * other.gpus;
-    if (other.role != Role::input || !other.value || *other.value <= 0 || batch <= 0) continue;
+    if (!other.value || *other.value <= 0 || batch <= 0) continue;
     points.push_back({batch, *other.value});
-    m.result.assumptions.push_back({other.metric, *other.value, "published", other.id});
+    m.use(other);
   }
   const bool differ = std::any_of(points.begin(), points.end(), [&](const Point& p) { return p.x != points[0].x; });
   if (!differ) throw Unmapped{"critical batch: no inputs of this experiment give epochs at two batches"};
@@ -127,22 +124,6 @@ void map_critical_batch(Mapping& m) {
 }
 
 // ---- arrival times ----
-
-// Of k-th of n gradients; n = 1: of any gradient.
-struct Order {
-  int k = 1, n = 1;
-};
-
-Order order_of(const Record& record) {
-  static const std::regex of(R"((\d+)(?:st|nd|rd|th)? of (\d+))", std::regex::icase);
-  for (const std::string& text : {record.unit, record.metric, record.notes, record.algorithm}) {
-    std::smatch found;
-    if (!std::regex_search(text, found, of)) continue;
-    const Order order{std::stoi(found[1].str()), std::stoi(found[2].str())};
-    if (order.k >= 1 && order.k <= order.n) return order;
-  }
-  return {};
-}
 
 // At least k of n come with probability q each.
 double at_least(const Order& order, double q) {
@@ -165,54 +146,25 @@ double where(const Function& f, double wanted, double low, double high) {
 
 constexpr double kLeast = 1e-9;
 
-// What an arrival metric is of: a time before which a share comes, or the time of a share.
-struct Arrival {
-  double before_s = 0;  ///< > 0: "cdf_at_2s"
-  double at = 0;        ///< share of all gradients that come no later
-};
-
-std::optional<Arrival> arrival_of(const Record& record) {
-  static const std::regex cdf(R"(^cdf_(?:at_)?(\d+(?:[._]\d+)?)_?s$)", std::regex::icase);
-  static const std::regex percentile(R"((?:^|_)p(\d+(?:[._]\d+)?)(?:_|$))", std::regex::icase);
-  std::smatch found;
-  const auto number = [&] {
-    std::string text = found[1].str();
-    std::replace(text.begin(), text.end(), '_', '.');
-    return std::stod(text);
-  };
-  const std::string& metric = record.metric;
-  if (std::regex_match(metric, found, cdf)) return Arrival{number(), 0};
-  if (!mentions(metric, "arrival") || mentions(metric, "range")) return std::nullopt;
-  const Order order = order_of(record);
-  const double one = order.n > 1 ? (order.k - 0.375) / (order.n + 0.25) : 0.5;  // Blom's place of the k-th of n
-  if (std::regex_search(metric, found, percentile)) {
-    const double at = number() / 100;
-    return at > 0 && at < 1 ? std::optional<Arrival>(Arrival{0, at}) : std::nullopt;
-  }
-  if (mentions(metric, "max")) return Arrival{0, 1 - 1 / (kIterationsSeen * std::max(1, record.gpus))};
-  if (mentions(metric, "mean") || mentions(metric, "median")) return Arrival{0, one};
-  return std::nullopt;
-}
-
-double share_of_value(const Record& record) {
-  return *record.value > 1 || mentions(record.unit, "%") ? *record.value / 100 : *record.value;
+// Of a share of gradients, as a fraction.
+double share_given(const JobSpec& job) {
+  return *job.value > 1 || job.measure.per_si == 100 ? *job.value / 100 : *job.value;
 }
 
 std::vector<PercentileSpec> given_percentiles(Mapping& m) {
   std::map<double, double> by_share;
-  for (const Record& other : m.all) {
-    if (!is_same_experiment(other, m.record)) continue;
-    const std::optional<Arrival> arrival = arrival_of(other);
-    if (!arrival) continue;
-    if (arrival->before_s > 0) {
-      const Order order = order_of(other);
-      const double share = share_of_value(other);
+  for (const JobSpec& other : m.given) {
+    if (other.measure.metric != Metric::arrival || !is_same_experiment(other, m.job)) continue;
+    const ArrivalSpec& arrival = other.arrival;
+    if (arrival.before_s > 0) {
+      const double share = share_given(other);
       if (share <= 0 || share >= 1) continue;
-      by_share[where([&](double q) { return at_least(order, q); }, share, kLeast, 1 - kLeast)] = arrival->before_s;
+      const auto of_order = [&](double q) { return at_least(arrival.order, q); };
+      by_share[where(of_order, share, kLeast, 1 - kLeast)] = arrival.before_s;
     } else {
-      by_share[arrival->at] = *other.value;
+      by_share[arrival.at] = *other.value;
     }
-    m.result.assumptions.push_back({other.metric, *other.value, "published", other.id});
+    m.use(other);
   }
   std::vector<PercentileSpec> percentiles;
   for (const auto& [at, value] : by_share)
@@ -242,7 +194,7 @@ DelaySpec distribution_of(const std::vector<PercentileSpec>& percentiles) {
 }
 
 void map_arrival(Mapping& m) {
-  const Arrival wanted = *arrival_of(m.record);
+  const ArrivalSpec& wanted = m.job.arrival;
   const std::vector<PercentileSpec> percentiles = given_percentiles(m);
   const Delay delay(distribution_of(percentiles));
   const auto quantile = [&](double q) { return delay.quantile(q); };
@@ -250,13 +202,13 @@ void map_arrival(Mapping& m) {
   m.result.quantity = Quantity::arrival;
   if (wanted.before_s > 0) {
     const double q = where(quantile, wanted.before_s, kLeast, 1 - kLeast);
-    const double share = at_least(order_of(m.record), q);
+    const double share = at_least(wanted.order, q);
     m.result.estimate = {share, std::max(0.0, share - kProbabilityOff), std::min(1.0, share + kProbabilityOff)};
     m.result.is_share = true;
-    if (mentions(m.record.unit, "%")) m.result.per_si = 100;
+    m.result.per_si = m.job.measure.per_si;
     return;
   }
-  if (mentions(m.metric, "max")) m.assume("iterations that were observed", kIterationsSeen, "not stated");
+  if (wanted.is_longest) m.assume("iterations that were observed", kIterationsSeen, "not stated");
   const double at = wanted.at;
   // A share that the given ones do not enclose is off by as many times as it is rarer.
   const double rarest = 1 - percentiles.back().at, commonest = percentiles.front().at;
@@ -266,15 +218,10 @@ void map_arrival(Mapping& m) {
 
 }  // namespace
 
-bool is_of_workers(const Mapping& m) {
-  return mentions(m.metric, "staleness_") || (mentions(m.metric, "_staleness") && !mentions(m.metric, "error")) ||
-         m.metric == "iterations_to_converge" || m.metric == "critical_batch" || arrival_of(m.record);
-}
-
 void map_workers(Mapping& m) {
-  if (m.metric == "iterations_to_converge") return map_iterations(m);
-  if (m.metric == "critical_batch") return map_critical_batch(m);
-  if (mentions(m.metric, "staleness")) return map_staleness(m);
+  if (m.metric() == Metric::iterations_to_converge) return map_iterations(m);
+  if (m.metric() == Metric::critical_batch) return map_critical_batch(m);
+  if (m.metric() == Metric::staleness) return map_staleness(m);
   map_arrival(m);
 }
 

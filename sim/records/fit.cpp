@@ -7,20 +7,15 @@
 #include <set>
 
 #include "engine/base/text.hpp"
-#include "sim/records/names.hpp"
 #include "sim/records/paper_weights.hpp"
 #include "sim/records/run.hpp"
+#include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr int kPasses = 2;
-constexpr int kMostGpusOfRate = 64;     // whose rate says how fast a GPU is, not its network
-constexpr double kMostLaunch = 1.2e-4;  // s; an operation of a framework costs tens of microseconds
-constexpr double kMostJitter = 0.03;    // a GPU of its own varies by 1 to 2 %; more is something else's fault
-constexpr double kMostShare = 1.08;     // of a link: the catalogue has 12 GB/s where a PCIe 3.0 slot gives 12 to 13
-constexpr double kMostSpeed = 1.6;      // over the usual 0.6 of the peak, in single precision: the rest is Winograd's
-constexpr double kMostMemorySpeed = 1.25;             // over the usual share of the memory's bandwidth, 0.8
+constexpr int kMostGpusOfRate = 64;                   // whose rate says how fast a GPU is, not its network
 constexpr std::size_t kMostRecords = 36;              // of one constant, evenly spread over those that use it
 constexpr double kFirstStep = 0.4, kLastStep = 0.04;  // of log(value)
 constexpr double kPull = 0.1;         // of |log(value / what stands in)|, against the sum of |log(error)|
@@ -31,33 +26,33 @@ constexpr std::size_t kFewestUsers = 3;  // records that a constant may rest on
 
 struct Stage {
   std::vector<std::string> prefixes;
-  bool (*is_for)(const Record&);
+  bool (*is_for)(const JobSpec&);
   bool use_rates;
   bool is_of_machines = false;  ///< a paper's records are all of one machine
 };
 
-bool is_rate_alone(const Record& r) {
-  const bool is_mlperf = mentions(r.source, "mlperf");
-  const bool is_alone = r.gpus == 1 || (is_mlperf && r.gpus <= kMostGpusOfRate);
-  return is_alone && (r.metric == "images_per_s" || r.metric == "iteration_s");
+bool is_rate_alone(const JobSpec& job) {
+  const bool is_alone = job.gpus == 1 || (job.is_mlperf() && job.gpus <= kMostGpusOfRate);
+  return is_alone && (job.measure.metric == Metric::images_per_s || job.measure.metric == Metric::iteration_s);
 }
 
-bool is_epochs(const Record& r) {
-  return r.metric == "epochs_to_accuracy";
+bool is_epochs(const JobSpec& job) {
+  return job.measure.metric == Metric::epochs_to_accuracy;
 }
 
-bool is_exchange(const Record& r) {
-  return r.metric == "allreduce_seconds" || r.metric == "allreduce_busbw" || r.metric == "alpha_s" ||
-         r.metric == "beta_s_per_B" || r.metric == "comm_seconds";
+bool is_exchange(const JobSpec& job) {
+  const Metric metric = job.measure.metric;
+  return (is_of_collective(metric) && metric != Metric::algorithm_bandwidth) || metric == Metric::communication_s;
 }
 
-bool is_scaling(const Record& r) {
-  const bool is_wanted = r.metric == "images_per_s" || r.metric == "scaling_efficiency";
-  return r.gpus > 1 && r.role == Role::target && is_wanted && !mentions(r.source, "mlperf");
+bool is_scaling(const JobSpec& job) {
+  const Metric metric = job.measure.metric;
+  const bool is_wanted = metric == Metric::images_per_s || metric == Metric::scaling_efficiency;
+  return job.gpus > 1 && job.role == Role::target && is_wanted && !job.is_mlperf();
 }
 
-bool is_time_to_accuracy(const Record& r) {
-  return r.metric == "time_to_accuracy_s" && r.role == Role::target;
+bool is_time_to_accuracy(const JobSpec& job) {
+  return job.measure.metric == Metric::time_to_accuracy_s && job.role == Role::target;
 }
 
 const std::vector<Stage>& stages() {
@@ -76,31 +71,6 @@ bool has_prefix(const std::string& name, const std::vector<std::string>& prefixe
                      [&](const std::string& prefix) { return name.rfind(prefix, 0) == 0; });
 }
 
-// The value before any record: what map_record() would take without the constant.
-double usual_value(const std::string& name) {
-  if (name.rfind("kernel launch", 0) == 0) return 10e-6;
-  if (name.rfind("epochs at", 0) == 0) return 40;
-  if (name.rfind("critical", 0) == 0) return 45000;
-  if (name.rfind("call", 0) == 0) return 30e-6;
-  if (name.rfind("message", 0) == 0) return 5e-6;
-  if (name.rfind("fill", 0) == 0) return 5e-6;
-  if (name.rfind("jitter", 0) == 0) return 0.01;
-  if (name.rfind("network share", 0) == 0) return 0.8;
-  if (name.rfind("network hop", 0) == 0) return 2e-6;
-  if (name.rfind("evaluation", 0) == 0) return 0.03;
-  if (name.rfind("link share", 0) == 0) return 0.9;
-  if (name.rfind("host copies", 0) == 0) return 3e9;
-  return 1;
-}
-
-double most_of(const std::string& name) {
-  if (name.rfind("kernel launch", 0) == 0) return kMostLaunch;
-  if (name.rfind("memory speed", 0) == 0) return kMostMemorySpeed;
-  if (name.rfind("speed/", 0) == 0 && mentions(name, "fp32")) return kMostSpeed;
-  if (name.rfind("link share", 0) == 0 || name.rfind("network share", 0) == 0) return kMostShare;
-  return name.rfind("jitter", 0) == 0 ? kMostJitter : 1e9;
-}
-
 class Fit {
  public:
   /// With `only`, the other constants stay as they are, and those named
@@ -109,14 +79,18 @@ class Fit {
       std::optional<std::set<std::string>> only = {})
       : catalogue_(std::move(catalogue)),
         records_(fit_input(records)),
-        jobs_(jobs),
+        run_{jobs, false},
         tell_(tell),
         only_(std::move(only)) {
     if (!only_) catalogue_.constants.clear();
+    for (const Record& record : records_) jobs_.push_back(job_of(record, catalogue_));
+    given_ = given_jobs(records_, catalogue_);
   }
 
+  /// Constants with the prefix are searched, whether they are known or not.
+  void take_all(const std::string& prefix) { prefix_ = prefix; }
+
   Catalogue run() {
-    const WithoutBounds times_alone;
     for (const Stage& stage : stages()) fit_stage(stage);
     return catalogue_;
   }
@@ -124,7 +98,7 @@ class Fit {
  private:
   // Of a name: the records that it decides, and what stands in for it.
   struct User {
-    std::vector<const Record*> records;
+    std::vector<const JobSpec*> records;
     std::vector<double> weights;     // of the records, 1 on average
     std::vector<std::string> wider;  // widest last
   };
@@ -132,10 +106,10 @@ class Fit {
 
   bool is_wanted(const std::string& name) const { return !only_ || only_->count(name) > 0; }
 
-  std::vector<const Record*> records_of(const Stage& stage) const {
-    std::vector<const Record*> chosen;
-    for (const Record& record : records_)
-      if (record.value && *record.value > 0 && stage.is_for(record)) chosen.push_back(&record);
+  std::vector<const JobSpec*> records_of(const Stage& stage) const {
+    std::vector<const JobSpec*> chosen;
+    for (const JobSpec& job : jobs_)
+      if (job.value && *job.value > 0 && stage.is_for(job)) chosen.push_back(&job);
     return chosen;
   }
 
@@ -144,27 +118,83 @@ class Fit {
     for (const std::string& wider : user.wider)
       if (const auto found = catalogue_.constants.find(wider); found != catalogue_.constants.end())
         return found->second.value;
-    return usual_value(name);
+    return usual_of(name).value;
+  }
+
+  // What the misfit needs of a prediction.
+  struct Judged {
+    bool is_mapped = false;
+    double off = 0;     // log(published / predicted); of an efficiency the difference
+    std::string speed;  // the constant that says how fast the GPU is
+  };
+
+  // A prediction without anchors follows from its job and from the constants that it asks for, so that these are its
+  // key: a search asks for the same values over and over.
+  struct Remembered {
+    std::map<std::string, std::vector<std::string>> asked_for;
+    std::map<std::vector<double>, Judged> by_values;
+  };
+
+  std::vector<double> values_of(const std::map<std::string, std::vector<std::string>>& asked_for) const {
+    std::vector<double> values;
+    for (const auto& [specific, chain] : asked_for) {
+      double value = -1;  // of no constant: none was fitted
+      for (auto name = chain.rbegin(); name != chain.rend(); ++name)
+        if (const auto found = catalogue_.constants.find(*name); found != catalogue_.constants.end())
+          value = found->second.value;
+      values.push_back(value);
+    }
+    return values;
+  }
+
+  static Judged judged(const Prediction& p) {
+    if (!p.is_mapped() || p.predicted <= 0) return {};
+    const bool is_share = p.mapped.quantity == Quantity::efficiency;
+    return {true, is_share ? p.error() : std::log(*p.record->value / p.predicted), speed_of(p.mapped)};
+  }
+
+  std::vector<Judged> judge(const std::vector<const JobSpec*>& records, const MapOptions& options) {
+    std::vector<Judged> all(records.size());
+    std::vector<std::size_t> unknown;
+    std::vector<const JobSpec*> targets;
+    auto& remembered = remembered_[options.use_rates];
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      Remembered& of_record = remembered[records[i]];
+      const auto found = of_record.by_values.find(values_of(of_record.asked_for));
+      if (found != of_record.by_values.end()) {
+        all[i] = found->second;
+        continue;
+      }
+      unknown.push_back(i);
+      targets.push_back(records[i]);
+    }
+    const std::vector<Prediction> predictions = predict_jobs(targets, given_, catalogue_, run_, options);
+    for (std::size_t j = 0; j < unknown.size(); ++j) {
+      const Prediction& p = predictions[j];
+      all[unknown[j]] = judged(p);
+      if (!p.is_mapped() || !p.mapped.anchors.empty()) continue;
+      Remembered& of_record = remembered[targets[j]];
+      of_record.asked_for = p.mapped.asked_for;
+      of_record.by_values[values_of(p.mapped.asked_for)] = all[unknown[j]];
+    }
+    return all;
   }
 
   // Sum of |log(published / predicted)|.
-  double misfit(const std::string& name, const User& user, const MapOptions& options) const {
+  double misfit(const std::string& name, const User& user, const MapOptions& options) {
     double sum = 0;
     const bool is_launch = name.rfind("kernel launch", 0) == 0;
     std::map<std::string, std::vector<double>> by_speed;
-    const std::vector<Prediction> predictions = predict_records(user.records, records_, catalogue_, jobs_, options);
-    for (std::size_t i = 0; i < predictions.size(); ++i) {
-      const Prediction& p = predictions[i];
-      if (!p.is_mapped() || p.predicted <= 0) continue;
-      const bool is_share = p.mapped.quantity == Quantity::efficiency;
-      const double off = is_share ? p.error() : std::log(*p.record->value / p.predicted);
-      if (is_launch) by_speed[speed_of(p.mapped)].push_back(off);
-      sum += user.weights[i] * std::abs(off);
+    const std::vector<Judged> all = judge(user.records, options);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].is_mapped) continue;
+      if (is_launch) by_speed[all[i].speed].push_back(all[i].off);
+      sum += user.weights[i] * std::abs(all[i].off);
     }
     return is_launch ? spread(by_speed) : sum;
   }
 
-  double objective(const std::string& name, const User& user, const MapOptions& options) const {
+  double objective(const std::string& name, const User& user, const MapOptions& options) {
     const double away = std::abs(std::log(catalogue_.constants.at(name).value / stand_in(name, user)));
     return misfit(name, user, options) + kPull * away;
   }
@@ -193,7 +223,7 @@ class Fit {
     double best = objective(name, user, options), best_value = before;
     for (double step : {-2.4, -1.6, -0.8, 0.8, 1.6}) {
       value = before * std::exp(step);
-      if (value > most_of(name)) continue;
+      if (value > usual_of(name).most) continue;
       const double now = objective(name, user, options);
       if (now >= best - kSlightest) continue;
       best = now;
@@ -210,7 +240,7 @@ class Fit {
       bool is_better = false;
       for (double direction : {1.0, -1.0}) {
         value = before * std::exp(direction * step);
-        const double now = value > most_of(name) ? best : objective(name, user, options);
+        const double now = value > usual_of(name).most ? best : objective(name, user, options);
         if (now < best - kSlightest) {
           best = now;
           is_better = true;
@@ -225,8 +255,8 @@ class Fit {
   // Names that the stage's records ask for, widest first of all.
   std::vector<Users> wanted(const Stage& stage, const MapOptions& options) {
     std::vector<Users> levels;
-    for (const Record* record : records_of(stage)) {
-      const MappedRecord mapped = map_record(*record, records_, catalogue_, options);
+    for (const JobSpec* record : records_of(stage)) {
+      const MappedRecord mapped = map_job(*record, given_, catalogue_, options);
       if (!mapped.unmapped.empty()) continue;
       for (const auto& [specific, chain] : mapped.asked_for) {
         if (!has_prefix(specific, stage.prefixes)) continue;
@@ -243,16 +273,22 @@ class Fit {
     for (Users& level : levels)
       for (auto it = level.begin(); it != level.end();) {
         it->second.records = spread_out(it->second.records);
-        it->second.weights = stage.is_of_machines ? paper_weights(it->second.records)
+        it->second.weights = stage.is_of_machines ? paper_weights(sources_of(it->second.records))
                                                   : std::vector<double>(it->second.records.size(), 1);
         it = it->second.records.size() < kFewestUsers ? level.erase(it) : std::next(it);
       }
     return levels;
   }
 
-  static std::vector<const Record*> spread_out(const std::vector<const Record*>& records) {
+  static std::vector<std::string> sources_of(const std::vector<const JobSpec*>& records) {
+    std::vector<std::string> sources;
+    for (const JobSpec* record : records) sources.push_back(record->source);
+    return sources;
+  }
+
+  static std::vector<const JobSpec*> spread_out(const std::vector<const JobSpec*>& records) {
     if (records.size() <= kMostRecords) return records;
-    std::vector<const Record*> some;
+    std::vector<const JobSpec*> some;
     for (std::size_t i = 0; i < kMostRecords; ++i) some.push_back(records[i * records.size() / kMostRecords]);
     return some;
   }
@@ -262,7 +298,7 @@ class Fit {
     Constant& constant = catalogue_.constants[name];
     if (constant.value == 0) constant.value = value;
     constant.records.clear();
-    for (const Record* record : user.records) constant.records.push_back(record->id);
+    for (const JobSpec* record : user.records) constant.records.push_back(record->id);
   }
 
   // A constant whose records are met about as well by what stands in for it is left out.
@@ -285,6 +321,12 @@ class Fit {
           only_->insert(name);
   }
 
+  void want_prefix(const std::vector<Users>& levels) {
+    for (const Users& level : levels)
+      for (const auto& [name, user] : level)
+        if (name.rfind(prefix_, 0) == 0) only_->insert(name);
+  }
+
   // Names whose last records were taken away.
   void drop_unused(const Stage& stage, const std::vector<Users>& levels) {
     for (const std::string& name : *only_) {
@@ -297,6 +339,7 @@ class Fit {
     MapOptions options;
     options.use_rates = stage.use_rates;
     const std::vector<Users> levels = wanted(stage, options);
+    if (!prefix_.empty()) want_prefix(levels);
     if (only_ && stage.is_of_machines) want_narrower(levels);
     if (only_) drop_unused(stage, levels);
     for (const Users& level : levels) {
@@ -322,9 +365,12 @@ class Fit {
 
   Catalogue catalogue_;
   std::vector<Record> records_;
-  int jobs_;
+  std::vector<JobSpec> jobs_, given_;
+  RunOptions run_;
   Tell tell_;
   std::optional<std::set<std::string>> only_;
+  std::string prefix_;
+  std::map<bool, std::map<const JobSpec*, Remembered>> remembered_;
 };
 
 // Names of the constants that were fitted on a record of the paper.
@@ -358,9 +404,16 @@ std::vector<Record> fit_input(const std::vector<Record>& records) {
   return kept;
 }
 
-Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs, const Tell& tell) {
+Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs, const Tell& tell,
+                        const std::string& prefix) {
   const std::vector<Record> kept = fit_input(records);
-  return Fit(catalogue, kept, jobs, tell).run();
+  if (prefix.empty()) return Fit(catalogue, kept, jobs, tell).run();
+  std::set<std::string> known;
+  for (const auto& [name, constant] : catalogue.constants)
+    if (name.rfind(prefix, 0) == 0) known.insert(name);
+  Fit fit(catalogue, kept, jobs, tell, known);
+  fit.take_all(prefix);
+  return fit.run();
 }
 
 std::vector<Prediction> predict_left_out(const Catalogue& fitted, const std::vector<Record>& records,

@@ -40,9 +40,10 @@ using Tell = std::function<void(const std::string& line)>;
 /// All that the fit ever sees: the records marked `given` and `fit`.
 std::vector<Record> fit_input(const std::vector<Record>& records);
 
-/// The catalogue with constants fitted anew, but for the bounds. `tell` gets a line per constant.
-Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
-                        const Tell& tell = {});
+/// The catalogue with constants fitted anew, but for the bounds. `tell` gets a line per constant. With `prefix`, those
+/// alone whose names begin so; the others, and the bounds, stay as they are.
+Catalogue fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs, const Tell& tell = {},
+                        const std::string& prefix = "");
 
 /// Adds the calibrations of bounds, from predict_left_out() of records marked `fit`; others are not looked at.
 void calibrate_bounds(Catalogue& fitted, const std::vector<Prediction>& left_out);

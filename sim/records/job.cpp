@@ -63,7 +63,7 @@ std::vector<Record> records_of(const Job& job) {
 }
 
 std::vector<std::string> row_of(const Prediction* of_job, int quantities) {
-  const Task& task = of_job->mapped.target.front();
+  const RecordRun& task = of_job->mapped.target.front();
   std::vector<std::string> cells{std::to_string(task.gpus), std::to_string(task.batch_per_gpu)};
   const auto add = [&](const Prediction& p, std::string (*text)(double)) {
     for (double value : {p.predicted, p.low, p.high}) cells.push_back(text(value));

@@ -30,7 +30,7 @@ std::string time_text(double seconds) {
 class JobFile {
  public:
   /// `prediction` is of images/s, `training` of the training time on as many GPUs: null where none is asked for.
-  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const Task& task,
+  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const RecordRun& task,
           const Catalogue& catalogue)
       : job_(job),
         prediction_(prediction),
@@ -208,18 +208,18 @@ class JobFile {
   const Job& job_;
   const Prediction& prediction_;
   const Prediction* training_;
-  const Task& task_;
+  const RecordRun& task_;
   const Scenario& scenario_;
   const Catalogue& catalogue_;
 };
 
 // As NCCL does, the fastest of what may be chosen.
-const Task& chosen_of(const Alternatives& alternatives) {
-  std::vector<const Task*> tasks;
-  for (const Task& task : alternatives) tasks.push_back(&task);
-  const std::vector<TaskTime> times = run_tasks(tasks, 1);
+const RecordRun& chosen_of(const Alternatives& alternatives) {
+  std::vector<const RecordRun*> tasks;
+  for (const RecordRun& task : alternatives) tasks.push_back(&task);
+  const std::vector<RunTime> times = run_all(tasks, {1, true});
   const auto best = std::min_element(times.begin(), times.end(),
-                                     [](const TaskTime& a, const TaskTime& b) { return a.seconds < b.seconds; });
+                                     [](const RunTime& a, const RunTime& b) { return a.seconds < b.seconds; });
   return alternatives[static_cast<std::size_t>(best - times.begin())];
 }
 
@@ -231,7 +231,7 @@ Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogu
     if (p.mapped.quantity == Quantity::images_per_s &&
         (largest == nullptr || p.mapped.target.front().gpus > largest->mapped.target.front().gpus))
       largest = &p;
-  const Task& task = chosen_of(largest->mapped.target);
+  const RecordRun& task = chosen_of(largest->mapped.target);
   if (task.gpus == 1) throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
   const Algorithm algorithm = task.scenario.algorithm;
   if (algorithm != Algorithm::s_sgd && algorithm != Algorithm::sharded)

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "engine/base/text.hpp"
+#include "sim/records/by_id.hpp"
 #include "sim/records/mapping.hpp"
-#include "sim/records/measure.hpp"
-#include "sim/records/names.hpp"
-#include "sim/records/network_text.hpp"
-#include "sim/schedule/fusion.hpp"
+#include "sim/records/translate.hpp"
+#include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;  // between which alpha and beta are a line
 constexpr double kImagesOfTheanoMpi = 5120;
-constexpr double kUsualEvaluation = 0.03;  // of a training's time, beside its iterations
 
 UncertaintySpec uncertainty_of(const Mapping& m, const ComputeSpec& compute, int batch) {
   UncertaintySpec u;
@@ -30,48 +27,37 @@ UncertaintySpec uncertainty_of(const Mapping& m, const ComputeSpec& compute, int
   return u;
 }
 
-// A number in the text such as the 8 of "vs 8 GPUs" or "8 -> 256".
-int number_in(const std::string& text, const char* pattern) {
-  std::smatch found;
-  return std::regex_search(text, found, std::regex(pattern)) ? std::stoi(found[1].str()) : 0;
-}
-
 int baseline_gpus(Mapping& m) {
-  for (const std::string& text : {m.record.unit, m.record.notes}) {
-    if (const int versus = number_in(text, R"(vs (\d+) GPU)")) return versus;
-    if (const int from = number_in(text, R"((\d+) ->)")) return from;
-  }
-  if (const int named = number_in(lower(m.record.metric), R"((?:vs|over)_(\d+)_gpu)")) return named;
-  if (m.metric == "scaling_efficiency") m.assume("baseline", 1, "the efficiency's reference is not stated");
+  if (m.job.baseline_gpus > 0) return m.job.baseline_gpus;
+  if (m.metric() == Metric::scaling_efficiency) m.assume("baseline", 1, "the efficiency's reference is not stated");
   return 1;
 }
 
 void set_iteration(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
-  m.result.target = iteration_task(m, gpus, batch);
+  m.result.target = iteration_run(m, gpus, batch);
 }
 
 void map_time_of_samples(Mapping& m) {
   set_iteration(m);
   m.result.quantity = Quantity::samples_time_s;
-  const std::string& metric = m.metric;
-  if (metric == "train_seconds_per_5120_images") {
+  if (m.metric() == Metric::seconds_per_5120_images) {
     m.result.samples = kImagesOfTheanoMpi;
-    for (Task& task : m.result.target) task.scenario.communication.fusion_threshold_bytes = 0;
+    for (RecordRun& run : m.result.target) run.scenario.communication.fusion_threshold_bytes = 0;
     return;
   }
-  if (metric == "epoch_seconds") {
+  if (m.metric() == Metric::epoch_s) {
     m.result.samples = train_samples(m);
     return;
   }
   set_epochs(m);
-  for (Task& task : m.result.target) task.scenario.uncertainty.epochs = m.result.epochs_uncertainty;
-  const bool is_mlperf = m.stack->id.rfind("mlperf", 0) == 0;
+  for (RecordRun& run : m.result.target) run.scenario.uncertainty.epochs = m.result.epochs_uncertainty;
+  const bool is_mlperf = m.job.is_mlperf();
   // What a whole training is slower than its software's benchmarks; a rate of its own experiment has that in it.
   const bool is_measured = !m.result.target.front().scenario.compute.rates.empty();
   const char* share = is_mlperf ? "evaluation share/mlperf" : "evaluation share/training";
-  const bool has_share = metric == "time_to_accuracy_s" && (is_mlperf || !is_measured);
-  const double beside = has_share ? m.constant({share}, kUsualEvaluation) : 0;
+  const bool has_share = m.metric() == Metric::time_to_accuracy_s && (is_mlperf || !is_measured);
+  const double beside = has_share ? m.constant({share}) : 0;
   m.result.samples = m.result.epochs * train_samples(m) * (1 + beside);
 }
 
@@ -80,40 +66,39 @@ void map_relative(Mapping& m, Quantity quantity) {
   m.result.quantity = quantity;
   const int gpus = baseline_gpus(m);
   const std::int64_t batch = m.result.target.front().batch_per_gpu;
-  const bool is_strong = mentions(m.record.metric + m.record.notes + m.record.unit, "strong scaling") ||
-                         mentions(m.record.metric, "strong_scaling");
-  const std::int64_t of_baseline = is_strong ? std::max<std::int64_t>(1, batch * gpus_of(m) / gpus) : batch;
-  m.result.baseline = iteration_task(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)));
+  const std::int64_t of_baseline =
+      m.job.is_strong_scaling ? std::max<std::int64_t>(1, batch * gpus_of(m) / gpus) : batch;
+  m.result.baseline = iteration_run(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)));
 }
 
 // Of one experiment, what an all-reduce took elsewhere.
 void add_anchors(Mapping& m) {
-  if (m.record.group.empty()) return;
-  for (const Record& other : m.all) {
-    if (other.role != Role::input || other.group != m.record.group || other.id == m.record.id) continue;
-    const std::optional<double> published = si_value(other);
-    if (!published || *published <= 0 || other.gpus < 2 || metric_of(other) != m.metric) continue;
+  if (m.job.group.empty()) return;
+  for (const JobSpec& other : m.given) {
+    if (other.group != m.job.group || other.id == m.job.id) continue;
+    if (!other.value_si || *other.value_si <= 0 || other.gpus < 2 || other.measure.metric != m.metric()) continue;
     MapOptions alone = m.options;
     alone.use_anchors = false;
-    const MappedRecord mapped = map_record(other, m.all, m.catalogue, alone);
+    const MappedRecord mapped = map_job(other, m.given, m.catalogue, alone);
     if (!mapped.unmapped.empty() || mapped.quantity != m.result.quantity || mapped.target.empty()) continue;
     if (mapped.target.front().share != m.result.target.front().share) continue;
-    m.result.anchors.push_back({mapped.target, mapped.baseline, *published, other.params_bytes, other.gpus});
-    m.result.assumptions.push_back({other.metric, *other.value, "published", other.id});
+    m.result.anchors.push_back({mapped.target, mapped.baseline, *other.value_si, other.bytes, other.gpus});
+    m.use(other);
   }
 }
 
 // Half of a ring all-reduce scatters sums, the other half gathers them; a pipelined chain passes a whole buffer on in
 // the time of half a ring's n/(n-1) parts. Bus bandwidths are those of nccl-tests: S/t times (n-1)/n, or S/t.
 void set_collective(Mapping& m, int gpus) {
-  if (m.collective == Collective::all_reduce) return;
-  const bool is_chain = m.collective == Collective::broadcast || m.collective == Collective::reduce;
+  if (m.job.measure.collective == Collective::all_reduce) return;
+  const bool is_chain =
+      m.job.measure.collective == Collective::broadcast || m.job.measure.collective == Collective::reduce;
   const double parts = is_chain ? double(gpus) / (gpus - 1) : 1;
   for (Alternatives* side : {&m.result.target, &m.result.baseline})
-    for (Task& task : *side) {
-      task.share = 0.5 * parts;
-      task.in_switch_bytes_per_s = 0;
-      task.scenario.communication.all_reduce = AllReduceKind::ring;
+    for (RecordRun& run : *side) {
+      run.share = 0.5 * parts;
+      run.in_switch_bytes_per_s = 0;
+      run.scenario.communication.all_reduce = AllReduceKind::ring;
     }
   if (m.result.quantity == Quantity::bus_bandwidth) m.result.per_si *= 0.5 * parts;
   m.assume("collective", is_chain ? "a pipelined chain" : "half of a ring all-reduce", "as NCCL does it");
@@ -123,11 +108,11 @@ void map_all_reduce(Mapping& m, Quantity quantity) {
   const int gpus = gpus_of(m);
   m.result.quantity = quantity;
   if (quantity == Quantity::alpha_s || quantity == Quantity::beta_s_per_byte) {
-    m.result.target = all_reduce_task(m, gpus, {kSmallBytes});
-    m.result.baseline = all_reduce_task(m, gpus, {kLargeBytes});
+    m.result.target = all_reduce_run(m, gpus, {kSmallBytes});
+    m.result.baseline = all_reduce_run(m, gpus, {kLargeBytes});
   } else {
-    if (m.record.params_bytes <= 0) throw Unmapped{"params_bytes: the size of the all-reduce is not stated"};
-    m.result.target = all_reduce_task(m, gpus, {static_cast<std::int64_t>(m.record.params_bytes)});
+    if (m.job.bytes <= 0) throw Unmapped{"params_bytes: the size of the all-reduce is not stated"};
+    m.result.target = all_reduce_run(m, gpus, {static_cast<std::int64_t>(m.job.bytes)});
   }
   set_collective(m, gpus);
   if (m.options.use_anchors && m.options.use_rates) add_anchors(m);
@@ -137,13 +122,13 @@ void map_all_reduce(Mapping& m, Quantity quantity) {
 void map_exchange_of_model(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
   m.result.quantity = Quantity::exchange_s;
-  m.result.target = iteration_task(m, gpus, batch);
-  m.result.baseline = iteration_task(m, 1, batch);
+  m.result.target = iteration_run(m, gpus, batch);
+  m.result.baseline = iteration_run(m, 1, batch);
   for (Alternatives* tasks : {&m.result.target, &m.result.baseline})
-    for (Task& task : *tasks) {
-      task.scenario.compute.jitter = JitterKind::none;
-      task.scenario.compute.rates = m.result.target.front().scenario.compute.rates;
-      task.scenario.communication.overlap = false;
+    for (RecordRun& run : *tasks) {
+      run.scenario.compute.jitter = JitterKind::none;
+      run.scenario.compute.rates = m.result.target.front().scenario.compute.rates;
+      run.scenario.communication.overlap = false;
     }
   m.result.factor = kImagesOfTheanoMpi / (double(gpus) * batch);
 }
@@ -151,86 +136,94 @@ void map_exchange_of_model(Mapping& m) {
 void map_versus_nccl(Mapping& m) {
   set_iteration(m);
   m.result.quantity = Quantity::time_ratio;
-  Record plain = m.record;
-  plain.algorithm = m.stack->id == "jizhi" ? "NCCL ring per tensor, no fusion" : "NCCL ring (Horovod)";
-  Mapping other{plain,   m.all,   m.catalogue, m.options, m.result, m.metric, m.gpu,
-                m.stack, m.model, m.precision, m.wire,    "nccl",   nullptr};
-  m.result.baseline = iteration_task(other, gpus_of(m), m.result.target.front().batch_per_gpu);
+  JobSpec plain = m.job;
+  plain.transport = Transport::nccl;
+  plain.scheme.reset();
+  plain.overlap.reset();
+  plain.algorithm.reset();
+  plain.tree_slices.reset();
+  plain.is_sequential = false;
+  plain.assumed.erase("algorithm");
+  plain.all_reduce = AllReduceKind::ring;
+  plain.fusion = m.stack->id != "jizhi";
+  Mapping other{plain, m.given, m.catalogue, m.options, m.result, m.gpu, m.stack, m.model, m.precision, m.wire};
+  m.result.baseline = iteration_run(other, gpus_of(m), m.result.target.front().batch_per_gpu);
 }
 
-bool is_known_metric(const std::string& metric) {
-  static const std::set<std::string> known{"images_per_s",
-                                           "iteration_s",
-                                           "epoch_seconds",
-                                           "train_seconds_per_5120_images",
-                                           "training_time_s",
-                                           "speedup",
-                                           "scaling_efficiency",
-                                           "iteration_time_increase",
-                                           "time_to_accuracy_s",
-                                           "comm_seconds",
-                                           "epochs_to_accuracy",
-                                           "speedup_vs_nccl",
-                                           "speedup_vs_horovod",
-                                           "allreduce_busbw",
-                                           "allreduce_algbw",
-                                           "allreduce_seconds",
-                                           "alpha_s",
-                                           "beta_s_per_B"};
-  return known.count(metric) > 0;
-}
-
-// Of metrics that publications have and that need what records do not say.
-std::string why_not_predicted(const std::string& metric) {
-  static const std::vector<std::pair<const char*, const char*>> reasons{
-      {"throughput_ratio", "the learners on a GPU, and what part of it one of them can use, are not stated"},
-      {"tta_", "it rests on how another software, or another number of learners, converges"},
-      {"hours_sync", "neither side's iterations are given at its number of workers"},
-      {"speed_ratio", "how a learning rate changes convergence is not modelled"},
-      {"alltoall", "all-to-all is not simulated for records"},
-      {"all_to_all", "all-to-all is not simulated for records"},
-      {"flops", "it counts operations, of which publications differ"},
-      {"mfu", "it counts operations, of which publications differ"},
-      {"relative_throughput", "what it is relative to is not stated"},
-      {"overhead", "what it is a share of, and whether hidden communication counts, is not stated"},
-      {"comm", "whether communication that computation hides counts is not stated"},
-      {"utilization", "a share of time with any kernel is no speed"},
-      {"forward", "it leaves the update and communication out"},
-      {"per_image", "a rate in images/s is predicted"},
-      {"cost", "prices are not known"},
-      {"top", "the accuracy that a training reaches is not modelled"},
-      {"accuracy", "the accuracy that a training reaches is not modelled"},
-      {"loss", "the accuracy that a training reaches is not modelled"},
-      {"error", "the accuracy that a training reaches is not modelled"},
-      {"speedup_upper_bound", "which bound is meant is not stated"}};
-  for (const auto& [part, why] : reasons)
-    if (mentions(metric, part)) return std::string(": ") + why;
+// A model that is divided, and training that is more than forward, backward and update.
+std::string why_not_simulated(const JobSpec& job) {
+  const SplitSpec& split = job.split;
+  const std::vector<std::pair<const char*, int>> sizes{
+      {"tp", split.tensor}, {"pp", split.pipeline}, {"cp", split.context}, {"ep", split.expert}};
+  for (const auto& [key, size] : sizes)
+    if (size > 1) return std::string(key) + " " + std::to_string(size) + ": a model divided so is not simulated yet";
+  if (split.data > 0 && job.gpus > 0 && split.data != job.gpus)
+    return "dp " + std::to_string(split.data) + " of " + std::to_string(job.gpus) +
+           " GPUs: a model divided among GPUs is not simulated yet";
+  if (!split.task.empty()) return "task " + in_quotes(split.task) + ": frozen weights are not simulated yet";
+  if (!split.offload.empty()) return "offload " + in_quotes(split.offload) + ": it is not simulated yet";
+  if (job.precision == RecordPrecision::fp8) return "precision fp8: it is not simulated yet";
+  if (split.sharding == Sharding::zero1 || split.sharding == Sharding::zero2)
+    return "sharding " + name_of(*split.sharding) + ": it is not simulated yet";
+  if (split.sharding_group > 0 && split.sharding_group != job.gpus)
+    return "sharding_group " + std::to_string(split.sharding_group) + ": sharding within groups is not simulated yet";
+  if (split.recompute && *split.recompute != Recompute::none)
+    return "recompute " + name_of(*split.recompute) + ": it is not simulated yet";
   return "";
 }
 
 void map_metric(Mapping& m) {
-  const std::string& metric = m.metric;
-  if (metric == "images_per_s") return set_iteration(m);
-  if (metric == "speedup") return map_relative(m, Quantity::speedup);
-  if (metric == "scaling_efficiency") return map_relative(m, Quantity::efficiency);
-  if (metric == "iteration_time_increase") return map_relative(m, Quantity::iteration_increase);
-  if (metric == "comm_seconds") return map_exchange_of_model(m);
-  if (metric == "allreduce_seconds") return map_all_reduce(m, Quantity::all_reduce_s);
-  if (metric == "allreduce_busbw") return map_all_reduce(m, Quantity::bus_bandwidth);
-  if (metric == "allreduce_algbw") return map_all_reduce(m, Quantity::algorithm_bandwidth);
-  if (metric == "alpha_s") return map_all_reduce(m, Quantity::alpha_s);
-  if (metric == "beta_s_per_B") return map_all_reduce(m, Quantity::beta_s_per_byte);
-  if (metric.rfind("speedup_vs_", 0) == 0) return map_versus_nccl(m);
-  if (metric == "epochs_to_accuracy") {
-    m.result.quantity = Quantity::epochs;
-    return set_epochs(m);
+  switch (m.metric()) {
+    case Metric::images_per_s:
+      return set_iteration(m);
+    case Metric::iteration_s:
+      set_iteration(m);
+      m.result.quantity = Quantity::iteration_s;
+      return;
+    case Metric::speedup:
+      return map_relative(m, Quantity::speedup);
+    case Metric::scaling_efficiency:
+      return map_relative(m, Quantity::efficiency);
+    case Metric::iteration_time_increase:
+      return map_relative(m, Quantity::iteration_increase);
+    case Metric::communication_s:
+      return map_exchange_of_model(m);
+    case Metric::all_reduce_s:
+      return map_all_reduce(m, Quantity::all_reduce_s);
+    case Metric::bus_bandwidth:
+      return map_all_reduce(m, Quantity::bus_bandwidth);
+    case Metric::algorithm_bandwidth:
+      return map_all_reduce(m, Quantity::algorithm_bandwidth);
+    case Metric::alpha_s:
+      return map_all_reduce(m, Quantity::alpha_s);
+    case Metric::beta_s_per_byte:
+      return map_all_reduce(m, Quantity::beta_s_per_byte);
+    case Metric::speedup_vs_nccl:
+    case Metric::speedup_vs_horovod:
+      return map_versus_nccl(m);
+    case Metric::epochs_to_accuracy:
+      m.result.quantity = Quantity::epochs;
+      return set_epochs(m);
+    case Metric::seconds_per_5120_images:
+    case Metric::epoch_s:
+    case Metric::training_s:
+    case Metric::time_to_accuracy_s:
+      return map_time_of_samples(m);
+    case Metric::unknown:
+    case Metric::images_per_s_nosync:
+    case Metric::parameter_servers:
+    case Metric::staleness:
+    case Metric::arrival:
+    case Metric::iterations_to_converge:
+    case Metric::critical_batch:
+    case Metric::best_group_size:
+    case Metric::required_bandwidth:
+    case Metric::bandwidth_for_linear:
+    case Metric::throughput_gain_tau:
+    case Metric::node_traffic:
+      break;  // not predicted, or mapped by map_workers() and map_choices()
   }
-  if (metric == "iteration_s") {
-    set_iteration(m);
-    m.result.quantity = Quantity::iteration_s;
-    return;
-  }
-  map_time_of_samples(m);
+  throw Unmapped{"metric " + in_quotes(m.job.record->metric) + " is not predicted from records"};
 }
 
 std::string bounds_class_of(const Mapping& m) {
@@ -254,7 +247,7 @@ std::string bounds_class_of(const Mapping& m) {
     default:
       break;
   }
-  const bool is_mlperf = m.stack->id.rfind("mlperf", 0) == 0;
+  const bool is_mlperf = m.job.is_mlperf();
   if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
     return std::string("sequences") + (r.target.front().scenario.compute.rates.empty() ? "" : ", anchored");
   const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
@@ -263,90 +256,61 @@ std::string bounds_class_of(const Mapping& m) {
 }
 
 void set_model(Mapping& m) {
-  m.model = model_of(m.catalogue, m.record);
-  if (m.model == nullptr) {
-    const std::optional<int> tokens = tokens_stated(m.record);
-    throw Unmapped{"model " + in_quotes(m.record.model) + " is not in the catalogue" +
-                   (tokens ? " with sequences of " + std::to_string(*tokens) + " tokens" : "")};
-  }
-  if (m.model->tokens > 0 && !tokens_stated(m.record))
+  m.model = by_id(m.catalogue.models, m.job.model.id);
+  const int tokens = m.job.shape.sequence;
+  if (m.model == nullptr)
+    throw Unmapped{"model " + in_quotes(m.job.model.stated) + " is not in the catalogue" +
+                   (tokens > 0 ? " with sequences of " + std::to_string(tokens) + " tokens" : "") +
+                   m.job.model.why_not};
+  if (m.model->tokens > 0 && tokens == 0)
     m.assume("tokens of a sequence", m.model->tokens, "not stated; of " + m.model->id);
 }
 
 double tokens_of(const Mapping& m) {
   if (m.model == nullptr || m.model->tokens == 0)
-    throw Unmapped{"metric " + in_quotes(m.record.metric) + ": the tokens of a sample of " + m.record.model +
+    throw Unmapped{"metric " + in_quotes(m.job.record->metric) + ": the tokens of a sample of " + m.job.model.stated +
                    " are not known"};
   return m.model->tokens;
 }
 
+void set_gpu(Mapping& m, bool is_needed) {
+  if (m.job.gpu.stated.empty() && is_needed) throw Unmapped{"gpu is not stated"};
+  m.gpu = by_id(m.catalogue.gpus, m.job.gpu.id);
+  if (m.gpu == nullptr && is_needed)
+    throw Unmapped{"gpu " + in_quotes(m.job.gpu.stated) + " is not in the catalogue" + m.job.gpu.why_not};
+}
+
+void set_unit(Mapping& m) {
+  const Measure& measure = m.job.measure;
+  m.result.per_si *= measure.per_si / (measure.is_per_gpu ? std::max(1, m.job.gpus) : 1);
+  if (measure.counted == Counted::tokens) m.result.per_si *= tokens_of(m);
+  if (measure.counted == Counted::iterations)
+    m.result.per_si /= double(m.result.target.front().gpus) * m.result.target.front().batch_per_gpu;
+}
+
 void map_all(Mapping& m) {
-  const Record& record = m.record;
-  const Measure measure = measure_of(record);
-  m.metric = measure.metric;
-  m.collective = measure.collective;
-  const bool of_workers = is_of_workers(m), of_choices = is_of_choices(m);
-  if (!is_known_metric(m.metric) && !of_workers && !of_choices)
-    throw Unmapped{"metric " + in_quotes(record.metric) + " is not predicted from records" +
-                   why_not_predicted(m.metric)};
-  if (!of_workers) refuse_other_algorithms(record);
-  const bool is_of_hardware = !of_workers || mentions(m.metric, "staleness");
-  const bool needs_gpu = is_of_hardware && m.metric != "epochs_to_accuracy";
-  if (record.gpu.empty() && needs_gpu) throw Unmapped{"gpu is not stated"};
-  m.gpu = m.catalogue.gpu(record.gpu);
-  if (m.gpu == nullptr && needs_gpu) throw Unmapped{"gpu " + in_quotes(record.gpu) + " is not in the catalogue"};
-  m.stack = &stack_of(m.catalogue, record);
-  m.transport = transport_of(record);
-  if (is_of_hardware && !is_of_collective(m.metric)) {
-    set_model(m);
-  }
+  const JobSpec& job = m.job;
+  if (!job.measure.why_not.empty()) throw Unmapped{job.measure.why_not};
+  const bool of_workers = is_of_workers(m.metric());
+  if (!of_workers && !job.other_algorithm.empty())
+    throw Unmapped{"algorithm " + in_quotes(job.other_algorithm) + " is not mapped to a simulated one"};
+  const bool is_of_hardware = !of_workers || m.metric() == Metric::staleness;
+  m.stack = by_id(m.catalogue.stacks, job.software);
+  if (const std::string why = why_not_simulated(job); !why.empty()) throw Unmapped{why};
+  set_gpu(m, is_of_hardware && m.metric() != Metric::epochs_to_accuracy);
+  if (is_of_hardware && !is_of_collective(m.metric())) set_model(m);
   if (m.gpu != nullptr) m.precision = precision_of(m);
   m.wire = wire_of(m);
+  m.result.bytes = job.bytes;
   if (of_workers) return map_workers(m);
-  if (of_choices) return map_choices(m);
+  if (is_of_choices(m.metric())) return map_choices(m);
   map_metric(m);
-  m.result.per_si *= measure.per_si / (measure.per_gpu ? std::max(1, record.gpus) : 1);
-  if (measure.is_tokens) m.result.per_si *= tokens_of(m);
-  if (measure.is_iterations)
-    m.result.per_si /= double(m.result.target.front().gpus) * m.result.target.front().batch_per_gpu;
+  set_unit(m);
   m.result.bounds_class = bounds_class_of(m);
   m.result.constants.insert("bounds/" + m.result.bounds_class);
 }
 
 }  // namespace
-
-const StackEntry& stack_of(const Catalogue& catalogue, const Record& record) {
-  return catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
-}
-
-std::optional<int> tokens_stated(const Record& record) {
-  static const std::regex length(R"((?:seq(?:uence)?s?[ _-]?(?:len(?:gth)?)?|msl)[ =:_-]*(?:of )?([0-9]{2,5}))"),
-      tokens(R"(([0-9]{1,2},?[0-9]{3}|[0-9]{2,5})[ -]tokens)");
-  for (const std::string& text : {record.model, record.unit, record.notes, record.algorithm})
-    for (const std::regex* pattern : {&length, &tokens}) {
-      const std::string small = lower(text);
-      std::smatch found;
-      if (!std::regex_search(small, found, *pattern)) continue;
-      std::string digits = found[1].str();
-      digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
-      return std::stoi(digits);
-    }
-  return std::nullopt;
-}
-
-const ModelEntry* model_of(const Catalogue& catalogue, const Record& record) {
-  const std::optional<int> tokens = tokens_stated(record);
-  // MLPerf calls its benchmark of image classification "resnet".
-  const bool is_mlperf = stack_of(catalogue, record).id.rfind("mlperf", 0) == 0;
-  const ModelEntry* plain = catalogue.model(is_mlperf && lower(record.model) == "resnet" ? "ResNet-50" : record.model);
-  if (plain != nullptr && plain->tokens > 0) {
-    if (!tokens || plain->tokens == *tokens) return plain;
-    const ModelEntry* longer = catalogue.model(record.model + " " + std::to_string(*tokens));
-    return longer != nullptr && longer->tokens == *tokens ? longer : nullptr;
-  }
-  const ModelEntry* of_software = catalogue.model(record.model + " " + stack_of(catalogue, record).id);
-  return of_software != nullptr && plain != nullptr ? of_software : plain;
-}
 
 void Mapping::assume(const std::string& key, const Json& value, const std::string& source) {
   for (const Assumption& known : result.assumptions)
@@ -364,7 +328,7 @@ void Mapping::note(const std::string& key, const std::vector<Assumption>& facts)
   }
 }
 
-double Mapping::constant(const std::vector<std::string>& names, double otherwise) {
+double Mapping::constant(const std::vector<std::string>& names) {
   result.asked_for.emplace(names.front(), names);
   for (const std::string& name : names) {
     const bool is_new = result.constants.insert(name).second;
@@ -375,64 +339,69 @@ double Mapping::constant(const std::vector<std::string>& names, double otherwise
           {name, found->second.value, "fitted", std::to_string(found->second.records.size()) + " records"});
     return found->second.value;
   }
-  assume(names.back(), otherwise, "never fitted");
-  return otherwise;
+  const UsualValue& usual = usual_of(names.back());
+  assume(names.back(), usual.value, "never fitted; " + usual.source);
+  return usual.value;
+}
+
+void Mapping::use(const JobSpec& other) {
+  result.assumptions.push_back({other.record->metric, *other.value, "published", other.id});
 }
 
 int gpus_of(Mapping& m) {
-  if (m.record.gpus > 0) return m.record.gpus;
-  if (m.record.batch_per_gpu > 0 && m.record.global_batch > 0)
-    return static_cast<int>(std::max<std::int64_t>(1, m.record.global_batch / m.record.batch_per_gpu));
+  if (m.job.gpus > 0) return m.job.gpus;
+  if (m.job.batch_per_gpu > 0 && m.job.global_batch > 0)
+    return static_cast<int>(std::max<std::int64_t>(1, m.job.global_batch / m.job.batch_per_gpu));
   throw Unmapped{"gpus is not stated"};
 }
 
-Alternatives iteration_task(Mapping& m, int gpus, int batch) {
-  Task task;
-  task.kind = Task::Kind::iteration;
-  task.gpus = gpus;
-  task.batch_per_gpu = batch;
-  task.scenario.name = m.record.id;
-  task.scenario.model = graph_of(m);
-  task.accumulation = accumulation_of(m, gpus, batch);
-  task.scenario.compute = compute_of(m, gpus, batch);
-  task.scenario.uncertainty = uncertainty_of(m, task.scenario.compute, batch);
-  task.scenario.fidelity = Fidelity::analytic;
-  task.scenario.iterations = 2;
+Alternatives iteration_run(Mapping& m, int gpus, int batch) {
+  RecordRun run;
+  run.kind = RecordRun::Kind::iteration;
+  run.gpus = gpus;
+  run.batch_per_gpu = batch;
+  run.scenario.name = m.job.id;
+  run.scenario.model = graph_of(m);
+  run.accumulation = accumulation_of(m, gpus, batch);
+  run.scenario.compute = compute_of(m, gpus, batch);
+  run.scenario.uncertainty = uncertainty_of(m, run.scenario.compute, batch);
+  run.scenario.fidelity = Fidelity::analytic;
+  run.scenario.iterations = 2;
   if (gpus == 1 && !copies_alone(m)) {
-    task.scenario.cluster.gpu = m.gpu->spec;
-    return {task};
+    run.scenario.cluster.gpu = m.gpu->spec;
+    return {run};
   }
-  task.scenario.cluster = cluster_of(m, gpus);
-  task.scenario.communication = communication_of(m, task.scenario.cluster);
-  if (task.accumulation > 1) {
-    task.scenario.communication.overlap = false;
+  run.scenario.cluster = cluster_of(m, gpus);
+  run.scenario.communication = communication_of(m, run.scenario.cluster);
+  if (run.accumulation > 1) {
+    run.scenario.communication.overlap = false;
     m.assume("exchange", "behind the last micro-step", "as accumulated gradients are exchanged");
   }
-  return with_schedule(m, task);
+  return with_schedule(m, run);
 }
 
-Alternatives all_reduce_task(Mapping& m, int gpus, const std::vector<std::int64_t>& bytes) {
+Alternatives all_reduce_run(Mapping& m, int gpus, const std::vector<std::int64_t>& bytes) {
   if (gpus < 2) throw Unmapped{"gpus: an all-reduce needs two"};
-  Task task;
-  task.kind = Task::Kind::all_reduce;
-  task.gpus = gpus;
-  task.bytes = bytes;
-  task.scenario.cluster = cluster_of(m, gpus);
-  task.scenario.communication = communication_of(m, task.scenario.cluster);
-  task.scenario.uncertainty = {0, 0.15, 0.3, 0};
-  const bool is_nvlink = task.scenario.cluster.intra_node.kind == IntraNodeKind::nvswitch;
+  RecordRun run;
+  run.kind = RecordRun::Kind::all_reduce;
+  run.gpus = gpus;
+  run.bytes = bytes;
+  run.scenario.cluster = cluster_of(m, gpus);
+  run.scenario.communication = communication_of(m, run.scenario.cluster);
+  run.scenario.uncertainty = {0, 0.15, 0.3, 0};
+  const bool is_nvlink = run.scenario.cluster.intra_node.kind == IntraNodeKind::nvswitch;
   const std::string link = is_nvlink ? "nvlink" : "pcie";
-  task.fill_s = m.constant({"fill/" + m.intra_node->id, "fill/" + link}, is_nvlink ? 20e-6 : 0);
-  const bool one_node = task.scenario.cluster.nodes == 1;
-  const bool off = mentions(m.record.algorithm, "nvls off");
-  if (is_nvlink && !off && gpus > 4 && one_node) task.in_switch_bytes_per_s = m.intra_node->nvls_bytes_per_s;
-  return with_algorithms(m, task);
+  run.fill_s = m.constant({"fill/" + m.intra_node->id, "fill/" + link});
+  const bool one_node = run.scenario.cluster.nodes == 1;
+  const bool is_off = m.job.in_switch == false;
+  if (is_nvlink && !is_off && gpus > 4 && one_node) run.in_switch_bytes_per_s = m.intra_node->nvls_bytes_per_s;
+  return with_algorithms(m, run);
 }
 
-MappedRecord map_record(const Record& record, const std::vector<Record>& all, const Catalogue& catalogue,
-                        const MapOptions& options) {
+MappedRecord map_job(const JobSpec& job, const std::vector<JobSpec>& given, const Catalogue& catalogue,
+                     const MapOptions& options) {
   MappedRecord result;
-  Mapping mapping{record, all, catalogue, options, result, "", nullptr, nullptr, nullptr, "", "", "", nullptr};
+  Mapping mapping{job, given, catalogue, options, result};
   try {
     map_all(mapping);
   } catch (const Unmapped& unmapped) {
@@ -440,6 +409,14 @@ MappedRecord map_record(const Record& record, const std::vector<Record>& all, co
     result.unmapped = unmapped.why;
   }
   return result;
+}
+
+std::vector<JobSpec> given_jobs(const std::vector<Record>& records, const Catalogue& catalogue) {
+  std::vector<JobSpec> jobs;
+  for (const Record& record : records)
+    if (record.role == Role::input) jobs.push_back(job_of(record, catalogue));
+  std::sort(jobs.begin(), jobs.end(), [](const JobSpec& a, const JobSpec& b) { return a.id < b.id; });
+  return jobs;
 }
 
 }  // namespace lockstep::sim

@@ -1,14 +1,14 @@
 #pragma once
-// From a record to what must be simulated for it.
+// From the facts of a published result, or of a job, to what must be simulated for it.
 //
-// A record names a GPU, links, a model and an algorithm; the catalogue knows them by name, the inputs of the record's
-// group give measured rates, and fitted constants say what the software makes of the hardware. Everything that a record
-// leaves open and that is assumed is listed; what has no place in the catalogue makes the record `unmapped`, with why.
+// A job names a GPU, links, a model and an algorithm by the catalogue's ids, given results of its experiment say measured
+// rates, and fitted constants say what the software makes of the hardware. Everything that a job leaves open and that is
+// assumed is listed; what has no place in the catalogue, and what is not simulated, makes it `unmapped`, with why.
 //
 //   computation     the roofline of layer_cost.hpp with efficiencies 0.6 speed (FLOP) and 0.8 speed (bytes); `speed` is
 //                   fitted per GPU and precision, and per software. A rate of one GPU of the same experiment anchors
 //                   it.
-//   communication   S-SGD with the algorithm that the record names (`ring`, `double-binary-tree`, ...). Links carry the
+//   communication   S-SGD with the algorithm that the job names (`ring`, `double-binary-tree`, ...). Links carry the
 //                   catalogue's bandwidth times the share that the software reaches.
 //   stragglers      lognormal jitter of the compute time, its width fitted per GPU.
 //   epochs          E(B) = E_min (1 + B / B_crit), which is S(B) = S_min (1 + B_crit / B) steps (McCandlish et al.
@@ -19,20 +19,20 @@
 #include <vector>
 
 #include "sim/records/catalogue.hpp"
-#include "sim/records/record.hpp"
+#include "sim/records/job_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
 
 /// A layer whose staleness is asked for: between two of the model's modules.
 struct StalenessSpec {
-  std::string statistic;  ///< min, mean, median, max, sd
+  Statistic statistic = Statistic::mean;
   std::string below, above;
   double share = 0;  ///< of the way from `below` to `above`
 };
 
 /// An iteration of training, all-reduces one after the other on an idle machine, or the staleness of asynchronous SGD.
-struct Task {
+struct RecordRun {
   enum class Kind { iteration, all_reduce, staleness };
   Kind kind = Kind::iteration;
   Scenario scenario;
@@ -47,7 +47,7 @@ struct Task {
 };
 
 /// What may be chosen between, as NCCL does: the fastest counts.
-using Alternatives = std::vector<Task>;
+using Alternatives = std::vector<RecordRun>;
 
 /// A given result of the same experiment and metric: predictions are multiplied by published over predicted, there.
 struct Anchor {
@@ -102,20 +102,26 @@ struct MappedRecord {
   Estimate estimate;
   bool is_share = false;  ///< arrival: a probability
   std::vector<Anchor> anchors;
-  std::vector<Assumption> assumptions;  ///< pointer: the record's key
+  std::vector<Assumption> assumptions;  ///< pointer: the job's key
   std::set<std::string> constants;      ///< that it rests on
   /// The most specific name of every constant it asked for, with the names that stand in where that was not fitted.
   std::map<std::string, std::vector<std::string>> asked_for;
+  double bytes = 0;          ///< of an all-reduce that is asked for; 0: not stated
   std::string bounds_class;  ///< whose calibration the bounds use; empty: they are not calibrated
 };
 
-/// What may be used beside the record itself.
+/// What may be used beside the job itself.
 struct MapOptions {
   bool use_rates = true;    ///< given rates and times of the experiment; without: what the constants alone say
   bool use_anchors = true;  ///< given all-reduces of the experiment
 };
 
-MappedRecord map_record(const Record& record, const std::vector<Record>& all, const Catalogue& catalogue,
-                        const MapOptions& options = {});
+/// `given` are the results that may be used, in an order that does not depend on the file they came from: given_jobs().
+MappedRecord map_job(const JobSpec& job, const std::vector<JobSpec>& given, const Catalogue& catalogue,
+                     const MapOptions& options = {});
+
+/// The jobs of those records that are inputs, by their ids: whatever the order of the records, and whatever else is
+/// among them, the same.
+std::vector<JobSpec> given_jobs(const std::vector<Record>& records, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim

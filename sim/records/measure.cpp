@@ -1,357 +1,192 @@
 #include "sim/records/measure.hpp"
 
-#include <algorithm>
-#include <map>
-#include <set>
+#include <cmath>
+#include <utility>
+#include <vector>
 
 #include "engine/base/text.hpp"
-#include "sim/records/mapping.hpp"
 #include "sim/records/names.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-enum class Kind { rate, time, share, ratio, bandwidth, count };
+enum class UnitKind { rate, time, time_per_byte, share, ratio, bandwidth, line_rate, count };
 
-struct Known {
-  const char* metric;
-  Kind kind;
-  std::vector<const char*> names;  // words joined, without those of the unit
-};
-
-const std::vector<Known>& known_metrics() {
-  static const std::vector<Known> all{
-      {"images_per_s", Kind::rate, {"images_per",       "image_per",        "imgs_per",     "img_per",
-                                    "samples_per",      "sample_per",       "examples_per", "sequences_per",
-                                    "sequence_per",     "sentences_per",    "throughput",   "training_throughput",
-                                    "train_throughput", "total_throughput", "images",       "img",
-                                    "samples",          "sequences",        "ips",          "speed",
-                                    "training_speed",   "tokens_per",       "token_per",    "words_per",
-                                    "iterations_per",   "steps_per",        "batches_per",  "it_per",
-                                    "frames_per",       "frame_per",        "fps",          "ktokens_per",
-                                    "tok_per",          "utterances_per",   "seq_per",      "sents_per"}},
-      {"iteration_s",
-       Kind::time,
-       {"iteration", "iteration_time", "step", "step_time", "time_per_iteration", "time_per_step", "batch_time",
-        "time_per_batch", "per_iteration", "per_step", "mini_batch_time", "minibatch_time", "iter_time",
-        "seconds_per_iteration", "seconds_per_step"}},
-      {"epoch_seconds",
-       Kind::time,
-       {"epoch", "epoch_time", "epoch_duration", "time_per_epoch", "per_epoch", "seconds_per_epoch"}},
-      {"training_time_s", Kind::time, {"training_time", "training", "train_time", "total_training_time"}},
-      {"time_to_accuracy_s",
-       Kind::time,
-       {"time_to_accuracy", "tta", "time_to_train", "time_to_target", "time_to_convergence", "time_to_solution"}},
-      {"speedup", Kind::ratio, {"speedup", "speed_up", "scaling", "scaling_speedup", "relative_speedup"}},
-      {"scaling_efficiency",
-       Kind::share,
-       {"scaling_efficiency", "efficiency", "parallel_efficiency", "weak_scaling_efficiency",
-        "strong_scaling_efficiency", "scaling_factor", "efficiency_vs_ideal", "efficiency_vs_linear",
-        "linear_scaling_efficiency"}},
-      {"iteration_time_increase", Kind::share, {"iteration_time_increase"}},
-      {"allreduce_busbw",
-       Kind::bandwidth,
-       {"allreduce_busbw", "all_reduce_busbw", "busbw", "bus_bandwidth", "bus_bw", "allreduce_bus_bandwidth",
-        "all_reduce_bus_bandwidth"}},
-      {"allreduce_algbw",
-       Kind::bandwidth,
-       {"allreduce_algbw", "all_reduce_algbw", "algbw", "algorithm_bandwidth", "alg_bw", "allreduce_bandwidth",
-        "all_reduce_bandwidth", "allreduce_algorithm_bandwidth"}},
-      {"allreduce_seconds",
-       Kind::time,
-       {"allreduce", "all_reduce", "allreduce_time", "all_reduce_time", "allreduce_latency", "all_reduce_latency",
-        "allreduce_seconds"}},
-      {"epochs_to_accuracy", Kind::count, {"epochs_to_accuracy", "epochs_to_target", "epochs_to_converge", "epochs"}},
-  };
-  return all;
-}
-
-const std::map<std::string, double>& time_units() {
-  static const std::map<std::string, double> all{{"s", 1},
-                                                 {"sec", 1},
-                                                 {"secs", 1},
-                                                 {"second", 1},
-                                                 {"seconds", 1},
-                                                 {"ms", 1e3},
-                                                 {"msec", 1e3},
-                                                 {"us", 1e6},
-                                                 {"usec", 1e6},
-                                                 {"ns", 1e9},
-                                                 {"min", 1. / 60},
-                                                 {"mins", 1. / 60},
-                                                 {"minute", 1. / 60},
-                                                 {"minutes", 1. / 60},
-                                                 {"h", 1. / 3600},
-                                                 {"hr", 1. / 3600},
-                                                 {"hrs", 1. / 3600},
-                                                 {"hour", 1. / 3600},
-                                                 {"hours", 1. / 3600},
-                                                 {"day", 1. / 86400},
-                                                 {"days", 1. / 86400},
-                                                 {"milliseconds", 1e3},
-                                                 {"microseconds", 1e6}};
-  return all;
-}
-
-// "samples/s/GPU" as "samples_per_s_per_GPU".
-std::string with_per(const std::string& metric) {
-  std::string text;
-  for (char c : metric) text += c == '/' ? std::string("_per_") : std::string(1, c);
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : "_") + word;
-  return text;
-}
-
-// The unit at the end of a metric's name, which is taken off it: "step_time_ms" -> "ms".
-std::string take_unit(std::vector<std::string>& words) {
-  if (words.size() < 2 && (words.empty() || time_units().count(words.back()) == 0)) return "";
-  static const std::set<std::string> others{"gbps", "gb", "gbs", "percent", "pct", "fraction"};
-  const std::string last = words.back();
-  if (time_units().count(last) == 0 && others.count(last) == 0) return "";
-  words.pop_back();
-  return last;
-}
-
-// "ms_per_batch" and "days_to_train" say the unit first: "time_per_batch" in ms.
-std::string take_leading_unit(std::vector<std::string>& words) {
-  if (words.size() < 3 || time_units().count(words[0]) == 0 || (words[1] != "per" && words[1] != "to")) return "";
-  const std::string unit = words[0];
-  words[0] = "time";
-  return unit;
-}
-
-// "training_time_90_epochs", "speedup_vs_8_gpus": what it is of, or over, is looked for elsewhere.
-void drop_condition(std::vector<std::string>& words) {
-  const auto is_number = [](const std::string& word) {
-    return word.find_first_not_of("0123456789") == std::string::npos;
-  };
-  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    const std::string& what = words[i + 1];
-    const bool is_gpus = what == "gpu" || what == "gpus";
-    if (!is_number(words[i]) || !(is_gpus || what == "epochs")) continue;
-    const std::size_t first = i > 1 && (words[i - 1] == "vs" || words[i - 1] == "over") ? i - 1 : i;
-    words.erase(words.begin() + static_cast<std::ptrdiff_t>(first), words.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-    return;
+UnitKind unit_kind(Metric metric) {
+  switch (metric) {
+    case Metric::images_per_s:
+    case Metric::images_per_s_nosync:
+      return UnitKind::rate;
+    case Metric::iteration_s:
+    case Metric::epoch_s:
+    case Metric::seconds_per_5120_images:
+    case Metric::training_s:
+    case Metric::time_to_accuracy_s:
+    case Metric::communication_s:
+    case Metric::all_reduce_s:
+    case Metric::alpha_s:
+      return UnitKind::time;
+    case Metric::beta_s_per_byte:
+      return UnitKind::time_per_byte;
+    case Metric::scaling_efficiency:
+    case Metric::iteration_time_increase:
+    case Metric::throughput_gain_tau:
+      return UnitKind::share;
+    case Metric::speedup:
+    case Metric::speedup_vs_nccl:
+    case Metric::speedup_vs_horovod:
+      return UnitKind::ratio;
+    case Metric::bus_bandwidth:
+    case Metric::algorithm_bandwidth:
+      return UnitKind::bandwidth;
+    case Metric::required_bandwidth:
+    case Metric::bandwidth_for_linear:
+      return UnitKind::line_rate;
+    case Metric::unknown:
+    case Metric::epochs_to_accuracy:
+    case Metric::staleness:
+    case Metric::arrival:
+    case Metric::iterations_to_converge:
+    case Metric::critical_batch:
+    case Metric::best_group_size:
+    case Metric::node_traffic:
+    case Metric::parameter_servers:
+      return UnitKind::count;
   }
+  return UnitKind::count;
 }
 
-const Known* known_metric(const std::string& name) {
-  for (const Known& known : known_metrics())
-    for (const char* one : known.names)
-      if (name == one) return &known;
-  return nullptr;
+// Of one SI unit (of bandwidths, of a GB/s); the first of equals is the one that is written.
+using Units = std::vector<std::pair<std::string, double>>;
+
+const Units& units_of(UnitKind kind) {
+  static const Units none{}, rates{{"images/s", 1}, {"samples/s", 1}, {"sequences/s", 1}, {"images/min", 60}},
+      times{{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}, {"min", 1. / 60}, {"h", 1. / 3600}, {"days", 1. / 86400}},
+      times_per_byte{{"s/B", 1}, {"ns/B", 1e9}, {"us/MB", 1e12}}, shares{{"fraction", 1}, {"%", 100}}, ratios{{"x", 1}},
+      bandwidths{{"GB/s", 1}, {"MB/s", 1e3}, {"Gbit/s", 8}},
+      line_rates{{"bit/s", 1}, {"Gbit/s", 1e-9}, {"GB/s", 1. / 8e9}};
+  switch (kind) {
+    case UnitKind::rate:
+      return rates;
+    case UnitKind::time:
+      return times;
+    case UnitKind::time_per_byte:
+      return times_per_byte;
+    case UnitKind::share:
+      return shares;
+    case UnitKind::ratio:
+      return ratios;
+    case UnitKind::bandwidth:
+      return bandwidths;
+    case UnitKind::line_rate:
+      return line_rates;
+    case UnitKind::count:
+      break;
+  }
+  return none;
 }
 
-std::string first_word(const std::string& unit) {
-  std::string word = lower(unit.substr(0, unit.find_first_of(" (/,")));
-  return word == "\xc2\xb5s" || word == "\xce\xbcs" ? "us" : word;
+bool take_end(std::string& text, const std::string& end) {
+  if (text.size() < end.size() || text.compare(text.size() - end.size(), end.size(), end) != 0) return false;
+  text.resize(text.size() - end.size());
+  return true;
 }
 
-double of_time(const Record& record, const std::string& in_name) {
-  const std::string word = record.unit.empty() ? in_name : first_word(record.unit);
-  if (word.empty()) return 1;
-  const auto found = time_units().find(word);
-  if (found == time_units().end())
-    throw Unmapped{"unit " + in_quotes(record.unit) + " is not one of time; known: s, ms, us, min, h"};
-  return found->second;
-}
-
-// "s/B", "ns/B", "ms/MB".
-double of_time_per_byte(const Record& record) {
-  if (record.unit.empty()) return 1;
-  const std::size_t slash = record.unit.find('/');
-  const auto time = time_units().find(lower(record.unit.substr(0, slash)));
-  const std::string bytes = slash == std::string::npos ? "" : lower(first_word(record.unit.substr(slash + 1)));
-  static const std::map<std::string, double> sizes{{"b", 1}, {"byte", 1}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}};
-  const auto size = sizes.find(bytes);
-  if (time == time_units().end() || size == sizes.end())
-    throw Unmapped{"unit " + in_quotes(record.unit) + " is not one of time per byte; known: s/B, ns/B, us/MB"};
-  return time->second * size->second;
-}
-
-double of_bandwidth(const Record& record) {
-  std::string unit;
-  for (char c : record.unit.substr(0, record.unit.find_first_of("(,")))
-    if (c != ' ') unit += c;
-  if (unit.empty() || unit == "GB/s" || unit == "GBps" || unit == "GB/sec" || unit == "gb/s") return 1;
-  if (unit == "MB/s" || unit == "MBps") return 1e3;
-  if (unit == "GiB/s") return 1e9 / (1 << 30);
-  if (unit == "Gb/s" || unit == "Gbps" || unit == "Gbit/s") return 8;
-  if (unit == "B/s") return 1e9;
-  if (unit == "TB/s") return 1e-3;
-  throw Unmapped{"unit " + in_quotes(record.unit) + " of " + record.metric + "; known: GB/s, MB/s, GiB/s, Gb/s"};
-}
-
-// Of images/s: "images/s", "img/min", "sequences/s/GPU".
-double of_rate(const Record& record, const std::string& in_name) {
-  const std::string unit = lower(record.unit);
-  double scale = 1;
-  if (mentions(unit, "/min") || mentions(unit, "per min"))
-    scale = 60;
-  else if (mentions(unit, "/h") || mentions(unit, "per h"))
-    scale = 3600;
-  else if (mentions(unit, "/day"))
-    scale = 86400;
-  else if (unit.empty())
-    scale = in_name.empty() ? 1 : 1 / time_units().at(in_name);
-  else if (!mentions(unit, "/s") && !mentions(unit, "per s") && !mentions(unit, "ps"))
-    throw Unmapped{"unit " + in_quotes(record.unit) + " of " + record.metric + "; known: images/s"};
-  if (unit.rfind("k", 0) == 0 || (unit.empty() && mentions(record.metric, "ktok"))) scale /= 1e3;
-  return scale;
-}
-
-double of_share(const Record& record, const std::string& in_name) {
-  const bool is_percent =
-      mentions(record.unit, "%") || mentions(record.unit, "percent") || in_name == "percent" || in_name == "pct";
-  // Nobody publishes an efficiency of 90 as a fraction.
-  const bool looks_like = record.unit.empty() && record.value && *record.value > 2;
-  return is_percent || looks_like ? 100 : 1;
+// "tokens/s/GPU": a rate of tokens, for each GPU.
+void take_counted(std::string& unit, Measure& measure) {
+  measure.is_per_gpu = take_end(unit, "/GPU");
+  if (unit == "tokens/s" || unit == "iterations/s") {
+    measure.counted = unit == "tokens/s" ? Counted::tokens : Counted::iterations;
+    unit = "samples/s";
+  }
 }
 
 }  // namespace
 
-// "images_per_s_per_gpu", "per_gpu_throughput": taken off the name.
-bool take_per_gpu(std::vector<std::string>& words) {
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
-    if (words[i] == "per" && (words[i + 1] == "gpu" || words[i + 1] == "device")) {
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i), words.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-      return true;
-    }
-  return false;
+std::string why_not_predicted(const std::string& metric) {
+  static const std::vector<std::pair<const char*, const char*>> reasons{
+      {"throughput_ratio", "the learners on a GPU, and what part of it one of them can use, are not stated"},
+      {"tta_", "it rests on how another software, or another number of learners, converges"},
+      {"hours_sync", "neither side's iterations are given at its number of workers"},
+      {"speed_ratio", "how a learning rate changes convergence is not modelled"},
+      {"alltoall", "all-to-all is not simulated for records"},
+      {"all_to_all", "all-to-all is not simulated for records"},
+      {"flops", "it counts operations, of which publications differ"},
+      {"mfu", "it counts operations, of which publications differ"},
+      {"hfu", "it counts operations, of which publications differ"},
+      {"memory", "a record's memory is not predicted yet"},
+      {"energy", "energy is not modelled"},
+      {"power", "energy is not modelled"},
+      {"relative_throughput", "what it is relative to is not stated"},
+      {"overhead", "what it is a share of, and whether hidden communication counts, is not stated"},
+      {"comm", "whether communication that computation hides counts is not stated"},
+      {"utilization", "a share of time with any kernel is no speed"},
+      {"forward", "it leaves the update and communication out"},
+      {"per_image", "a rate in images/s is predicted"},
+      {"cost", "prices are not known"},
+      {"top", "the accuracy that a training reaches is not modelled"},
+      {"accuracy", "the accuracy that a training reaches is not modelled"},
+      {"loss", "the accuracy that a training reaches is not modelled"},
+      {"error", "the accuracy that a training reaches is not modelled"},
+      {"speedup_upper_bound", "which bound is meant is not stated"}};
+  for (const auto& [part, why] : reasons)
+    if (mentions(metric, part)) return std::string(": ") + why;
+  return "";
 }
 
-namespace {
-
-struct NamedCollective {
-  const char* name;  // squeezed
-  Collective collective;
-};
-
-const std::vector<NamedCollective>& other_collectives() {
-  static const std::vector<NamedCollective> all{{"reducescatter", Collective::reduce_scatter},
-                                                {"allgather", Collective::all_gather},
-                                                {"broadcast", Collective::broadcast},
-                                                {"bcast", Collective::broadcast}};
-  return all;
-}
-
-// "reduce_scatter_busbw" becomes "allreduce_busbw" and says which collective; "busbw" leaves it to the algorithm.
-Collective take_collective(std::vector<std::string>& words, const std::string& algorithm) {
-  for (const NamedCollective& named : other_collectives())
-    for (std::size_t count : {std::size_t{1}, std::size_t{2}}) {
-      if (words.size() < count || joined({words.begin(), words.begin() + long(count)}).size() > 16) continue;
-      if (squeezed(joined({words.begin(), words.begin() + long(count)})) != named.name) continue;
-      words.erase(words.begin() + 1, words.begin() + long(count));
-      words[0] = "allreduce";
-      return named.collective;
-    }
-  if (words.size() > 1 && words[0] == "reduce") {
-    words[0] = "allreduce";
-    return Collective::reduce;
+Measure measure_by_name(const std::string& metric, const std::string& stated) {
+  Measure measure;
+  const bool is_throughput_per_gpu = metric == "throughput_per_gpu";
+  const std::optional<Metric> found = is_throughput_per_gpu ? Metric::images_per_s : find_choice<Metric>(metric);
+  if (!found) {
+    measure.why_not = "metric " + in_quotes(metric) + " is not predicted from records" + why_not_predicted(metric);
+    return measure;
   }
-  static const std::set<std::string> open{"busbw", "bus_bandwidth", "bus_bw", "algbw", "algorithm_bandwidth", "alg_bw"};
-  const std::string text = squeezed(algorithm);
-  const bool is_all_reduce = text.empty() || text.find("allreduce") != std::string::npos;
-  std::vector<std::string> without_unit = words;
-  take_unit(without_unit);
-  if (is_all_reduce || open.count(joined(without_unit)) == 0) return Collective::all_reduce;
-  for (const char* other : {"alltoall", "sendrecv"})
-    if (text.find(other) != std::string::npos)
-      throw Unmapped{"algorithm " + in_quotes(algorithm) + ": not simulated for records"};
-  for (const NamedCollective& named : other_collectives())
-    if (text.find(named.name) != std::string::npos) return named.collective;
-  return Collective::all_reduce;
-}
-
-}  // namespace
-
-namespace {
-
-// "latency" of a size and an all-reduce is its time; of anything else it may be that of an inference.
-void name_latency(std::vector<std::string>& words, const Record& record) {
-  const bool is_of_bytes = record.params_bytes > 0 && record.model.empty();
-  if (!is_of_bytes || squeezed(record.algorithm + record.system).find("allreduce") == std::string::npos) return;
-  if (!words.empty() && (words[0] == "latency" || words[0] == "time")) words.insert(words.begin(), "allreduce");
-}
-
-}  // namespace
-
-Measure measure_of(const Record& record) {
-  static const std::set<std::string> as_they_are{"train_seconds_per_5120_images", "comm_seconds", "speedup_vs_nccl",
-                                                 "speedup_vs_horovod", "images_per_s_nosync"};
-  if (record.metric == "train_seconds_per_5120_images" || record.metric == "comm_seconds")
-    return {record.metric, of_time(record, "s")};
-  if (record.metric == "alpha_s") return {record.metric, of_time(record, "s")};
-  if (record.metric == "beta_s_per_B") return {record.metric, of_time_per_byte(record)};
-  if (as_they_are.count(record.metric) > 0) return {record.metric};
-  std::vector<std::string> words = words_of(with_per(record.metric));
-  name_latency(words, record);
-  const Collective collective = take_collective(words, record.algorithm);
-  const bool named_per_gpu = take_per_gpu(words);
-  drop_condition(words);
-  const Known* known = known_metric(joined(words));
-  std::string unit = known == nullptr ? take_unit(words) : "";
-  if (known == nullptr) known = known_metric(joined(words));
-  if (known == nullptr) {
-    unit = take_leading_unit(words);
-    known = known_metric(joined(words));
+  measure.metric = *found;
+  const UnitKind kind = unit_kind(*found);
+  if (*found == Metric::arrival && stated == "%") measure.per_si = 100;
+  if (kind == UnitKind::count) return measure;
+  std::string unit = stated;
+  if (kind == UnitKind::rate) take_counted(unit, measure);
+  if (is_throughput_per_gpu) measure.is_per_gpu = true;
+  const Units& units = units_of(kind);
+  if (unit.empty()) unit = units.front().first;
+  std::vector<std::string> names;
+  for (const auto& [name, per_si] : units) {
+    names.push_back(name);
+    if (name != unit) continue;
+    measure.per_si = per_si;
+    return measure;
   }
-  if (known == nullptr) return {record.metric};
-  Measure measure{known->metric};
-  measure.collective = collective;
-  measure.is_tokens =
-      known->kind == Kind::rate && (mentions(record.metric, "token") || mentions(record.metric, "word") ||
-                                    mentions(record.unit, "tok") || mentions(record.unit, "word"));
-  measure.per_gpu =
-      known->kind == Kind::rate && (named_per_gpu || mentions(record.unit, "/gpu") || mentions(record.unit, "per gpu"));
-  measure.is_iterations =
-      std::string(known->metric) == "images_per_s" && !words.empty() &&
-      (words[0].rfind("iteration", 0) == 0 || words[0] == "steps" || words[0] == "batches" || words[0] == "it");
-  switch (known->kind) {
-    case Kind::rate:
-      measure.per_si = of_rate(record, unit);
-      break;
-    case Kind::time:
-      measure.per_si = of_time(record, unit);
-      break;
-    case Kind::share:
-      measure.per_si = of_share(record, unit);
-      if (lower(record.unit) == "x" || lower(record.unit) == "times") measure = {"speedup"};
-      break;
-    case Kind::bandwidth:
-      measure.per_si = of_bandwidth(record);
-      break;
-    case Kind::ratio:
-      if (mentions(record.unit, "%")) measure = {"scaling_efficiency", 100};
-      break;
-    case Kind::count:
-      break;
-  }
+  measure.why_not = "unit " + in_quotes(stated) + " of " + metric + "; known: " + joined(names);
   return measure;
 }
 
-std::string metric_of(const Record& record) {
-  try {
-    return measure_of(record).metric;
-  } catch (const Unmapped&) {
-    return "";
-  }
+std::string unit_of(const Measure& measure) {
+  if (measure.metric == Metric::arrival) return measure.per_si == 100 ? "%" : "";
+  const Units& units = units_of(unit_kind(measure.metric));
+  std::string unit;
+  for (const auto& [name, per_si] : units)
+    if (unit.empty() && std::abs(per_si / measure.per_si - 1) < 1e-12) unit = name;
+  if (measure.counted == Counted::tokens) unit = "tokens/s";
+  if (measure.counted == Counted::iterations) unit = "iterations/s";
+  return unit + (measure.is_per_gpu ? "/GPU" : "");
 }
 
-std::optional<double> si_value(const Record& record) {
-  if (!record.value) return std::nullopt;
-  try {
-    const Measure measure = measure_of(record);
-    const double gpus = measure.per_gpu ? std::max(1, record.gpus) : 1;
-    const double images = measure.is_iterations ? double(std::max(1, record.gpus)) * record.batch() : 1;
-    return *record.value / measure.per_si * gpus * images;
-  } catch (const Unmapped&) {
-    return std::nullopt;
-  }
+bool is_of_collective(Metric metric) {
+  return metric == Metric::all_reduce_s || metric == Metric::bus_bandwidth || metric == Metric::algorithm_bandwidth ||
+         metric == Metric::alpha_s || metric == Metric::beta_s_per_byte;
+}
+
+bool is_of_workers(Metric metric) {
+  return metric == Metric::staleness || metric == Metric::arrival || metric == Metric::iterations_to_converge ||
+         metric == Metric::critical_batch;
+}
+
+bool is_of_choices(Metric metric) {
+  return metric == Metric::best_group_size || metric == Metric::required_bandwidth ||
+         metric == Metric::bandwidth_for_linear || metric == Metric::throughput_gain_tau ||
+         metric == Metric::node_traffic;
 }
 
 }  // namespace lockstep::sim

@@ -24,36 +24,36 @@ struct Value {
 // The fastest of what may be chosen between.
 class Times {
  public:
-  explicit Times(const std::vector<TaskTime>& times) : times_(times) {}
-  std::vector<TaskTime> all(const Alternatives& tasks) {
+  explicit Times(const std::vector<RunTime>& times) : times_(times) {}
+  std::vector<RunTime> all(const Alternatives& runs) {
     const auto first = times_.begin() + static_cast<std::ptrdiff_t>(at_);
-    at_ += tasks.size();
-    return {first, first + static_cast<std::ptrdiff_t>(tasks.size())};
+    at_ += runs.size();
+    return {first, first + static_cast<std::ptrdiff_t>(runs.size())};
   }
-  static TaskTime fastest(const std::vector<TaskTime>& times) {
+  static RunTime fastest(const std::vector<RunTime>& times) {
     const auto best = std::min_element(times.begin(), times.end(),
-                                       [](const TaskTime& a, const TaskTime& b) { return a.seconds < b.seconds; });
-    return best == times.end() ? TaskTime{} : *best;
+                                       [](const RunTime& a, const RunTime& b) { return a.seconds < b.seconds; });
+    return best == times.end() ? RunTime{} : *best;
   }
-  TaskTime next(const Alternatives& tasks) { return fastest(all(tasks)); }
-  /// Why one of the next `tasks` could not be simulated; empty: all were. They then count as taken.
-  std::string failure_of_next(std::size_t tasks) {
+  RunTime next(const Alternatives& runs) { return fastest(all(runs)); }
+  /// Why one of the next `runs` could not be simulated; empty: all were. They then count as taken.
+  std::string failure_of_next(std::size_t runs) {
     const auto first = times_.begin() + static_cast<std::ptrdiff_t>(at_);
-    const auto failed = std::find_if(first, first + static_cast<std::ptrdiff_t>(tasks),
-                                     [](const TaskTime& time) { return !time.failure.empty(); });
-    if (failed == first + static_cast<std::ptrdiff_t>(tasks)) return "";
-    at_ += tasks;
+    const auto failed = std::find_if(first, first + static_cast<std::ptrdiff_t>(runs),
+                                     [](const RunTime& time) { return !time.failure.empty(); });
+    if (failed == first + static_cast<std::ptrdiff_t>(runs)) return "";
+    at_ += runs;
     return failed->failure;
   }
 
  private:
-  const std::vector<TaskTime>& times_;
+  const std::vector<RunTime>& times_;
   std::size_t at_ = 0;
 };
 
-double images_per_s(const Alternatives& tasks, double seconds) {
-  const Task& task = tasks.front();
-  return double(task.gpus) * task.batch_per_gpu * task.accumulation / seconds;
+double images_per_s(const Alternatives& runs, double seconds) {
+  const RecordRun& run = runs.front();
+  return double(run.gpus) * run.batch_per_gpu * run.accumulation / seconds;
 }
 
 // The quantity for times of the target and of the baseline.
@@ -103,7 +103,7 @@ double quantity_of(const MappedRecord& r, const Alternatives& target, double tar
   return 0;
 }
 
-Value value_of(const MappedRecord& r, const TaskTime& target, const TaskTime& baseline) {
+Value value_of(const MappedRecord& r, const RunTime& target, const RunTime& baseline) {
   const auto of = [&](double target_s) { return quantity_of(r, r.target, target_s, r.baseline, baseline.seconds); };
   Value value{of(target.seconds), of(target.low_s), of(target.high_s)};
   if (r.quantity == Quantity::epochs) {
@@ -169,12 +169,12 @@ Corrected corrected(const std::vector<Correction>& given, const Correction& plac
   return {std::exp(log_factor), std::sqrt(std::max(0.0, 1 - known))};
 }
 
-int nodes_of(const Alternatives& tasks) {
-  return tasks.front().scenario.cluster.nodes;
+int nodes_of(const Alternatives& runs) {
+  return runs.front().scenario.cluster.nodes;
 }
 
 // Links of a node and the network between nodes are different things: neither says anything about the other.
-Corrected correction_of(const MappedRecord& r, const Record& record, const std::vector<double>& predicted) {
+Corrected correction_of(const MappedRecord& r, const std::vector<double>& predicted) {
   const auto place_of = [](double bytes, int gpus) {
     return Correction{std::log(std::max(1.0, bytes)), std::log(gpus), 0};
   };
@@ -185,7 +185,7 @@ Corrected correction_of(const MappedRecord& r, const Record& record, const std::
     given.push_back(place_of(anchor.bytes, anchor.gpus));
     given.back().log_factor = std::log(anchor.published / predicted[i]);
   }
-  return corrected(given, place_of(record.params_bytes, r.target.empty() ? 1 : r.target.front().gpus));
+  return corrected(given, place_of(r.bytes, r.target.empty() ? 1 : r.target.front().gpus));
 }
 
 // Half the width of the bounds, as a logarithm.
@@ -213,7 +213,7 @@ double most_of(const MappedRecord& r) {
 }
 
 // The fastest choice; those within 1 % of it are as good.
-Value best_choice(const std::vector<double>& choices, const std::vector<TaskTime>& times) {
+Value best_choice(const std::vector<double>& choices, const std::vector<RunTime>& times) {
   const double best_s = Times::fastest(times).seconds;
   Value best{0, choices.back(), choices.front()};
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -226,7 +226,7 @@ Value best_choice(const std::vector<double>& choices, const std::vector<TaskTime
 }
 
 // Where the share of the baseline's speed reaches `wanted`, between choices in the logarithm.
-std::optional<double> reached(const std::vector<double>& choices, const std::vector<TaskTime>& times, double baseline_s,
+std::optional<double> reached(const std::vector<double>& choices, const std::vector<RunTime>& times, double baseline_s,
                               double wanted) {
   const auto share = [&](std::size_t i) { return baseline_s / times[i].seconds; };
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -241,7 +241,7 @@ std::optional<double> reached(const std::vector<double>& choices, const std::vec
 constexpr double kSharesOff = 0.04;  // how much nearer to, or farther from, the whole speed may be meant
 constexpr double kComputeOff = 0.1;  // bandwidth is needed in proportion to the speed of computation
 
-std::optional<Value> needed_choice(const MappedRecord& r, const std::vector<TaskTime>& times, double baseline_s) {
+std::optional<Value> needed_choice(const MappedRecord& r, const std::vector<RunTime>& times, double baseline_s) {
   const auto at = [&](double share) { return reached(r.choices, times, baseline_s, share); };
   const std::optional<double> value = at(r.wanted_share);
   if (!value) return std::nullopt;
@@ -253,8 +253,8 @@ std::optional<Value> needed_choice(const MappedRecord& r, const std::vector<Task
 // Of quantities whose bounds are not calibrated.
 void predict_uncalibrated(Prediction& prediction, Times& times) {
   MappedRecord& r = prediction.mapped;
-  const std::vector<TaskTime> targets = times.all(r.target);
-  const TaskTime target = Times::fastest(targets), baseline = times.next(r.baseline);
+  const std::vector<RunTime> targets = times.all(r.target);
+  const RunTime target = Times::fastest(targets), baseline = times.next(r.baseline);
   Value value{r.estimate.value, r.estimate.low, r.estimate.high};
   if (r.quantity == Quantity::best_choice) {
     value = best_choice(r.choices, targets);
@@ -280,30 +280,30 @@ double off_of(double high, double low) {
 void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
   if (prediction.mapped.bounds_class.empty()) return predict_uncalibrated(prediction, times);
   const MappedRecord& r = prediction.mapped;
-  const TaskTime target = times.next(r.target), baseline = times.next(r.baseline);
+  const RunTime target = times.next(r.target), baseline = times.next(r.baseline);
   Value value = value_of(r, target, baseline);
   std::vector<double> at_anchors;
   for (const Anchor& anchor : r.anchors) {
     const double target_s = times.next(anchor.target).seconds, baseline_s = times.next(anchor.baseline).seconds;
     at_anchors.push_back(quantity_of(r, anchor.target, target_s, anchor.baseline, baseline_s));
   }
-  const Corrected correction = correction_of(r, *prediction.record, at_anchors);
+  const Corrected correction = correction_of(r, at_anchors);
   prediction.predicted = value.value * correction.factor * r.per_si;
   prediction.off_below = correction.unknown * off_of(value.value, value.low);
   prediction.off_above = correction.unknown * off_of(value.high, value.value);
   set_bounds(prediction, catalogue);
 }
 
-void append(std::vector<const Task*>& tasks, const Alternatives& alternatives) {
-  for (const Task& task : alternatives) tasks.push_back(&task);
+void append(std::vector<const RecordRun*>& runs, const Alternatives& alternatives) {
+  for (const RecordRun& run : alternatives) runs.push_back(&run);
 }
 
-void append_all(std::vector<const Task*>& tasks, const MappedRecord& mapped) {
-  append(tasks, mapped.target);
-  append(tasks, mapped.baseline);
+void append_all(std::vector<const RecordRun*>& runs, const MappedRecord& mapped) {
+  append(runs, mapped.target);
+  append(runs, mapped.baseline);
   for (const Anchor& anchor : mapped.anchors) {
-    append(tasks, anchor.target);
-    append(tasks, anchor.baseline);
+    append(runs, anchor.target);
+    append(runs, anchor.baseline);
   }
 }
 
@@ -334,17 +334,17 @@ double Prediction::error() const {
   return is_share ? predicted - *record->value : predicted / *record->value - 1;
 }
 
-std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
-                                        const Catalogue& catalogue, int jobs, const MapOptions& options) {
+std::vector<Prediction> predict_jobs(const std::vector<const JobSpec*>& targets, const std::vector<JobSpec>& given,
+                                     const Catalogue& catalogue, const RunOptions& run, const MapOptions& options) {
   std::vector<Prediction> predictions;
-  for (const Record* record : targets) predictions.push_back({record, map_record(*record, all, catalogue, options)});
-  std::vector<const Task*> tasks;
-  for (const Prediction& prediction : predictions) append_all(tasks, prediction.mapped);
-  const std::vector<TaskTime> results = run_tasks(tasks, jobs);
+  for (const JobSpec* job : targets) predictions.push_back({job->record, map_job(*job, given, catalogue, options)});
+  std::vector<const RecordRun*> runs;
+  for (const Prediction& prediction : predictions) append_all(runs, prediction.mapped);
+  const std::vector<RunTime> results = run_all(runs, run);
   Times times(results);
   for (Prediction& prediction : predictions) {
     if (!prediction.is_mapped()) continue;
-    std::vector<const Task*> own;
+    std::vector<const RecordRun*> own;
     append_all(own, prediction.mapped);
     const std::string failure = times.failure_of_next(own.size());
     if (failure.empty())
@@ -353,6 +353,15 @@ std::vector<Prediction> predict_records(const std::vector<const Record*>& target
       prediction.mapped.unmapped = "it cannot be simulated: " + failure;
   }
   return predictions;
+}
+
+std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
+                                        const Catalogue& catalogue, int jobs, const MapOptions& options) {
+  std::vector<JobSpec> asked;
+  for (const Record* record : targets) asked.push_back(job_of(*record, catalogue));
+  std::vector<const JobSpec*> pointers;
+  for (const JobSpec& job : asked) pointers.push_back(&job);
+  return predict_jobs(pointers, given_jobs(all, catalogue), catalogue, {jobs, true}, options);
 }
 
 std::vector<const Record*> targets_of(const std::vector<Record>& records) {

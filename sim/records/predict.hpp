@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "sim/records/map.hpp"
+#include "sim/records/run.hpp"
+#include "sim/records/translate.hpp"
 
 namespace lockstep::sim {
 
@@ -32,9 +34,14 @@ inline constexpr double kUsualSpread = 1.3;
 /// Sets `low` and `high` by the calibrations of the prediction's class, if it has one.
 void set_bounds(Prediction& prediction, const Catalogue& catalogue);
 
-/// Predicts the targets among `records`; `all` are the records that inputs are looked for in. Deterministic.
+/// Predicts the targets; `all` are the records whose given results may be used. A prediction depends on its own record
+/// and on these, never on other targets nor on an order.
 std::vector<Prediction> predict_records(const std::vector<const Record*>& targets, const std::vector<Record>& all,
                                         const Catalogue& catalogue, int jobs, const MapOptions& options = {});
+
+/// The same for jobs, given ones as given_jobs() has them.
+std::vector<Prediction> predict_jobs(const std::vector<const JobSpec*>& targets, const std::vector<JobSpec>& given,
+                                     const Catalogue& catalogue, const RunOptions& run, const MapOptions& options = {});
 
 /// All with the role "target".
 std::vector<const Record*> targets_of(const std::vector<Record>& records);

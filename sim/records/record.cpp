@@ -1,9 +1,11 @@
 #include "sim/records/record.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "engine/base/text.hpp"
+#include "sim/records/job_keys.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -12,13 +14,35 @@ constexpr std::int64_t kMostGpus = 1 << 20;
 constexpr double kMostBytes = 1e15;
 
 const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys{
-      "id",           "source",       "where",     "url_or_seed",   "system",
-      "model",        "params_bytes", "gpu",       "gpus",          "gpus_per_node",
-      "network",      "algorithm",    "precision", "batch_per_gpu", "intra_node_link",
-      "global_batch", "metric",       "value",     "unit",          "extra_inputs_needed",
-      "exact_quote",  "role",         "group",     "secondary",     "notes",
-      "use"};
+  static const std::vector<std::string> keys{"id",
+                                             "source",
+                                             "where",
+                                             "url_or_seed",
+                                             "system",
+                                             "model",
+                                             "params_bytes",
+                                             "gpu",
+                                             "gpus",
+                                             "gpus_per_node",
+                                             "network",
+                                             "algorithm",
+                                             "precision",
+                                             "batch_per_gpu",
+                                             "intra_node_link",
+                                             "global_batch",
+                                             "metric",
+                                             "value",
+                                             "unit",
+                                             "extra_inputs_needed",
+                                             "exact_quote",
+                                             "role",
+                                             "group",
+                                             "secondary",
+                                             "notes",
+                                             "use",
+                                             "note",
+                                             "confirmed_from",
+                                             "published_as"};
   return keys;
 }
 
@@ -43,7 +67,8 @@ std::int64_t count_of(const JsonNode& record, const std::string& key, std::int64
 
 // MLPerf's logs print batches per GPU that their global batch does not divide into: 204.0, but also 39.2.
 int batch_of(const JsonNode& record) {
-  const std::optional<JsonNode> node = stated(record, "batch_per_gpu");
+  std::optional<JsonNode> node = stated(record, "batch_per_gpu");
+  if (!node) node = stated(record, "batch");
   return node ? static_cast<int>(std::lround(std::max(1.0, node->number({0.01, 1 << 24})))) : 0;
 }
 
@@ -67,8 +92,27 @@ std::optional<double> value_of(const JsonNode& record) {
   return node->number({-1e30, 1e30});
 }
 
+// Texts of a publication, or names of explicit keys; a network in keys may also be an object.
+void read_texts(const JsonNode& node, Record& record) {
+  record.system = text_of(node, "system");
+  record.model = text_of(node, "model");
+  record.gpu = text_of(node, "gpu");
+  record.intra_node_link = text_of(node, "intra_node_link");
+  if (const auto network = stated(node, "network"); !network || !network->is_object())
+    record.network = text_of(node, "network");
+  record.algorithm = text_of(node, "algorithm");
+  record.precision = text_of(node, "precision");
+  record.notes = text_of(node, "notes");
+}
+
 Record read_record(const JsonNode& node) {
-  node.keys(known_keys());
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> all = known_keys();
+    for (const std::string& key : job_key_names())
+      if (std::find(all.begin(), all.end(), key) == all.end()) all.push_back(key);
+    return all;
+  }();
+  node.keys(keys);
   Record record;
   record.id = node.at("id").text();
   record.metric = node.at("metric").text();
@@ -78,19 +122,13 @@ Record read_record(const JsonNode& node) {
   record.use = use_of(node);
   record.group = text_of(node, "group");
   record.source = text_of(node, "source");
-  record.system = text_of(node, "system");
-  record.model = text_of(node, "model");
+  read_texts(node, record);
   if (const auto bytes = stated(node, "params_bytes")) record.params_bytes = bytes->number({1, kMostBytes});
-  record.gpu = text_of(node, "gpu");
   record.gpus = static_cast<int>(count_of(node, "gpus", kMostGpus));
   record.gpus_per_node = static_cast<int>(count_of(node, "gpus_per_node", 1 << 16));
-  record.intra_node_link = text_of(node, "intra_node_link");
-  record.network = text_of(node, "network");
-  record.algorithm = text_of(node, "algorithm");
-  record.precision = text_of(node, "precision");
   record.batch_per_gpu = batch_of(node);
   record.global_batch = count_of(node, "global_batch", std::int64_t{1} << 40);
-  record.notes = text_of(node, "notes");
+  record.keys = read_job_keys(node);
   return record;
 }
 
@@ -114,12 +152,6 @@ std::string to_string(Use use) {
   return "";
 }
 
-int Record::batch() const {
-  if (batch_per_gpu > 0) return batch_per_gpu;
-  if (global_batch > 0 && gpus > 0) return static_cast<int>(std::max<std::int64_t>(1, global_batch / gpus));
-  return 0;
-}
-
 std::vector<Record> read_records(const JsonNode& array) {
   std::vector<Record> records;
   std::set<std::string> ids;
@@ -131,12 +163,15 @@ std::vector<Record> read_records(const JsonNode& array) {
   return records;
 }
 
-std::vector<Record> read_records(const std::string& path) {
-  const JsonDocument document = JsonDocument::load(path);
+std::vector<Record> read_records(const JsonDocument& document) {
   const JsonNode root = document.root();
   if (const std::optional<JsonNode> records = root.is_object() ? root.find("records") : std::nullopt)
     return read_records(*records);
   return read_records(root);
+}
+
+std::vector<Record> read_records(const std::string& path) {
+  return read_records(JsonDocument::load(path));
 }
 
 }  // namespace lockstep::sim

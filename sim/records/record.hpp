@@ -9,9 +9,12 @@
 // "id" and "metric" are required, anything else may be missing or null; a key that no record has is refused. Records of
 // one group belong to one experiment: those with the role "input" are given facts, those with the role "target" are to
 // be predicted, "context" is neither. "value" of a target is only compared with, never used. Suites of this repository
-// (suite.hpp) add "use".
+// (suite.hpp) add "use". Beside these keys, whose texts are searched for words (translate.hpp), a record may say the same
+// and more in explicit keys (job_keys.hpp).
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,14 @@ std::string to_string(Role role);
 /// What a record is to the fit: `given` is an input, `fit` and `test` are targets (see suite.hpp), `none` unsaid.
 enum class Use { none, given, fit, test };
 std::string to_string(Use use);
+
+struct JobSpec;
+
+/// What a record states in explicit keys.
+struct JobKeys {
+  std::set<std::string> names;           ///< of the keys that are stated
+  std::shared_ptr<const JobSpec> facts;  ///< their values; names not yet resolved. Null where no key is stated
+};
 
 struct Record {
   std::string id;
@@ -48,13 +59,16 @@ struct Record {
   int batch_per_gpu = 0;
   std::int64_t global_batch = 0;
   std::string notes;
+  JobKeys keys;
 
-  /// Images per GPU: as stated, else the global batch over the GPUs; 0 where neither is.
-  int batch() const;
+  /// It is in explicit keys: none of its texts is searched.
+  bool is_explicit() const { return keys.names.count("software") > 0; }
 };
 
 /// Reads and checks a file of records. Throws InputError: `FILE: /index/key: what is wrong; what is allowed`.
 std::vector<Record> read_records(const std::string& path);
+/// The same of a file that was read: an array, or an object with one under "records".
+std::vector<Record> read_records(const JsonDocument& document);
 /// The same for an array inside another document.
 std::vector<Record> read_records(const JsonNode& array);
 

@@ -5,12 +5,10 @@
 // Inception, of 18 layers and an auxiliary classifier; which module a number means follows from their Table 1.
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "engine/base/text.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/records/mapping.hpp"
-#include "sim/records/names.hpp"
 #include "sim/schedule/shards.hpp"
 
 namespace lockstep::sim {
@@ -20,28 +18,7 @@ constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between worker
 constexpr int kMeasuredUpdates = 400;    // of every module
 constexpr int kFewestSteps = 10;         // of every worker: queues at the servers take some to fill
 constexpr int kMostWorkers = 512;        // a message for every worker, module and step
-constexpr const char* kUsualNetwork = "10 Gb/s Ethernet";
-
-std::string statistic_of(const std::string& metric) {
-  static const std::vector<std::pair<const char*, const char*>> names{
-      {"min", "min"},       {"minimum", "min"}, {"mean", "mean"},   {"average", "mean"}, {"avg", "mean"},
-      {"median", "median"}, {"max", "max"},     {"maximum", "max"}, {"sd", "sd"},        {"std", "sd"},
-      {"stdev", "sd"},      {"stddev", "sd"},   {"deviation", "sd"}};
-  const std::vector<std::string> words = words_of(metric);
-  for (const auto& [word, statistic] : names)
-    if (std::count(words.begin(), words.end(), word) > 0) return statistic;
-  throw Unmapped{"metric " + in_quotes(metric) + ": which statistic is not said; known: min, mean, median, max, sd"};
-}
-
-// "layer 12", "L12", "BW-stale-L12".
-int layer_of(const Record& record) {
-  static const std::regex number(R"((?:^|[^A-Za-z])(?:layer|l)[ _-]?(\d{1,4})(?![\dA-Za-z]))", std::regex::icase);
-  for (const std::string& text : {record.metric, record.unit, record.notes, record.group, record.id}) {
-    std::smatch found;
-    if (std::regex_search(text, found, number)) return std::stoi(found[1].str());
-  }
-  throw Unmapped{"staleness: the layer is not stated"};
-}
+constexpr double kUsualRate = 10e9;      // bit/s
 
 // Where a layer of Inception lies among the modules 1a ... 6e, aux, 7a ... fc, as an index that may lie between two.
 double place_in_inception(int layer, double modules) {
@@ -69,15 +46,15 @@ StalenessSpec place_of(Mapping& m, const Scenario& scenario, int batch, int laye
   m.assume("layer", std::to_string(layer) + " is module " + module,
            is_inception ? "layers 0, 11, 12 and 18 are modules 1a, 6e, aux and fc; others lie evenly between them"
                         : "layers are numbered as the modules lie");
-  return {"", shards[below].name, shards[share > 0 ? above : below].name, share};
+  return {Statistic::mean, shards[below].name, shards[share > 0 ? above : below].name, share};
 }
 
 // Given numbers of servers of the same publication, between them in the logarithm; the nearest beyond them.
 int servers_for(Mapping& m, int workers) {
   std::map<double, double> given;  // logarithms
-  for (const Record& other : m.all)
-    if (other.role == Role::input && other.metric == "parameter_servers" && other.source == m.record.source &&
-        other.gpus > 0 && other.value && *other.value >= 1)
+  for (const JobSpec& other : m.given)
+    if (other.measure.metric == Metric::parameter_servers && other.source == m.job.source && other.gpus > 0 &&
+        other.value && *other.value >= 1)
       given[std::log(other.gpus)] = std::log(*other.value);
   if (given.empty()) {
     const int servers = std::max(1, (workers + 2) / 3);
@@ -113,17 +90,18 @@ WorkersSpec workers_of(Mapping& m, int gpus) {
 
 // Workers of one GPU each, and as many machines more as there are servers.
 ClusterSpec cluster_of_workers(Mapping& m, int workers, int servers) {
-  Record record = m.record;
-  if (record.gpus_per_node <= 0) {
-    record.gpus_per_node = 1;
+  JobSpec job = m.job;
+  if (job.gpus_per_node <= 0) {
+    job.gpus_per_node = 1;
     m.assume("gpus_per_node", 1, "a worker is a machine with one GPU");
   }
-  if (record.network.empty() || mentions(record.network, "not stated")) {
-    record.network = kUsualNetwork;
-    m.assume("network", kUsualNetwork, "not stated; usual in data centres of 2016");
+  if (!job.network.is_stated) {
+    job.network = {};
+    job.network.id = "ethernet";
+    job.network.rate_bits_per_s = kUsualRate;
+    m.assume("network", "10 Gb/s Ethernet", "not stated; usual in data centres of 2016");
   }
-  Mapping with_network{record,  m.all,   m.catalogue, m.options, m.result,    m.metric, m.gpu,
-                       m.stack, m.model, m.precision, m.wire,    m.transport, nullptr};
+  Mapping with_network{job, m.given, m.catalogue, m.options, m.result, m.gpu, m.stack, m.model, m.precision, m.wire};
   ClusterSpec cluster = cluster_of(with_network, std::max(2, workers));
   cluster.nodes += servers;
   return cluster;
@@ -132,18 +110,21 @@ ClusterSpec cluster_of_workers(Mapping& m, int workers, int servers) {
 }  // namespace
 
 void map_staleness(Mapping& m) {
-  if (!mentions(m.record.algorithm, "async")) throw Unmapped{"staleness of an algorithm that is not asynchronous"};
-  if (mentions(m.record.algorithm, "simulated"))
-    throw Unmapped{"staleness was set by the experimenters, not by a machine"};
+  if (m.job.algorithm != Algorithm::async_sgd) throw Unmapped{"staleness of an algorithm that is not asynchronous"};
+  if (m.job.is_simulated_staleness) throw Unmapped{"staleness was set by the experimenters, not by a machine"};
   const int gpus = gpus_of(m), batch = batch_of(m);
   if (gpus < 2) throw Unmapped{"gpus: one worker alone has no stale gradients"};
   if (gpus > kMostWorkers) throw Unmapped{"gpus: more than 512 asynchronous workers are not simulated for records"};
-  Task task;
-  task.kind = Task::Kind::staleness;
-  task.gpus = gpus;
-  task.batch_per_gpu = batch;
-  Scenario& scenario = task.scenario;
-  scenario.name = m.record.id;
+  if (!m.job.layer) throw Unmapped{"staleness: the layer is not stated"};
+  if (!m.job.statistic)
+    throw Unmapped{"metric " + in_quotes(m.job.record->metric) +
+                   ": which statistic is not said; known: " + joined(choice_names<Statistic>())};
+  RecordRun run;
+  run.kind = RecordRun::Kind::staleness;
+  run.gpus = gpus;
+  run.batch_per_gpu = batch;
+  Scenario& scenario = run.scenario;
+  scenario.name = m.job.id;
   const bool is_inception = m.model->id == "inception_v3";
   scenario.model = network(is_inception ? "inception_v3_aux" : m.model->id);
   if (is_inception) m.assume("model", "with its auxiliary classifier", "trained with it");
@@ -151,17 +132,17 @@ void map_staleness(Mapping& m) {
   scenario.algorithm = Algorithm::async_sgd;
   scenario.workers = workers_of(m, gpus);
   scenario.cluster = cluster_of_workers(m, gpus, scenario.workers->servers);
-  scenario.communication.wire = m.wire_type();
+  scenario.communication.wire = m.wire;
   scenario.communication.message_overhead_s = 50e-6;
   m.assume("message overhead (s)", 50e-6, "a remote procedure call");
   scenario.fidelity = Fidelity::fast;
   scenario.iterations = std::max(kFewestSteps, kMeasuredUpdates / gpus);
-  task.staleness = place_of(m, scenario, batch, layer_of(m.record), is_inception);
-  task.staleness.statistic = statistic_of(m.record.metric);
-  if (task.staleness.statistic == "min" || task.staleness.statistic == "max")
+  run.staleness = place_of(m, scenario, batch, *m.job.layer, is_inception);
+  run.staleness.statistic = *m.job.statistic;
+  if (*m.job.statistic == Statistic::min || *m.job.statistic == Statistic::max)
     m.assume("updates that were observed", 100000, "not stated; extremes are a normal's of that many");
   m.result.quantity = Quantity::staleness;
-  m.result.target = {task};
+  m.result.target = {run};
 }
 
 }  // namespace lockstep::sim

@@ -257,15 +257,15 @@ TEST_CASE("what cannot be simulated says why and keeps nothing else from it") {
   const std::string ring = "NCCL ring all-reduce";
   json.replace(json.find(ring), ring.size(), "SMA");
   const auto averaging = records_from(json), plain = records_from(two_servers("100 Gb/s RoCE"));
-  sim::MappedRecord crowded = sim::map_record(averaging.back(), averaging, catalogue());
-  const sim::MappedRecord good = sim::map_record(plain.back(), plain, catalogue());
+  const auto mapped = [](const std::vector<sim::Record>& records) {
+    return sim::map_job(sim::job_of(records.back(), catalogue()), sim::given_jobs(records, catalogue()), catalogue());
+  };
+  sim::MappedRecord crowded = mapped(averaging);
+  const sim::MappedRecord good = mapped(plain);
   REQUIRE(crowded.target.front().scenario.algorithm == Algorithm::sma);
-  CHECK(sim::run_tasks({&crowded.target.front()}, 1).front().failure.empty());  // published, so it has fitted in
-  for (sim::Task& task : crowded.target) {
-    task.scenario.cluster.gpu.memory_bytes = 1e6;
-    task.scenario.iterations += 1;  // another task than the one before
-  }
-  const auto times = sim::run_tasks({&crowded.target.front(), &good.target.front()}, 2);
+  CHECK(sim::run_all({&crowded.target.front()}, {}).front().failure.empty());  // published, so it has fitted in
+  for (sim::RecordRun& run : crowded.target) run.scenario.cluster.gpu.memory_bytes = 1e6;
+  const auto times = sim::run_all({&crowded.target.front(), &good.target.front()}, {2, true});
   CHECK(times[0].failure.find("/learners/per_gpu: 1 learners of batch 64 need ") == 0);
   CHECK(times[1].failure.empty());
   CHECK(times[1].seconds > 0);

@@ -46,9 +46,10 @@ TEST_CASE("the batch of a GPU is the stated one or the global batch over the GPU
   const auto records = records_from(
       R"([{"id": "a", "metric": "m", "batch_per_gpu": 204.0}, {"id": "b", "metric": "m", "gpus": 8, "global_batch": 512},
           {"id": "c", "metric": "m", "gpus": 8}])");
-  CHECK(records[0].batch() == 204);
-  CHECK(records[1].batch() == 64);
-  CHECK(records[2].batch() == 0);
+  const auto batch = [&](std::size_t i) { return sim::job_of(records[i], catalogue()).batch(); };
+  CHECK(batch(0) == 204);
+  CHECK(batch(1) == 64);
+  CHECK(batch(2) == 0);
 }
 
 }  // namespace lockstep::tests

@@ -1,0 +1,46 @@
+#pragma once
+// Records in explicit keys. A record that names its software is one: nothing of it is searched for words.
+//
+//   {"id": "X-1", "group": "X", "source": "...", "role": "target", "metric": "images_per_s", "unit": "images/s",
+//    "value": 1812, "software": "tensorflow", "model": "resnet50", "gpu": "p100-sxm2", "gpus": 8, "gpus_per_node": 4,
+//    "link": "nvlink1", "network": {"id": "roce", "count": 1, "rate": "25 Gbit/s"}, "transport": "nccl",
+//    "all_reduce": "ring", "precision": "fp32", "batch_per_gpu": 64}
+//
+//   software, model, gpu, link, network   ids or names of the catalogue; network also as text: "8x InfiniBand NDR"
+//   metric, unit                          by name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s"
+//   algorithm, transport, all_reduce, wire, precision, optimizer, scheme, statistic, collective
+//                                         choices; "other_algorithm" names one that is not simulated for records
+//   overlap, fusion, in_switch, sequential, whole_tensors, fused_attention, fast_convolutions, strong_scaling,
+//   simulated_staleness                   true or false
+//   seq, params, layers, hidden, heads, vocab, accumulation, tree_slices, tau, aggregated, baseline, layer, epochs,
+//   wanted_efficiency                     numbers
+//   tp, pp, dp, cp, ep, virtual_stages, microbatch, sharding, sharding_group, recompute, sequence_parallel, offload,
+//   task                                  how a transformer is divided; what is not simulated yet is said
+//   arrival                               {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
+//   assumed                               {key: why} for what was taken for granted
+//
+// In a record without software the same keys say more than its texts.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/records/catalogue.hpp"
+#include "sim/records/job_spec.hpp"
+
+namespace lockstep::sim {
+
+/// The keys beside those of record.hpp.
+const std::vector<std::string>& job_key_names();
+
+/// Reads what a record states in keys. Throws InputError with file and pointer.
+JobKeys read_job_keys(const JsonNode& record);
+
+/// Puts the stated keys of a record into its job, names resolved; all of them for a record that is explicit.
+void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue);
+
+/// The facts of a job in explicit keys, ids for names; those at their default are left out. A record of them, with the
+/// job's id, role, value, group, source and system, is the same job.
+Json job_json(const JobSpec& job);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,108 @@
+#pragma once
+// What a record measures.
+#include <string>
+
+#include "engine/base/choice.hpp"
+
+namespace lockstep::sim {
+
+enum class Metric {
+  unknown,  ///< not predicted
+  images_per_s,
+  images_per_s_nosync,  ///< communication left out
+  iteration_s,
+  epoch_s,
+  seconds_per_5120_images,  ///< Theano-MPI's
+  training_s,               ///< a stated number of epochs
+  time_to_accuracy_s,
+  epochs_to_accuracy,
+  speedup,
+  scaling_efficiency,
+  iteration_time_increase,
+  communication_s,  ///< of 5120 images; Theano-MPI's
+  speedup_vs_nccl,
+  speedup_vs_horovod,
+  all_reduce_s,
+  bus_bandwidth,
+  algorithm_bandwidth,
+  alpha_s,
+  beta_s_per_byte,
+  staleness,
+  arrival,
+  iterations_to_converge,
+  critical_batch,
+  best_group_size,
+  required_bandwidth,
+  bandwidth_for_linear,
+  throughput_gain_tau,
+  node_traffic,
+  parameter_servers,  ///< how many there were; only given
+};
+
+/// Names as records have them.
+inline const Choices<Metric>& choices_of(Metric) {
+  static const Choices<Metric> all{{Metric::images_per_s, "images_per_s", {"samples_per_s", "throughput"}},
+                                   {Metric::images_per_s_nosync, "images_per_s_nosync"},
+                                   {Metric::iteration_s, "iteration_s", {"step_time"}},
+                                   {Metric::epoch_s, "epoch_seconds"},
+                                   {Metric::seconds_per_5120_images, "train_seconds_per_5120_images"},
+                                   {Metric::training_s, "training_time_s"},
+                                   {Metric::time_to_accuracy_s, "time_to_accuracy_s", {"time_to_train"}},
+                                   {Metric::epochs_to_accuracy, "epochs_to_accuracy"},
+                                   {Metric::speedup, "speedup"},
+                                   {Metric::scaling_efficiency, "scaling_efficiency"},
+                                   {Metric::iteration_time_increase, "iteration_time_increase"},
+                                   {Metric::communication_s, "comm_seconds"},
+                                   {Metric::speedup_vs_nccl, "speedup_vs_nccl"},
+                                   {Metric::speedup_vs_horovod, "speedup_vs_horovod"},
+                                   {Metric::all_reduce_s, "allreduce_seconds"},
+                                   {Metric::bus_bandwidth, "allreduce_busbw"},
+                                   {Metric::algorithm_bandwidth, "allreduce_algbw"},
+                                   {Metric::alpha_s, "alpha_s"},
+                                   {Metric::beta_s_per_byte, "beta_s_per_B"},
+                                   {Metric::staleness, "staleness"},
+                                   {Metric::arrival, "arrival"},
+                                   {Metric::iterations_to_converge, "iterations_to_converge"},
+                                   {Metric::critical_batch, "critical_batch"},
+                                   {Metric::best_group_size, "best_group_size"},
+                                   {Metric::required_bandwidth, "required_bandwidth"},
+                                   {Metric::bandwidth_for_linear, "bandwidth_for_linear"},
+                                   {Metric::throughput_gain_tau, "throughput_gain_tau"},
+                                   {Metric::node_traffic, "node_traffic_floats_per_s"},
+                                   {Metric::parameter_servers, "parameter_servers"}};
+  return all;
+}
+
+enum class Collective { all_reduce, reduce_scatter, all_gather, broadcast, reduce };
+
+inline const Choices<Collective>& choices_of(Collective) {
+  static const Choices<Collective> all{{Collective::all_reduce, "all-reduce"},
+                                       {Collective::reduce_scatter, "reduce-scatter"},
+                                       {Collective::all_gather, "all-gather"},
+                                       {Collective::broadcast, "broadcast"},
+                                       {Collective::reduce, "reduce"}};
+  return all;
+}
+
+/// What a rate counts.
+enum class Counted { samples, tokens, iterations };
+
+struct Measure {
+  Metric metric = Metric::unknown;
+  double per_si = 1;  ///< the record's number is the SI value times this (of bandwidths, times GB/s)
+  bool is_per_gpu = false;
+  Counted counted = Counted::samples;              ///< of a rate
+  Collective collective = Collective::all_reduce;  ///< of which a time or a bandwidth is asked for
+  std::string why_not{};                           ///< why it cannot be predicted; empty: it can
+};
+
+/// Of a collective alone.
+bool is_of_collective(Metric metric);
+
+/// Staleness, arrival times, iterations to converge and critical batches; their bounds are not calibrated.
+bool is_of_workers(Metric metric);
+
+/// Best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs.
+bool is_of_choices(Metric metric);
+
+}  // namespace lockstep::sim

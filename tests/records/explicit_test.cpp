@@ -1,0 +1,183 @@
+// Records in explicit keys: the same facts as their texts, read strictly.
+#include <fstream>
+#include <map>
+
+#include "sim/records/explicit_records.hpp"
+#include "sim/records/job_keys.hpp"
+#include "sim/records/measure.hpp"
+#include "sim/records/suite.hpp"
+#include "sim/records/translate.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// The committed suites as their publications have them, in texts.
+const std::vector<sim::Record>& published_texts() {
+  static const std::vector<sim::Record> all =
+      sim::read_records(LOCKSTEP_SOURCE_DIR "/tests/records/published_texts.json");
+  return all;
+}
+
+const std::map<std::string, sim::Record>& committed() {
+  static const std::map<std::string, sim::Record> by_id = [] {
+    std::map<std::string, sim::Record> all;
+    for (const sim::Record& r : sim::records_of(sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites")))
+      all.emplace(r.id, r);
+    return all;
+  }();
+  return by_id;
+}
+
+// Everything that a prediction may follow from.
+Json facts(const sim::JobSpec& job) {
+  Json json = sim::job_json(job);
+  // The names of what the catalogue has; a name that it lacks says nothing.
+  for (const sim::Named* named : {&job.model, &job.gpu, &job.link})
+    if (!named->is_known() && !named->stated.empty()) json["lacks"].push_back(named == &job.link ? "link" : "name");
+  json["of"] = {job.role == sim::Role::input, job.group, job.source, job.system};
+  json["numbers"] = {job.gpus, job.gpus_per_node, job.batch_per_gpu, job.global_batch};
+  if (job.measure.why_not.empty()) json["metric"] = {name_of(job.measure.metric), sim::unit_of(job.measure)};
+  if (job.value_si) json["value"] = *job.value_si;
+  return json;
+}
+
+std::string error_of(const std::string& keys) {
+  try {
+    records_from(
+        R"([{"id": "a", "metric": "images_per_s", "software": "pytorch", "model": "resnet50", "gpu": "h100-sxm",
+      "gpus": 8, "gpus_per_node": 8, "batch_per_gpu": 128)" +
+        keys + "}]");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string why_not(const std::string& keys) {
+  const auto records = records_from(R"([{"id": "a", "metric": "images_per_s", "gpus": 8, "gpus_per_node": 8,
+      "batch_per_gpu": 128)" + keys +
+                                    "}]");
+  return predict(records).at(0).mapped.unmapped;
+}
+
+const std::string kJob = R"(, "software": "pytorch", "model": "resnet50", "gpu": "h100-sxm")";
+
+}  // namespace
+
+TEST_CASE("publications' texts are read as the facts that the suites state") {
+  REQUIRE(published_texts().size() > 1300);
+  for (const sim::Record& text : published_texts()) {
+    INFO(text.id);
+    const sim::Record& keys = committed().at(text.id);
+    CHECK_FALSE(text.is_explicit());
+    CHECK(keys.is_explicit());
+    CHECK(facts(sim::job_of(text, catalogue())).dump() == facts(sim::job_of(keys, catalogue())).dump());
+  }
+}
+
+TEST_CASE("a record predicts to the same bytes in texts and in keys") {
+  std::vector<sim::Record> texts, keys;
+  std::size_t at = 0;
+  for (const sim::Record& text : published_texts()) {
+    const bool is_asked = text.role == sim::Role::target && at++ % 23 == 0;
+    if (!is_asked && text.role != sim::Role::input) continue;
+    texts.push_back(text);
+    keys.push_back(committed().at(text.id));
+  }
+  const auto of_texts = predict(texts), of_keys = predict(keys);
+  REQUIRE(of_texts.size() == of_keys.size());
+  REQUIRE(of_texts.size() > 30);
+  for (std::size_t i = 0; i < of_texts.size(); ++i) {
+    INFO(of_texts[i].record->id << ": " << of_texts[i].mapped.unmapped << " / " << of_keys[i].mapped.unmapped);
+    CHECK(of_texts[i].is_mapped() == of_keys[i].is_mapped());
+    CHECK(of_texts[i].predicted == of_keys[i].predicted);
+    CHECK(of_texts[i].low == of_keys[i].low);
+    CHECK(of_texts[i].high == of_keys[i].high);
+  }
+}
+
+TEST_CASE("what the translator has read can be written, and is read again as it was") {
+  const std::string json =
+      two_servers("2x FDR, 16 nodes per switch pair", R"(, "notes": "90 epochs", "unit": "img/s")");
+  const JsonDocument texts = JsonDocument::parse(json.substr(0, json.find(R"(, "unit": "img/s")")) + "}]", "texts");
+  const std::vector<sim::Record> before = sim::read_records(texts.root());
+  const Json rewritten = sim::explicit_records(texts.json(), before, catalogue());
+  const JsonDocument keys = JsonDocument::parse(rewritten.dump(), "keys");
+  const std::vector<sim::Record> after = sim::read_records(keys.root());
+  REQUIRE(after.size() == before.size());
+  for (std::size_t i = 0; i < after.size(); ++i)
+    CHECK(facts(sim::job_of(before[i], catalogue())).dump() == facts(sim::job_of(after[i], catalogue())).dump());
+  CHECK(rewritten[1].at("network").dump() == R"({"id":"ib-fdr","count":2})");
+  CHECK(rewritten[1].at("epochs") == 90);
+  // Written twice, nothing changes.
+  CHECK(sim::explicit_records(rewritten, after, catalogue()).dump() == rewritten.dump());
+}
+
+TEST_CASE("explicit keys are read strictly") {
+  CHECK(error_of("") == "");
+  CHECK(error_of(R"(, "precisoin": "mixed")").rfind("records.json: /0: unknown key \"precisoin\"", 0) == 0);
+  CHECK(error_of(R"(, "precision": "half")") ==
+        "records.json: /0/precision: \"half\" is unknown; allowed: fp32, tf32, mixed, fp8");
+  CHECK(
+      error_of(R"(, "all_reduce": "foo")").rfind("records.json: /0/all_reduce: \"foo\" is unknown; allowed: ring", 0) ==
+      0);
+  CHECK(error_of(R"(, "algorithm": "NCCL ring")").rfind("records.json: /0/algorithm: ", 0) == 0);
+  CHECK(error_of(R"(, "tp": 0)").rfind("records.json: /0/tp: ", 0) == 0);
+  CHECK(error_of(R"(, "layers": 2.5)").rfind("records.json: /0/layers: ", 0) == 0);
+  CHECK(error_of(R"(, "overlap": "yes")").rfind("records.json: /0/overlap: ", 0) == 0);
+  CHECK(error_of(R"(, "network": {"id": "ib-ndr", "cuont": 8})").rfind("records.json: /0/network: unknown key", 0) ==
+        0);
+}
+
+TEST_CASE("a name that the catalogue lacks is said, with the nearest") {
+  CHECK(why_not(kJob).empty());
+  CHECK(why_not(R"(, "software": "pytorch", "model": "resnet50", "gpu": "H1000")")
+            .rfind("gpu \"H1000\" is not in the catalogue; nearest: ", 0) == 0);
+  CHECK(why_not(R"(, "software": "pytorch", "model": "resnet5", "gpu": "h100-sxm")").find("resnet50") !=
+        std::string::npos);
+  CHECK(why_not(R"(, "software": "pytorhc", "model": "resnet50", "gpu": "h100-sxm")").find("pytorch") !=
+        std::string::npos);
+  CHECK(why_not(kJob + R"(, "link": "nvlink9")")
+            .rfind("intra_node_link \"nvlink9\" is not in the catalogue; nearest: nvlink", 0) == 0);
+}
+
+TEST_CASE("a model divided among GPUs is read, and said not to be simulated yet") {
+  CHECK(why_not(kJob + R"(, "tp": 1, "pp": 1, "dp": 8, "cp": 1, "ep": 1)").empty());
+  CHECK(why_not(kJob + R"(, "tp": 2, "dp": 4)") == "tp 2: a model divided so is not simulated yet");
+  CHECK(why_not(kJob + R"(, "pp": 4)") == "pp 4: a model divided so is not simulated yet");
+  CHECK(why_not(kJob + R"(, "dp": 4)") == "dp 4 of 8 GPUs: a model divided among GPUs is not simulated yet");
+  CHECK(why_not(kJob + R"(, "task": "lora")") == "task \"lora\": frozen weights are not simulated yet");
+  CHECK(why_not(kJob + R"(, "sharding": "zero1")") == "sharding zero1: it is not simulated yet");
+  CHECK(why_not(kJob + R"(, "recompute": "full")") == "recompute full: it is not simulated yet");
+  CHECK(why_not(kJob + R"(, "precision": "fp8")") == "precision fp8: it is not simulated yet");
+  CHECK(why_not(kJob + R"(, "sharding": "zero3", "recompute": "none", "params": 25557032, "vocab": 1000)").empty());
+}
+
+TEST_CASE("given results of the experiment count in explicit keys as well") {
+  const auto rate = [](const std::string& precision_of_input) {
+    const auto records = records_from(
+        R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "unit": "images/s", "value": 380,
+      "software": "pytorch", "model": "resnet50", "gpu": "v100-sxm2", "gpus": 1, "batch_per_gpu": 64, "precision": ")" +
+        precision_of_input + R"("},
+     {"id": "many", "role": "target", "group": "g", "metric": "images_per_s", "unit": "images/s", "software": "pytorch",
+      "model": "resnet50", "gpu": "v100-sxm2", "gpus": 8, "gpus_per_node": 8, "link": "nvlink2", "precision": "fp32",
+      "batch_per_gpu": 64}])");
+    return predict(records).at(0).predicted;
+  };
+  const double with_rate = rate("fp32");
+  CHECK(with_rate <= 8 * 380 * (1 + 1e-9));
+  CHECK(with_rate > 0.9 * 8 * 380);
+  CHECK(rate("mixed") != with_rate);  // of other work
+}
+
+TEST_CASE("explicit keys say more than the texts beside them") {
+  const auto predicted = [](const std::string& more) {
+    return predict(records_from(two_servers("100 Gb/s RoCE", more))).at(0).predicted;
+  };
+  CHECK(predicted(R"(, "wire": "fp16")") > predicted(""));
+  CHECK(predicted(R"(, "tp": 1)") == predicted(""));
+}
+
+}  // namespace lockstep::tests
