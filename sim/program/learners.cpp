@@ -132,7 +132,7 @@ SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterat
   options.host_wait_s = spec.host_wait_s;
   static_cast<Loading&>(options) =
       loading_of(scenario, gpus, batch,
-                 spec.preprocessed_per_s > 0 ? spec.preprocessed_per_s : scenario.input.samples_per_s_per_node);
+                 spec.preprocessed_per_s() > 0 ? spec.preprocessed_per_s() : scenario.input.samples_per_s_per_node);
   options.launch_s = scenario.communication.launch_overhead_s;
   return options;
 }

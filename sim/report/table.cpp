@@ -16,9 +16,8 @@ std::string communication_text(const CommunicationSpec& c) {
   if (c.all_reduce == AllReduceKind::hybrid)
     text += ", ring from " + format_bytes(static_cast<double>(c.hybrid_threshold_bytes));
   text += ", " + name_of(c.wire) + " wire";
-  text += c.fusion_threshold_bytes > 0 ? ", fused to " + format_bytes(static_cast<double>(c.fusion_threshold_bytes))
-                                       : ", unfused";
-  if (c.first_bucket_bytes >= 0) text += ", first " + format_bytes(static_cast<double>(c.first_bucket_bytes));
+  text += c.bucket_bytes() > 0 ? ", fused to " + format_bytes(static_cast<double>(c.bucket_bytes())) : ", unfused";
+  if (c.first_bucket_bytes() >= 0) text += ", first " + format_bytes(static_cast<double>(c.first_bucket_bytes()));
   if (c.accumulation > 1) text += ", every " + std::to_string(c.accumulation) + " micro-steps";
   return text + (c.overlap ? ", overlapped" : ", after back-propagation");
 }
