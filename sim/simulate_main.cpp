@@ -13,8 +13,8 @@
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/convergence/build.hpp"
-#include "sim/models/models.hpp"
 #include "sim/records/job.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/suite.hpp"
@@ -280,16 +280,15 @@ void check_alone(const CLI::App& app, const CLI::App& subcommand) {
 }
 
 void show_model(const std::string& name_or_file) {
-  const bool is_file = std::filesystem::path(name_or_file).extension() == ".json";
   std::map<std::string, std::string> inputs;
-  const model::Graph graph = is_file ? model::graph_of(name_or_file, inputs) : sim::network_named(name_or_file);
+  const model::Graph graph = model::graph_of(name_or_file, inputs);
   std::fputs(model::show_model_text(graph).c_str(), stdout);
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
-    std::fputs((model::list_models_text() + "\n" + sim::further_models_text()).c_str(), stdout);
+    std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {
     show_model(o.show_model);
   } else if (!o.records.empty()) {

@@ -6,7 +6,7 @@
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
-#include "sim/models/models.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/communication_read.hpp"
 #include "sim/scenario/compute_read.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -206,11 +206,10 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
 
 model::Graph read_model(const JsonNode& node) {
   if (node.is_object()) return model::graph_from_json(node);
-  const std::string name = node.text();
   try {
-    return network_named(name);
-  } catch (const InputError&) {
-    node.fail("unknown model \"" + name + "\"", "allowed: a name of --list-models, or a .json file");
+    return model::zoo_graph(node.text());
+  } catch (const InputError& error) {
+    node.fail(error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 // The memory of learners: the offline plan of outputs by hand, its bounds, how many learners fit.
 #include "sim/cost/memory.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -1,5 +1,6 @@
 // Memory plans: nothing live overlaps, no plan needs less than what is live, and a case worked by hand.
 #include "engine/model/memory_plan.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::model {
