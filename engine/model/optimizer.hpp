@@ -1,5 +1,6 @@
 #pragma once
-// Optimizers of a network's parameters: what each keeps and moves, the one table for the time and the memory of updates.
+// Optimizers of a network's parameters: what each keeps and moves, the one table for the time and the memory of
+// updates.
 #include "engine/base/choice.hpp"
 
 namespace lockstep::model {

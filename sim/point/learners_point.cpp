@@ -19,7 +19,7 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
                                        Cluster& cluster) {
   sync::TunerOptions options;
   options.threshold = scenario.learners.tuner_threshold;
-  options.most_learners = learner_memory(scenario, batch).most_learners(scenario.cluster.gpu.memory_bytes);
+  options.most_learners = most_learners(scenario, batch);
   const int cycle = std::max(1, scenario.learners.tau);
   const int window = (scenario.learners.tuner_window + cycle - 1) / cycle * cycle;
   const Jitter drawn = jitter_of(scenario, seed);
@@ -89,7 +89,7 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
   point.details["input_stall_s"] = point.input_wait_s;
   point.details["memory"] = {{"bytes_per_learner", memory.learner_bytes()},
                              {"bytes_shared", memory.shared_bytes()},
-                             {"most_learners", memory.most_learners(scenario.cluster.gpu.memory_bytes)}};
+                             {"most_learners", most_learners(scenario, point.batch_per_gpu)}};
   if (observed.empty()) return;
   Json seen = Json::array();
   for (const Observation& o : observed)

@@ -53,6 +53,7 @@ class JobFile {
               {"communication", communication()}};
     if (scenario_.algorithm == Algorithm::sharded)
       json["sharding"] = {{"unit", text_of(static_cast<double>(scenario_.sharding.unit_bytes), 1, "B")}};
+    if (job_.ignores_memory) json["ignore_memory"] = true;
     if (training_ != nullptr) json["convergence"] = convergence();
     json["uncertainty"] = uncertainty();
     json["fidelity"] = "analytic";

@@ -28,10 +28,15 @@ constexpr Range kFlops{1e6, 1e18};
 constexpr int kMostCores = 4096;
 
 GpuSpec read_gpu(const JsonNode& node) {
-  node.keys({"name", "memory", "memory_bandwidth", "peak"});
+  node.keys({"name", "memory", "reserved_memory", "memory_bandwidth", "peak"});
   GpuSpec gpu;
   gpu.name = node.at("name").text();
   gpu.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, kMemory);
+  if (const auto reserved = node.find("reserved_memory"))
+    gpu.reserved_bytes = reserved->sourced_quantity(Dimension::size, {0, kMemory.high});
+  else
+    node.document().note({node.pointer() + "/reserved_memory", "1.343 GB", "assumed",
+                          "default: what PyTorch's context and kernels take (Hugging Face, Model training anatomy)"});
   gpu.memory_bandwidth_bytes_per_s = node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   const JsonNode peak = node.at("peak");
   peak.keys({"fp32", "tf32", "fp16", "bf16"});

@@ -2,8 +2,8 @@
 // What a cluster is made of, as plain values in SI units. JSON, schema "lockstep/cluster/1":
 //
 //   {"schema": "lockstep/cluster/1", "name": "...", "description": "..."?, "nodes": 256, "gpus_per_node": 8,
-//    "gpu": {"name": "Tesla P40", "memory": "24 GB", "memory_bandwidth": "346 GB/s",
-//            "peak": {"fp32": "11.8 TFLOP/s", "tf32"?, "fp16"?, "bf16"?}},
+//    "gpu": {"name": "Tesla P40", "memory": "24 GB", "reserved_memory"?: "1.343 GB",
+//            "memory_bandwidth": "346 GB/s", "peak": {"fp32": "11.8 TFLOP/s", "tf32"?, "fp16"?, "bf16"?}},
 //    "host": {"memory_bandwidth": "40 GB/s", "memory_latency"?: "1 us", "cores"?: 20},
 //    "profile"?: "h200.json", "intra_node": {"kind": "pcie-tree" | "nvlink-mesh" | "nvswitch", ...},
 //    "nic": {"per_node": 1, "bandwidth": "12.5 GB/s", "latency": "2 us", "gpudirect": true, "attach"?: [1]},
@@ -45,9 +45,14 @@ struct LinkSpec {
   double latency_s = 0;
 };
 
+/// What PyTorch occupies once a first tensor lies on the GPU: 1,343 MB (Hugging Face, "Model training anatomy"); the
+/// CUDA context and the loaded kernels. Communicators and the allocator's rounding come on top and are not counted.
+constexpr double kReservedBytes = 1.343e9;
+
 struct GpuSpec {
   std::string name;
   double memory_bytes = 0;
+  double reserved_bytes = kReservedBytes;  ///< of it, by driver and framework, before they train
   double memory_bandwidth_bytes_per_s = 0;
   double fp32_flops = 0;
   double tf32_flops = 0;  ///< 0: not stated, as for the next two

@@ -17,10 +17,10 @@ namespace lockstep::sim {
 namespace {
 
 const std::vector<std::string> kKeys{
-    "schema",        "name",      "description", "cluster",   "model",         "gpus",        "baseline",
-    "batch_per_gpu", "compute",   "input",       "algorithm", "communication", "convergence", "uncertainty",
-    "iterations",    "seed",      "fidelity",    "published", "variants",      "learners",    "parameter_server",
-    "workers",       "local_sgd", "sharding",    "theano_mpi"};
+    "schema",        "name",      "description", "cluster",    "model",         "gpus",        "baseline",
+    "batch_per_gpu", "compute",   "input",       "algorithm",  "communication", "convergence", "uncertainty",
+    "iterations",    "seed",      "fidelity",    "published",  "variants",      "learners",    "parameter_server",
+    "workers",       "local_sgd", "sharding",    "theano_mpi", "ignore_memory"};
 
 std::vector<BatchRule> read_batch(const JsonNode& node) {
   if (!node.is_array()) return {{kMostGpus, static_cast<int>(node.integer(1, kLargestBatch))}};
@@ -271,6 +271,7 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   s.iterations = static_cast<int>(root.at("iterations").integer(1, 100000));
   s.seed = static_cast<std::uint64_t>(root.at("seed").integer(0, std::numeric_limits<std::int64_t>::max()));
   s.fidelity = read_choice<Fidelity>(root.at("fidelity"));
+  if (const auto ignored = root.find("ignore_memory")) s.ignores_memory = ignored->boolean();
   check_consistency(root, s);
   return s;
 }
