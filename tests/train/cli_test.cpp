@@ -28,7 +28,7 @@ const BadUsage kBadUsage[] = {
      "--precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated), or --device cuda"},
     {"--model gpt2",
      "model \"gpt2\" is predicted, not trained: no backend has its attention; allowed: the nearest that are trained, "
-     "nin, vgg11, vgg13, or others of --list-models"},
+     "vgg11, vgg13, vgg16, or others of --list-models"},
     {"--model resnet51",
      "model \"resnet51\" is unknown; allowed: a .json file, or a name of --list-models, such as resnet50, resnet101, "
      "resnet152"},
