@@ -7,6 +7,7 @@
 #include "calib/command/commands.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/launch.hpp"
 
 namespace {
@@ -108,6 +109,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> merged;
   CLI::App app("Measures this machine's devices, or imports logs, into a profile for simulate.", "calibrate");
   declare_measuring(app, measure);
+  bool lists_models = false;
+  app.add_flag("--list-models", lists_models, "Lists the networks of the zoo, those that are measured first");
   const CLI::App* import_command = declare_import(app, import);
   CLI::App* show = app.add_subcommand("show", "A profile as a readable report");
   show->add_option("profile", shown, "Profile (JSON)")->required();
@@ -119,6 +122,7 @@ int main(int argc, char** argv) {
   const CLI::App* topology = declare_topology(app, sources, is_json);
   app.require_subcommand(0, 1);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
     if (*import_command) return calib::import_logs(import);

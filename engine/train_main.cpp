@@ -12,6 +12,7 @@
 #include "engine/base/file_lock.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
 #include "engine/train/command_line.hpp"
@@ -128,9 +129,12 @@ int main(int argc, char** argv) {
   app.footer("Example:\n  train --model lenet --data mnist --algorithm sma --learners 2 --target 0.99 -o run.json");
   lockstep::train::Request request;
   lockstep::train::declare(app, request);
+  bool lists_models = false;
+  app.add_flag("--list-models", lists_models, "Lists the networks of the zoo, those that are trained first");
   SweepOptions sweep;
   CLI::App* const sweeps = declare_sweep(app, sweep);
   return lockstep::run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    if (lists_models) return std::fputs(lockstep::model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
   });
 }

@@ -13,8 +13,8 @@
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/convergence/build.hpp"
-#include "sim/models/models.hpp"
 #include "sim/records/job.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/suite.hpp"
@@ -38,6 +38,7 @@ struct Options {
   std::string optimise;
   std::string show_model;
   bool list_models = false;
+  bool ignore_memory = false;
   bool quiet = false;
   int jobs = 0;
 };
@@ -78,6 +79,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model,
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
+  app.add_flag("--ignore-memory", o.ignore_memory, "Predicts what does not fit into a GPU's memory, too");
   app.add_flag("--quiet", o.quiet, "No progress bar");
 }
 
@@ -91,6 +93,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
   }
   if (!o.fidelity.empty()) settings.emplace_back("/fidelity", o.fidelity);
   if (o.seed) settings.emplace_back("/seed", std::to_string(*o.seed));
+  if (o.ignore_memory) settings.emplace_back("/ignore_memory", "true");
   return settings;
 }
 
@@ -138,6 +141,7 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
   const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
   check_outputs_beside(loaded, o);
+  sim::check_memory(loaded, o.scenario);
   const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
   const sim::Report report = sim::predict(loaded, jobs_of(o), trace_gpus, [&](std::size_t done, std::size_t of) {
     if (has_bar) show_progress(done, of);
@@ -228,6 +232,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
       ->check(CLI::IsMember({"fp32", "tf32", "mixed"}));
   sub->add_option("--algorithm", o.job.algorithm, "Such as \"ring\", \"hierarchical\" or \"parameter server\"");
   sub->add_option("--software", o.job.software, "Default: PyTorch");
+  sub->add_flag("--ignore-memory", o.job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
   sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
@@ -280,16 +285,15 @@ void check_alone(const CLI::App& app, const CLI::App& subcommand) {
 }
 
 void show_model(const std::string& name_or_file) {
-  const bool is_file = std::filesystem::path(name_or_file).extension() == ".json";
   std::map<std::string, std::string> inputs;
-  const model::Graph graph = is_file ? model::graph_of(name_or_file, inputs) : sim::network_named(name_or_file);
+  const model::Graph graph = model::graph_of(name_or_file, inputs);
   std::fputs(model::show_model_text(graph).c_str(), stdout);
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
-    std::fputs((model::list_models_text() + "\n" + sim::further_models_text()).c_str(), stdout);
+    std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {
     show_model(o.show_model);
   } else if (!o.records.empty()) {

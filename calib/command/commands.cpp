@@ -19,6 +19,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/units.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 
 namespace lockstep::calib {
@@ -223,7 +224,7 @@ std::vector<model::Graph> models_of(const MeasureRequest& request, std::map<std:
   const std::vector<std::string> built_in = model::zoo_names();
   for (const std::string& name : request.models) {
     const std::size_t files = inputs.size();
-    models.push_back(model::graph_of(name, inputs));
+    models.push_back(model::trainable_graph_of(name, inputs));
     const std::string& own = models.back().name;
     if (inputs.size() > files && std::count(built_in.begin(), built_in.end(), own) > 0)
       throw InputError(name + ": /name: \"" + own + "\" is a built-in model's; allowed: another name");

@@ -133,23 +133,14 @@ class GraphBuilder {
   std::set<std::string> names_;
 };
 
-/// Names of the zoo, in the order of --list-models.
-std::vector<std::string> zoo_names();
-/// A graph of the zoo, by its name or a short form (lenet, alexnet, resnet32, googlenet); throws InputError listing the
-/// names for an unknown one.
-Graph zoo_graph(const std::string& name);
 /// A user's own model, {"schema": "lockstep/model/1", "name", "input": [C, H, W], "layers": [...]}; see graph_json.cpp.
 Graph graph_from_json(const JsonNode& node);
-/// A built-in model by its name, or a user's own from a file whose name ends in ".json"; files that were read are added
-/// to `inputs`, {path: sha256}. Throws InputError for an unknown name or a bad file.
-Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs);
 /// The same form, so that graph_from_json(to_json(graph)) is the graph again; keys at their default are left out.
 Json to_json(const Graph& graph);
 
-/// Texts of `simulate --list-models` and `--show-model NAME`.
-std::string list_models_text();
 /// A row for each: name, input, parameters, multiply-adds.
 std::string models_text(const std::vector<Graph>& graphs);
+/// Text of `simulate --show-model NAME`.
 std::string show_model_text(const Graph& graph);
 
 }  // namespace lockstep::model

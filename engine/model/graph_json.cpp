@@ -315,16 +315,6 @@ Graph graph_from_json(const JsonNode& node) {
   return reader.finish(layers_node);
 }
 
-Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
-  const std::string ending = ".json";
-  if (name_or_file.size() <= ending.size() ||
-      name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) != 0)
-    return zoo_graph(name_or_file);
-  const JsonDocument document = JsonDocument::load(name_or_file);
-  inputs.insert(document.inputs().begin(), document.inputs().end());
-  return graph_from_json(document.root());
-}
-
 Json to_json(const Graph& graph) {
   Json json{{"schema", kSchema}, {"name", graph.name}};
   if (graph.title != graph.name) json["title"] = graph.title;

@@ -6,6 +6,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 #include "engine/train/memory_report.hpp"
 #include "engine/train/record.hpp"
@@ -44,7 +45,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
     : settings_(settings),
       processes_(processes != nullptr ? *processes : alone_),
       argv_(argv),
-      graph_(model::graph_of(settings.request.model, inputs_)),
+      graph_(model::trainable_graph_of(settings.request.model, inputs_)),
       images_(load_images(settings.request, graph_)),
       backend_(make_backend(settings, processes_)),
       trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count())),

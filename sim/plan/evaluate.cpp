@@ -59,20 +59,21 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
   o.baseline_gpus = s.baseline_gpus;
   o.global_batch =
       double(request.gpus) * request.batch_per_gpu * learners_of(s) * std::max(1, s.communication.accumulation);
-  o.memory_bytes_per_gpu = memory_bytes_per_gpu(s, request.gpus, request.batch_per_gpu);
   return o;
 }
 
-std::string gigabytes(double bytes) {
-  return format_bytes(bytes);
+// Of the plan's limits where they state it, else of the cluster's GPU.
+GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequest& request) {
+  GpuMemory memory = gpu_memory(s, request.gpus, request.batch_per_gpu);
+  if (limits.memory_bytes > 0) memory.capacity_bytes = limits.memory_bytes;
+  if (limits.reserved_bytes) memory.reserved_bytes = *limits.reserved_bytes;
+  return memory;
 }
 
 // Why the point is beyond a limit; empty: it is not.
-std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const Task& task, const Outcome& o) {
-  const double memory = limits.memory_bytes > 0 ? limits.memory_bytes : s.cluster.gpu.memory_bytes;
-  if (o.memory_bytes_per_gpu + limits.reserved_bytes > memory)
-    return "memory: batch " + std::to_string(o.batch_per_gpu) + " needs " + gigabytes(o.memory_bytes_per_gpu) +
-           " a GPU and " + gigabytes(limits.reserved_bytes) + " reserved; allowed: at most " + gigabytes(memory);
+std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const GpuMemory& memory, const Task& task,
+                          const Outcome& o) {
+  if (!s.ignores_memory && !memory.fits()) return why_not_in_memory(s, memory);
   if (!task.is_throughput_only && limits.most_global_batch > 0 &&
       o.global_batch > static_cast<double>(limits.most_global_batch))
     return "global batch " + std::to_string(static_cast<std::int64_t>(o.global_batch)) +
@@ -150,7 +151,9 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
     apply_variation(task.variation, s);
     const PointRequest request = request_of(plan, s, task);
     Outcome outcome = describe(s, request);
-    const std::string limit = beyond_limits(plan.limits, s, task, outcome);
+    const GpuMemory memory = memory_of(plan.limits, s, request);
+    outcome.memory = memory_json(memory);
+    const std::string limit = beyond_limits(plan.limits, s, memory, task, outcome);
     if (!limit.empty()) {
       outcome.status = "refused";
       outcome.why = limit;

@@ -25,7 +25,7 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("compute_s", o.compute_s);
   visit("exposed_communication_s", o.exposed_communication_s);
   visit("idle_s", o.idle_s);
-  visit("memory_bytes_per_gpu", o.memory_bytes_per_gpu);
+  visit("memory", o.memory);
   visit("updates", o.updates);
   visit("time_s", o.time_s);
   visit("time_s_low", o.time_s_low);

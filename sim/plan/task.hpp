@@ -50,8 +50,8 @@ struct Outcome {
   double relative_high = 1;
   double compute_s = 0;
   double exposed_communication_s = 0;
-  double idle_s = 0;  ///< waiting for input
-  double memory_bytes_per_gpu = 0;
+  double idle_s = 0;   ///< waiting for input
+  Json memory;         ///< of a GPU, as memory_json() has it; null where the scenario could not be read
   double updates = 0;  ///< iterations of the whole work
   double time_s = 0;
   double time_s_low = 0;

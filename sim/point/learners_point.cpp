@@ -19,7 +19,7 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
                                        Cluster& cluster) {
   sync::TunerOptions options;
   options.threshold = scenario.learners.auto_tune->threshold;
-  options.most_learners = learner_memory(scenario, batch).most_learners(scenario.cluster.gpu.memory_bytes);
+  options.most_learners = most_learners(scenario, batch);
   const int cycle = std::max(1, scenario.learners.tau);
   const int window = (scenario.learners.auto_tune->window + cycle - 1) / cycle * cycle;
   const Jitter drawn = jitter_of(scenario, seed);

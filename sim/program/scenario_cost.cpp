@@ -1,5 +1,7 @@
 #include "sim/program/scenario_cost.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
+
 namespace lockstep::sim {
 namespace {
 

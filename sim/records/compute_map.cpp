@@ -261,10 +261,10 @@ Speeds speeds_of_sequences(Mapping& m) {
 }  // namespace
 
 const model::Graph& graph_of(Mapping& m) {
-  if (m.model->tokens == 0) return network(m.model->id);
+  if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");
-  return network(m.model->id, is_fused ? Attention::fused : Attention::in_passes);
+  return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
 }
 
 ComputeSpec compute_of(Mapping& m, int gpus, int batch) {

@@ -4,6 +4,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/records/job_memory.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {
@@ -143,6 +144,7 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
   if (!job.precision.empty() && name_of(scenario.compute.precision) != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
+  check_job_memory(job, predicted.predictions);
   return predicted;
 }
 
@@ -154,7 +156,8 @@ std::string job_table(const Job& job, const JobPrediction& predicted) {
   if (quantities > 2) names.insert(names.end(), {short_number(job.epochs) + " epochs", "low", "high"});
   table.add(names);
   for (std::size_t i = 0; i < predictions.size(); i += quantities) table.add(row_of(&predictions[i], quantities));
-  return head_of(job, predictions.front()) + "\n" + table.text() + "\n" + inputs_text(inputs_of(predictions));
+  return head_of(job, predictions.front()) + "\n" + table.text() + job_memory_line(predictions) + "\n" +
+         inputs_text(inputs_of(predictions));
 }
 
 std::string names_text(const Catalogue& catalogue) {

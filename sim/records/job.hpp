@@ -18,6 +18,7 @@ struct Job {
   std::string software = "PyTorch";
   double epochs = 0;              ///< 0: no training time
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
+  bool ignores_memory = false;    ///< predicts what does not fit into a GPU, too
 };
 
 /// For every number of GPUs: images/s, efficiency against one GPU, and with epochs the training time. Throws InputError

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
-#include "sim/models/models.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/records/run.hpp"
 
 namespace lockstep::sim {
@@ -44,7 +44,7 @@ class JobFile {
               {"name", scenario_.model.title + " on " + scenario_.cluster.gpu.name},
               {"description", description()},
               {"cluster", cluster()},
-              {"model", network_name(scenario_.model)},
+              {"model", model::zoo_name_of(scenario_.model)},
               {"algorithm", name_of(scenario_.algorithm)},
               {"gpus", job_.gpus},
               {"baseline", {{"gpus", 1}}},
@@ -53,6 +53,7 @@ class JobFile {
               {"communication", communication()}};
     if (scenario_.algorithm == Algorithm::sharded)
       json["sharding"] = {{"unit", text_of(static_cast<double>(scenario_.sharding.unit_bytes), 1, "B")}};
+    if (job_.ignores_memory) json["ignore_memory"] = true;
     if (training_ != nullptr) json["convergence"] = convergence();
     json["uncertainty"] = uncertainty();
     json["fidelity"] = "analytic";

@@ -392,6 +392,7 @@ Alternatives iteration_task(Mapping& m, int gpus, int batch) {
   task.gpus = gpus;
   task.batch_per_gpu = batch;
   task.scenario.name = m.record.id;
+  task.scenario.ignores_memory = true;  // what was published has fitted
   task.scenario.model = graph_of(m);
   task.accumulation = accumulation_of(m, gpus, batch);
   task.scenario.compute = compute_of(m, gpus, batch);

@@ -12,7 +12,6 @@ constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-conn
 constexpr int kChainSlices = 24;                 // of reduce and broadcast in a node: enough to fill the chain
 constexpr double kTensorCores = 50e12;           // FLOP/s in fp16 from V100 on
 constexpr double kUsualStaging = 3e9;            // bytes/s of copies to pageable host memory
-constexpr double kNoLimit = 1e15;                // bytes
 constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
 
 bool says(const std::string& text, std::initializer_list<const char*> parts) {
@@ -227,7 +226,6 @@ Alternatives with_schedule(Mapping& m, Task task) {
   if (has_word(m.record.algorithm, {"sma"}) || says(m.record.algorithm, {"ea-sgd", "easgd"})) {
     task.scenario.algorithm = has_word(m.record.algorithm, {"sma"}) ? Algorithm::sma : Algorithm::ea_sgd;
     task.scenario.learners.fill = {{1, 1.0}};
-    task.scenario.cluster.gpu.memory_bytes = kNoLimit;  // what was published has fitted in
     m.assume("learners per GPU", 1, "not stated");
   }
   return with_algorithms(m, task);

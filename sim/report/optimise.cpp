@@ -91,7 +91,7 @@ bool is_covered(const Scenario& scenario, int gpus) {
 }
 
 bool fits_memory(const Scenario& scenario, int gpus) {
-  return memory_bytes_per_gpu(scenario, gpus, scenario.batch_at(gpus)) <= scenario.cluster.gpu.memory_bytes;
+  return scenario.ignores_memory || gpu_memory(scenario, gpus, scenario.batch_at(gpus)).fits();
 }
 
 const Target& target_named(const std::string& what) {

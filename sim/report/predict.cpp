@@ -59,6 +59,16 @@ std::vector<std::string> extrapolations(const Scenario& scenario, const PointRes
   return lines;
 }
 
+// With as many learners as the auto-tuner has chosen.
+GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
+  if (!scenario.trains_learners() || !scenario.learners.auto_tune)
+    return gpu_memory(scenario, point.gpus, point.batch_per_gpu);
+  Scenario tuned = scenario;
+  tuned.learners.auto_tune = false;
+  tuned.learners.per_gpu = point.details.at("learners_per_gpu");
+  return gpu_memory(tuned, point.gpus, point.batch_per_gpu);
+}
+
 ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
   ReportPoint row;
   row.variant = scenario.variant;
@@ -66,6 +76,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   row.extrapolations = extrapolations(scenario, point);
   row.point.notes.insert(row.point.notes.end(), row.extrapolations.begin(), row.extrapolations.end());
   row.global_batch = std::llround(point.samples_per_iteration);
+  row.memory = memory_of(scenario, point);
   row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
   if (scenario.convergence) {
     row.has_accuracy = true;
@@ -117,6 +128,15 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
 }
 
 }  // namespace
+
+void check_memory(const LoadedScenario& loaded, const std::string& file) {
+  for (const Scenario& scenario : loaded.variants) {
+    const std::string pointer = scenario.trains_learners() ? "/learners/per_gpu" : "/batch_per_gpu";
+    const std::string variant = scenario.variant.empty() ? "" : " (" + scenario.variant + ")";
+    for (const int gpus : scenario.gpus)
+      check_memory(scenario, gpus, scenario.batch_at(gpus), file + ": " + pointer + variant);
+  }
+}
 
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress) {

@@ -125,6 +125,13 @@ std::vector<std::string> row_cells(const ReportPoint& row) {
   return cells;
 }
 
+std::string memory_text(const Report& report, const Scenario& scenario) {
+  std::vector<std::pair<int, GpuMemory>> points;
+  for (const ReportPoint& row : report.points)
+    if (row.variant == scenario.variant) points.emplace_back(row.point.gpus, row.memory);
+  return memory_line(points);
+}
+
 std::string points_text(const Report& report, const Scenario& scenario) {
   TextTable table;
   std::vector<std::string> names{"GPUs",    "batch/GPU", "global batch", "iteration",
@@ -133,7 +140,7 @@ std::string points_text(const Report& report, const Scenario& scenario) {
   table.add(names);
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant) table.add(row_cells(row));
-  std::string text = table.text() + "\n";
+  std::string text = table.text() + memory_text(report, scenario) + "\n";
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant)
       for (const std::string& note : row.point.notes) text += note + "\n";

@@ -59,10 +59,20 @@ const ObjectFormat<GpuSpec>& gpu_format() {
     ObjectFormat<GpuSpec> f("gpu");
     f.text("name", &GpuSpec::name).means("in the table");
     f.quantity("memory", &GpuSpec::memory_bytes, Dimension::size, kMemory)
-        .means("bounds the number of [learners](#learners); else no effect, and no check that the batch fits");
+        .means("what a point must [fit into](#memory-of-a-gpu)");
+    f.quantity("reserved_memory", &GpuSpec::reserved_bytes, Dimension::size, {0, kMemory.high})
+        .optional("1.343 GB, assumed")
+        .means("of it that driver and framework take before they train; the default is what PyTorch's context and "
+               "kernels take"); else no effect, and no check that the batch fits");
     f.quantity("memory_bandwidth", &GpuSpec::memory_bandwidth_bytes_per_s, Dimension::bandwidth, kBandwidth)
         .means("roofline of kernels bound by memory, and of the update");
     f.group("peak", peak).means("by precision");
+    f.then([](const JsonNode& node, GpuSpec&) {
+      if (!node.has("reserved_memory"))
+        node.document().note(
+            {node.pointer() + "/reserved_memory", "1.343 GB", "assumed",
+             "default: what PyTorch's context and kernels take (Hugging Face, Model training anatomy)"});
+    });
     return f;
   }();
   return format;

@@ -20,9 +20,14 @@ struct LinkSpec {
   double latency_s = 0;
 };
 
+/// What PyTorch occupies once a first tensor lies on the GPU: 1,343 MB (Hugging Face, "Model training anatomy"); the
+/// CUDA context and the loaded kernels. Communicators and the allocator's rounding come on top and are not counted.
+constexpr double kReservedBytes = 1.343e9;
+
 struct GpuSpec {
   std::string name;
   double memory_bytes = 0;
+  double reserved_bytes = kReservedBytes;  ///< of it, by driver and framework, before they train
   double memory_bandwidth_bytes_per_s = 0;
   double fp32_flops = 0;
   double tf32_flops = 0;  ///< 0: not stated, as for the next two

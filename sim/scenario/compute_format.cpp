@@ -1,6 +1,7 @@
 #include "sim/scenario/compute_format.hpp"
 
 #include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/file_schema.hpp"
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"

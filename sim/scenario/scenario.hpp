@@ -142,6 +142,7 @@ struct Scenario {
   int iterations = 10;  ///< measured; one more is run before them
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::fast;
+  bool ignores_memory = false;  ///< predicts what does not fit into a GPU's memory, too
 
   int batch_at(int gpu_count) const;
   bool trains_learners() const { return algorithm == Algorithm::sma || algorithm == Algorithm::ea_sgd; }

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "engine/base/text.hpp"
-#include "sim/models/models.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/communication_format.hpp"
 #include "sim/scenario/compute_format.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -54,16 +54,15 @@ std::vector<int> read_gpus(const JsonNode& node) {
 
 model::Graph read_model(const JsonNode& node) {
   if (node.is_object()) return model::graph_from_json(node);
-  const std::string name = node.text();
   try {
-    return network_named(name);
-  } catch (const InputError&) {
-    node.fail("unknown model \"" + name + "\"", "allowed: a name of --list-models, or a .json file");
+    return model::zoo_graph(node.text());
+  } catch (const InputError& error) {
+    node.fail(error.what());
   }
 }
 
 Json write_model(const Scenario& s) {
-  const std::string name = network_name(s.model);
+  const std::string name = model::zoo_name_of(s.model);
   return name.empty() ? model::to_json(s.model) : Json(name);
 }
 
@@ -227,6 +226,10 @@ void add_results(Format& f, const std::vector<Variant>& variants, const std::str
   f.whole("seed", &Scenario::seed, 0, std::numeric_limits<std::int64_t>::max())
       .otherwise(1)
       .means("seed of the compute jitter");
+  f.boolean("ignore_memory", &Scenario::ignores_memory)
+      .optional("`false`")
+      .means("points that do not fit into the GPUs' [memory](#memory-of-a-gpu) are predicted all the same "
+             "(`--ignore-memory`)");
   f.choice("fidelity", &Scenario::fidelity).otherwise("fast").means("how time is computed, see below");
   const Json one{{"type", "object"},
                  {"properties", {{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}}},

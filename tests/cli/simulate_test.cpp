@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"

@@ -1,7 +1,7 @@
 // Names of GPUs, links, networks and models as publications spell them.
 #include "sim/records/names.hpp"
 
-#include "sim/models/models.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/records/network_text.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -34,7 +34,7 @@ TEST_CASE("every alias of the catalogue finds its own entry") {
     for (const std::string& alias : network.aliases) CHECK(catalogue().network(alias)->id == network.id);
   for (const sim::ModelEntry& model : catalogue().models) {
     for (const std::string& alias : model.aliases) CHECK(catalogue().model(alias)->id == model.id);
-    CHECK_NOTHROW(sim::network(model.id));
+    CHECK_NOTHROW(model::zoo_graph(model.id));
   }
 }
 

@@ -26,6 +26,12 @@ const BadUsage kBadUsage[] = {
     {"--precision fp8", "--precision: \"fp8\" is unknown; allowed: fp32, tf32, fp16, bf16"},
     {"--precision tf32",
      "--precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated), or --device cuda"},
+    {"--model gpt2",
+     "model \"gpt2\" is predicted, not trained: no backend has its attention; allowed: the nearest that are trained, "
+     "vgg11, vgg13, vgg16, or others of --list-models"},
+    {"--model resnet51",
+     "model \"resnet51\" is unknown; allowed: a .json file, or a name of --list-models, such as resnet50, resnet101, "
+     "resnet152"},
     {"--model nothing.json", "nothing.json: cannot read: No such file or directory"},
     {"--data cifar",
      "--data: \"cifar\" is unknown; allowed: mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar"},

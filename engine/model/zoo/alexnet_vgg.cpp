@@ -1,9 +1,10 @@
 // AlexNet (Krizhevsky, Sutskever & Hinton, NIPS 2012; layers as in Caffe's bvlc_alexnet) and VGG (Simonyan & Zisserman,
-// ICLR 2015, configurations D and E).
+// ICLR 2015, configurations A, B, D and E).
 #include <array>
 #include <utility>
 
-#include "engine/model/zoo_blocks.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model::zoo {
 namespace {
@@ -82,34 +83,6 @@ Graph vgg(const std::string& name, const std::string& title, std::array<int, 5> 
   return net.finish();
 }
 
-}  // namespace
-
-Graph alexnet_grouped() {
-  return AlexNet("alexnet_grouped", "AlexNet (227x227, groups=2)", 2, Normalisation::lrn).build();
-}
-
-Graph alexnet_ungrouped() {
-  return AlexNet("alexnet_ungrouped", "AlexNet (227x227, groups=1)", 1, Normalisation::lrn).build();
-}
-
-Graph alexnet_batch_norm() {
-  return AlexNet("alexnet_bn_jizhi",
-                 "AlexNet-BN + pool5 BN (Jizhi Fig. 3; ungrouped, BN after conv1-5, pool5, fc6, fc7 - placement "
-                 "assumed)",
-                 1, Normalisation::batch_norm)
-      .build();
-}
-
-Graph vgg16() {
-  return vgg("vgg16", "VGG-16 (224x224)", {2, 2, 3, 3, 3}, 1000);
-}
-Graph vgg19() {
-  return vgg("vgg19", "VGG-19 (224x224)", {2, 2, 4, 4, 4}, 1000);
-}
-Graph vgg19_22k() {
-  return vgg("vgg19_22k", "VGG19-22K (21841-way classifier)", {2, 2, 4, 4, 4}, 21841);
-}
-
 // Layer order of Crossbow's VGG for CIFAR: the ReLU comes before the batch norm, and dropout between the convolutions
 // of a stage.
 Graph vgg16_cifar100() {
@@ -128,6 +101,32 @@ Graph vgg16_cifar100() {
   at = net.dropout("fc1/drop", net.batch_norm("fc1/bn", net.relu("fc1/relu", at)));
   net.softmax("loss", net.fc("fc2", at, 100));
   return net.finish();
+}
+
+Entry alexnet(const char* name, const char* title, int groups, Normalisation normalisation) {
+  return {name, [=] { return AlexNet(name, title, groups, normalisation).build(); }};
+}
+
+Entry vgg_entry(const char* name, const char* title, std::array<int, 5> convolutions, int classes = 1000) {
+  return {name, [=] { return vgg(name, title, convolutions, classes); }};
+}
+
+}  // namespace
+
+std::vector<Entry> alexnets_and_vggs() {
+  return {
+      alexnet("alexnet_grouped", "AlexNet (227x227, groups=2)", 2, Normalisation::lrn),
+      alexnet("alexnet_ungrouped", "AlexNet (227x227, groups=1)", 1, Normalisation::lrn),
+      alexnet("alexnet_bn_jizhi",
+              "AlexNet-BN + pool5 BN (Jizhi Fig. 3; ungrouped, BN after conv1-5, pool5, fc6, fc7 - placement assumed)",
+              1, Normalisation::batch_norm),
+      vgg_entry("vgg11", "VGG-11 (224x224)", {1, 1, 2, 2, 2}),
+      vgg_entry("vgg13", "VGG-13 (224x224)", {2, 2, 2, 2, 2}),
+      vgg_entry("vgg16", "VGG-16 (224x224)", {2, 2, 3, 3, 3}),
+      vgg_entry("vgg19", "VGG-19 (224x224)", {2, 2, 4, 4, 4}),
+      vgg_entry("vgg19_22k", "VGG19-22K (21841-way classifier)", {2, 2, 4, 4, 4}, 21841),
+      {"vgg16_cifar100", vgg16_cifar100},
+  };
 }
 
 }  // namespace lockstep::model::zoo

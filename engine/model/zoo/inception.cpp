@@ -2,7 +2,8 @@
 // every convolution with batch norm and ReLU. Branch j of module M is M.bj, its i-th convolution M.bj.i.
 #include <utility>
 
-#include "engine/model/zoo_blocks.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model::zoo {
 namespace {
@@ -119,12 +120,11 @@ Graph build(const std::string& name, const std::string& title, bool with_head) {
 
 }  // namespace
 
-Graph inception_v3() {
-  return build("inception_v3", "Inception-V3 (299x299, BN gamma+beta, no aux head)", false);
-}
-
-Graph inception_v3_with_head() {
-  return build("inception_v3_aux", "Inception-V3 (299x299, BN gamma+beta, with aux head)", true);
+std::vector<Entry> inceptions() {
+  return {{"inception_v3",
+           [] { return build("inception_v3", "Inception-V3 (299x299, BN gamma+beta, no aux head)", false); }},
+          {"inception_v3_aux",
+           [] { return build("inception_v3_aux", "Inception-V3 (299x299, BN gamma+beta, with aux head)", true); }}};
 }
 
 }  // namespace lockstep::model::zoo

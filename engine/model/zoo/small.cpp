@@ -1,5 +1,6 @@
 // Networks for MNIST and CIFAR-10: LeNet as in Crossbow and in Caffe, Caffe's CIFAR-10 quick, ResNet-32.
-#include "engine/model/zoo_blocks.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model::zoo {
 namespace {
@@ -34,8 +35,6 @@ int resnet32_body(GraphBuilder& net, Shortcut shortcut) {
   }
   return at;
 }
-
-}  // namespace
 
 Graph lenet_crossbow() {
   GraphBuilder net("lenet_crossbow", "LeNet (Crossbow repo variant, MNIST 28x28)", {1, 28, 28});
@@ -80,6 +79,16 @@ Graph resnet32_option_a() {
   const int at = net.global_avg_pool("gap", resnet32_body(net, Shortcut::option_a));
   net.softmax("loss", net.fc("fc", at, 10));
   return net.finish();
+}
+
+}  // namespace
+
+std::vector<Entry> small_networks() {
+  return {{"lenet_crossbow", lenet_crossbow},
+          {"lenet_caffe", lenet_caffe},
+          {"cifar10_quick", cifar10_quick},
+          {"resnet32_crossbow", resnet32_crossbow},
+          {"resnet32_optA", resnet32_option_a}};
 }
 
 }  // namespace lockstep::model::zoo

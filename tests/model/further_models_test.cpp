@@ -1,13 +1,12 @@
-// Models beside the zoo's: parameters and multiply-adds against the totals of their authors' or of torchvision's
-// versions.
-#include "sim/models/models.hpp"
-
+// Networks beside those of the seed papers: parameters and multiply-adds against the totals of their authors' or of
+// torchvision's versions.
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
-namespace lockstep::tests {
+namespace lockstep::model {
 
 TEST_CASE("further models have the parameters of their publications") {
-  const auto parameters = [](const char* id) { return sim::network(id).parameter_count(); };
+  const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
   // torchvision's totals.
   CHECK(parameters("resnet18") == 11'689'512);
   CHECK(parameters("resnet34") == 21'797'672);
@@ -40,7 +39,7 @@ TEST_CASE("further models have the parameters of their publications") {
 }
 
 TEST_CASE("transformers have the parameters of their releases") {
-  const auto parameters = [](const char* id) { return sim::network(id).parameter_count(); };
+  const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
   // As the released checkpoints have them; BERT's without the choice between two sentences, 2 * width + 2.
   CHECK(parameters("bert_base") == 110'106'428 - 1'538);
   CHECK(parameters("bert_large") == 336'226'108 - 2'050);
@@ -58,8 +57,8 @@ TEST_CASE("transformers have the parameters of their releases") {
 }
 
 TEST_CASE("gated and dense networks have the counts of their publications") {
-  const auto parameters = [](const char* id) { return sim::network(id).parameter_count(); };
-  const auto macs = [](const char* id) { return static_cast<double>(sim::network(id).macs()); };
+  const auto parameters = [](const char* id) { return zoo_graph(id).parameter_count(); };
+  const auto macs = [](const char* id) { return static_cast<double>(zoo_graph(id).macs()); };
   // torchvision's totals.
   CHECK(parameters("resnext101_32x8d") == 88'791'336);
   CHECK(parameters("resnext101_64x4d") == 83'455'272);
@@ -85,7 +84,7 @@ TEST_CASE("gated and dense networks have the counts of their publications") {
 }
 
 TEST_CASE("further models have the multiply-adds of their publications") {
-  const auto macs = [](const char* id) { return static_cast<double>(sim::network(id).macs()); };
+  const auto macs = [](const char* id) { return static_cast<double>(zoo_graph(id).macs()); };
   CHECK(macs("resnet18") == Approx(1.8e9).epsilon(0.02));  // He et al. 2016, Table 1
   CHECK(macs("resnet34") == Approx(3.6e9).epsilon(0.02));
   CHECK(macs("mobilenet_v1") == Approx(569e6).epsilon(0.01));  // Howard et al. 2017, Table 8
@@ -97,13 +96,13 @@ TEST_CASE("further models have the multiply-adds of their publications") {
 }
 
 TEST_CASE("fused attention saves passes, not multiplications") {
-  const model::Graph passes = sim::network("gpt2");
-  const model::Graph fused = sim::network("gpt2", sim::Attention::fused);
+  const Graph passes = zoo_graph("gpt2");
+  const Graph fused = zoo_graph("gpt2_fused");
   CHECK(passes.macs() == fused.macs());
   CHECK(passes.parameter_count() == fused.parameter_count());
-  const auto elements = [](const model::Graph& graph) {
+  const auto elements = [](const Graph& graph) {
     double sum = 0;
-    for (const model::Layer& layer : graph.layers) sum += static_cast<double>(layer.input_elements);
+    for (const Layer& layer : graph.layers) sum += static_cast<double>(layer.input_elements);
     return sum;
   };
   // Each of 12 layers reads 12 heads' scores of 1,024 x 1,024 four times: to mask, to normalise, to drop out and to
@@ -111,28 +110,22 @@ TEST_CASE("fused attention saves passes, not multiplications") {
   CHECK(elements(passes) - elements(fused) == 12.0 * 4 * 12 * 1024 * 1024);
 }
 
-TEST_CASE("every network has a name by which scenarios find its layers, transformers one for each attention") {
-  std::vector<std::string> names = model::zoo_names();
-  for (const std::string& name : sim::further_models()) names.push_back(name);
-  for (const std::string& name : names) {
+TEST_CASE("every network has a name by which its layers are found, transformers one for each attention") {
+  for (const std::string& name : zoo_names()) {
     INFO(name);
-    CHECK(sim::network_name(sim::network(name)) == name);
-    const std::string fused = sim::network_name(sim::network(name, sim::Attention::fused));
-    CHECK((fused == name || fused == name + "_fused"));
+    CHECK(zoo_graph(name).name == name);
+    CHECK(zoo_name_of(zoo_graph(name)) == name);
+    CHECK(zoo_name_of(zoo_graph(fused_attention_name(name))) == fused_attention_name(name));
   }
-  CHECK(sim::network_name(sim::network("gpt2", sim::Attention::fused)) == "gpt2_fused");
-  CHECK(sim::network_named("gpt2_fused").macs() == sim::network_named("gpt2").macs());
-  for (const char* name : {"resnet50_fused", "_fused", "gpt2_fused_fused"})
-    CHECK_THROWS_AS(sim::network_named(name), InputError);
-  model::Graph own = sim::network("resnet50");
+  CHECK(fused_attention_name("gpt2") == "gpt2_fused");
+  CHECK(fused_attention_name("resnet50") == "resnet50");
+  for (const char* name : {"resnet50_fused", "_fused", "gpt2_fused_fused", "resnet51"})
+    CHECK_THROWS_AS(zoo_graph(name), InputError);
+  Graph own = zoo_graph("resnet50");
   own.layers[3].macs += 1;
-  CHECK(sim::network_name(own) == "");
+  CHECK(zoo_name_of(own) == "");
+  own.name = "mine";
+  CHECK(zoo_name_of(own) == "");
 }
 
-TEST_CASE("models of the zoo are found beside the further ones") {
-  CHECK(sim::network("resnet50").parameter_count() == 25'557'032);
-  for (const std::string& name : sim::further_models()) CHECK(sim::network(name).name == name);
-  CHECK_THROWS_AS(sim::network("resnet51"), InputError);
-}
-
-}  // namespace lockstep::tests
+}  // namespace lockstep::model

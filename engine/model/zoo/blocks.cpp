@@ -1,4 +1,4 @@
-#include "engine/model/zoo_blocks.hpp"
+#include "engine/model/zoo/blocks.hpp"
 
 namespace lockstep::model::zoo {
 

@@ -7,7 +7,7 @@
 
 #include "engine/model/graph.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 
 class TokenGraph {
  public:
@@ -17,27 +17,26 @@ class TokenGraph {
   /// `rows` vectors times a matrix of in x out: in * out weights, rows * in * out multiply-adds.
   int linear(const std::string& name, int from, int rows, int in, int out, bool bias = true);
   /// A square kernel over an image, with bias.
-  int convolution(const std::string& name, int from, model::Shape in, model::Shape out, int kernel);
+  int convolution(const std::string& name, int from, Shape in, Shape out, int kernel);
   /// As linear() with a matrix that another layer has.
   int tied(const std::string& name, int from, int rows, int in, int out);
   /// A product of two activations: multiply-adds without parameters; backward it is two products as large.
   int product(const std::string& name, const std::vector<int>& from, std::int64_t macs, std::int64_t input_elements,
               std::int64_t elements);
   /// Passes over elements, as many as layer_cost.cpp has for the kind.
-  int each(const std::string& name, model::LayerKind kind, const std::vector<int>& from, std::int64_t elements);
+  int each(const std::string& name, LayerKind kind, const std::vector<int>& from, std::int64_t elements);
   /// Normalises vectors of `width` features, with a gain and a bias for each.
   int norm(const std::string& name, int from, std::int64_t elements, int width);
   /// Rows of tables with so many parameters, looked up and copied.
   int lookup(const std::string& name, int from, const std::vector<std::int64_t>& tables, std::int64_t elements);
 
-  model::Graph finish() { return std::move(graph_); }
+  Graph finish() { return std::move(graph_); }
 
  private:
-  model::Layer start(const std::string& name, model::LayerKind kind, const std::vector<int>& from, int rows,
-                     int features) const;
-  int append(model::Layer layer);
+  Layer start(const std::string& name, LayerKind kind, const std::vector<int>& from, int rows, int features) const;
+  int append(Layer layer);
 
-  model::Graph graph_;
+  Graph graph_;
 };
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

@@ -5,14 +5,11 @@
 // matrix. Sentences have some 28 pieces of words in each language, of 32,317.
 #include <string>
 
-#include "sim/models/model_tables.hpp"
-#include "sim/models/token_graph.hpp"
+#include "engine/model/zoo/entries.hpp"
+#include "engine/model/zoo/token_graph.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 namespace {
-
-using model::Graph;
-using model::LayerKind;
 
 constexpr int kWidth = 1024, kTokens = 28, kWords = 32317;
 
@@ -71,8 +68,8 @@ class Gnmt {
 
 }  // namespace
 
-std::vector<FurtherModel> recurrent_models() {
-  return {{"gnmt", [] { return Gnmt().build(); }}};
+std::vector<Entry> recurrent_networks() {
+  return {{"gnmt", [] { return Gnmt().build(); }, "LSTM cells and attention"}};
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

@@ -3,19 +3,12 @@
 #include <array>
 #include <string>
 
-#include "engine/model/zoo_blocks.hpp"
-#include "sim/models/model_tables.hpp"
-#include "sim/models/token_graph.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
+#include "engine/model/zoo/token_graph.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 namespace {
-
-using model::Graph;
-using model::GraphBuilder;
-using model::LayerKind;
-using model::zoo::conv_bn;
-using model::zoo::conv_bn_relu;
-using model::zoo::square;
 
 constexpr int kCocoClasses = 81;
 
@@ -107,16 +100,19 @@ class UNet {
 
 }  // namespace
 
-std::vector<FurtherModel> dense_models() {
+std::vector<Entry> dense_networks() {
+  const std::string boxes = "a loss over boxes";
   return {{"ssd300_resnet34",
            [] {
              return ssd("ssd300_resnet34", "SSD300, ResNet-34 (300x300)", {3, 4, 6}, false);
-           }},
+           },
+           boxes},
           {"ssd300_resnet50",
            [] {
              return ssd("ssd300_resnet50", "SSD300, ResNet-50 (300x300)", {3, 4, 6}, true);
-           }},
-          {"unet", [] { return UNet().build(); }}};
+           },
+           boxes},
+          {"unet", [] { return UNet().build(); }, "transposed convolutions and a loss over pixels"}};
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

@@ -1,14 +1,9 @@
-#include "sim/models/token_graph.hpp"
+#include "engine/model/zoo/token_graph.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace lockstep::sim {
-
-using model::Layer;
-using model::LayerKind;
-using model::ParameterRole;
-using model::Shape;
+namespace lockstep::model::zoo {
 
 TokenGraph::TokenGraph(std::string name, std::string title, int tokens, int width) {
   graph_.name = std::move(name);
@@ -31,7 +26,7 @@ int TokenGraph::append(Layer layer) {
 
 int TokenGraph::linear(const std::string& name, int from, int rows, int in, int out, bool bias) {
   const int layer = tied(name, from, rows, in, out);
-  std::vector<model::Parameter>& parameters = graph_.layers.back().parameters;
+  std::vector<Parameter>& parameters = graph_.layers.back().parameters;
   parameters.push_back({name + "/weight", ParameterRole::weight, std::int64_t{in} * out});
   if (bias) parameters.push_back({name + "/bias", ParameterRole::bias, out});
   return layer;
@@ -84,10 +79,10 @@ int TokenGraph::lookup(const std::string& name, int from, const std::vector<std:
                        std::int64_t elements) {
   const int layer = each(name, LayerKind::concat, {from}, elements);
   for (const std::int64_t table : tables) {
-    std::vector<model::Parameter>& parameters = graph_.layers.back().parameters;
+    std::vector<Parameter>& parameters = graph_.layers.back().parameters;
     parameters.push_back({name + "/" + std::to_string(parameters.size() + 1), ParameterRole::weight, table});
   }
   return layer;
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

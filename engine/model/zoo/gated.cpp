@@ -5,19 +5,11 @@
 #include <cmath>
 #include <string>
 
-#include "engine/model/zoo_blocks.hpp"
-#include "sim/models/model_tables.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 namespace {
-
-using model::Graph;
-using model::GraphBuilder;
-using model::Window;
-using model::zoo::classified;
-using model::zoo::conv_bn;
-using model::zoo::conv_bn_relu;
-using model::zoo::square;
 
 // Squeeze and excitation: channels times what two layers make of their means. The sigmoid stands as a head, since a
 // product of arrays of different shapes is no layer of the graph.
@@ -135,11 +127,13 @@ const std::vector<Scaled>& efficientnets() {
 
 }  // namespace
 
-std::vector<FurtherModel> gated_models() {
-  std::vector<FurtherModel> all;
-  for (const Bottlenecks& b : bottlenecks()) all.push_back({b.name, [&b] { return bottleneck_resnet(b); }});
-  for (const Scaled& s : efficientnets()) all.push_back({s.name, [&s] { return efficientnet(s); }});
+std::vector<Entry> gated_networks() {
+  std::vector<Entry> all;
+  for (const Bottlenecks& b : bottlenecks())
+    all.push_back({b.name, [&b] { return bottleneck_resnet(b); }, b.squeeze > 0 ? "squeeze and excitation" : ""});
+  for (const Scaled& s : efficientnets())
+    all.push_back({s.name, [&s] { return efficientnet(s); }, "squeeze and excitation, Swish"});
   return all;
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

@@ -3,19 +3,11 @@
 #include <array>
 #include <string>
 
-#include "engine/model/zoo_blocks.hpp"
-#include "sim/models/model_tables.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 namespace {
-
-using model::Graph;
-using model::GraphBuilder;
-using model::zoo::classified;
-using model::zoo::conv_bn;
-using model::zoo::conv_bn_relu;
-using model::zoo::keep_size;
-using model::zoo::square;
 
 // Bottlenecks of 3, 24, 36 and 3 blocks.
 Graph resnet200() {
@@ -69,7 +61,7 @@ class InceptionResnet {
   }
 
  private:
-  int conv(const std::string& name, int from, int out, model::Window window) {
+  int conv(const std::string& name, int from, int out, Window window) {
     return conv_bn_relu(net_, name, from, out, window);
   }
   int same(const std::string& name, int from, int out, int height, int width) {
@@ -124,17 +116,19 @@ class InceptionResnet {
 
 }  // namespace
 
-const std::vector<FurtherModel>& residual_models() {
-  static const std::vector<FurtherModel> all{
-      {"resnet200", resnet200},
-      {"resnet20_cifar", [] { return cifar_resnet("resnet20_cifar", "ResNet-20 (CIFAR-10)", 3, 1); }},
-      {"resnet44_cifar", [] { return cifar_resnet("resnet44_cifar", "ResNet-44 (CIFAR-10)", 7, 1); }},
-      {"resnet56_cifar", [] { return cifar_resnet("resnet56_cifar", "ResNet-56 (CIFAR-10)", 9, 1); }},
-      {"resnet110_cifar", [] { return cifar_resnet("resnet110_cifar", "ResNet-110 (CIFAR-10)", 18, 1); }},
-      {"wide_resnet_28_10", [] { return cifar_resnet("wide_resnet_28_10", "Wide ResNet-28-10 (CIFAR-10)", 4, 10); }},
-      {"inception_resnet_v2", [] { return InceptionResnet().build(); }},
+std::vector<Entry> residual_networks() {
+  const auto cifar = [](const char* name, const char* title, int n, int width) {
+    return Entry{name, [=] { return cifar_resnet(name, title, n, width); }};
   };
-  return all;
+  return {
+      {"resnet200", resnet200},
+      cifar("resnet20_cifar", "ResNet-20 (CIFAR-10)", 3, 1),
+      cifar("resnet44_cifar", "ResNet-44 (CIFAR-10)", 7, 1),
+      cifar("resnet56_cifar", "ResNet-56 (CIFAR-10)", 9, 1),
+      cifar("resnet110_cifar", "ResNet-110 (CIFAR-10)", 18, 1),
+      cifar("wide_resnet_28_10", "Wide ResNet-28-10 (CIFAR-10)", 4, 10),
+      {"inception_resnet_v2", [] { return InceptionResnet().build(); }, "residuals that are scaled down"},
+  };
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

@@ -1,7 +1,8 @@
 // ResNet-50/101/152 (He, Zhang, Ren & Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, Table 1).
 #include <array>
 
-#include "engine/model/zoo_blocks.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model::zoo {
 namespace {
@@ -38,22 +39,19 @@ Graph resnet(const std::string& name, const std::string& title, std::array<int, 
   return classified(net, at, 1000);
 }
 
+Entry entry(const char* name, const char* title, std::array<int, 4> blocks, Downsampling downsampling) {
+  return {name, [=] { return resnet(name, title, blocks, downsampling); }};
+}
+
 }  // namespace
 
-Graph resnet50() {
-  return resnet("resnet50", "ResNet-50 v1 (stride in first 1x1) (224x224)", {3, 4, 6, 3}, Downsampling::in_1x1);
-}
-
-Graph resnet50_v15() {
-  return resnet("resnet50_v15", "ResNet-50 v1.5 (stride in 3x3) (224x224)", {3, 4, 6, 3}, Downsampling::in_3x3);
-}
-
-Graph resnet101() {
-  return resnet("resnet101", "ResNet-101 v1 (stride in first 1x1) (224x224)", {3, 4, 23, 3}, Downsampling::in_1x1);
-}
-
-Graph resnet152() {
-  return resnet("resnet152", "ResNet-152 v1 (stride in first 1x1) (224x224)", {3, 8, 36, 3}, Downsampling::in_1x1);
+std::vector<Entry> resnets() {
+  return {
+      entry("resnet50", "ResNet-50 v1 (stride in first 1x1) (224x224)", {3, 4, 6, 3}, Downsampling::in_1x1),
+      entry("resnet50_v15", "ResNet-50 v1.5 (stride in 3x3) (224x224)", {3, 4, 6, 3}, Downsampling::in_3x3),
+      entry("resnet101", "ResNet-101 v1 (stride in first 1x1) (224x224)", {3, 4, 23, 3}, Downsampling::in_1x1),
+      entry("resnet152", "ResNet-152 v1 (stride in first 1x1) (224x224)", {3, 8, 36, 3}, Downsampling::in_1x1),
+  };
 }
 
 }  // namespace lockstep::model::zoo

@@ -1,5 +1,6 @@
 // GoogLeNet (Szegedy et al., "Going Deeper with Convolutions", CVPR 2015; layers as in Caffe's bvlc_googlenet).
-#include "engine/model/zoo_blocks.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model::zoo {
 namespace {
@@ -58,12 +59,10 @@ Graph build(const std::string& name, const std::string& title, bool heads) {
 
 }  // namespace
 
-Graph googlenet_with_heads() {
-  return build("googlenet_aux", "GoogLeNet v1 (BVLC, 224x224, with 2 aux classifiers)", true);
-}
-
-Graph googlenet() {
-  return build("googlenet_noaux", "GoogLeNet v1 (BVLC, 224x224, no aux)", false);
+std::vector<Entry> googlenets() {
+  return {{"googlenet_aux",
+           [] { return build("googlenet_aux", "GoogLeNet v1 (BVLC, 224x224, with 2 aux classifiers)", true); }},
+          {"googlenet_noaux", [] { return build("googlenet_noaux", "GoogLeNet v1 (BVLC, 224x224, no aux)", false); }}};
 }
 
 }  // namespace lockstep::model::zoo

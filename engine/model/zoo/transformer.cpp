@@ -8,14 +8,11 @@
 #include <cmath>
 #include <string>
 
-#include "sim/models/model_tables.hpp"
-#include "sim/models/token_graph.hpp"
+#include "engine/model/zoo/entries.hpp"
+#include "engine/model/zoo/token_graph.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 namespace {
-
-using model::Graph;
-using model::LayerKind;
 
 constexpr double kMasked = 0.15;  // of BERT's tokens, which are predicted
 constexpr int kHeadWidth = 64;    // where nothing else is said
@@ -191,27 +188,34 @@ const std::vector<Named>& language_models() {
   return all;
 }
 
+// Fused attention keeps the scores on the chip.
+Entry entry(const std::string& name, const std::function<Graph(Attention)>& build) {
+  return {name, [=] { return build(Attention::in_passes); }, "attention", [=] { return build(Attention::fused); }};
+}
+
+Entry vit_entry(const char* name, const char* title, int layers, int width) {
+  const Transformer shape{layers, width, 197, 1000, Predicts::one};
+  return entry(name, [=](Attention a) { return vit(name, title, shape, a); });
+}
+
 }  // namespace
 
-std::vector<TransformerModel> transformer_models() {
-  std::vector<TransformerModel> all;
+std::vector<Entry> transformers() {
+  std::vector<Entry> all;
   for (const Named& named : language_models())
-    all.push_back({named.id, [&named](Attention a) { return transformer(named.id, named.title, named.shape, a); }});
-  const auto add_vit = [&](const char* id, const char* title, int layers, int width) {
-    const Transformer shape{layers, width, 197, 1000, Predicts::one};
-    all.push_back({id, [=](Attention a) { return vit(id, title, shape, a); }});
-  };
-  add_vit("vit_s16", "ViT-S/16 (224x224)", 12, 384);
-  add_vit("vit_b16", "ViT-B/16 (224x224)", 12, 768);
-  add_vit("vit_l16", "ViT-L/16 (224x224)", 24, 1024);
+    all.push_back(
+        entry(named.id, [&named](Attention a) { return transformer(named.id, named.title, named.shape, a); }));
+  all.push_back(vit_entry("vit_s16", "ViT-S/16 (224x224)", 12, 384));
+  all.push_back(vit_entry("vit_b16", "ViT-B/16 (224x224)", 12, 768));
+  all.push_back(vit_entry("vit_l16", "ViT-L/16 (224x224)", 24, 1024));
   // Sentences of WMT's English and German have some 28 pieces of words; 32,000 to 37,000 of these are known.
-  all.push_back({"transformer_base", [](Attention a) {
-                   return translator("transformer_base", "Transformer base, 28 + 28 tokens", 512, 8, 28, 37000, a);
-                 }});
-  all.push_back({"transformer_big", [](Attention a) {
-                   return translator("transformer_big", "Transformer big, 28 + 28 tokens", 1024, 16, 28, 33708, a);
-                 }});
+  all.push_back(entry("transformer_base", [](Attention a) {
+    return translator("transformer_base", "Transformer base, 28 + 28 tokens", 512, 8, 28, 37000, a);
+  }));
+  all.push_back(entry("transformer_big", [](Attention a) {
+    return translator("transformer_big", "Transformer big, 28 + 28 tokens", 1024, 16, 28, 33708, a);
+  }));
   return all;
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo

@@ -1,21 +1,12 @@
-#include <algorithm>
+// Convolutional networks after their papers, beside those of the seed papers; at 224x224, Inceptions at 299x299.
 #include <array>
-#include <map>
+#include <string>
 
-#include "engine/model/zoo_blocks.hpp"
-#include "sim/models/model_tables.hpp"
+#include "engine/model/zoo/blocks.hpp"
+#include "engine/model/zoo/entries.hpp"
 
-namespace lockstep::sim {
+namespace lockstep::model::zoo {
 namespace {
-
-using model::Graph;
-using model::GraphBuilder;
-using model::Window;
-using model::zoo::classified;
-using model::zoo::conv_bn;
-using model::zoo::conv_bn_relu;
-using model::zoo::conv_relu;
-using model::zoo::square;
 
 constexpr int kClasses = 1000;
 
@@ -59,23 +50,6 @@ Graph resnext50() {
   return classified(net, at, kClasses);
 }
 
-// Simonyan & Zisserman 2015, configurations A and B.
-Graph vgg(const std::string& name, const std::string& title, std::array<int, 5> convolutions) {
-  GraphBuilder net(name, title, {3, 224, 224});
-  constexpr std::array<int, 5> channels{64, 128, 256, 512, 512};
-  int at = 0;
-  for (std::size_t stage = 0; stage < 5; ++stage) {
-    for (int i = 0; i < convolutions[stage]; ++i)
-      at = conv_relu(net, "conv" + std::to_string(stage + 1) + "_" + std::to_string(i + 1), at, channels[stage],
-                     square(3, 1, 1));
-    at = net.max_pool("pool" + std::to_string(stage + 1), at, square(2, 2));
-  }
-  at = net.dropout("drop6", net.relu("fc6/relu", net.fc("fc6", at, 4096)));
-  at = net.dropout("drop7", net.relu("fc7/relu", net.fc("fc7", at, 4096)));
-  net.softmax("loss", net.fc("fc8", at, kClasses));
-  return net.finish();
-}
-
 // Krizhevsky 2014, "one weird trick": one tower, without local response normalisation.
 Graph alexnet_owt() {
   GraphBuilder net("alexnet_owt", "AlexNet, one tower (224x224)", {3, 224, 224});
@@ -113,14 +87,14 @@ int fire(GraphBuilder& net, const std::string& name, int from, int squeeze, int 
 // Iandola et al. 2016, v1.0.
 Graph squeezenet() {
   GraphBuilder net("squeezenet", "SqueezeNet 1.0 (224x224)", {3, 224, 224});
-  int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 96, square(7, 2)), model::zoo::square_ceil(3, 2));
+  int at = net.max_pool("pool1", conv_relu(net, "conv1", 0, 96, square(7, 2)), square_ceil(3, 2));
   at = fire(net, "fire2", at, 16, 64);
   at = fire(net, "fire3", at, 16, 64);
-  at = net.max_pool("pool4", fire(net, "fire4", at, 32, 128), model::zoo::square_ceil(3, 2));
+  at = net.max_pool("pool4", fire(net, "fire4", at, 32, 128), square_ceil(3, 2));
   at = fire(net, "fire5", at, 32, 128);
   at = fire(net, "fire6", at, 48, 192);
   at = fire(net, "fire7", at, 48, 192);
-  at = net.max_pool("pool8", fire(net, "fire8", at, 64, 256), model::zoo::square_ceil(3, 2));
+  at = net.max_pool("pool8", fire(net, "fire8", at, 64, 256), square_ceil(3, 2));
   at = conv_relu(net, "conv10", net.dropout("drop9", fire(net, "fire9", at, 64, 256)), kClasses, square(1));
   net.softmax("loss", net.global_avg_pool("gap", at));
   return net.finish();
@@ -231,7 +205,7 @@ class InceptionV4 {
     return conv_bn_relu(net_, name, from, out, window);
   }
   int same(const std::string& name, int from, int out, int height, int width) {
-    return conv(name, from, out, model::zoo::keep_size(height, width));
+    return conv(name, from, out, keep_size(height, width));
   }
   int pooled(const std::string& name, int from) { return net_.avg_pool(name, from, square(3, 1, 1)); }
 
@@ -284,8 +258,8 @@ class InceptionV4 {
 
 }  // namespace
 
-const std::vector<FurtherModel>& convolutional_models() {
-  static const std::vector<FurtherModel> all{
+std::vector<Entry> convolutional_networks() {
+  return {
       {"resnet18",
        [] {
          return basic_resnet("resnet18", "ResNet-18 (224x224)", {2, 2, 2, 2});
@@ -295,18 +269,11 @@ const std::vector<FurtherModel>& convolutional_models() {
          return basic_resnet("resnet34", "ResNet-34 (224x224)", {3, 4, 6, 3});
        }},
       {"resnext50", resnext50},
-      {"vgg11",
-       [] {
-         return vgg("vgg11", "VGG-11 (224x224)", {1, 1, 2, 2, 2});
-       }},
-      {"vgg13",
-       [] {
-         return vgg("vgg13", "VGG-13 (224x224)", {2, 2, 2, 2, 2});
-       }},
       {"alexnet_owt", alexnet_owt},
+      {"alexnet_tf", alexnet_tf},
       {"squeezenet", squeezenet},
       {"mobilenet_v1", mobilenet_v1},
-      {"mobilenet_v2", mobilenet_v2},
+      {"mobilenet_v2", mobilenet_v2, "ReLU6"},
       {"densenet121",
        [] {
          return densenet("densenet121", "DenseNet-121 (224x224)", {6, 12, 24, 16});
@@ -319,11 +286,9 @@ const std::vector<FurtherModel>& convolutional_models() {
        [] {
          return densenet("densenet201", "DenseNet-201 (224x224)", {6, 12, 48, 32});
        }},
-      {"alexnet_tf", alexnet_tf},
       {"nin", nin},
       {"inception_v4", [] { return InceptionV4().build(); }},
   };
-  return all;
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::model::zoo
