@@ -14,6 +14,7 @@ struct Imported {
   std::vector<Sample> samples;
   DeviceFacts device;
   std::vector<std::string> refused;  ///< "FILE line 12: why"
+  std::vector<Json> models;          ///< networks that the log describes, lockstep/model/1
 };
 
 /// What a log may not tell; 0 or empty: take it from the log, and fail where it is not there.
@@ -53,5 +54,10 @@ struct TorchTraceOptions {
   std::string precision;
 };
 Imported import_torch_trace(const std::string& text, const std::string& name, const TorchTraceOptions& options);
+
+/// calib/torch/lockstep_probe.py: its series as samples of kind "measured", with the flags that calibrate's own have
+/// (of a series that was measured again the sounder counts, second_look.hpp), its passes as "pass" and "layer", and its
+/// network. What a killed run left unfinished is taken as far as it went. Throws InputError with the line.
+Imported import_torch_probe(const std::string& text, const std::string& name);
 
 }  // namespace lockstep::calib

@@ -10,10 +10,11 @@ namespace {
 
 /// What the backward pass of a layer reads beside the gradient of its output.
 bool backward_reads_inputs(LayerKind kind) {
-  return kind == LayerKind::conv || kind == LayerKind::fc || kind == LayerKind::batch_norm || kind == LayerKind::lrn;
+  return kind == LayerKind::conv || kind == LayerKind::fc || kind == LayerKind::batch_norm || kind == LayerKind::lrn ||
+         kind == LayerKind::opaque;
 }
 bool backward_reads_output(LayerKind kind) {
-  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax;
+  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax || kind == LayerKind::opaque;
 }
 
 /// Layers at or before which there is a parameter: they have a backward step.
