@@ -132,10 +132,9 @@ Json cluster_of(const Profile& profile, const Measurements& m) {
             {"pcie_link", link("1 TB/s", "0 us", "the input is in place: its copy was not measured apart")}}}};
 }
 
-Json communication_of(const Measurements& m, const std::string& profile) {
+Json communication_of(const Measurements& m) {
   const char* const kWithin = "part of the measured all-reduce";
   Json communication{{"all_reduce", "profile"}};
-  if (m.library == "nccl") communication = {{"all_reduce", "nccl"}, {"nccl", {{"profile", profile}}}};
   if (m.all_reduce == nullptr) communication = {{"all_reduce", "ring"}};
   communication["fusion"] = "ddp";
   communication["message_overhead"] = assumed("0 us", kWithin);
@@ -172,7 +171,7 @@ int write_scenario(const ScenarioRequest& request) {
   const std::vector<std::string> known{"sgd", "momentum", "lars", "adam", "lamb"};
   if (std::find(known.begin(), known.end(), optimizer) == known.end()) optimizer = "momentum";
   Json scenario{{"schema", "lockstep/scenario/1"},
-                {"name", m.model + " on " + profile.device.name},
+                {"name", m.model + ", as measured"},
                 {"description", "Written by `calibrate scenario`; rests on the profile that it names."},
                 {"cluster", cluster_of(profile, m)},
                 {"model", model_file.empty() ? m.model : seen_from(request.output, model_file)}};
@@ -182,7 +181,7 @@ int write_scenario(const ScenarioRequest& request) {
   scenario["baseline"] = {{"gpus", 1}};
   scenario["batch_per_gpu"] = request.batch > 0 ? request.batch : *std::max_element(m.batches.begin(), m.batches.end());
   scenario["compute"] = {{"precision", m.precision}, {"profile", profile_seen}, {"optimizer", optimizer}};
-  scenario["communication"] = communication_of(m, profile_seen);
+  scenario["communication"] = communication_of(m);
   write_file_atomically(request.output, scenario.dump(1) + "\n");
   std::printf("%s: simulate it; --set /batch_per_gpu=N for another batch\n", request.output.c_str());
   return 0;

@@ -60,4 +60,15 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
 /// network. What a killed run left unfinished is taken as far as it went. Throws InputError with the line.
 Imported import_torch_probe(const std::string& text, const std::string& name);
 
+/// Numbers of one's own: comma-separated, a line of column names, '#' before remarks. Training steps have "batch" (per
+/// device) and one of "seconds", "ms", "us", "samples_per_s" (of all devices), and may have "devices", "model",
+/// "precision"; they become "iteration" of one learner. Collectives have "bytes", "ranks" and one of "seconds", "ms",
+/// "us", and may have "nodes", "operation" (all-reduce), "library" (unknown). Rows of the same are a series. Throws
+/// InputError with the line.
+struct CsvOptions {
+  std::string model;      ///< where no column has it
+  std::string precision;  ///< likewise; empty: fp32
+};
+Imported import_csv(const std::string& text, const std::string& name, const CsvOptions& options = {});
+
 }  // namespace lockstep::calib

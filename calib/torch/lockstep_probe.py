@@ -22,10 +22,12 @@ import math
 import os
 import platform
 import signal
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -100,6 +102,10 @@ class Log:
             entry["again"] = True
         self.write(entry)
         return number
+
+    def close(self):
+        if self.file is not None:
+            self.file.close()
 
     def write_pass(self, number, times):
         forward, backward = ([round(t, 9) for t in part] for part in times)
@@ -1259,6 +1265,86 @@ def probe(where, options):
     processes.meet()
 
 
+# ---- a prediction beside its measurement -----------------------------------------------------------------------------
+
+
+def program(name, folder):
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build")
+    for place in [folder] if folder else [beside]:
+        if os.path.exists(os.path.join(place, name)):
+            return os.path.join(place, name)
+    found = None if folder else shutil.which(name)
+    if found is None:
+        raise ProbeError(f"--check: {name} is not there; allowed: --programs FOLDER with calibrate and simulate")
+    return found
+
+
+def ran(*words):
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise ProbeError(result.stderr.strip() or f"{words[0]} failed")
+
+
+def predicted(options, size, processes, folder):
+    """Seconds of a step, and the least and most by the bounds."""
+    scenario, result = os.path.join(folder, "scenario.json"), os.path.join(folder, "result.json")
+    ran(program("calibrate", options.programs), "scenario", options.check, "--batch", size, "-o", scenario)
+    ran(program("simulate", options.programs), scenario, "--gpus", processes, "--quiet", "--json", result)
+    with open(result, encoding="utf-8") as file:
+        point = json.load(file)["points"][0]
+    rates = [point[name] for name in ("samples_per_s", "samples_per_s_high", "samples_per_s_low")]
+    return [point["global_batch"] / rate for rate in rates], scenario
+
+
+def record(scenario, options, size, processes, median_s, to):
+    """The scenario with what was measured as its published result: `simulate` prints the two beside each other."""
+    with open(scenario, encoding="utf-8") as file:
+        described = json.load(file)
+    for value in (described, described["compute"], described["communication"].get("nccl", {})):
+        for name in ("model", "profile"):  # as seen from the scenario
+            if str(value.get(name)).endswith(".json"):
+                where = os.path.join(os.path.dirname(scenario), value[name])
+                value[name] = os.path.relpath(os.path.realpath(where), os.path.dirname(os.path.realpath(to)))
+    described["gpus"] = sorted({1, processes})
+    described["published"] = [{"gpus": processes, "metric": "samples_per_s", "value": f"{processes * size / median_s:.6g} samples/s",
+                               "source": f"measured by lockstep_probe.py --check, torch {torch.__version__}"}]
+    with open(to, "w", encoding="utf-8") as file:
+        file.write(json.dumps(described, indent=1) + "\n")
+
+
+def check(where, options):
+    """Measures steps of batches that the profile need not have, and prints what it predicts beside them."""
+    processes = Processes()
+    if options.pin:
+        pin(processes, options.threads)
+    elif options.threads:
+        torch.set_num_threads(options.threads)
+    if torch.cuda.is_available():
+        torch.cuda.set_device(processes.local_rank % torch.cuda.device_count())
+    if options.record and len(options.batches) > 1:
+        raise ProbeError("--record: several batches; allowed: --batches with one")
+    build = load_build(where)
+    torch.manual_seed(options.seed)
+    alone = Job(build(), options.autocast)
+    job = around_ddp(build, processes, options, lambda text: None).get("ddp", alone)
+    job.model.train()
+    series = [Series("step", {"batch": size}, lambda size=size: job.iteration_s(size)) for size in options.batches]
+    Sampler(Log(None), processes, options).measure("steps", series)
+    if processes.rank == 0:
+        print("batch  processes   predicted              bounds    measured        its interval     error")
+        for s in series:
+            size, median = s.key["batch"], statistics.median(s.seconds)
+            with tempfile.TemporaryDirectory() as folder:
+                (seconds, least, most), scenario = predicted(options, size, processes.count, folder)
+                if options.record:
+                    record(scenario, options, size, processes.count, median, options.record)
+            half = half_width(s.seconds) * median
+            print(f"{size:5}  {processes.count:9}  {1e3 * seconds:7.1f} ms  {1e3 * least:7.1f} to {1e3 * most:7.1f}  "
+                  f"{1e3 * median:7.1f} ms  {1e3 * (median - half):7.1f} to {1e3 * (median + half):7.1f}  "
+                  f"{100 * (seconds / median - 1):+6.1f} %")
+    processes.meet()
+
+
 # ---- around a loop of your own ---------------------------------------------------------------------------------------
 
 
@@ -1362,6 +1448,7 @@ class _Loop:
                     log.write({"at": number, "seconds": self.clock.between(a, b)})
             log.write({"done": number})
         self._write_layers(log)
+        log.close()
 
     def _write_layers(self, log):
         for size in sorted({timer.batch for timer in self.layered}):
@@ -1394,6 +1481,9 @@ def parsed(words):
     parser.add_argument("--threads", type=int, help="threads of a process (torch's own choice)")
     parser.add_argument("--pin", action="store_true", help="binds each process to cores of its own")
     parser.add_argument("--fsdp", action="store_true", help="times FullyShardedDataParallel as well (CUDA)")
+    parser.add_argument("--check", metavar="PROFILE", help="measures these batches and prints what PROFILE predicts beside them")
+    parser.add_argument("--programs", metavar="FOLDER", help="of --check: where calibrate and simulate are")
+    parser.add_argument("--record", metavar="FILE", help="of --check: writes a scenario with what was measured beside it")
     parser.add_argument("--seed", type=int, default=1, help="of the weights and of random numbers (1)")
     options = parser.parse_args(words)
     try:
@@ -1412,7 +1502,7 @@ def main(words):
         options = parsed(words)
         if options.processes > 1 and "RANK" not in os.environ:
             return start_processes(options.processes, words)
-        probe(options.build, options)
+        (check if options.check else probe)(options.build, options)
         return 0
     except ProbeError as error:
         print(error, file=sys.stderr)

@@ -149,7 +149,7 @@ TEST_CASE("A malformed model is refused in one line with file, pointer and what 
   const std::string conv = R"({"name": "c", "kind": "conv", "out": 4, "kernel": 3)";
   const std::string kinds =
       "allowed: conv, fc, batch_norm, relu, max_pool, avg_pool, global_avg_pool, lrn, dropout, add, concat, softmax, "
-      "subsample";
+      "subsample, opaque";
   const std::string pads = "allowed: a number, [height, width], [top, bottom, left, right], \"same\"";
   const std::vector<std::pair<std::string, std::string>> cases{
       // The document

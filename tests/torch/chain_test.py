@@ -80,6 +80,16 @@ class Chain(unittest.TestCase):
         self.assertGreater(json.load(open(result))["points"][0]["exposed_communication_s"], 0)
 
     @needs_simulate
+    def test_a_measurement_stands_beside_its_prediction_and_becomes_a_record(self):
+        profile, record = self.path("p.json"), self.path("record.json")
+        run(CALIBRATE, "import", "torch-probe", self.measured("build"), "-o", profile)
+        said = run(sys.executable, PROBE, f"{HERE}/nets.py:build", "--check", profile, "--programs", BUILD, "--batches", "5",
+                   "--threads", 1, "--seconds", 0.3, "--record", record).stdout
+        self.assertRegex(said, r"\n +5 +1 +[\d.]+ ms +[\d.]+ to +[\d.]+ +[\d.]+ ms +[\d.]+ to +[\d.]+ +[+-][\d.]+ %\n")
+        table = run(SIMULATE, record, "--quiet").stdout
+        self.assertIn("samples_per_s", table[table.index("Predicted against published"):])
+
+    @needs_simulate
     def test_what_the_format_does_not_know_is_predicted_as_well(self):
         profile, scenario, result = self.path("p.json"), self.path("s.json"), self.path("r.json")
         run(CALIBRATE, "import", "torch-probe", self.measured("gpt"), "-o", profile)
