@@ -48,6 +48,9 @@ Imported import_topology(const std::string& text, const std::string& name);
 /// out; a trace without ProfilerStep has as many steps as the module that ran least often, and that is said). Modules
 /// are known by the profiler's "nn.Module: NAME" annotations or record_function ranges "layer: NAME"; backward kernels
 /// belong to the forward operator of the same sequence number. `model`, `batch` and `precision` become part of the key.
+/// Of a built-in model the modules are matched with its layers, type by type in order; where that fails there are no
+/// times by layer. Steps become "iteration" (from one's begin to the next one's), of a process among several "step";
+/// kernels of NCCL beside which PyTorch 2 noted what they moved become "collective", their waiting for others included.
 struct TorchTraceOptions {
   std::string model;
   int batch = 0;

@@ -1269,7 +1269,7 @@ def probe(where, options):
 
 
 def program(name, folder):
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build")
+    beside = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build"))
     for place in [folder] if folder else [beside]:
         if os.path.exists(os.path.join(place, name)):
             return os.path.join(place, name)

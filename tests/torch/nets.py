@@ -75,6 +75,64 @@ def vgg11_small():
     return vgg(widths, [nn.Linear(512, 512), nn.ReLU(True), nn.Linear(512, 512), nn.ReLU(True), nn.Linear(512, 10)])
 
 
+class InvertedResidual(nn.Module):
+    def __init__(self, inputs, outputs, stride, expansion):
+        super().__init__()
+        width, layers = inputs * expansion, []
+        if expansion > 1:
+            layers += [nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU6(inplace=True)]
+        layers += [nn.Conv2d(width, width, 3, stride, 1, groups=width, bias=False), nn.BatchNorm2d(width),
+                   nn.ReLU6(inplace=True), nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs)]
+        self.body, self.is_residual = nn.Sequential(*layers), stride == 1 and inputs == outputs
+
+    def forward(self, x):
+        return x + self.body(x) if self.is_residual else self.body(x)
+
+
+def mobilenet_v2():
+    def stem(inputs, outputs, kernel, stride):
+        return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs),
+                nn.ReLU6(inplace=True)]
+
+    layers, inputs = stem(3, 32, 3, 2), 32
+    for expansion, width, count, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
+                                            (6, 160, 3, 2), (6, 320, 1, 1)):
+        for block in range(count):
+            layers.append(InvertedResidual(inputs, width, stride if block == 0 else 1, expansion))
+            inputs = width
+    return nn.Sequential(*layers, *stem(320, 1280, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2),
+                         nn.Linear(1280, 1000))
+
+
+class VisionBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        y = self.norm1(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.norm2(x))
+
+
+class VisionTransformer(nn.Module):
+    """ViT-B/16."""
+
+    def __init__(self, width=768, heads=12, layers=12):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 16, 16)
+        self.first, self.positions = nn.Parameter(torch.zeros(1, 1, width)), nn.Parameter(torch.zeros(1, 197, width))
+        self.blocks = nn.Sequential(*[VisionBlock(width, heads) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(x.shape[0], -1, -1), x], 1) + self.positions
+        return self.head(self.norm(self.blocks(x))[:, 0])
+
+
 class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
