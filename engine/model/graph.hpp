@@ -4,7 +4,8 @@
 // Counting: parameters are the learnable ones (batch-norm gamma and beta included, running statistics excluded);
 // MACs are multiply-adds of one image's forward pass in convolutions and fully-connected layers, nothing else.
 // A 2-D convolution with C inputs, K outputs, g groups, RxS kernel and an output of PxQ: K (C/g) R S weights,
-// K (C/g) R S P Q MACs. A fully-connected layer with I inputs and O outputs: I O weights, I O MACs.
+// K (C/g) R S P Q MACs. A fully-connected layer with I inputs and O outputs: I O weights, I O MACs. An opaque layer has
+// the counts that it is given.
 #include <cstdint>
 #include <set>
 #include <string>
@@ -29,6 +30,7 @@ enum class LayerKind {
   concat,     ///< along channels
   softmax,    ///< softmax cross-entropy loss head
   subsample,  ///< every stride-th pixel, zero channels appended (the identity shortcut "option A" of He et al.)
+  opaque,     ///< anything else, with the shape and the counts that it is given: predicted, never run
 };
 std::string to_string(LayerKind kind);
 
@@ -117,6 +119,9 @@ class GraphBuilder {
   int concat(const std::string& name, const std::vector<int>& from);
   int softmax(const std::string& name, int from);
   int subsample(const std::string& name, int from, int out_channels, int stride);
+  /// What no other kind is: its output, the elements of its parameter tensors and its multiply-adds are taken as given.
+  int opaque(const std::string& name, const std::vector<int>& from, Shape out,
+             const std::vector<std::int64_t>& parameters, std::int64_t macs);
   /// Shape of a layer built so far, for a builder that depends on it.
   Shape shape(int layer) const { return graph_.layers.at(layer).out; }
   /// Refuses a graph without layers and a layer whose output nothing reads (but the last one and the loss heads).

@@ -12,10 +12,11 @@ namespace {
 /// attention, are sums with multiply-adds (zoo/token_graph.hpp).
 bool backward_reads_inputs(const Layer& layer) {
   return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc || layer.kind == LayerKind::batch_norm ||
-         layer.kind == LayerKind::lrn || (layer.kind == LayerKind::add && layer.macs > 0);
+         layer.kind == LayerKind::lrn || layer.kind == LayerKind::opaque ||
+         (layer.kind == LayerKind::add && layer.macs > 0);
 }
 bool backward_reads_output(LayerKind kind) {
-  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax;
+  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax || kind == LayerKind::opaque;
 }
 
 /// Layers at or before which there is a parameter: they have a backward step.

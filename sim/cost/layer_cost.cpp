@@ -52,7 +52,7 @@ double kernel_s(const DeviceCost& device, double flop, double bytes) {
 // Batch norm: statistics and normalisation each read x, then y is written; backward reads x and dy twice, writes dx.
 // ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y, dy, scale) -> dx.
 // Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is handed on as it is, one accumulation into a branch.
-// Concat: copies in, copies out. Softmax: a few passes over its few elements.
+// Concat: copies in, copies out. Softmax: a few passes over its few elements. Opaque: as a ReLU, unless measured.
 struct Passes {
   double forward_in, forward_out, backward_in, backward_out;
 };
@@ -63,6 +63,7 @@ Passes passes_of(LayerKind kind) {
       return {2, 1, 3, 2};
     case LayerKind::relu:
     case LayerKind::dropout:
+    case LayerKind::opaque:
       return {1, 1, 1, 2};
     case LayerKind::lrn:
       return {1, 2, 2, 3};
