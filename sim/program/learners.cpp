@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "engine/base/process_pool.hpp"
 #include "engine/sync/auto_tuner.hpp"
 #include "sim/cost/occupancy.hpp"
-#include "sim/point/processes.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 
