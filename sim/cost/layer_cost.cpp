@@ -56,6 +56,7 @@ void ModelCost::scale(double factor) {
     layer.backward_s *= factor;
   }
   update_s *= factor;
+  update_launch_s *= factor;
 }
 
 namespace {
@@ -194,8 +195,9 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   const double parameter_bytes = static_cast<double>(graph.parameter_count()) * update_bytes_per_parameter(optimizer);
   const bool has_norms = optimizer == Optimizer::lars || optimizer == Optimizer::lamb;
   const double kernels = graph.parameter_tensors() * (has_norms ? 2 : 1);
+  cost.update_launch_s = kernels * device.launch_s;
   cost.update_s =
-      kernels * device.launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+      cost.update_launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return cost;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/scenario/workers_spec.hpp"
 
-#include <algorithm>
-
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
@@ -50,7 +48,7 @@ void check_others(const JsonNode& node, const std::string& algorithm) {
 }  // namespace
 
 int WorkersSpec::aggregate_of(int gpus) const {
-  return std::clamp(aggregate > 0 ? aggregate : gpus - backups, 1, gpus);
+  return aggregate > 0 ? aggregate : gpus - backups;
 }
 
 bool has_workers(const std::string& algorithm) {
@@ -73,7 +71,7 @@ WorkersSpec read_workers(const JsonNode& node, const std::string& algorithm) {
 }
 
 void check_workers(const JsonNode& node, const WorkersSpec& spec, const ClusterSpec& cluster, int gpus) {
-  const int aggregate = spec.aggregate > 0 ? spec.aggregate : gpus - spec.backups;
+  const int aggregate = spec.aggregate_of(gpus);
   if (aggregate < 1 || aggregate > gpus)
     node.at(node.has("aggregate") ? "aggregate" : "backups")
         .fail(std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",
