@@ -40,7 +40,7 @@ std::string last_line(const std::string& path) {
 class Runner {
  public:
   Runner(const Sweep& sweep, const RunnerOptions& options, const std::vector<std::string>& argv)
-      : sweep_(sweep), options_(options), argv_(argv), processes_(options.jobs) {}
+      : sweep_(sweep), options_(options), argv_(argv), records_(options.folder), processes_(options.jobs) {}
 
   int run() {
     write_summary();
@@ -60,9 +60,7 @@ class Runner {
   }
 
  private:
-  std::string path(const Run& run, const char* ending) const {
-    return (fs::path(options_.folder) / (run.name + ending)).string();
-  }
+  std::string path(const Run& run, const char* ending) const { return records_.path_of(run, ending); }
 
   /// Starts runs in the order of the file while there are free jobs; `all_done` is false where runs are left.
   void start_what_can(bool& all_done) {
@@ -77,9 +75,8 @@ class Runner {
   const std::vector<Run>& known_runs(const Cell& cell) {
     std::vector<Run>& runs = runs_[cell.name];
     if (!runs.empty()) return runs;
-    const Choice choice = choose_rate(options_.folder, cell);
-    const bool can_run = choice.is_made && (cell.search.empty() || choice.learning_rate);
-    if (can_run) runs = runs_of(sweep_, cell, choice.learning_rate);
+    const Choice choice = choose_rate(records_, cell);
+    if (choice.allows_runs_of(cell)) runs = runs_of(sweep_, cell, choice.learning_rate);
     return runs;
   }
 
@@ -95,7 +92,7 @@ class Runner {
 
   /// A run that failed in an earlier call is tried again.
   bool is_done(const Run& run) const {
-    const State state = outcome_of(options_.folder, run).state;
+    const State state = outcome_of(records_, run).state;
     return state == State::ended || state == State::diverged;
   }
 
@@ -132,7 +129,7 @@ class Runner {
       fs::remove(path(ended.run, ".checkpoint"));
     } else {
       const std::string why = event.text.empty() ? "its process ended" : event.text;
-      write_failure(options_.folder, ended.run, why + ": " + last_line(path(ended.run, ".log")));
+      write_failure(records_, ended.run, why + ": " + last_line(path(ended.run, ".log")));
       ++failed_;
     }
     done_.insert(ended.run.name);
@@ -143,7 +140,7 @@ class Runner {
 
   void note(const Run& run) const {
     if (!options_.has_notes) return;
-    const Json record = outcome_of(options_.folder, run).record;
+    const Json record = outcome_of(records_, run).record;
     const Json accuracy = record.value("final_test_accuracy", Json(nullptr));
     std::fprintf(stderr, "sweep: %s: %s%s\n", run.name.c_str(), record.at("status").get<std::string>().c_str(),
                  accuracy.is_null() ? "" : (", test accuracy " + short_number(accuracy.get<double>())).c_str());
@@ -151,12 +148,13 @@ class Runner {
 
   void write_summary() const {
     write_file_atomically((fs::path(options_.folder) / "sweep.json").string(),
-                          summary(sweep_, options_.folder, argv_).dump(2) + "\n");
+                          summary(sweep_, records_, argv_).dump(2) + "\n");
   }
 
   const Sweep& sweep_;
   const RunnerOptions& options_;
   const std::vector<std::string>& argv_;
+  const Records records_;
   ProcessPool processes_;
   std::map<int, Running> running_;                ///< by number of the process
   std::map<std::string, std::vector<Run>> runs_;  ///< of cells whose rate is chosen

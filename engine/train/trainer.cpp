@@ -6,6 +6,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/base/study.hpp"
 #include "engine/train/backends.hpp"
 #include "engine/train/memory_report.hpp"
 #include "engine/train/record.hpp"
@@ -336,7 +337,7 @@ Json Trainer::memory() const {
 
 Json Trainer::record(const std::string& model_digest) {
   Json record = Json::object();
-  record["schema"] = "lockstep/run/1";
+  record["schema"] = kRunSchema;
   record["provenance"] = provenance(argv_, "", inputs_);
   record["options"] = to_json(settings_, false);
   record["backend"] = {{"name", backend_->name()},

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/study.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "tests/base/input_error.hpp"
@@ -142,6 +144,41 @@ TEST_CASE("a profile from a sweep's folder finds the planted law, without the se
   CHECK(fit->from_x == 25);
   CHECK(fit->to_x == 400);
   CHECK_FALSE(profile.fit("s-sgd", "batch", 1));  // none reached it: no law, rather than a guess
+}
+
+/// The same records as one file beside the folder.
+std::string write_study(const TemporaryFolder& folder) {
+  std::map<std::string, Json> records;
+  const std::filesystem::path out = folder.path("out");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {
+    if (!entry.is_regular_file() || entry.path().filename() == "sweep.json") continue;
+    const std::string name = entry.path().lexically_relative(out).replace_extension().string();
+    records[name] = Json::parse(read_file(entry.path().string()));
+  }
+  return folder.write("out.jsonl", study_text(Json::parse(read_file(folder.path("out/sweep.json"))), records));
+}
+
+TEST_CASE("a profile from one file of records is that from their folder, byte for byte") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const std::string of_folder = to_json(fitted(folder)).dump();
+  const std::string study = write_study(folder);
+  ConvergenceProfile profile = profile_of({study}, {"LeNet", {}, {}});
+  fit_profile(profile);
+  CHECK(to_json(profile).dump() == of_folder);
+  CHECK_THAT(error_of([&] { profile_of({study, folder.path("out/ssgd-25")}, {}); }), Contains("counted twice"));
+
+  std::filesystem::remove_all(folder.path("out"));
+  profile = profile_of({folder.path("")}, {"LeNet", {}, {}});  // found in a folder, too
+  fit_profile(profile);
+  CHECK(to_json(profile).dump() == of_folder);
+}
+
+TEST_CASE("other files of JSON lines in a folder are no records") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  folder.write("out/plan.points.jsonl", "{\"a\": 1}\n");
+  CHECK(fitted(folder).runs.size() == 10);
 }
 
 TEST_CASE("a cell that is held out does not move the fit, and is predicted by it") {

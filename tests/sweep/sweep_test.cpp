@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "engine/base/study.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
 #include "tests/base/ended_process.hpp"
@@ -78,6 +79,25 @@ TEST_CASE("A sweep runs its search and every cell and seed once") {
     CHECK(again.err.empty());
     for (const std::string& run : kRuns)
       CHECK(std::filesystem::last_write_time(folder.path("out/" + run + ".json")) == written[run]);
+  }
+  SECTION("and says as much in one file, from which it goes on as from the folder") {
+    const Outcome collected = run_program(folder.path(""), "train", "sweep sweep.json -o out --collect");
+    CHECK(collected.code == 0);
+    CHECK(collected.out == outcome.out);
+    std::vector<StudyLine> lines = load_study(folder.path("out.jsonl"));
+    REQUIRE(lines.size() == 1 + 4 + 4);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      Json record = lines[i].document.json();
+      record.erase("name");
+      CHECK(record.dump() == Json::parse(slurp(lines[i].file)).dump());
+    }
+    std::filesystem::remove_all(folder.path("out"));
+    const Outcome shown = run_program(folder.path(""), "train", "sweep sweep.json -o out/ --show");
+    CHECK(shown.out == outcome.out);
+    const Outcome again = run_program(folder.path(""), "train", "sweep sweep.json -o out");
+    CHECK(again.err.empty());
+    CHECK(again.out == outcome.out);
+    CHECK_FALSE(std::filesystem::exists(folder.path("out/ssgd-8")));
   }
   SECTION("but runs what a wider sweep adds, and refuses other settings in the same folder") {
     std::string text = slurp(folder.path("sweep.json"));
