@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 void check_same_run(const Json& options, const Run& run, const std::string& path) {
   const Json own = train::to_json(run.settings, true);
   for (const auto& [key, value] : own.items()) {
-    if (!options.contains(key) || options.at(key) != value)
+    if (!options.contains(key) || !train::is_same_setting(key, options.at(key), value))
       throw InputError(path + ": holds a run with " + key + " " +
                        (options.contains(key) ? options.at(key).dump() : "unknown") + ", not " + value.dump() +
                        "; allowed: a record of the same sweep, or another folder");

@@ -306,7 +306,7 @@ void Trainer::check_same_run(const Json& saved) const {
   const std::string& path = settings_.request.checkpoint;
   const Json own = to_json(settings_, true);
   for (const auto& [key, value] : saved.at("settings").items()) {
-    if (!own.contains(key) || own.at(key) != value)
+    if (!own.contains(key) || !is_same_setting(key, own.at(key), value))
       throw InputError(path + ": was written with " + key + " " + value.dump() + ", not " +
                        (own.contains(key) ? own.at(key).dump() : "none") + "; allowed: the same settings");
   }

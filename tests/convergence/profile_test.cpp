@@ -98,6 +98,17 @@ TEST_CASE("train's algorithms under the simulator's names") {
   CHECK(run_of(json).setting.staleness == 20);
 }
 
+TEST_CASE("an algorithm's older and newer name are one") {
+  const std::vector<std::pair<std::string, std::string>> names{
+      {"ssgd", "s-sgd"}, {"easgd", "ea-sgd"}, {"backup", "backup-workers"}, {"stale", "async-sgd"}};
+  for (const auto& [older, name] : names)
+    CHECK(run_of(record(older, 16, 1, {{100, 0.9}})).setting.algorithm ==
+          run_of(record(name, 16, 1, {{100, 0.9}})).setting.algorithm);
+  CHECK_THROWS_WITH(
+      run_of(record("local-sgd", 16, 1, {{100, 0.9}})),
+      Contains("/options/algorithm: ") && Contains("allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd"));
+}
+
 TEST_CASE("processes multiply workers, of stale gradients the batch, and not backup workers") {
   Json json = record("sma", 16, 1, {{100, 0.9}});
   json["options"]["gpus"] = 2;
