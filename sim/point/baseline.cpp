@@ -9,7 +9,7 @@ constexpr double kShown = 1.0005;     // 100.1 % on the screen
 constexpr double kLeastShare = 5e-5;  // of an iteration: what is less is no cause
 
 std::string compute_cause(const Scenario& s, const GpuWork& point, const GpuWork& baseline) {
-  if (s.algorithm == "sharded" && point.gpus > baseline.gpus)
+  if (s.algorithm == Algorithm::sharded && point.gpus > baseline.gpus)
     return "a GPU updates 1/" + std::to_string(point.gpus) + " of the parameters instead of " +
            (baseline.gpus == 1 ? std::string("all") : "1/" + std::to_string(baseline.gpus));
   return "a GPU computes for less time";
@@ -18,7 +18,7 @@ std::string compute_cause(const Scenario& s, const GpuWork& point, const GpuWork
 std::string communication_cause(const Scenario& s, const GpuWork& point, const GpuWork& baseline) {
   if (point.gpus < baseline.gpus) return "fewer GPUs exchange less and wait less for each other";
   if (s.trains_learners()) return "synchronisation falls on layers that leave more of the GPU to it";
-  if (s.algorithm == "backup-workers") return "it does not wait for the slowest gradients";
+  if (s.algorithm == Algorithm::backup_workers) return "it does not wait for the slowest gradients";
   return "a GPU waits less for others";
 }
 
@@ -37,7 +37,7 @@ int tuned_learners(const Scenario& scenario, const PointResult& point) {
 
 bool is_own_baseline(const Scenario& scenario) {
   if (scenario.trains_learners()) return !scenario.learners.auto_tune;
-  if (scenario.algorithm != "backup-workers") return true;
+  if (scenario.algorithm != Algorithm::backup_workers) return true;
   const WorkersSpec& workers = *scenario.workers;
   return workers.backups == 0 && workers.aggregate == 0 && workers.timeout_s == 0;
 }
@@ -48,7 +48,7 @@ Scenario baseline_of(const Scenario& scenario, int learners) {
     baseline.learners.per_gpu = learners;
     baseline.learners.auto_tune = false;
   }
-  if (scenario.algorithm == "backup-workers") {
+  if (scenario.algorithm == Algorithm::backup_workers) {
     baseline.workers->backups = 0;
     baseline.workers->aggregate = 0;
     baseline.workers->timeout_s = 0;

@@ -66,7 +66,8 @@ struct StackEntry {
   std::string id;
   std::vector<std::string> keywords;
   double fusion_bytes = 0;
-  std::string all_reduce, wire_mixed, optimizer;
+  std::string all_reduce, wire_mixed;
+  Optimizer optimizer = Optimizer::momentum;
   bool overlap = true;
   bool fast_convolutions = true;  ///< Winograd in single precision
   std::vector<Assumption> facts;

@@ -76,7 +76,8 @@ std::vector<std::string> row_of(const Prediction* of_job, int quantities) {
 
 std::string head_of(const Job& job, const Prediction& first) {
   const Scenario& scenario = first.mapped.target.front().scenario;
-  std::string text = scenario.model.title + " on " + scenario.cluster.gpu.name + ", " + scenario.compute.precision;
+  std::string text =
+      scenario.model.title + " on " + scenario.cluster.gpu.name + ", " + name_of(scenario.compute.precision);
   if (!job.software.empty()) text += ", " + job.software;
   return text + "\n";
 }
@@ -139,7 +140,7 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
       p.mapped.assumptions.push_back(
           {"gpus_per_node", p.record->gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
   const Scenario& scenario = predicted.predictions.front().mapped.target.front().scenario;
-  if (!job.precision.empty() && scenario.compute.precision != job.precision)
+  if (!job.precision.empty() && name_of(scenario.compute.precision) != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
   return predicted;
