@@ -27,9 +27,10 @@ TEST_CASE("a study's lines are the documents of the folder that it stands for, i
   const std::vector<std::string> files{"sweep", "a/seed-1", "a/seed-10", "search/a/rate-0.1"};
   for (std::size_t i = 0; i < files.size(); ++i) CHECK(lines[i].file == folder.path("x.y/" + files[i] + ".json"));
   CHECK(lines[0].document.json() == kResult);
-  Json named = record(1);
-  named["name"] = "a/seed-1";
-  CHECK(Json::parse(lines[1].document.json().dump()) == Json::parse(named.dump()));
+  Json named = lines[1].document.json();
+  CHECK(named["name"] == "a/seed-1");
+  named.erase("name");
+  CHECK(named == record(1));  // to the last digit
   CHECK(is_study(path));
 }
 
@@ -48,8 +49,8 @@ TEST_CASE("a study's errors name its line, other lines are passed over, and othe
   };
   CHECK(error("") == "");
   CHECK(error("{\"schema\": \"lockstep/other/1\"}\n\n") == "");
-  CHECK(error("{}\n") == ": line 1: missing key \"schema\"");
-  CHECK(error("{\"schema\": \"lockstep/run/1\"}\n") == ": line 1: missing key \"name\"");
+  CHECK(error("{}\n") == ": line 1: /: missing key \"schema\"");
+  CHECK(error("{\"schema\": \"lockstep/run/1\"}\n") == ": line 1: /: missing key \"name\"");
   const std::string run = "{\"schema\": \"lockstep/run/1\", \"name\": \"a\"}\n";
   CHECK(error(run + "\n" + run) == ": line 3: /name: \"a\" is there twice; allowed: a line for each run");
   CHECK(error(run + "{\"schema\": ").rfind(": line 2: line 1, column ", 0) == 0);
