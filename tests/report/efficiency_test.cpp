@@ -85,6 +85,12 @@ SmallFiles random_scenario(Draw& draw, const std::string& algorithm, const std::
 
 }  // namespace
 
+// Pushes and pulls of several workers take turns on the servers' links otherwise than one worker's do: message by
+// message that gains up to some per cent, and SimGrid agrees. In closed form nothing of it is left.
+double allowed(const std::string& algorithm, const std::string& fidelity) {
+  return algorithm == "parameter-server" && fidelity == "fast" ? 0.05 : 1e-9;
+}
+
 TEST_CASE("with GPUs that are alike and never late, none does more the more of them there are") {
   unsigned seed = 0;
   for (const char* algorithm : {"s-sgd", "local-sgd", "parameter-server", "backup-workers", "sma", "ea-sgd"})
@@ -96,9 +102,9 @@ TEST_CASE("with GPUs that are alike and never late, none does more the more of t
         double least = 1;
         for (const ReportPoint& row : report.points) {
           INFO(seed << ": " << row.point.gpus << " GPUs of " << files.cluster.dump() << "\n" << files.scenario.dump());
-          CHECK(row.scaling_efficiency <= least * (1 + 1e-9));
+          CHECK(row.scaling_efficiency <= least * (1 + allowed(algorithm, fidelity)));
           CHECK(row.scaling_efficiency > 0);
-          CHECK_FALSE(has_note(row, "of the throughput per GPU of the baseline's"));
+          CHECK(has_note(row, "of the throughput per GPU of the baseline's") == (row.scaling_efficiency >= 1.0005));
           least = std::min(least, row.scaling_efficiency);
         }
       }
