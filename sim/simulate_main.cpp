@@ -186,7 +186,7 @@ struct ConvergenceOptions {
 
 CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
   CLI::App* sub = app.add_subcommand("convergence", "Fits a convergence profile to the records of training runs");
-  sub->add_option("records", o.records, "Records of train, their folders, or a profile to fit anew")->required();
+  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew")->required();
   sub->add_option("-o,--output", o.output, "Writes the profile (schema lockstep/convergence/1)");
   sub->add_option("--name", o.request.name, "Of the profile (model and data)");
   sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")

@@ -6,6 +6,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/base/study.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 #include "engine/train/memory_report.hpp"
@@ -306,7 +307,7 @@ void Trainer::check_same_run(const Json& saved) const {
   const std::string& path = settings_.request.checkpoint;
   const Json own = to_json(settings_, true);
   for (const auto& [key, value] : saved.at("settings").items()) {
-    if (!own.contains(key) || own.at(key) != value)
+    if (!own.contains(key) || !is_same_setting(key, own.at(key), value))
       throw InputError(path + ": was written with " + key + " " + value.dump() + ", not " +
                        (own.contains(key) ? own.at(key).dump() : "none") + "; allowed: the same settings");
   }
@@ -337,7 +338,7 @@ Json Trainer::memory() const {
 
 Json Trainer::record(const std::string& model_digest) {
   Json record = Json::object();
-  record["schema"] = "lockstep/run/1";
+  record["schema"] = kRunSchema;
   record["provenance"] = provenance(argv_, "", inputs_);
   record["options"] = to_json(settings_, false);
   record["backend"] = {{"name", backend_->name()},

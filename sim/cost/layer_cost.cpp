@@ -27,6 +27,7 @@ void ModelCost::scale(double factor) {
     layer.backward_s *= factor;
   }
   update_s *= factor;
+  update_launch_s *= factor;
 }
 
 namespace {
@@ -148,8 +149,9 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
   const double parameter_bytes = static_cast<double>(graph.parameter_count()) * arrays.passes() * 4;
   const double kernels = graph.parameter_tensors() * (arrays.has_norms() ? 2 : 1);
+  cost.update_launch_s = kernels * device.launch_s;
   cost.update_s =
-      kernels * device.launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+      cost.update_launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return cost;
 }
 

@@ -56,6 +56,9 @@ struct LayerCost {
 struct ModelCost {
   std::vector<LayerCost> layers;  ///< as Graph::layers
   double update_s = 0;
+  double update_launch_s = 0;  ///< of update_s, the kernels' launches: fewer parameters have as many
+  /// The update of 1/shares of every tensor.
+  double sharded_update_s(int shares) const { return update_launch_s + (update_s - update_launch_s) / shares; }
   double forward_s() const;
   double backward_s() const;
   /// One iteration on one GPU without communication.

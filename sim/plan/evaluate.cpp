@@ -8,6 +8,7 @@
 #include "sim/plan/layer_groups.hpp"
 #include "sim/plan/variation.hpp"
 #include "sim/plan/warnings.hpp"
+#include "sim/point/baseline.hpp"
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
@@ -107,6 +108,7 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
   o.fidelity = point.method == "messages" ? "message" : point.method == "closed form" ? "analytic" : "fast";
   o.method = point.method;
   o.nodes = point.nodes;
+  o.tuned_learners = tuned_learners(s, point);
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
   o.global_batch = point.samples_per_iteration;
   o.iteration_s = point.mean_iteration_s();
@@ -120,7 +122,7 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   PointRequest request;
   request.most_messages = plan.refine.most_messages;
-  request.gpus = s.gpus.front();
+  request.gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
   request.fidelity = choice_named<Fidelity>(task.fidelity, "fidelity");
   request.seed = s.seed;
@@ -149,6 +151,7 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
   try {
     Scenario s = loaded->variants.front();
     apply_variation(task.variation, s);
+    if (task.baseline_gpus > 0) s = baseline_of(s, task.learners);
     const PointRequest request = request_of(plan, s, task);
     Outcome outcome = describe(s, request);
     const GpuMemory memory = memory_of(plan.limits, s, request);
@@ -176,7 +179,7 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
 
 std::string batch_key(const PlanSpec& plan, const Task& task) {
   if (choice_named<Fidelity>(task.fidelity, "fidelity") != Fidelity::analytic) return "";
-  std::string key = task.variation + "\n";
+  std::string key = task.variation + "\n" + std::to_string(task.baseline_gpus) + "\n";
   for (const Setting& s : settings_of(plan, task)) {
     static const std::vector<std::string> concerned{"/cluster",   "/gpus",    "/nodes",
                                                     "/algorithm", "/workers", "/parameter_server"};

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/base/process_pool.hpp"
 #include "engine/sync/auto_tuner.hpp"
-#include "sim/point/processes.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/learners.hpp"
 #include "sim/program/programs.hpp"

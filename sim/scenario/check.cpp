@@ -88,7 +88,7 @@ Problem of_separate(const std::string& pointer, int servers, int gpus, const Sce
 
 Problem of_workers(int gpus, const Scenario& s) {
   if (!s.workers) return {};
-  const int aggregate = s.workers->aggregate > 0 ? s.workers->aggregate : gpus - s.workers->backups;
+  const int aggregate = s.workers->aggregate_of(gpus);
   if (s.algorithm == Algorithm::backup_workers && (aggregate < 1 || aggregate > gpus))
     return {{s.workers->aggregate > 0 ? "/workers/aggregate" : "/workers/backups",
              std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",

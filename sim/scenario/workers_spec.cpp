@@ -1,7 +1,5 @@
 #include "sim/scenario/workers_spec.hpp"
 
-#include <algorithm>
-
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
@@ -29,7 +27,7 @@ bool is_of(Algorithm algorithm, const std::string& key) {
 }  // namespace
 
 int WorkersSpec::aggregate_of(int gpus) const {
-  return std::clamp(aggregate > 0 ? aggregate : gpus - backups, 1, gpus);
+  return aggregate > 0 ? aggregate : gpus - backups;
 }
 
 bool has_workers(Algorithm algorithm) {

@@ -24,7 +24,7 @@ struct WorkersSpec {
   int period = 1;                 ///< async-easgd: tau
   DelaySpec delay;                ///< of a worker's step
 
-  /// N at a number of GPUs; at a baseline too small for the backups, at least 1 and at most all.
+  /// N at a number of GPUs that check_workers() allows.
   int aggregate_of(int gpus) const;
   /// Nodes that separate servers occupy.
   int server_nodes() const { return separate ? servers : 0; }

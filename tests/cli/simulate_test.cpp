@@ -301,7 +301,7 @@ TEST_CASE("simulate: a simulation that dies is one line, exit code 1 and no outp
   const Outcome outcome = run_for_a_second(folder, std::string(kEndless) + " --json out.json --csv out.csv");
   CHECK(outcome.code == 1);
   CHECK(outcome.out == "");
-  CHECK(outcome.err.rfind("simulate: a simulation process was ended by signal ", 0) == 0);
+  CHECK(outcome.err.rfind("simulate: a child process was ended by signal ", 0) == 0);
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
   CHECK(slurp(folder.path("out.json")) == "precious");
   CHECK(names_in(folder) == std::set<std::string>{"cluster.json", "out.json", "scenario.json"});
