@@ -38,6 +38,8 @@ struct Mapping {
   double constant(const std::vector<std::string>& names, double otherwise);
 };
 
+/// nullptr: none of the catalogue.
+const GpuEntry* gpu_of(const Catalogue& catalogue, const Record& record);
 /// By keywords of the record's source, system and algorithm.
 const StackEntry& stack_of(const Catalogue& catalogue, const Record& record);
 /// By its name, the tokens of a sequence where they are stated, and the software, whose AlexNet may be its own; nullptr

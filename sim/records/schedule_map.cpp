@@ -44,6 +44,7 @@ bool has_server_schedule(const Mapping& m) {
 std::vector<std::string> algorithms_of(const Mapping& m, const ClusterSpec& cluster) {
   const std::string& text = m.record.algorithm;
   if (cluster.nodes == 1) return {mentions(text, "tree reduce") ? "double-binary-tree" : "ring"};
+  if (m.record.names && !m.record.names->all_reduce.empty()) return {m.record.names->all_reduce};
   if (mentions(text, "torus")) return {"torus"};
   if (m.transport == "mpi-gpu" || m.transport == "mpi-host")
     return {cluster.gpus_per_node > 1 && !is_of_collective(m.metric) ? "hierarchical" : "halving-doubling"};
