@@ -98,7 +98,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
 // The first 16 GPUs and the last, or those asked for, of the largest point.
 std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) {
   if (o.trace.empty()) return {};
-  if (scenario.fidelity == "analytic")
+  if (scenario.fidelity == sim::Fidelity::analytic)
     throw InputError("--trace " + o.trace + ": fidelity analytic has no timeline; allowed: message, fast");
   const int largest = *std::max_element(scenario.gpus.begin(), scenario.gpus.end());
   for (int gpu : o.trace_gpus)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/catalogue/name_index.hpp"
+#include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
@@ -52,7 +53,8 @@ struct NetworkEntry : Entry {
 struct StackEntry : Entry {
   std::vector<std::string> keywords;
   double fusion_bytes = 0;
-  std::string all_reduce, wire_mixed, optimizer;
+  std::string all_reduce, wire_mixed;
+  Optimizer optimizer = Optimizer::momentum;
   bool overlap = true;
   bool fast_convolutions = true;  ///< Winograd in single precision
 };

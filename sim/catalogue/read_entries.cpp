@@ -114,7 +114,7 @@ StackEntry read_stack(const JsonNode& node) {
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
-  entry.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars", "adam", "lamb"});
+  entry.optimizer = read_choice<Optimizer>(node.at("optimizer"));
   entry.overlap = node.at("overlap").boolean();
   entry.fast_convolutions = flag(node, "fast_convolutions", true);
   return entry;

@@ -22,13 +22,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/collective/nccl_choices.hpp"
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {
 
-enum class NcclGeneration { pascal, volta, ampere, hopper, blackwell };
-enum class NcclAlgorithm { ring, tree, nvls, nvls_tree };
-enum class NcclProtocol { ll, ll128, simple };
 enum class NcclOperation { all_reduce, reduce_scatter, all_gather, broadcast };
 std::string to_string(NcclAlgorithm algorithm);
 std::string to_string(NcclProtocol protocol);

@@ -16,16 +16,16 @@ namespace {
 
 /// One law of one algorithm: which runs it is fitted to, and in what.
 struct Family {
-  const char* algorithm;
+  Algorithm algorithm;
   const char* variable;
   LawKind law;
 };
 
 const Family kFamilies[] = {
-    {"s-sgd", "batch", LawKind::saturating},     {"sma", "learners", LawKind::saturating},
-    {"ea-sgd", "learners", LawKind::saturating}, {"sma", "tau", LawKind::power},
-    {"ea-sgd", "tau", LawKind::power},           {"backup-workers", "batch", LawKind::saturating},
-    {"async-sgd", "staleness", LawKind::linear}};
+    {Algorithm::s_sgd, "batch", LawKind::saturating},     {Algorithm::sma, "learners", LawKind::saturating},
+    {Algorithm::ea_sgd, "learners", LawKind::saturating}, {Algorithm::sma, "tau", LawKind::power},
+    {Algorithm::ea_sgd, "tau", LawKind::power},           {Algorithm::backup_workers, "batch", LawKind::saturating},
+    {Algorithm::async_sgd, "staleness", LawKind::linear}};
 
 double x_of(const std::string& variable, const TrainingSetting& s) {
   if (variable == "batch") return s.images();
@@ -163,7 +163,7 @@ std::string fits_text(const ConvergenceProfile& profile) {
   std::string text = line("%-15s %-10s %-22s %-26s %7s %8s %9s %8s %14s\n", "algorithm", "x", "target", "iterations",
                           "spread", "reached", "censored", "diverged", "x of the runs");
   for (const ConvergenceFit& fit : profile.fits)
-    text += line("%-15s %-10s %-22s %-26s %5.1f %% %8d %9d %8d %7g to %g\n", fit.algorithm.c_str(),
+    text += line("%-15s %-10s %-22s %-26s %5.1f %% %8d %9d %8d %7g to %g\n", name_of(fit.algorithm).c_str(),
                  fit.variable.c_str(), profile.targets[fit.target].name.c_str(), law_text(fit).c_str(),
                  100 * (std::exp(fit.law.spread) - 1), fit.reached, fit.censored, fit.diverged, fit.from_x, fit.to_x);
   return text;
@@ -204,7 +204,7 @@ void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitt
         profile.fits.push_back(fit_family(runs, family, target, ""));
       } catch (const std::invalid_argument& why) {
         if (not_fitted)
-          not_fitted->push_back(std::string(family.algorithm) + " by " + family.variable + " to " +
+          not_fitted->push_back(name_of(family.algorithm) + " by " + family.variable + " to " +
                                 profile.targets[target].name + ": " + why.what());
       }
     }

@@ -30,7 +30,7 @@ void fit_profile(ConvergenceProfile& profile, std::vector<std::string>* not_fitt
 /// A prediction for a cell by laws that have not seen it.
 struct LeftOutCell {
   std::string cell;
-  std::string algorithm;
+  Algorithm algorithm;
   std::string variable;
   std::size_t target;
   double x;

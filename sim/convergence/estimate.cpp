@@ -14,8 +14,8 @@ struct Variable {
 };
 
 Variable main_variable(const TrainingSetting& s) {
-  if (s.algorithm == "sma" || s.algorithm == "ea-sgd") return {"learners", s.workers};
-  if (s.algorithm == "async-sgd") return {"staleness", s.staleness};
+  if (s.algorithm == Algorithm::sma || s.algorithm == Algorithm::ea_sgd) return {"learners", s.workers};
+  if (s.algorithm == Algorithm::async_sgd) return {"staleness", s.staleness};
   return {"batch", s.images()};
 }
 
@@ -87,7 +87,7 @@ std::optional<std::size_t> ConvergenceProfile::target_of(double accuracy) const 
   return std::nullopt;
 }
 
-const ConvergenceFit* ConvergenceProfile::fit(const std::string& algorithm, const std::string& variable,
+const ConvergenceFit* ConvergenceProfile::fit(Algorithm algorithm, const std::string& variable,
                                               std::size_t target) const {
   for (const ConvergenceFit& fit : fits)
     if (fit.algorithm == algorithm && fit.variable == variable && fit.target == target) return &fit;
@@ -101,17 +101,17 @@ std::optional<std::string> why_not_covered(const ConvergenceProfile& profile, st
   if (!fit) {
     std::vector<std::string> has;
     for (const ConvergenceFit& other : profile.fits)
-      if (other.target == target && other.variable != "tau") has.push_back(other.algorithm);
-    return "has no law of \"" + s.algorithm + "\" to " + profile.targets[target].name +
+      if (other.target == target && other.variable != "tau") has.push_back(name_of(other.algorithm));
+    return "has no law of \"" + name_of(s.algorithm) + "\" to " + profile.targets[target].name +
            (has.empty() ? "" : "; allowed: " + joined(has));
   }
   if (fit->batch && variable.name != "batch" && std::abs(*fit->batch - s.batch) > 1e-9)
-    return "its runs of \"" + s.algorithm + "\" had a batch of " + short_number(*fit->batch) +
+    return "its runs of \"" + name_of(s.algorithm) + "\" had a batch of " + short_number(*fit->batch) +
            " per learner or worker, not " + short_number(s.batch);
   if (auto why = out_of_reach(*fit, variable.x)) return why;
   if (s.tau == 1) return std::nullopt;
   const ConvergenceFit* tau = profile.fit(s.algorithm, "tau", target);
-  if (s.tau <= 0 || !tau) return "has no law of \"" + s.algorithm + "\" for a tau of " + short_number(s.tau);
+  if (s.tau <= 0 || !tau) return "has no law of \"" + name_of(s.algorithm) + "\" for a tau of " + short_number(s.tau);
   return out_of_reach(*tau, s.tau);
 }
 

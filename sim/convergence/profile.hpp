@@ -8,17 +8,18 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/sync/algorithm.hpp"
 #include "sim/convergence/law.hpp"
 
 namespace lockstep::sim {
 
 /// What decides how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
-  std::string algorithm;  ///< s-sgd, sma, ea-sgd, backup-workers, async-sgd
-  double batch = 1;       ///< images of a worker or learner in an iteration
-  double workers = 1;     ///< whose gradients an update takes, or learners in all
-  double tau = 1;         ///< sma, ea-sgd: iterations per synchronisation
-  double staleness = 0;   ///< async-sgd: mean age of a gradient, in updates
+  Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd
+  double batch = 1;                        ///< images of a worker or learner in an iteration
+  double workers = 1;                      ///< whose gradients an update takes, or learners in all
+  double tau = 1;                          ///< sma, ea-sgd: iterations per synchronisation
+  double staleness = 0;                    ///< async-sgd: mean age of a gradient, in updates
 
   double images() const { return batch * workers; }  ///< of an update
 };
@@ -48,7 +49,7 @@ struct ProfileRun {
 
 /// A law for one algorithm and target, or a table of published points.
 struct ConvergenceFit {
-  std::string algorithm;
+  Algorithm algorithm = Algorithm::s_sgd;
   std::string variable;  ///< batch (images of an update), learners, tau, staleness
   std::size_t target = 0;
   std::optional<double> batch;     ///< per learner or worker, the same in all runs
@@ -74,7 +75,7 @@ struct ConvergenceProfile {
   /// By name, or by accuracy. Nothing where there is none.
   std::optional<std::size_t> target_named(const std::string& name) const;
   std::optional<std::size_t> target_of(double accuracy) const;
-  const ConvergenceFit* fit(const std::string& algorithm, const std::string& variable, std::size_t target) const;
+  const ConvergenceFit* fit(Algorithm algorithm, const std::string& variable, std::size_t target) const;
 };
 
 /// Iterations to a target with the bounds of one run, and what the reader must know about them.

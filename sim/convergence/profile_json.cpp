@@ -9,7 +9,9 @@ namespace {
 
 const Range kCount{0, 1e15};
 const Range kPositive{1e-9, 1e15};
-const std::vector<std::string> kAlgorithms{"s-sgd", "sma", "ea-sgd", "backup-workers", "async-sgd"};
+/// Those that have laws.
+const std::vector<Algorithm> kAlgorithms{Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd, Algorithm::backup_workers,
+                                         Algorithm::async_sgd};
 
 // ---- reading ----
 
@@ -39,7 +41,7 @@ ProfileRun read_run(const JsonNode& node, std::size_t targets) {
              "diverged", "targets", "source"});
   ProfileRun run;
   run.cell = node.at("cell").text();
-  run.setting.algorithm = node.at("algorithm").choice(kAlgorithms);
+  run.setting.algorithm = read_choice(node.at("algorithm"), kAlgorithms);
   run.setting.batch = node.at("batch").number(kPositive);
   run.setting.workers = node.at("workers").number(kPositive);
   if (const auto tau = node.find("tau")) run.setting.tau = tau->number(kCount);
@@ -114,7 +116,7 @@ ConvergenceFit read_fit(const JsonNode& node, const ConvergenceProfile& profile)
   node.keys({"algorithm", "variable", "target", "batch", "learners", "law", "parameters", "log_covariance", "spread",
              "degrees_of_freedom", "deviations", "table", "range", "reached", "censored", "diverged"});
   ConvergenceFit fit;
-  fit.algorithm = node.at("algorithm").choice(kAlgorithms);
+  fit.algorithm = read_choice(node.at("algorithm"), kAlgorithms);
   fit.variable = node.at("variable").choice({"batch", "learners", "tau", "staleness"});
   const auto target = profile.target_named(node.at("target").text());
   if (!target) node.at("target").fail("is none of the profile's targets");
@@ -147,7 +149,7 @@ ConvergenceFit read_fit(const JsonNode& node, const ConvergenceProfile& profile)
 
 Json run_json(const ProfileRun& run) {
   Json json = {{"cell", run.cell},
-               {"algorithm", run.setting.algorithm},
+               {"algorithm", name_of(run.setting.algorithm)},
                {"batch", run.setting.batch},
                {"workers", run.setting.workers}};
   if (run.setting.tau != 1) json["tau"] = run.setting.tau;
@@ -183,7 +185,8 @@ Json deviations_json(const Deviations& deviations) {
 }
 
 Json fit_json(const ConvergenceFit& fit, const ConvergenceProfile& profile) {
-  Json json = {{"algorithm", fit.algorithm}, {"variable", fit.variable}, {"target", profile.targets[fit.target].name}};
+  Json json = {
+      {"algorithm", name_of(fit.algorithm)}, {"variable", fit.variable}, {"target", profile.targets[fit.target].name}};
   if (fit.batch) json["batch"] = *fit.batch;
   if (fit.learners) json["learners"] = *fit.learners;
   if (fit.table.empty()) {

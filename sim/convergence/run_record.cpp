@@ -31,12 +31,14 @@ std::vector<Evaluation> read_evaluations(const JsonNode& record) {
 
 TrainingSetting read_setting(const JsonNode& options) {
   TrainingSetting setting;
-  const std::string algorithm = options.at("algorithm").choice({"ssgd", "sma", "easgd", "backup", "stale"});
+  setting.algorithm = read_choice<Algorithm>(
+      options.at("algorithm"),
+      {Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd, Algorithm::backup_workers, Algorithm::async_sgd});
   const auto processes = options.find("processes");  // of mpirun, which share backup workers but nothing else
-  const double sharing = processes && algorithm != "backup" ? processes->number({1, 1e6}) : 1;
+  const double sharing = processes && setting.algorithm != Algorithm::backup_workers ? processes->number({1, 1e6}) : 1;
   setting.batch = options.at("batch").number({1, 1e6});
   setting.workers = sharing * options.at("gpus").number({1, 1e6}) * options.at("learners").number({1, 1e6});
-  if (algorithm == "stale") {  // replicas take one stale gradient together
+  if (setting.algorithm == Algorithm::async_sgd) {  // replicas take one stale gradient together
     setting.batch *= setting.workers;
     setting.workers = 1;
   }
@@ -44,11 +46,6 @@ TrainingSetting read_setting(const JsonNode& options) {
     tuned->fail("the number of learners changed during the run: it has no law");
   if (const auto average = options.find("moving_average"))
     average->fail("a moving average of the parameters was evaluated, not the parameters: it has no law");
-  setting.algorithm = algorithm == "ssgd"     ? "s-sgd"
-                      : algorithm == "easgd"  ? "ea-sgd"
-                      : algorithm == "backup" ? "backup-workers"
-                      : algorithm == "stale"  ? "async-sgd"
-                                              : algorithm;
   if (const auto tau = options.find("tau")) {
     if (!tau->is_number()) tau->fail("is no number of iterations: learners that never synchronise have no law");
     setting.tau = tau->number({1, 1e6});

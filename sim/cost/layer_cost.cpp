@@ -9,35 +9,6 @@ using model::Graph;
 using model::Layer;
 using model::LayerKind;
 
-std::string to_string(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return "fp32";
-    case Precision::tf32:
-      return "tf32";
-    case Precision::fp16:
-      return "fp16";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::mixed:
-      return "mixed";
-  }
-  return "";
-}
-
-Precision precision_from(const std::string& name) {
-  for (Precision p : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::mixed})
-    if (to_string(p) == name) return p;
-  throw InputError("unknown precision \"" + name + "\"");
-}
-
-Optimizer optimizer_from(const std::string& name) {
-  if (name == "sgd") return Optimizer::sgd;
-  if (name == "adam") return Optimizer::adam;
-  if (name == "lamb") return Optimizer::lamb;
-  return name == "lars" ? Optimizer::lars : Optimizer::momentum;
-}
-
 double ModelCost::forward_s() const {
   double sum = 0;
   for (const LayerCost& layer : layers) sum += layer.forward_s;

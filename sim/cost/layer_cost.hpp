@@ -14,12 +14,9 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
-
-enum class Precision { fp32, tf32, fp16, bf16, mixed };
-std::string to_string(Precision precision);
-Precision precision_from(const std::string& name);
 
 /// Efficiency of compute kernels against the FLOP of one kernel, interpolated linearly in log(FLOP), flat outside.
 struct EfficiencyPoint {
@@ -49,10 +46,6 @@ struct RateAnchor {
   int batch;
   double samples_per_s;
 };
-
-enum class Optimizer { sgd, momentum, lars, adam, lamb };
-/// By its name; momentum for another one.
-Optimizer optimizer_from(const std::string& name);
 
 struct LayerCost {
   double forward_s = 0;

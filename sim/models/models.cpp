@@ -72,7 +72,7 @@ const Graph& network_named(const std::string& name) {
   return base.empty() ? network(name) : network(base, Attention::fused);
 }
 
-std::string name_of(const Graph& graph) {
+std::string network_name(const Graph& graph) {
   for (const std::string& name : {graph.name, graph.name + kFused}) try {
       if (costs_the_same(network_named(name), graph)) return name;
     } catch (const InputError&) {

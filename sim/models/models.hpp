@@ -23,6 +23,6 @@ const model::Graph& network(const std::string& id, Attention attention = Attenti
 /// As scenarios name them: a transformer's name with "_fused" behind it is that of fused attention.
 const model::Graph& network_named(const std::string& name);
 /// The name by which network_named() gives layers of the same costs; empty where there is none.
-std::string name_of(const model::Graph& graph);
+std::string network_name(const model::Graph& graph);
 
 }  // namespace lockstep::sim

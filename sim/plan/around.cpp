@@ -68,7 +68,7 @@ class Around {
 
  private:
   const PlanRow& row() const { return result_.rows[focus_]; }
-  std::string refined() const { return to_string(plan_.refine.refined); }
+  std::string refined() const { return name_of(plan_.refine.refined); }
 
   Task varied(const std::string& variation) const {
     Task task;

@@ -121,7 +121,7 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
   request.most_messages = plan.refine.most_messages;
   request.gpus = s.gpus.front();
   request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
-  request.fidelity = fidelity_from(task.fidelity);
+  request.fidelity = choice_named<Fidelity>(task.fidelity, "fidelity");
   request.seed = s.seed;
   request.iterations = s.iterations;
   return request;
@@ -172,7 +172,7 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
 }
 
 std::string batch_key(const PlanSpec& plan, const Task& task) {
-  if (fidelity_from(task.fidelity) != Fidelity::analytic) return "";
+  if (choice_named<Fidelity>(task.fidelity, "fidelity") != Fidelity::analytic) return "";
   std::string key = task.variation + "\n";
   for (const Setting& s : settings_of(plan, task)) {
     static const std::vector<std::string> concerned{"/cluster",   "/gpus",    "/nodes",

@@ -99,7 +99,7 @@ std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, doubl
     g.forward_s *= factor;
     g.backward_s *= factor;
     g.update_s = cost.update_s * factor * g.gradient_bytes / parameters;
-    g.gradient_bytes *= s.communication.wire == "fp16" ? 2 : 4;
+    g.gradient_bytes *= bytes_of(s.communication.wire);
   }
   return groups;
 }

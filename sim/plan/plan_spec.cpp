@@ -106,8 +106,10 @@ RefineSpec read_refine(const JsonNode& node) {
   node.keys({"coarse", "refined", "analytic_error", "most", "most_messages"});
   RefineSpec refine;
   const std::vector<std::string> names{"analytic", "fast", "message"};
-  if (const auto coarse = node.find("coarse")) refine.coarse = fidelity_from(coarse->choice(names));
-  if (const auto refined = node.find("refined")) refine.refined = fidelity_from(refined->choice({"fast", "message"}));
+  if (const auto coarse = node.find("coarse"))
+    refine.coarse = choice_named<Fidelity>(coarse->choice(names), "fidelity");
+  if (const auto refined = node.find("refined"))
+    refine.refined = choice_named<Fidelity>(refined->choice({"fast", "message"}), "fidelity");
   if (const auto error = node.find("analytic_error")) refine.analytic_error = error->sourced_number({0, 1});
   if (const auto most = node.find("most")) refine.most = static_cast<int>(most->integer(0, 1000000));
   if (const auto messages = node.find("most_messages")) refine.most_messages = messages->number({1, 1e15});

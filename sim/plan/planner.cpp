@@ -15,7 +15,7 @@ namespace {
 Task task_of(std::size_t point, Fidelity fidelity) {
   Task task;
   task.point = point;
-  task.fidelity = to_string(fidelity);
+  task.fidelity = name_of(fidelity);
   return task;
 }
 
@@ -56,7 +56,7 @@ class Planner {
     row.asked = task.fidelity;
     row.outcome = outcome;
     row.is_refined =
-        !outcome.is_ok() || outcome.fidelity == "message" || outcome.fidelity == to_string(plan_.refine.refined);
+        !outcome.is_ok() || outcome.fidelity == "message" || outcome.fidelity == name_of(plan_.refine.refined);
     if (!outcome.is_ok()) return;
     row.money = money_of(plan_.prices, row.point->prices, outcome);
     if (row.money.is_known || !needs_prices(plan_.objective)) return;
@@ -119,7 +119,7 @@ class Planner {
       const Outcome& outcome = evaluation_.at(task);
       take(task, outcome);
       result_.rows[task.point].is_refined = true;
-      if (outcome.is_ok() && outcome.fidelity != to_string(plan_.refine.coarse))
+      if (outcome.is_ok() && outcome.fidelity != name_of(plan_.refine.coarse))
         errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
     }
     result_.refined_points += rows.size();
@@ -134,17 +134,17 @@ class Planner {
       std::snprintf(line, sizeof line,
                     "%zu points within %.1f %% of the frontier are predicted in %s only; allowed: more by /refine/most",
                     left_out_, 100 * std::max(plan_.refine.analytic_error, error()),
-                    to_string(plan_.refine.coarse).c_str());
+                    name_of(plan_.refine.coarse).c_str());
       result_.warnings.push_back(line);
     }
     for (const PlanRow& row : result_.rows)
-      if (row.outcome.is_ok() && row.asked != to_string(Fidelity::analytic) && row.outcome.fidelity == "analytic")
+      if (row.outcome.is_ok() && row.asked != name_of(Fidelity::analytic) && row.outcome.fidelity == "analytic")
         result_.warnings.push_back(row.point->id +
                                    ": stays analytic, since its messages share links and are more than "
                                    "/refine/most_messages");
     if (error() > plan_.refine.analytic_error) {
       std::snprintf(line, sizeof line, "%s was off by up to %.1f %%, more than the %.1f %% of /refine/analytic_error",
-                    to_string(plan_.refine.coarse).c_str(), 100 * error(), 100 * plan_.refine.analytic_error);
+                    name_of(plan_.refine.coarse).c_str(), 100 * error(), 100 * plan_.refine.analytic_error);
       result_.warnings.push_back(line);
     }
   }

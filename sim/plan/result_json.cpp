@@ -35,8 +35,8 @@ Json plan_spec_json(const PlanSpec& plan) {
     for (const AxisValue& value : plan.listed) values.push_back(value.shown);
     axes.push_back({{"name", "point"}, {"values", values}});
   }
-  return {{"name", plan.name}, {"description", plan.description},         {"objective", objective_json(plan.objective)},
-          {"axes", axes},      {"coarse", to_string(plan.refine.coarse)}, {"refined", to_string(plan.refine.refined)}};
+  return {{"name", plan.name}, {"description", plan.description},       {"objective", objective_json(plan.objective)},
+          {"axes", axes},      {"coarse", name_of(plan.refine.coarse)}, {"refined", name_of(plan.refine.refined)}};
 }
 
 Json point_json(const PlanRow& row) {

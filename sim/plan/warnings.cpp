@@ -22,7 +22,7 @@ void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>
 void check_profile(const Scenario& s, int gpus, int batch, std::vector<std::string>& lines) {
   for (const std::string& line : beyond_profile(s, gpus, batch)) lines.push_back(line);
   for (const std::string& line : overlap_beyond_profile(s, gpus, batch, {})) lines.push_back(line);
-  if (!s.compute.profile || s.communication.all_reduce != "profile" || gpus < 2) return;
+  if (!s.compute.profile || s.communication.all_reduce != AllReduceKind::profile || gpus < 2) return;
   const calib::LineFit* all_reduce = s.compute.profile.all_reduce(gpus);
   const double bytes = 4.0 * static_cast<double>(s.model.parameter_count());
   if (all_reduce && bytes > all_reduce->to_x)

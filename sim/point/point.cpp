@@ -7,14 +7,17 @@
 
 #include "engine/base/statistics.hpp"
 #include "sim/cluster/engine.hpp"
-#include "sim/replay/in_flight.hpp"
-#include "sim/program/learners.hpp"
+#include "sim/point/describe.hpp"
+#include "sim/point/learners_point.hpp"
+#include "sim/point/workers_point.hpp"
 #include "sim/program/exchange.hpp"
+#include "sim/program/jitter.hpp"
+#include "sim/program/learners.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replay/in_flight.hpp"
 #include "sim/replay/trace.hpp"
-#include "sim/point/workers_point.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -112,12 +115,12 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   }
   if (has_slowdowns(program)) point.details["compute_slowed_by_collectives_s"] = slowed_s > kRounding_s ? slowed_s : 0;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
-  point.fidelity = to_string(request.fidelity);
+  point.fidelity = name_of(request.fidelity);
   point.method = replay.method;
   point.events = replay.events;
   describe_calls(program, point);
   describe_nccl_fit(scenario, point);
-  if (scenario.algorithm == "parameter-server") describe_schemes(scenario, request.batch_per_gpu, point);
+  if (scenario.algorithm == Algorithm::parameter_server) describe_schemes(scenario, request.batch_per_gpu, point);
   if (scenario.trains_learners()) describe_learners(scenario, program, observed, cluster, point);
   if (!request.trace_gpus.empty()) point.trace_events = trace_events(program, replay, scenario.cluster.gpus_per_node);
   return point;
@@ -157,7 +160,7 @@ std::string cluster_key(const std::string& cluster, const Scenario& scenario, co
 TrainingSetting setting_of(const Scenario& scenario, const PointResult& point) {
   TrainingSetting setting = training_setting(scenario, point.gpus);
   setting.batch = point.batch_per_gpu;
-  if (scenario.algorithm != "async-sgd") setting.workers = point.samples_per_iteration / point.batch_per_gpu;
+  if (scenario.algorithm != Algorithm::async_sgd) setting.workers = point.samples_per_iteration / point.batch_per_gpu;
   return setting;
 }
 

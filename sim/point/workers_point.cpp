@@ -9,8 +9,9 @@
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 #include "sim/cost/delay.hpp"
-#include "sim/replay/actors.hpp"
+#include "sim/program/jitter.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replay/actors.hpp"
 #include "sim/schedule/async_sgd.hpp"
 
 namespace lockstep::sim {
@@ -91,9 +92,9 @@ class WorkersPoint {
   }
 
   PointResult predict() {
-    if (s_.algorithm == "backup-workers")
+    if (s_.algorithm == Algorithm::backup_workers)
       predict_backup_workers();
-    else if (s_.algorithm == "async-sgd")
+    else if (s_.algorithm == Algorithm::async_sgd)
       predict_async_sgd();
     else
       predict_async_easgd();
@@ -107,7 +108,7 @@ class WorkersPoint {
   // Bytes of an element on the wire; none where the delays have the communication in them.
   int wire_bytes() const {
     if (s_.workers->delay.includes_communication) return 0;
-    return s_.communication.wire == "fp16" ? 2 : 4;
+    return bytes_of(s_.communication.wire);
   }
 
   void predict_backup_workers() {
@@ -294,7 +295,7 @@ class WorkersPoint {
     for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
     p.bytes_sent_per_gpu = alike_servers_ * bytes / request_.gpus / iterations();
     p.messages = double(replay_.messages) * alike_servers_ / iterations();
-    p.fidelity = to_string(request_.fidelity);
+    p.fidelity = name_of(request_.fidelity);
     p.method = request_.fidelity == Fidelity::message ? "messages" : "fair flows";
     if (alike_servers_ > 1) p.method += " of one of " + std::to_string(alike_servers_) + " alike servers";
     p.events = replay_.messages + static_cast<std::int64_t>(replay_.log.size());
@@ -304,7 +305,8 @@ class WorkersPoint {
                                 {"tail_probability", delay_.spec().tail_probability},
                                 {"tail_index", delay_.spec().tail_index},
                                 {"rms_log_residual", delay_.fit_residual()}};
-    if (!request_.trace_gpus.empty()) p.notes.push_back("The trace is empty: " + s_.algorithm + " has no timeline.");
+    if (!request_.trace_gpus.empty())
+      p.notes.push_back("The trace is empty: " + name_of(s_.algorithm) + " has no timeline.");
   }
 
   const Scenario& s_;

@@ -16,7 +16,7 @@ namespace lockstep::sim {
 namespace {
 
 int wire_bytes(const Scenario& scenario) {
-  return scenario.communication.wire == "fp16" ? 2 : 4;
+  return bytes_of(scenario.communication.wire);
 }
 
 // An algorithm's options with those that it shares with S-SGD.
@@ -45,11 +45,6 @@ HostAllReduce host_all_reduce_of(const Scenario& scenario, int gpus) {
   return host;
 }
 
-ParameterExchange exchange_from(const std::string& name) {
-  if (name == "ar") return ParameterExchange::ar;
-  return name == "asa" ? ParameterExchange::asa : ParameterExchange::asa16;
-}
-
 }  // namespace
 
 AllReduce nccl_operation(const Scenario& scenario, NcclOperation operation) {
@@ -64,7 +59,7 @@ std::vector<Bucket> buckets_of(const Scenario& scenario) {
 }
 
 int iterations_of_round(const Scenario& scenario) {
-  return scenario.algorithm == "local-sgd" ? scenario.local_sgd.period : 1;
+  return scenario.algorithm == Algorithm::local_sgd ? scenario.local_sgd.period : 1;
 }
 
 Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
@@ -78,7 +73,7 @@ Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, i
   auto options = with_common<Sharded>(scenario, gpus, batch_per_gpu, iterations);
   options.units_ahead = scenario.communication.overlap ? scenario.sharding.units_ahead : 0;
   options.gathers_again = scenario.sharding.gathers_again;
-  const bool is_nccl = scenario.communication.all_reduce == "nccl";
+  const bool is_nccl = scenario.communication.all_reduce == AllReduceKind::nccl;
   return sharded(scenario.model, model_cost(scenario, batch_per_gpu),
                  sharding_units(scenario.model, wire_bytes(scenario), scenario.sharding.unit_bytes), options,
                  is_nccl ? nccl_operation(scenario, NcclOperation::all_gather) : AllReduce(all_gather),
@@ -87,49 +82,13 @@ Program sharded_program(const Scenario& scenario, int gpus, int batch_per_gpu, i
 
 Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   auto options = with_common<TheanoMpi>(scenario, gpus, batch_per_gpu, iterations);
-  options.exchange = exchange_from(scenario.theano_mpi.exchange);
+  options.exchange = scenario.theano_mpi.exchange;
   options.staging_bytes_per_s = scenario.theano_mpi.staging_bytes_per_s;
   options.pass_bytes_per_s = scenario.cluster.gpu.memory_bandwidth_bytes_per_s * scenario.compute.memory_efficiency;
   const HostAllReduce host = host_all_reduce_of(scenario, gpus);
   const TheanoMpiPlans plans{[host](int, std::int64_t bytes) { return host_all_reduce(host, bytes); }, all_to_all,
                              all_gather};
   return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
-}
-
-void describe_calls(const Program& program, PointResult& point) {
-  for (std::size_t p = 0; p < program.plans.size(); ++p) {
-    const Plan& plan = program.plans[p];
-    if (!plan.call) continue;
-    const auto uses = std::count_if(program.work.begin(), program.work.end(), [&](const Work& work) {
-      return work.kind == Work::Kind::collective && work.plan == static_cast<int>(p);
-    });
-    point.details["calls"].push_back({{"choice", plan.algorithm},
-                                      {"bytes", plan.bytes},
-                                      {"per_iteration", double(uses) / program.iterations},
-                                      {"latency_s", plan.call->latency_s},
-                                      {"seconds", plan.call->latency_s + plan.call->transfer_s}});
-  }
-}
-
-void describe_nccl_fit(const Scenario& scenario, PointResult& point) {
-  const NcclSpec& spec = scenario.communication.nccl;
-  if (scenario.communication.all_reduce != "nccl" || point.nodes < 2 || spec.measured_between_nodes.empty()) return;
-  const std::vector<NcclCurve> curves = measured_between_nodes(scenario.cluster, spec);
-  const std::optional<double> excess_s = measured_excess_s(scenario.cluster, spec);
-  const NcclNetworkCorrection fit = fit_nccl_network(curves, NcclOperation::all_reduce, excess_s);
-  const NcclFitErrors errors = nccl_fit_errors(curves, NcclOperation::all_reduce, excess_s);
-  Json nodes = Json::array();
-  for (const NcclCurve& curve : curves) nodes.push_back(curve.system.nodes);
-  point.details["nccl_fit"] = {{"nodes", nodes},
-                               {"calls", errors.calls},
-                               {"latency_excess_s", fit.latency_excess_s},
-                               {"pass_excess_s", fit.pass_excess_s},
-                               {"bandwidth_factor", fit.bandwidth_factor},
-                               {"median_residual", errors.median_residual},
-                               {"worst_residual", errors.worst_residual},
-                               {"leave_one_out", errors.leave_one_out},
-                               {"worst_left_out", errors.worst_left_out}};
-  if (errors.most_nodes_left_out) point.details["nccl_fit"]["most_nodes_left_out"] = *errors.most_nodes_left_out;
 }
 
 }  // namespace lockstep::sim

@@ -1,7 +1,6 @@
 #pragma once
 // Programs of the scenario algorithms "local-sgd", "sharded" and "theano-mpi", and NCCL's calls as plans.
 #include "sim/collective/nccl.hpp"
-#include "sim/point/point.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/s_sgd.hpp"
 
@@ -19,11 +18,5 @@ std::vector<Bucket> buckets_of(const Scenario& scenario);
 
 /// Iterations after which the algorithm comes round: those between two averagings of local SGD, otherwise 1.
 int iterations_of_round(const Scenario& scenario);
-
-/// What a program's calls of a library chose, into the point's details: "calls", one for every operation and size.
-void describe_calls(const Program& program, PointResult& point);
-/// Of a point over several nodes whose NCCL calls follow measured ones over several nodes: the fitted constants and how
-/// far off they are, as "nccl_fit".
-void describe_nccl_fit(const Scenario& scenario, PointResult& point);
 
 }  // namespace lockstep::sim

@@ -8,7 +8,7 @@ namespace lockstep::sim {
 namespace {
 
 double state_bytes_per_parameter(const Scenario& s, int activation_bytes) {
-  const double master = activation_bytes < 4 ? 4 : 0, momentum = s.compute.optimizer == "sgd" ? 0 : 4;
+  const double master = activation_bytes < 4 ? 4 : 0, momentum = s.compute.optimizer == Optimizer::sgd ? 0 : 4;
   return 2 * activation_bytes + master + momentum;
 }
 
@@ -20,7 +20,7 @@ double memory_bytes_per_gpu(const Scenario& s, int gpus, int batch_per_gpu) {
   const int activation_bytes = device_cost(s).activation_bytes;
   const double parameters = static_cast<double>(s.model.parameter_count());
   double state = parameters * state_bytes_per_parameter(s, activation_bytes);
-  if (s.algorithm == "sharded")
+  if (s.algorithm == Algorithm::sharded)
     state = state / gpus + 2.0 * (1 + s.sharding.units_ahead) * static_cast<double>(s.sharding.unit_bytes);
   return state + plan_outputs(s.model, batch_per_gpu, activation_bytes).bytes +
          s.input.prefetch * double(batch_per_gpu) * s.input.bytes_per_sample;

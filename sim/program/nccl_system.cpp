@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "sim/cluster/node_layout.hpp"
@@ -22,7 +23,7 @@ struct Machine {
   std::vector<double> network_speeds;
 };
 
-const Machine& machine_of(const std::string& generation) {
+const Machine& machine_of(NcclGeneration generation) {
   static const std::vector<double> speeds{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
   static const std::vector<double> network{48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
   static const std::vector<double> hopper{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
@@ -31,15 +32,15 @@ const Machine& machine_of(const std::string& generation) {
   static const std::vector<double> blackwell{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
   static const std::vector<double> blackwell_network{96, 86,   80, 48, 45.1, 42,  40,  30,  24,   22,
                                                      20, 17.5, 15, 12, 6,    3.0, 2.4, 1.2, 0.24, 0.12};
-  static const std::vector<std::pair<std::string, Machine>> machines{
-      {"pascal", {NcclGeneration::pascal, 18, 4, {4, 18e9, 18e9}, speeds, network}},
-      {"volta", {NcclGeneration::volta, 20, 6, {6, 20e9, 20e9}, speeds, network}},
-      {"ampere", {NcclGeneration::ampere, 20, 12, {12, 20e9, 20e9}, speeds, network}},
-      {"hopper", {NcclGeneration::hopper, 20.6, 18, {12, 30e9, 30e9}, hopper, hopper_network}},
-      {"blackwell", {NcclGeneration::blackwell, 40.1, 18, {16, 45e9, 45e9}, blackwell, blackwell_network}}};
-  for (const auto& [name, machine] : machines)
-    if (name == generation) return machine;
-  return machines.back().second;
+  static const std::vector<Machine> machines{
+      {NcclGeneration::pascal, 18, 4, {4, 18e9, 18e9}, speeds, network},
+      {NcclGeneration::volta, 20, 6, {6, 20e9, 20e9}, speeds, network},
+      {NcclGeneration::ampere, 20, 12, {12, 20e9, 20e9}, speeds, network},
+      {NcclGeneration::hopper, 20.6, 18, {12, 30e9, 30e9}, hopper, hopper_network},
+      {NcclGeneration::blackwell, 40.1, 18, {16, 45e9, 45e9}, blackwell, blackwell_network}};
+  for (const Machine& machine : machines)
+    if (machine.generation == generation) return machine;
+  throw std::logic_error("a generation without a machine");
 }
 
 // Bytes/s: the fastest speed up to `limit_gb_per_s`, the slowest where all are above.
@@ -114,13 +115,8 @@ void set_graph(const std::optional<NcclGraphSpec>& spec, NcclGraph& graph) {
 }
 
 void set_only(const NcclSpec& spec, NcclSystem& system) {
-  if (spec.algorithm == "ring") system.only_algorithm = NcclAlgorithm::ring;
-  if (spec.algorithm == "tree") system.only_algorithm = NcclAlgorithm::tree;
-  if (spec.algorithm == "nvls") system.only_algorithm = NcclAlgorithm::nvls;
-  if (spec.algorithm == "nvls-tree") system.only_algorithm = NcclAlgorithm::nvls_tree;
-  if (spec.protocol == "ll") system.only_protocol = NcclProtocol::ll;
-  if (spec.protocol == "ll128") system.only_protocol = NcclProtocol::ll128;
-  if (spec.protocol == "simple") system.only_protocol = NcclProtocol::simple;
+  system.only_algorithm = spec.algorithm;
+  system.only_protocol = spec.protocol;
 }
 
 NcclSpec without_measured(NcclSpec spec) {

@@ -5,7 +5,6 @@
 
 #include "engine/base/units.hpp"
 #include "sim/collective/adam.hpp"
-#include "sim/collective/best_scheme.hpp"
 #include "sim/collective/one_bit.hpp"
 #include "sim/collective/sufficient_factors.hpp"
 #include "sim/program/programs.hpp"
@@ -13,22 +12,6 @@
 
 namespace lockstep::sim {
 namespace {
-
-enum class Scheme { server, factors, adam, one_bit };
-
-const char* name_of(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::factors:
-      return "sufficient factors";
-    case Scheme::adam:
-      return "Adam";
-    case Scheme::one_bit:
-      return "1 bit";
-    case Scheme::server:
-      break;
-  }
-  return "parameter server";
-}
 
 std::int64_t inputs_of(const model::Layer& layer) {
   return layer.in.elements();
@@ -38,22 +21,32 @@ std::int64_t batch_of_node(const Roles& roles, int batch_per_gpu) {
   return static_cast<std::int64_t>(batch_per_gpu) * static_cast<std::int64_t>(roles.nodes.front().size());
 }
 
-SchemeCost cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
+}  // namespace
+
+SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
   return scheme_cost(inputs_of(layer), layer.out.elements(), batch_of_node(roles, batch_per_gpu),
                      static_cast<int>(roles.nodes.size()), static_cast<int>(roles.servers.size()));
 }
 
-// Factors exist for fully-connected layers only, columns to quantise for matrices only; the rest goes by server.
-Scheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
-  const std::string& asked = scenario.parameter_server->scheme;
+LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
   const bool is_fc = layer.kind == model::LayerKind::fc;
-  if (asked == "one-bit" && (is_fc || layer.kind == model::LayerKind::conv)) return Scheme::one_bit;
-  if (!is_fc) return Scheme::server;
-  if (asked == "adam") return Scheme::adam;
-  if (asked == "factors") return Scheme::factors;
-  if (asked == "best" && cost_of(layer, roles, batch_per_gpu).takes_factors()) return Scheme::factors;
-  return Scheme::server;
+  switch (scenario.parameter_server->scheme) {
+    case ServerScheme::one_bit:
+      return is_fc || layer.kind == model::LayerKind::conv ? LayerScheme::one_bit : LayerScheme::server;
+    case ServerScheme::adam:
+      return is_fc ? LayerScheme::adam : LayerScheme::server;
+    case ServerScheme::factors:
+      return is_fc ? LayerScheme::factors : LayerScheme::server;
+    case ServerScheme::best:
+      return is_fc && scheme_cost_of(layer, roles, batch_per_gpu).takes_factors() ? LayerScheme::factors
+                                                                                  : LayerScheme::server;
+    case ServerScheme::server:
+      break;
+  }
+  return LayerScheme::server;
 }
+
+namespace {
 
 // Seconds of GPU work beside the layers' own, by the roofline scaled to the scenario's rates as those are.
 class GpuWork {
@@ -92,7 +85,7 @@ class ExchangeBuilder {
         spec_(*scenario.parameter_server),
         roles_(roles),
         batch_(batch_per_gpu),
-        wire_bytes_(scenario.communication.wire == "fp16" ? 2 : 4),
+        wire_bytes_(bytes_of(scenario.communication.wire)),
         gpu_(scenario, batch_per_gpu),
         dealer_(static_cast<int>(roles.servers.size())) {}
 
@@ -101,16 +94,16 @@ class ExchangeBuilder {
       const model::Layer& layer = scenario_.model.layers[static_cast<std::size_t>(i)];
       if (layer.parameters.empty()) continue;
       switch (scheme_of(scenario_, layer, roles_, batch_)) {
-        case Scheme::server:
+        case LayerScheme::server:
           add_shards(i, layer);
           break;
-        case Scheme::factors:
+        case LayerScheme::factors:
           add_factors(i, layer);
           break;
-        case Scheme::adam:
+        case LayerScheme::adam:
           add_adam(i, layer);
           break;
-        case Scheme::one_bit:
+        case LayerScheme::one_bit:
           add_one_bit(i, layer);
           break;
       }
@@ -228,37 +221,12 @@ class ExchangeBuilder {
   std::vector<LayerExchange> exchanges_;
 };
 
-struct Traffic {
-  std::int64_t out = 0;
-  std::int64_t in = 0;
-};
-
-// What the GPU with the most traffic sends and receives in one iteration.
-Traffic busiest(const std::vector<LayerExchange>& exchanges, int ranks) {
-  std::vector<Traffic> traffic(static_cast<std::size_t>(ranks));
-  for (const LayerExchange& exchange : exchanges)
-    for (const Plan* plan : {&exchange.push, &exchange.pull})
-      for (const Phase& phase : plan->phases)
-        for (const Transfer& t : phase.transfers) {
-          traffic[static_cast<std::size_t>(t.src)].out += t.bytes * phase.rounds;
-          traffic[static_cast<std::size_t>(t.dst)].in += t.bytes * phase.rounds;
-        }
-  return *std::max_element(traffic.begin(), traffic.end(),
-                           [](const Traffic& a, const Traffic& b) { return a.out + a.in < b.out + b.in; });
-}
-
 // Pairs load all servers alike: two pushes and two pulls keep the links busy in both directions, and more would only
 // take longer to simulate. Tensors do not: each must find its server free of the others.
 int streams_of(const ParameterServerSpec& spec, int exchanges) {
   constexpr int kStreamsOfPairs = 2;
   const int asked = spec.streams > 0 ? spec.streams : spec.shards_tensors ? exchanges : kStreamsOfPairs;
   return std::max(1, std::min(asked, exchanges));
-}
-
-std::string millions(double numbers) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f M", numbers / 1e6);
-  return text;
 }
 
 }  // namespace
@@ -271,7 +239,7 @@ Roles roles_of(const Scenario& scenario, int workers) {
 }
 
 int occupied_gpus(const Scenario& scenario, int workers) {
-  return scenario.algorithm == "parameter-server" ? roles_of(scenario, workers).ranks : workers;
+  return scenario.algorithm == Algorithm::parameter_server ? roles_of(scenario, workers).ranks : workers;
 }
 
 std::vector<LayerExchange> layer_exchanges(const Scenario& scenario, const Roles& roles, int batch_per_gpu) {
@@ -295,40 +263,6 @@ Program parameter_server_program(const Scenario& scenario, int workers, int batc
   Program program = parameter_server(scenario.model, model_cost(scenario, batch_per_gpu), exchanges, options);
   program.fed_gpus = workers;
   return program;
-}
-
-Jitter workers_only(Jitter jitter, int workers) {
-  return [jitter = std::move(jitter), workers](int gpu, int iteration) {
-    return gpu < workers ? jitter(gpu, iteration) : 0.0;
-  };
-}
-
-void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& point) {
-  const Roles roles = roles_of(scenario, point.gpus);
-  if (roles.ranks == 1) return;  // nothing is exchanged
-  Json schemes = Json::array();
-  std::string line;
-  for (const model::Layer& layer : scenario.model.layers) {
-    if (layer.kind != model::LayerKind::fc) continue;
-    const SchemeCost cost = cost_of(layer, roles, batch_per_gpu);
-    const char* const scheme = name_of(scheme_of(scenario, layer, roles, batch_per_gpu));
-    schemes.push_back({{"layer", layer.name},
-                       {"inputs", inputs_of(layer)},
-                       {"outputs", layer.out.elements()},
-                       {"scheme", scheme},
-                       {"server_numbers", cost.server},
-                       {"factor_numbers", cost.factors},
-                       {"adam_numbers", cost.adam}});
-    line += layer.name + " by " + scheme + " (server " + millions(cost.server) + ", factors " + millions(cost.factors) +
-            "); ";
-  }
-  const Traffic most = busiest(layer_exchanges(scenario, roles, batch_per_gpu), roles.ranks);
-  point.details["servers"] = roles.servers.size();
-  point.details["schemes"] = schemes;
-  point.details["busiest_gpu"] = {{"bytes_sent", most.out}, {"bytes_received", most.in}};
-  point.notes.push_back(std::to_string(point.gpus) + " GPUs: " + line + "the busiest GPU sends " +
-                        format_bytes(static_cast<double>(most.out)) + " and receives " +
-                        format_bytes(static_cast<double>(most.in)) + " in an iteration");
 }
 
 }  // namespace lockstep::sim

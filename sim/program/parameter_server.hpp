@@ -1,8 +1,8 @@
 #pragma once
 // From a scenario of the algorithm "parameter-server" to the program of its GPUs: who serves, where each layer's
 // parameters lie, by which scheme each layer goes and what its steps cost.
+#include "sim/collective/best_scheme.hpp"
 #include "sim/collective/parameter_server.hpp"
-#include "sim/point/point.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/schedule/parameter_server.hpp"
 
@@ -16,11 +16,20 @@ Roles roles_of(const Scenario& scenario, int workers);
 std::vector<LayerExchange> layer_exchanges(const Scenario& scenario, const Roles& roles, int batch_per_gpu);
 Program parameter_server_program(const Scenario& scenario, int workers, int batch_per_gpu, int iterations);
 
-/// GPUs from `workers` on compute nothing: their factor is 0.
-Jitter workers_only(Jitter jitter, int workers);
+/// How a layer's gradient goes.
+enum class LayerScheme { server, factors, adam, one_bit };
 
-/// Adds to the point's details and notes: per fully-connected layer the scheme and what Table 1 of Poseidon counts for
-/// each, and what the busiest GPU sends and receives.
-void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& point);
+inline const Choices<LayerScheme>& choices_of(LayerScheme) {
+  static const Choices<LayerScheme> all{{LayerScheme::server, "parameter server"},
+                                        {LayerScheme::factors, "sufficient factors"},
+                                        {LayerScheme::adam, "Adam"},
+                                        {LayerScheme::one_bit, "1 bit"}};
+  return all;
+}
+
+/// Factors exist for fully-connected layers only, columns to quantise for matrices only; the rest goes by server.
+LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu);
+/// What Table 1 of Poseidon counts for a fully-connected layer (best_scheme.hpp).
+SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu);
 
 }  // namespace lockstep::sim

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
-#include "sim/program/learners.hpp"
 #include "sim/program/exchange.hpp"
+#include "sim/program/learners.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/scenario_cost.hpp"
 
@@ -31,20 +32,31 @@ AllReduce profile_all_reduce(const ProfileSpec& profile) {
 AllReduce all_reduce_of(const Scenario& scenario) {
   const CommunicationSpec& spec = scenario.communication;
   const int columns = spec.torus_columns > 0 ? spec.torus_columns : scenario.cluster.gpus_per_node;
-  if (spec.all_reduce == "ring") return ring_all_reduce;
-  if (spec.all_reduce == "profile") return profile_all_reduce(scenario.compute.profile);
-  if (spec.all_reduce == "nccl") return nccl_operation(scenario, NcclOperation::all_reduce);
-  if (spec.all_reduce == "halving-doubling") return halving_doubling_all_reduce;
-  if (spec.all_reduce == "hierarchical")
-    return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) {
-      return hierarchical_all_reduce(gpus, k, bytes, m);
-    };
-  if (spec.all_reduce == "tree") return tree_all_reduce;
-  if (spec.all_reduce == "double-binary-tree")
-    return
-        [m = spec.tree_slices](int gpus, std::int64_t bytes) { return double_binary_tree_all_reduce(gpus, m, bytes); };
-  if (spec.all_reduce == "torus")
-    return [columns](int gpus, std::int64_t bytes) { return torus_all_reduce(gpus, std::min(columns, gpus), bytes); };
+  switch (spec.all_reduce) {
+    case AllReduceKind::ring:
+      return ring_all_reduce;
+    case AllReduceKind::profile:
+    case AllReduceKind::profile_average:
+      return profile_all_reduce(scenario.compute.profile);
+    case AllReduceKind::nccl:
+      return nccl_operation(scenario, NcclOperation::all_reduce);
+    case AllReduceKind::halving_doubling:
+      return halving_doubling_all_reduce;
+    case AllReduceKind::hierarchical:
+      return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) {
+        return hierarchical_all_reduce(gpus, k, bytes, m);
+      };
+    case AllReduceKind::tree:
+      return tree_all_reduce;
+    case AllReduceKind::double_binary_tree:
+      return [m = spec.tree_slices](int gpus, std::int64_t bytes) {
+        return double_binary_tree_all_reduce(gpus, m, bytes);
+      };
+    case AllReduceKind::torus:
+      return [columns](int gpus, std::int64_t bytes) { return torus_all_reduce(gpus, std::min(columns, gpus), bytes); };
+    case AllReduceKind::hybrid:
+      break;
+  }
   return [k = spec.group_size, m = spec.chain_slices, threshold = spec.hybrid_threshold_bytes](int gpus,
                                                                                                std::int64_t bytes) {
     return bytes >= threshold ? ring_all_reduce(gpus, bytes) : hierarchical_all_reduce(gpus, k, bytes, m);
@@ -105,17 +117,28 @@ Program s_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int
 }
 
 Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
-  if (scenario.trains_learners())
-    return with_slowdown(sma(sma_cost(scenario, batch_per_gpu), sma_options(scenario, gpus, batch_per_gpu, iterations),
-                             all_reduce_of(scenario)),
-                         scenario, batch_per_gpu);
-  if (scenario.algorithm == "parameter-server")
-    return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
-  if (scenario.algorithm == "local-sgd") return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
-  if (scenario.algorithm == "sharded")
-    return with_slowdown(sharded_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
-  if (scenario.algorithm == "theano-mpi") return theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
-  return with_slowdown(s_sgd_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+  switch (scenario.algorithm) {
+    case Algorithm::s_sgd:
+      return with_slowdown(s_sgd_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+    case Algorithm::sma:
+    case Algorithm::ea_sgd:
+      return with_slowdown(sma(sma_cost(scenario, batch_per_gpu),
+                               sma_options(scenario, gpus, batch_per_gpu, iterations), all_reduce_of(scenario)),
+                           scenario, batch_per_gpu);
+    case Algorithm::parameter_server:
+      return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
+    case Algorithm::local_sgd:
+      return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+    case Algorithm::sharded:
+      return with_slowdown(sharded_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+    case Algorithm::theano_mpi:
+      return theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
+    case Algorithm::backup_workers:
+    case Algorithm::async_sgd:
+    case Algorithm::async_easgd:
+      break;  // no programs: workers_point.hpp
+  }
+  throw std::logic_error("no program of " + name_of(scenario.algorithm));
 }
 
 }  // namespace

@@ -1,11 +1,5 @@
 #include "sim/program/scenario_cost.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "engine/base/random.hpp"
-#include "engine/base/statistics.hpp"
-
 namespace lockstep::sim {
 namespace {
 
@@ -17,7 +11,7 @@ void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
     const LayerSeconds seconds = profile.layer(layers[i].name, batch);
     cost.layers[i] = {seconds.forward_s, seconds.backward_s};
   }
-  const calib::LineFit* update = profile.update(scenario.compute.optimizer);
+  const calib::LineFit* update = profile.update(name_of(scenario.compute.optimizer));
   if (profile.has_layers() && update != nullptr)
     cost.update_s = update->at(static_cast<double>(scenario.model.parameter_count()));
 }
@@ -39,18 +33,17 @@ DeviceCost device_cost(const Scenario& scenario) {
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
   device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
-  device.activation_bytes = compute.precision == "fp32" || compute.precision == "tf32" ? 4 : 2;
+  device.activation_bytes = activation_bytes(compute.precision);
   return device;
 }
 
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu) {
-  return roofline_cost(scenario.model, device_cost(scenario), optimizer_from(scenario.compute.optimizer),
-                       batch_per_gpu);
+  return roofline_cost(scenario.model, device_cost(scenario), scenario.compute.optimizer, batch_per_gpu);
 }
 
 ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
   const DeviceCost device = device_cost(scenario);
-  const Optimizer optimizer = optimizer_from(scenario.compute.optimizer);
+  const Optimizer optimizer = scenario.compute.optimizer;
   ModelCost cost = roofline_cost(scenario.model, device, optimizer, batch_per_gpu);
   if (const ProfileSpec& profile = scenario.compute.profile) {
     take_layers(cost, scenario, batch_per_gpu);
@@ -70,34 +63,6 @@ OverlapSlowdown overlap_slowdown(const Scenario& scenario) {
   if (scenario.compute.overlap_slowdown) return OverlapSlowdown(*scenario.compute.overlap_slowdown);
   const auto measured = scenario.compute.profile.overlap(scenario.compute.busy_devices);
   return measured ? measured->slowdown : OverlapSlowdown();
-}
-
-Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
-  const double variation = scenario.compute.jitter_variation;
-  switch (scenario.compute.jitter) {
-    case JitterKind::none:
-      break;
-    case JitterKind::normal:
-      return [=](int gpu, int iteration) { return std::max(0.0, 1 + variation * random_normal(seed, gpu, iteration)); };
-    case JitterKind::lognormal: {
-      // Mean 1 and the given standard deviation: sigma^2 = ln(1 + cv^2), mu = -sigma^2 / 2.
-      const double sigma = std::sqrt(std::log1p(variation * variation));
-      return [=](int gpu, int iteration) {
-        return std::exp(sigma * random_normal(seed, gpu, iteration) - sigma * sigma / 2);
-      };
-    }
-  }
-  return [](int, int) { return 1.0; };
-}
-
-double expected_slowest(const Scenario& scenario, int gpus) {
-  const double variation = scenario.compute.jitter_variation;
-  const double most = expected_normal_maximum(gpus);
-  if (scenario.compute.jitter == JitterKind::none) return 1;
-  if (scenario.compute.jitter == JitterKind::normal) return 1 + variation * most;
-  const double sigma = std::sqrt(std::log1p(variation * variation));
-  // Of one GPU the mean, not the median; the slowest of several is above it, too.
-  return std::max(1.0, std::exp(sigma * most - sigma * sigma / 2));
 }
 
 }  // namespace lockstep::sim

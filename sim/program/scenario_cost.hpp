@@ -1,7 +1,6 @@
 #pragma once
-// What compute work costs in a scenario: seconds of its layers, and how they vary.
+// What compute work costs in a scenario: seconds of its layers.
 #include "sim/cost/layer_cost.hpp"
-#include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
@@ -15,9 +14,5 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// How many times longer compute takes at a point beside a collective: as the scenario states it, else as its profile
 /// has measured it.
 OverlapSlowdown overlap_slowdown(const Scenario& scenario);
-/// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
-Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
-/// Expected largest of the factors of `gpus` GPUs.
-double expected_slowest(const Scenario& scenario, int gpus);
 
 }  // namespace lockstep::sim

@@ -11,9 +11,9 @@
 #include <regex>
 
 #include "engine/base/text.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/names.hpp"
-#include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -29,7 +29,7 @@ void map_best_group(Mapping& m) {
   if (m.wire == "fp16") bytes /= 2;
   Alternatives tasks = all_reduce_task(m, gpus, {static_cast<std::int64_t>(bytes)});
   Task task = tasks.front();
-  if (task.scenario.communication.all_reduce != "hierarchical")
+  if (task.scenario.communication.all_reduce != AllReduceKind::hierarchical)
     throw Unmapped{"algorithm " + in_quotes(m.record.algorithm) + " has no groups"};
   // Buffers as the software fuses them, one after the other.
   const double most = static_cast<double>(task.scenario.communication.fusion_threshold_bytes);

@@ -108,8 +108,8 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
   device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
-  device.activation_bytes = compute.precision == "mixed" ? 2 : 4;
-  return roofline_cost(graph, device, optimizer_from(compute.optimizer), batch).iteration_s();
+  device.activation_bytes = compute.precision == Precision::mixed ? 2 : 4;
+  return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
 
 // Two rates say how much of an iteration does not grow with the batch: the launch overhead with which the roofline has
@@ -191,12 +191,12 @@ bool has_fused_attention(const Mapping& m) {
 }
 
 // Transformers are trained by Adam or, in large batches, by LAMB.
-std::string optimizer_of(const Mapping& m) {
+Optimizer optimizer_of(const Mapping& m) {
   const bool has_images = m.model->train_samples > 0;
   if (m.model->tokens == 0 || has_images) return m.stack->optimizer;
   for (const std::string& text : {m.record.system, m.record.algorithm, m.record.notes})
-    if (mentions(text, "lamb")) return "lamb";
-  return m.stack->optimizer == "lars" ? "lamb" : "adam";
+    if (mentions(text, "lamb")) return Optimizer::lamb;
+  return m.stack->optimizer == Optimizer::lars ? Optimizer::lamb : Optimizer::adam;
 }
 
 // cuDNN has Winograd convolutions since version 5; half precision goes to tensor cores as matrix products.
@@ -271,11 +271,11 @@ const model::Graph& graph_of(Mapping& m) {
 ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   const bool is_single = m.precision == "fp32", is_sequences = m.model->tokens > 0;
   ComputeSpec compute;
-  compute.precision = m.precision;
+  compute.precision = m.arithmetic();
   compute.optimizer = optimizer_of(m);
   // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
   compute.cast_bytes_per_parameter = m.precision == "mixed" && is_sequences ? kCastBytes : 0;
-  if (m.gpu->spec.peak_flops(m.precision) <= 0) throw Unmapped{m.gpu->name + " has no known peak in " + m.precision};
+  if (m.gpu->spec.peak_flops(m.arithmetic()) <= 0) throw Unmapped{m.gpu->name + " has no known peak in " + m.precision};
   if (m.options.use_rates) compute.rates = best_rates(rates_given(m, gpus), gpus, batch);
   for (const RateSpec& rate : compute.rates)
     m.result.assumptions.push_back({"images/s of one GPU, batch " + std::to_string(rate.batch), rate.samples_per_s,

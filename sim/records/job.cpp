@@ -123,7 +123,7 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
       p.mapped.assumptions.push_back(
           {"gpus_per_node", p.record->gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
   const Scenario& scenario = predicted.predictions.front().mapped.target.front().scenario;
-  if (!job.precision.empty() && scenario.compute.precision != job.precision)
+  if (!job.precision.empty() && name_of(scenario.compute.precision) != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
   return predicted;

@@ -15,8 +15,8 @@ struct JobAlgorithm {
   std::string id;
   std::string title;
   std::vector<std::string> aliases;
-  std::string all_reduce;  ///< by simulate's name; empty: the software's, or none
-  std::string in_texts;    ///< as a publication says it; empty: a scenario can have it, a job in words cannot
+  std::optional<AllReduceKind> all_reduce;  ///< none: the software's, or it has none
+  std::string in_texts;  ///< as a publication says it; empty: a scenario can have it, a job in words cannot
 };
 
 /// Those of simulate, and the all-reduces and exchanges that S-SGD may have.

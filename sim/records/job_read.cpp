@@ -63,7 +63,7 @@ std::string read_text(const JobRead& read) {
     text += "network " + network_description(*read.network) + (read.is_network_stated ? "; " : ", assumed; ");
   text += with_id(read.software->name, read.software->id);
   if (!read.algorithm.empty()) text += ", " + read.algorithm;
-  return text + ", " + (read.precision == "mixed" ? "mixed precision" : read.precision) + ".\n";
+  return text + ", " + (read.precision == Precision::mixed ? "mixed precision" : name_of(read.precision)) + ".\n";
 }
 
 Json read_json(const JobRead& read) {
@@ -83,7 +83,7 @@ Json read_json(const JobRead& read) {
                        {"kind_stated", !read.network->is_kind_assumed}};
   json["software"] = {{"id", read.software->id}, {"name", read.software->name}};
   if (!read.algorithm.empty()) json["algorithm"] = read.algorithm;
-  json["precision"] = read.precision;
+  json["precision"] = name_of(read.precision);
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/json.hpp"
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/catalogue/network_grammar.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 
@@ -23,7 +24,7 @@ struct JobRead {
   bool is_network_stated = false;
   const StackEntry* software = nullptr;
   std::string algorithm;  ///< in words; empty: not stated
-  std::string precision;
+  Precision precision = Precision::fp32;
 };
 
 JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);

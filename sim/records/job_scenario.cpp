@@ -38,14 +38,14 @@ class JobFile {
               {"name", scenario_.model.title + " on " + scenario_.cluster.gpu.name},
               {"description", description()},
               {"cluster", cluster()},
-              {"model", name_of(scenario_.model)},
-              {"algorithm", scenario_.algorithm},
+              {"model", network_name(scenario_.model)},
+              {"algorithm", name_of(scenario_.algorithm)},
               {"gpus", job_.gpus},
               {"baseline", {{"gpus", 1}}},
               {"batch_per_gpu", task_.batch_per_gpu},
               {"compute", compute()},
               {"communication", communication()}};
-    if (scenario_.algorithm == "sharded")
+    if (scenario_.algorithm == Algorithm::sharded)
       json["sharding"] = {{"unit", text_of(static_cast<double>(scenario_.sharding.unit_bytes), 1, "B")}};
     if (training_ != nullptr) json["convergence"] = convergence();
     json["uncertainty"] = uncertainty();
@@ -84,9 +84,9 @@ class JobFile {
   Json gpu() const {
     const GpuSpec& spec = scenario_.cluster.gpu;
     Json peak;
-    for (const char* precision : {"fp32", "tf32", "fp16", "bf16"})
+    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16})
       if (const double flops = spec.peak_flops(precision); flops > 0)
-        peak[precision] = of_gpu(std::string("peak/") + precision, text_of(flops, 1e12, "TFLOP/s"));
+        peak[name_of(precision)] = of_gpu("peak/" + name_of(precision), text_of(flops, 1e12, "TFLOP/s"));
     return {{"name", spec.name},
             {"memory", of_gpu("memory", text_of(spec.memory_bytes, 1e9, "GB"))},
             {"memory_bandwidth", of_gpu("memory_bandwidth", bandwidth_text(spec.memory_bandwidth_bytes_per_s))},
@@ -147,7 +147,7 @@ class JobFile {
   Json compute() const {
     const ComputeSpec& spec = scenario_.compute;
     const std::vector<std::string> speeds{"speed", "memory speed"};
-    Json json{{"precision", spec.precision},
+    Json json{{"precision", name_of(spec.precision)},
               {"launch_overhead", fitted(time_text(spec.launch_s), {"kernel launch"})},
               {"efficiency",
                {{"compute", fitted(spec.compute_efficiency.front().efficiency, speeds)},
@@ -155,7 +155,7 @@ class JobFile {
                 {"fast_convolution", spec.fast_convolution_gain},
                 {"channel_tile", spec.channel_tile},
                 {"cast_bytes_per_parameter", spec.cast_bytes_per_parameter}}},
-              {"optimizer", spec.optimizer},
+              {"optimizer", name_of(spec.optimizer)},
               {"jitter", {{"distribution", "none"}}}};
     for (const RateSpec& rate : spec.rates)
       json["rates"].push_back(
@@ -168,13 +168,13 @@ class JobFile {
 
   Json communication() const {
     const CommunicationSpec& spec = scenario_.communication;
-    return {{"all_reduce", spec.all_reduce},
+    return {{"all_reduce", name_of(spec.all_reduce)},
             {"group_size", spec.group_size},
             {"chain_slices", spec.chain_slices},
             {"hybrid_threshold", text_of(static_cast<double>(spec.hybrid_threshold_bytes), 1, "B")},
             {"torus_columns", spec.torus_columns},
             {"tree_slices", spec.tree_slices},
-            {"wire", spec.wire},
+            {"wire", name_of(spec.wire)},
             {"fusion_threshold", text_of(static_cast<double>(spec.fusion_threshold_bytes), 1, "B")},
             {"overlap", spec.overlap},
             {"message_overhead", fitted(time_text(spec.message_overhead_s), {"message"})},
@@ -226,9 +226,9 @@ Json job_scenario(const Job& job, const JobPrediction& predicted) {
       largest = &p;
   const Task& task = chosen_of(largest->mapped.target);
   if (task.gpus == 1) throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
-  const std::string& algorithm = task.scenario.algorithm;
-  if (algorithm != "s-sgd" && algorithm != "sharded")
-    throw InputError("--scenario: a job of the algorithm \"" + algorithm +
+  const Algorithm algorithm = task.scenario.algorithm;
+  if (algorithm != Algorithm::s_sgd && algorithm != Algorithm::sharded)
+    throw InputError("--scenario: a job of the algorithm \"" + name_of(algorithm) +
                      "\" is not written; allowed: jobs with all-reduces, or sharded");
   const Prediction* training = nullptr;
   for (const Prediction& p : predicted.predictions)

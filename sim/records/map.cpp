@@ -114,7 +114,7 @@ void set_collective(Mapping& m, int gpus) {
     for (Task& task : *side) {
       task.share = 0.5 * parts;
       task.in_switch_bytes_per_s = 0;
-      task.scenario.communication.all_reduce = "ring";
+      task.scenario.communication.all_reduce = AllReduceKind::ring;
     }
   if (m.result.quantity == Quantity::bus_bandwidth) m.result.per_si *= 0.5 * parts;
   m.assume("collective", is_chain ? "a pipelined chain" : "half of a ring all-reduce", "as NCCL does it");
@@ -405,7 +405,7 @@ Alternatives iteration_task(Mapping& m, int gpus, int batch) {
   task.accumulation = accumulation_of(m, gpus, batch);
   task.scenario.compute = compute_of(m, gpus, batch);
   task.scenario.uncertainty = uncertainty_of(m, task.scenario.compute, batch);
-  task.scenario.fidelity = "analytic";
+  task.scenario.fidelity = Fidelity::analytic;
   task.scenario.iterations = 2;
   if (gpus == 1 && !copies_alone(m)) {
     task.scenario.cluster.gpu = m.gpu->spec;

@@ -36,6 +36,8 @@ struct Mapping {
   void note(const std::string& key, const std::vector<Assumption>& facts);
   /// The first of `names` that has been fitted; `otherwise` where none has. Either way the names are noted.
   double constant(const std::vector<std::string>& names, double otherwise);
+  Precision arithmetic() const { return choice_named<Precision>(precision, "precision"); }
+  Wire wire_type() const { return choice_named<Wire>(wire, "wire"); }
 };
 
 /// nullptr: none of the catalogue.

@@ -17,6 +17,7 @@
 
 #include "engine/base/json.hpp"
 #include "sim/catalogue/network_grammar.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 
@@ -35,7 +36,7 @@ struct NamesRead {
   const IntraNodeEntry* intra_node = nullptr;  ///< nullptr: not stated
   std::optional<NetworkFound> network;         ///< none: not stated
   bool has_fused_attention = false;            ///< asked for by the model's name
-  std::string all_reduce;                      ///< by simulate's name; empty: the software's
+  std::optional<AllReduceKind> all_reduce;     ///< none: the software's
   std::string algorithm;                       ///< as a publication says it; empty: not stated
   std::string algorithm_title;
 };

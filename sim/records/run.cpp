@@ -8,10 +8,11 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/point/point.hpp"
 #include "sim/point/processes.hpp"
+#include "sim/program/jitter.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"
-#include "sim/replay/replay.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -61,7 +62,7 @@ TaskTime run_iteration(const Task& task) {
   PointRequest request;
   request.gpus = task.gpus;
   request.batch_per_gpu = task.batch_per_gpu;
-  request.fidelity = fidelity_from(task.scenario.fidelity);
+  request.fidelity = task.scenario.fidelity;
   request.iterations = task.scenario.iterations;
   const PointResult point = predict_point(task.scenario, request);
   return bounded(point.mean_iteration_s(), 1 - point.relative_low, point.relative_high - 1);
@@ -189,25 +190,25 @@ void add_cluster(std::ostringstream& text, const ClusterSpec& c) {
 }
 
 void add_compute(std::ostringstream& text, const ComputeSpec& c) {
-  text << c.precision << ' ' << c.launch_s << ' ' << c.memory_efficiency << ' ' << c.fast_convolution_gain << ' '
-       << c.channel_tile << ' ' << c.cast_bytes_per_parameter << ' ' << c.optimizer << ' ' << static_cast<int>(c.jitter)
-       << ' ' << c.jitter_variation << ' ';
+  text << name_of(c.precision) << ' ' << c.launch_s << ' ' << c.memory_efficiency << ' ' << c.fast_convolution_gain
+       << ' ' << c.channel_tile << ' ' << c.cast_bytes_per_parameter << ' ' << name_of(c.optimizer) << ' '
+       << static_cast<int>(c.jitter) << ' ' << c.jitter_variation << ' ';
   for (const EfficiencySpec& e : c.compute_efficiency) text << e.flop << ':' << e.efficiency << ' ';
   for (const RateSpec& rate : c.rates) text << rate.batch << ':' << rate.samples_per_s << ' ';
 }
 
 void add_algorithm(std::ostringstream& text, const Scenario& s) {
   const CommunicationSpec& c = s.communication;
-  text << s.algorithm << ' ' << c.all_reduce << ' ' << c.group_size << ' ' << c.wire << ' ' << c.fusion_threshold_bytes
-       << ' ' << c.overlap << ' ' << c.message_overhead_s << ' ' << c.launch_overhead_s << ' ' << c.nccl.generation
-       << ' ' << c.torus_columns << ' ' << c.tree_slices << ' ' << s.theano_mpi.exchange << ' '
-       << s.theano_mpi.staging_bytes_per_s << ' ' << s.learners.per_gpu << ' ' << s.learners.tau << ' '
-       << s.sharding.unit_bytes << ' ';
+  text << name_of(s.algorithm) << ' ' << name_of(c.all_reduce) << ' ' << c.group_size << ' ' << name_of(c.wire) << ' '
+       << c.fusion_threshold_bytes << ' ' << c.overlap << ' ' << c.message_overhead_s << ' ' << c.launch_overhead_s
+       << ' ' << name_of(c.nccl.generation) << ' ' << c.torus_columns << ' ' << c.tree_slices << ' '
+       << name_of(s.theano_mpi.exchange) << ' ' << s.theano_mpi.staging_bytes_per_s << ' ' << s.learners.per_gpu << ' '
+       << s.learners.tau << ' ' << s.sharding.unit_bytes << ' ';
   if (s.workers)
     text << s.workers->servers << ' ' << s.workers->by_module << ' ' << s.workers->reads_in_forward << ' '
          << s.workers->sends_in_backward << ' ' << s.workers->delay.scale << ' ' << s.workers->delay.shape << ' ';
   if (s.parameter_server)
-    text << s.parameter_server->scheme << ' ' << s.parameter_server->shards_tensors << ' '
+    text << name_of(s.parameter_server->scheme) << ' ' << s.parameter_server->shards_tensors << ' '
          << s.parameter_server->pair_bytes << ' ' << s.parameter_server->barrier << ' '
          << s.parameter_server->staging_bytes_per_s << ' ' << s.parameter_server->staging_overlaps << ' '
          << s.parameter_server->apply_bytes_per_s << ' ';
@@ -222,7 +223,7 @@ std::string task_text(const Task& task) {
   text << static_cast<int>(task.kind) << ' ' << task.gpus << ' ' << task.batch_per_gpu << ' ' << task.accumulation
        << ' ' << s.model.name << ' ' << s.model.layers.size() << ' ';
   for (std::int64_t bytes : task.bytes) text << bytes << ' ';
-  text << task.fill_s << ' ' << task.share << ' ' << task.in_switch_bytes_per_s << ' ' << s.fidelity << ' '
+  text << task.fill_s << ' ' << task.share << ' ' << task.in_switch_bytes_per_s << ' ' << name_of(s.fidelity) << ' '
        << s.iterations << ' ';
   add_cluster(text, s.cluster);
   add_compute(text, s.compute);

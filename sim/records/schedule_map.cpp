@@ -41,22 +41,24 @@ bool has_server_schedule(const Mapping& m) {
          says(text, {"sfb", "sufficient", "1-bit", "1 bit", "onebit"}) || is_adam(m.record);
 }
 
-std::vector<std::string> algorithms_of(const Mapping& m, const ClusterSpec& cluster) {
+std::vector<AllReduceKind> algorithms_of(const Mapping& m, const ClusterSpec& cluster) {
   const std::string& text = m.record.algorithm;
-  if (cluster.nodes == 1) return {mentions(text, "tree reduce") ? "double-binary-tree" : "ring"};
-  if (m.record.names && !m.record.names->all_reduce.empty()) return {m.record.names->all_reduce};
-  if (mentions(text, "torus")) return {"torus"};
+  if (cluster.nodes == 1)
+    return {mentions(text, "tree reduce") ? AllReduceKind::double_binary_tree : AllReduceKind::ring};
+  if (m.record.names && m.record.names->all_reduce) return {*m.record.names->all_reduce};
+  if (mentions(text, "torus")) return {AllReduceKind::torus};
   if (m.transport == "mpi-gpu" || m.transport == "mpi-host")
-    return {cluster.gpus_per_node > 1 && !is_of_collective(m.metric) ? "hierarchical" : "halving-doubling"};
-  if (mentions(text, "hierarchical") && mentions(text, "hybrid")) return {"hybrid"};
-  if (mentions(text, "hierarchical")) return {"hierarchical"};
-  if (mentions(text, "hybrid") && m.stack->all_reduce == "hybrid") return {"hybrid"};
-  if (says(text, {"halving", "rabenseifner", "butterfly"})) return {"halving-doubling"};
-  if (has_word(text, {"tree", "trees"})) return {"double-binary-tree"};
-  if (mentions(text, "ring")) return {"ring"};
+    return {cluster.gpus_per_node > 1 && !is_of_collective(m.metric) ? AllReduceKind::hierarchical
+                                                                     : AllReduceKind::halving_doubling};
+  if (mentions(text, "hierarchical") && mentions(text, "hybrid")) return {AllReduceKind::hybrid};
+  if (mentions(text, "hierarchical")) return {AllReduceKind::hierarchical};
+  if (mentions(text, "hybrid") && m.stack->all_reduce == "hybrid") return {AllReduceKind::hybrid};
+  if (says(text, {"halving", "rabenseifner", "butterfly"})) return {AllReduceKind::halving_doubling};
+  if (has_word(text, {"tree", "trees"})) return {AllReduceKind::double_binary_tree};
+  if (mentions(text, "ring")) return {AllReduceKind::ring};
   if (m.gpu->spec.fp16_flops > kTensorCores)  // NCCL 2.4 and later, which came after V100
-    return {"ring", "double-binary-tree"};
-  return {m.stack->all_reduce == "node-hierarchical" ? "hierarchical" : "ring"};
+    return {AllReduceKind::ring, AllReduceKind::double_binary_tree};
+  return {m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring};
 }
 
 std::int64_t fusion_bytes(Mapping& m) {
@@ -74,12 +76,13 @@ bool overlaps(const Mapping& m) {
   return m.stack->overlap;
 }
 
-std::string scheme_of(const Record& record) {
+ServerScheme scheme_of(const Record& record) {
   const std::string& text = record.algorithm;
-  if (says(text, {"1-bit", "1 bit", "onebit"})) return "one-bit";
-  if (is_adam(record)) return "adam";
-  if (mentions(text, "sfb") || mentions(text, "sufficient")) return says(text, {"hybrid", "ps"}) ? "best" : "factors";
-  return says(text, {"hybrid", "hybcomm"}) ? "best" : "server";
+  if (says(text, {"1-bit", "1 bit", "onebit"})) return ServerScheme::one_bit;
+  if (is_adam(record)) return ServerScheme::adam;
+  if (mentions(text, "sfb") || mentions(text, "sufficient"))
+    return says(text, {"hybrid", "ps"}) ? ServerScheme::best : ServerScheme::factors;
+  return says(text, {"hybrid", "hybcomm"}) ? ServerScheme::best : ServerScheme::server;
 }
 
 // Poseidon and BytePS cut parameters into pairs, MXNet into parts of a million numbers; TensorFlow and naive servers
@@ -103,11 +106,13 @@ ParameterServerSpec servers_of(Mapping& m) {
 
 TheanoMpiSpec theano_mpi_of(Mapping& m) {
   TheanoMpiSpec spec;
-  spec.exchange = m.transport == "mpi-host" ? "ar" : m.wire == "fp16" ? "asa16" : "asa";
+  spec.exchange = m.transport == "mpi-host" ? ParameterExchange::ar
+                  : m.wire == "fp16"        ? ParameterExchange::asa16
+                                            : ParameterExchange::asa;
   spec.staging_bytes_per_s = kUsualStaging;
   spec.host_copy_bytes_per_s = 5e9;
   spec.host_reduction_bytes_per_s = 2e9;
-  if (spec.exchange == "ar")
+  if (spec.exchange == ParameterExchange::ar)
     m.assume("host copies, copies and sums of one core (GB/s)", {3, 5, 2}, "servers of 2012 to 2015");
   return spec;
 }
@@ -148,7 +153,7 @@ bool copies_alone(const Mapping& m) {
 
 CommunicationSpec communication_of(Mapping& m, const ClusterSpec& cluster) {
   CommunicationSpec spec;
-  spec.wire = m.wire;
+  spec.wire = m.wire_type();
   spec.fusion_threshold_bytes = fusion_bytes(m);
   spec.overlap = overlaps(m);
   spec.group_size = m.stack->id == "jizhi" ? 16 : std::max(1, cluster.gpus_per_node);
@@ -166,7 +171,7 @@ CommunicationSpec communication_of(Mapping& m, const ClusterSpec& cluster) {
 
 Alternatives with_algorithms(const Mapping& m, const Task& task) {
   Alternatives tasks;
-  for (const std::string& algorithm : algorithms_of(m, task.scenario.cluster)) {
+  for (const AllReduceKind algorithm : algorithms_of(m, task.scenario.cluster)) {
     tasks.push_back(task);
     tasks.back().scenario.communication.all_reduce = algorithm;
   }
@@ -197,8 +202,8 @@ bool shards_parameters(const Record& record) {
 Alternatives with_schedule(Mapping& m, Task task) {
   if (shards_parameters(m.record)) {
     const int element_bytes = m.precision == "mixed" ? 2 : 4;
-    task.scenario.algorithm = "sharded";
-    task.scenario.communication.wire = element_bytes == 2 ? "fp16" : "fp32";
+    task.scenario.algorithm = Algorithm::sharded;
+    task.scenario.communication.wire = element_bytes == 2 ? Wire::fp16 : Wire::fp32;
     task.scenario.sharding.unit_bytes = task.scenario.model.parameter_count() * element_bytes / kShardedUnits;
     m.assume("units that are gathered together", kShardedUnits, "one for each layer is usual");
     return {task};
@@ -206,22 +211,22 @@ Alternatives with_schedule(Mapping& m, Task task) {
   // Buffers on GPUs that MPI reduces by itself are all-reduced as elsewhere; Theano-MPI sums on the GPU.
   const bool sums_by_itself = m.transport == "mpi-gpu" && m.stack->id == "theano";
   if (m.transport == "mpi-host" || sums_by_itself) {
-    task.scenario.algorithm = "theano-mpi";
+    task.scenario.algorithm = Algorithm::theano_mpi;
     task.scenario.communication.fusion_threshold_bytes = 0;
-    task.scenario.communication.wire = "fp32";
+    task.scenario.communication.wire = Wire::fp32;
     task.scenario.theano_mpi = theano_mpi_of(m);
     return {task};
   }
   const bool many_nodes = task.scenario.cluster.nodes > 1;
   if (copies_alone(m) || (many_nodes && has_server_schedule(m))) {
-    task.scenario.algorithm = "parameter-server";
+    task.scenario.algorithm = Algorithm::parameter_server;
     task.scenario.parameter_server = servers_of(m);
     return {task};
   }
   note_unknown_algorithm(m);
   // One learner to a GPU, synchronised every iteration, is what a record means that does not say more.
   if (has_word(m.record.algorithm, {"sma"}) || says(m.record.algorithm, {"ea-sgd", "easgd"})) {
-    task.scenario.algorithm = has_word(m.record.algorithm, {"sma"}) ? "sma" : "ea-sgd";
+    task.scenario.algorithm = has_word(m.record.algorithm, {"sma"}) ? Algorithm::sma : Algorithm::ea_sgd;
     task.scenario.learners.fill = {{1, 1.0}};
     task.scenario.cluster.gpu.memory_bytes = kNoLimit;  // what was published has fitted in
     m.assume("learners per GPU", 1, "not stated");

@@ -8,9 +8,9 @@
 #include <regex>
 
 #include "engine/base/text.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/names.hpp"
-#include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/shards.hpp"
 
 namespace lockstep::sim {
@@ -148,13 +148,13 @@ void map_staleness(Mapping& m) {
   scenario.model = network(is_inception ? "inception_v3_aux" : m.model->id);
   if (is_inception) m.assume("model", "with its auxiliary classifier", "trained with it");
   scenario.compute = compute_of(m, gpus, batch);
-  scenario.algorithm = "async-sgd";
+  scenario.algorithm = Algorithm::async_sgd;
   scenario.workers = workers_of(m, gpus);
   scenario.cluster = cluster_of_workers(m, gpus, scenario.workers->servers);
-  scenario.communication.wire = m.wire;
+  scenario.communication.wire = m.wire_type();
   scenario.communication.message_overhead_s = 50e-6;
   m.assume("message overhead (s)", 50e-6, "a remote procedure call");
-  scenario.fidelity = "fast";
+  scenario.fidelity = Fidelity::fast;
   scenario.iterations = std::max(kFewestSteps, kMeasuredUpdates / gpus);
   task.staleness = place_of(m, scenario, batch, layer_of(m.record), is_inception);
   task.staleness.statistic = statistic_of(m.record.metric);

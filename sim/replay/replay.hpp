@@ -19,16 +19,10 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/scenario/choices.hpp"
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
-
-enum class Fidelity { message, fast, analytic };
-std::string to_string(Fidelity fidelity);
-Fidelity fidelity_from(const std::string& name);
-
-/// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
-using Jitter = std::function<double(int gpu, int iteration)>;
 
 /// Messages of a collective between one GPU and a peer, from when the GPU enters the first of their rounds to when it
 /// leaves the last.

@@ -20,7 +20,7 @@ struct Target {
   const char* name;
   std::vector<int> (*settings)(int gpus);
   void (*apply)(Scenario& scenario, int setting);
-  std::vector<std::string> algorithms;
+  std::vector<Algorithm> algorithms;
   bool takes_memory;  ///< of the GPUs, the more the larger the setting is
 };
 
@@ -54,17 +54,24 @@ std::vector<int> learners_to_try(int) {
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> all{
-      {"backups", backups_to_try, set_backups, {"backup-workers"}, false},
-      {"batch", batches_to_try, set_batch, {"s-sgd", "parameter-server", "sharded", "theano-mpi"}, true},
-      {"learners", learners_to_try, set_learners, {"sma", "ea-sgd"}, true}};
+      {"backups", backups_to_try, set_backups, {Algorithm::backup_workers}, false},
+      {"batch",
+       batches_to_try,
+       set_batch,
+       {Algorithm::s_sgd, Algorithm::parameter_server, Algorithm::sharded, Algorithm::theano_mpi},
+       true},
+      {"learners", learners_to_try, set_learners, {Algorithm::sma, Algorithm::ea_sgd}, true}};
   return all;
 }
 
 void check(const Target& target, const Scenario& s) {
   const std::string what = std::string("--optimise ") + target.name + ": ";
   const std::string name = s.name + (s.variant.empty() ? "" : ", " + s.variant);
-  if (std::count(target.algorithms.begin(), target.algorithms.end(), s.algorithm) == 0)
-    throw InputError(what + name + " has the algorithm \"" + s.algorithm + "\"; allowed: " + joined(target.algorithms));
+  if (std::count(target.algorithms.begin(), target.algorithms.end(), s.algorithm) == 0) {
+    std::vector<std::string> allowed;
+    for (const Algorithm algorithm : target.algorithms) allowed.push_back(name_of(algorithm));
+    throw InputError(what + name + " has the algorithm \"" + name_of(s.algorithm) + "\"; allowed: " + joined(allowed));
+  }
   if (!s.convergence)
     throw InputError(what + name + " does not say how many iterations it takes; allowed: an object /convergence");
   if (std::string(target.name) != "backups" && !s.convergence->profile)
@@ -96,7 +103,7 @@ PointRequest request_for(const Scenario& scenario, int gpus) {
   PointRequest request;
   request.gpus = gpus;
   request.batch_per_gpu = scenario.batch_at(gpus);
-  request.fidelity = fidelity_from(scenario.fidelity);
+  request.fidelity = scenario.fidelity;
   request.seed = scenario.seed;
   request.iterations = scenario.iterations;
   return request;

@@ -17,7 +17,7 @@ PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
   PointRequest request;
   request.gpus = gpus;
   request.batch_per_gpu = batch;
-  request.fidelity = fidelity_from(scenario.fidelity);
+  request.fidelity = scenario.fidelity;
   request.seed = scenario.seed;
   request.iterations = scenario.iterations;
   return request;
@@ -79,10 +79,20 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   return row;
 }
 
-double predicted_value(const ReportPoint& row, const std::string& metric) {
-  if (metric == "scaling_efficiency") return row.scaling_efficiency;
-  if (metric == "samples_per_s") return row.point.samples_per_s();
-  return metric == "iteration" ? row.point.mean_iteration_s() : row.accuracy.seconds;
+// All but throughput_gain, which needs another row.
+double predicted_value(const ReportPoint& row, PublishedMetric metric) {
+  switch (metric) {
+    case PublishedMetric::scaling_efficiency:
+      return row.scaling_efficiency;
+    case PublishedMetric::samples_per_s:
+      return row.point.samples_per_s();
+    case PublishedMetric::iteration:
+      return row.point.mean_iteration_s();
+    case PublishedMetric::time_to_accuracy:
+    case PublishedMetric::throughput_gain:
+      break;
+  }
+  return row.accuracy.seconds;
 }
 
 // Samples/s over those of another variant at the same GPU count, minus 1; NaN where that was not predicted.
@@ -96,9 +106,12 @@ double throughput_gain(const ReportPoint& row, const std::string& over, const st
 // Published results whose GPU count was predicted.
 void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
   for (const PublishedSpec& published : scenario.published) {
-    if (published.gpus != row.point.gpus || (published.metric == "time_to_accuracy" && !row.has_accuracy)) continue;
-    const double predicted = published.metric == "throughput_gain" ? throughput_gain(row, published.over, report.points)
-                                                                   : predicted_value(row, published.metric);
+    if (published.gpus != row.point.gpus ||
+        (published.metric == PublishedMetric::time_to_accuracy && !row.has_accuracy))
+      continue;
+    const double predicted = published.metric == PublishedMetric::throughput_gain
+                                 ? throughput_gain(row, published.over, report.points)
+                                 : predicted_value(row, published.metric);
     if (!std::isnan(predicted)) report.comparisons.push_back({scenario.variant, published, predicted});
   }
 }

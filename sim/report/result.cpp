@@ -49,7 +49,7 @@ Json comparison_json(const Comparison& c) {
   Json json = Json::object();
   if (!c.variant.empty()) json["variant"] = c.variant;
   json.update(Json{{"gpus", c.published.gpus},
-                   {"metric", c.published.metric},
+                   {"metric", name_of(c.published.metric)},
                    {"published", c.published.value},
                    {"predicted", c.predicted},
                    {"relative_error", c.error()},

@@ -10,10 +10,12 @@ namespace lockstep::sim {
 namespace {
 
 std::string communication_text(const CommunicationSpec& c) {
-  std::string text = c.all_reduce + " all-reduce";
-  if (c.all_reduce == "hierarchical" || c.all_reduce == "hybrid") text += ", groups of " + std::to_string(c.group_size);
-  if (c.all_reduce == "hybrid") text += ", ring from " + format_bytes(static_cast<double>(c.hybrid_threshold_bytes));
-  text += ", " + c.wire + " wire";
+  std::string text = name_of(c.all_reduce) + " all-reduce";
+  if (c.all_reduce == AllReduceKind::hierarchical || c.all_reduce == AllReduceKind::hybrid)
+    text += ", groups of " + std::to_string(c.group_size);
+  if (c.all_reduce == AllReduceKind::hybrid)
+    text += ", ring from " + format_bytes(static_cast<double>(c.hybrid_threshold_bytes));
+  text += ", " + name_of(c.wire) + " wire";
   text += c.fusion_threshold_bytes > 0 ? ", fused to " + format_bytes(static_cast<double>(c.fusion_threshold_bytes))
                                        : ", unfused";
   if (c.first_bucket_bytes >= 0) text += ", first " + format_bytes(static_cast<double>(c.first_bucket_bytes));
@@ -23,62 +25,63 @@ std::string communication_text(const CommunicationSpec& c) {
 
 std::string learners_text(const Scenario& s) {
   const LearnersSpec& l = s.learners;
-  std::string text = s.algorithm == "sma" ? "SMA, " : "EA-SGD, ";
+  std::string text = s.algorithm == Algorithm::sma ? "SMA, " : "EA-SGD, ";
   text += l.auto_tune ? "learners per GPU by the auto-tuner" : std::to_string(l.per_gpu) + " per GPU";
   if (l.tau == 0) text += ", never synchronised";
   if (l.tau == 1) text += ", synchronised in every iteration";
   if (l.tau > 1) text += ", synchronised every " + std::to_string(l.tau) + " iterations";
   text += l.round_robin ? ", round-robin" : ", first come first served";
-  text += ", " + s.communication.all_reduce + " all-reduce, " + s.communication.wire + " wire";
+  text += ", " + name_of(s.communication.all_reduce) + " all-reduce, " + name_of(s.communication.wire) + " wire";
   return text + (l.overlap ? ", overlapped" : ", not overlapped");
 }
 
 std::string parameter_server_text(const Scenario& s) {
   const ParameterServerSpec& ps = *s.parameter_server;
   std::string text = "S-SGD, ";
-  if (ps.scheme == "server") text += "parameter server";
-  if (ps.scheme == "factors") text += "sufficient factors and parameter server";
-  if (ps.scheme == "best") text += "the better of parameter server and sufficient factors";
-  if (ps.scheme == "adam") text += "factors pushed and matrices pulled (Adam), and parameter server";
-  if (ps.scheme == "one-bit") text += "1-bit gradients";
+  if (ps.scheme == ServerScheme::server) text += "parameter server";
+  if (ps.scheme == ServerScheme::factors) text += "sufficient factors and parameter server";
+  if (ps.scheme == ServerScheme::best) text += "the better of parameter server and sufficient factors";
+  if (ps.scheme == ServerScheme::adam) text += "factors pushed and matrices pulled (Adam), and parameter server";
+  if (ps.scheme == ServerScheme::one_bit) text += "1-bit gradients";
   text += ", " + (ps.servers == 0 ? "a server on every node" : std::to_string(ps.servers) + " servers");
   if (ps.separate) text += " of their own";
   text += ps.shards_tensors ? ", a tensor per shard" : ", pairs of " + format_bytes(static_cast<double>(ps.pair_bytes));
-  text += ", " + s.communication.wire + " wire";
+  text += ", " + name_of(s.communication.wire) + " wire";
   return text + (s.communication.overlap ? ", wait-free" : ", after back-propagation");
 }
 
 std::string exchange_text(const Scenario& s) {
   const CommunicationSpec& c = s.communication;
-  if (s.algorithm == "theano-mpi") {
-    std::string name = s.theano_mpi.exchange;
+  if (s.algorithm == Algorithm::theano_mpi) {
+    std::string name = name_of(s.theano_mpi.exchange);
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
     return "Theano-MPI, exchange " + name + ", after back-propagation";
   }
-  if (s.algorithm == "sharded")
+  if (s.algorithm == Algorithm::sharded)
     return "sharded, units of " + format_bytes(static_cast<double>(s.sharding.unit_bytes)) +
-           (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") + ", " + c.all_reduce + ", " + c.wire +
-           " wire";
-  return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + c.all_reduce +
-         " all-reduce, " + c.wire + " wire";
+           (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") + ", " + name_of(c.all_reduce) + ", " +
+           name_of(c.wire) + " wire";
+  return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + name_of(c.all_reduce) +
+         " all-reduce, " + name_of(c.wire) + " wire";
 }
 
 std::string workers_text(const Scenario& s) {
   const WorkersSpec& w = *s.workers;
   std::string text = "synchronous SGD with backup workers";
-  if (s.algorithm == "async-sgd") text = "asynchronous SGD";
-  if (s.algorithm == "async-easgd")
+  if (s.algorithm == Algorithm::async_sgd) text = "asynchronous SGD";
+  if (s.algorithm == Algorithm::async_easgd)
     text = "asynchronous EASGD, alpha " + formatted("%g", w.elastic_rate) + ", tau " + std::to_string(w.period);
   if (w.timeout_s > 0) text += ", time-out " + duration_text(w.timeout_s);
   return text + ", " + std::to_string(w.servers) + (w.separate ? " separate" : " co-located") + " servers, " +
-         s.communication.wire + " wire";
+         name_of(s.communication.wire) + " wire";
 }
 
 std::string algorithm_text(const Scenario& s) {
   if (s.workers) return workers_text(s);
-  if (s.algorithm == "parameter-server") return parameter_server_text(s);
-  if (s.algorithm == "local-sgd" || s.algorithm == "sharded" || s.algorithm == "theano-mpi") return exchange_text(s);
+  if (s.algorithm == Algorithm::parameter_server) return parameter_server_text(s);
+  if (s.algorithm == Algorithm::local_sgd || s.algorithm == Algorithm::sharded || s.algorithm == Algorithm::theano_mpi)
+    return exchange_text(s);
   return s.trains_learners() ? learners_text(s) : "S-SGD, " + communication_text(s.communication);
 }
 
@@ -100,7 +103,7 @@ std::string iterations_text(const ConvergenceSpec& c) {
 std::string header(const Scenario& s) {
   std::string text =
       (s.variant.empty() ? s.name : s.name + ", " + s.variant) + ": " + s.model.title + " on " + s.cluster.name + "\n";
-  text += "  " + s.cluster.gpu.name + ", " + s.compute.precision + ", " + algorithm_text(s) + "\n";
+  text += "  " + s.cluster.gpu.name + ", " + name_of(s.compute.precision) + ", " + algorithm_text(s) + "\n";
   if (s.convergence)
     text += "  to " + s.convergence->target + iterations_text(*s.convergence) +
             with_thousands(s.convergence->train_samples) + " images\n";
@@ -138,16 +141,26 @@ std::string points_text(const Report& report, const Scenario& scenario) {
   return text;
 }
 
-std::string value_text(const std::string& metric, double value) {
-  if (metric == "scaling_efficiency") return formatted("%.1f %%", 100 * value);
-  if (metric == "throughput_gain") return formatted("%+.1f %%", 100 * value);
-  if (metric == "samples_per_s") return with_thousands(value) + " images/s";
-  return metric == "iteration" ? formatted("%.1f ms", value * 1e3) : duration_text(value);
+std::string value_text(PublishedMetric metric, double value) {
+  switch (metric) {
+    case PublishedMetric::scaling_efficiency:
+      return formatted("%.1f %%", 100 * value);
+    case PublishedMetric::throughput_gain:
+      return formatted("%+.1f %%", 100 * value);
+    case PublishedMetric::samples_per_s:
+      return with_thousands(value) + " images/s";
+    case PublishedMetric::iteration:
+      return formatted("%.1f ms", value * 1e3);
+    case PublishedMetric::time_to_accuracy:
+      break;
+  }
+  return duration_text(value);
 }
 
 // Efficiencies and gains differ by points, the rest by per cent.
 std::string error_text(const Comparison& c) {
-  if (c.published.metric == "scaling_efficiency" || c.published.metric == "throughput_gain")
+  if (c.published.metric == PublishedMetric::scaling_efficiency ||
+      c.published.metric == PublishedMetric::throughput_gain)
     return formatted("%+.1f points", 100 * (c.predicted - c.published.value));
   return formatted("%+.1f %%", 100 * c.error());
 }
@@ -157,7 +170,7 @@ std::string comparisons_text(const Report& report) {
   TextTable table;
   table.add({"GPUs", "metric", "predicted", "published", "error", ""});
   for (const Comparison& c : report.comparisons) {
-    const std::string metric = (c.variant.empty() ? "" : c.variant + ": ") + c.published.metric;
+    const std::string metric = (c.variant.empty() ? "" : c.variant + ": ") + name_of(c.published.metric);
     table.add({std::to_string(c.published.gpus), metric, value_text(c.published.metric, c.predicted),
                value_text(c.published.metric, c.published.value), error_text(c),
                c.published.is_fitted ? "fitted" : ""});
@@ -174,7 +187,7 @@ std::string table_text(const Report& report) {
   double wall_s = 0;
   for (const ReportPoint& row : report.points) wall_s += row.point.wall_s;
   const Scenario& first = report.loaded.variants.front();
-  text += "Fidelity " + first.fidelity + ", " + std::to_string(first.iterations) +
+  text += "Fidelity " + name_of(first.fidelity) + ", " + std::to_string(first.iterations) +
           " iterations a point, simulated in " + formatted("%.2f s", wall_s) +
           ". Inputs: " + kinds_text(report.loaded.assumptions) + " (--json lists them with their sources).\n";
   return text;

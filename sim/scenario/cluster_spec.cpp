@@ -82,12 +82,19 @@ NicSpec read_nic(const JsonNode& node, int gpus_per_node, const IntraNodeSpec& i
 
 }  // namespace
 
-double GpuSpec::peak_flops(const std::string& precision) const {
-  if (precision == "fp32") return fp32_flops;
-  if (precision == "tf32") return tf32_flops;
-  if (precision == "fp16") return fp16_flops;
-  if (precision == "bf16") return bf16_flops;
-  if (precision == "mixed") return std::max(fp16_flops, fp32_flops);
+double GpuSpec::peak_flops(Precision precision) const {
+  switch (precision) {
+    case Precision::fp32:
+      return fp32_flops;
+    case Precision::tf32:
+      return tf32_flops;
+    case Precision::fp16:
+      return fp16_flops;
+    case Precision::bf16:
+      return bf16_flops;
+    case Precision::mixed:
+      return std::max(fp16_flops, fp32_flops);
+  }
   return 0;
 }
 

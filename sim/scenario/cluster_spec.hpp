@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 
@@ -53,9 +54,8 @@ struct GpuSpec {
   double fp16_flops = 0;
   double bf16_flops = 0;
 
-  /// FLOP/s in "fp32", "tf32", "fp16" or "bf16"; 0 where the cluster file does not state it. "mixed" is the faster of
-  /// fp16 and fp32.
-  double peak_flops(const std::string& precision) const;
+  /// FLOP/s; 0 where the cluster file does not state it. `mixed` is the faster of fp16 and fp32.
+  double peak_flops(Precision precision) const;
 };
 
 struct HostSpec {

@@ -32,16 +32,14 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
              "fusion_threshold", "overlap", "message_overhead", "launch_overhead", "reduction_rate", "nccl", "fusion",
              "ddp", "accumulation"});
   CommunicationSpec spec;
-  spec.all_reduce = node.at("all_reduce")
-                        .choice({"ring", "hierarchical", "hybrid", "halving-doubling", "double-binary-tree", "tree",
-                                 "torus", "nccl", "profile", "profile-average"});
+  spec.all_reduce = read_choice<AllReduceKind>(node.at("all_reduce"));
   spec.group_size = static_cast<int>(node.at("group_size").integer(1, kMostGpus));
   spec.chain_slices = sourced_whole(node.at("chain_slices"), 0, 65536);
-  if (spec.all_reduce == "hybrid" || node.has("hybrid_threshold"))
+  if (spec.all_reduce == AllReduceKind::hybrid || node.has("hybrid_threshold"))
     spec.hybrid_threshold_bytes = read_bytes(node.at("hybrid_threshold"), kBytes);
   spec.torus_columns = static_cast<int>(node.at("torus_columns").integer(0, kMostGpus));
   spec.tree_slices = static_cast<int>(node.at("tree_slices").integer(1, 4096));
-  spec.wire = node.at("wire").choice({"fp32", "fp16"});
+  spec.wire = read_choice<Wire>(node.at("wire"));
   spec.fusion_threshold_bytes = read_bytes(node.at("fusion_threshold"), {0, kBytes.high});
   if (node.at("fusion").choice({"threshold", "ddp"}) == "ddp")
     read_ddp(node.at("ddp"), spec);
@@ -51,14 +49,14 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   spec.overlap = node.at("overlap").boolean();
   spec.message_overhead_s = node.at("message_overhead").sourced_quantity(Dimension::time, kSeconds);
   spec.launch_overhead_s = node.at("launch_overhead").sourced_quantity(Dimension::time, kSeconds);
-  if (spec.all_reduce == "nccl" || node.has("nccl"))
+  if (spec.all_reduce == AllReduceKind::nccl || node.has("nccl"))
     spec.nccl = read_nccl(node.at("nccl"), cluster.gpu.name, cluster.gpus_per_node);
   if (spec.nccl.is_measured() && spec.launch_overhead_s > 0)
     node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
   const JsonNode rates = node.at("reduction_rate");
   rates.keys({"fp32", "fp16"});
-  for (const char* wire : {"fp32", "fp16"})
-    if (const auto rate = rates.find(wire)) {
+  for (const Wire wire : {Wire::fp32, Wire::fp16})
+    if (const auto rate = rates.find(name_of(wire))) {
       const double bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
       if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
     }

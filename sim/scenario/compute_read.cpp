@@ -42,13 +42,12 @@ std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
 
 void read_jitter(const JsonNode& node, ComputeSpec& compute) {
   node.keys({"distribution", "coefficient_of_variation"});
-  const std::string kind = node.at("distribution").choice({"none", "normal", "lognormal"});
-  if (kind == "none") {
+  compute.jitter = read_choice<JitterKind>(node.at("distribution"));
+  if (compute.jitter == JitterKind::none) {
     const UnnotedCopy copy(node);
     if (const auto unused = copy.node().find("coefficient_of_variation")) unused->sourced_number({0, 1});
     return;
   }
-  compute.jitter = kind == "normal" ? JitterKind::normal : JitterKind::lognormal;
   compute.jitter_variation = node.at("coefficient_of_variation").sourced_number({0, 1});
 }
 
@@ -71,7 +70,7 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
   node.keys({"precision", "rates", "profile", "profile_input", "launch_overhead", "efficiency", "optimizer", "jitter",
              "overlap_slowdown"});
   ComputeSpec compute;
-  compute.precision = node.at("precision").choice({"fp32", "tf32", "fp16", "bf16", "mixed"});
+  compute.precision = read_choice<Precision>(node.at("precision"));
   compute.rates = read_rates(node.at("rates"));
   const auto input = node.find("profile_input");
   const std::string profile_input = input ? input->choice({"synthetic"}) : "";
@@ -89,7 +88,7 @@ ComputeSpec read_compute(const JsonNode& node, const std::string& model) {
   if (const auto tile = efficiency.find("channel_tile")) compute.channel_tile = sourced_whole(*tile, 1, 1024);
   if (const auto bytes = efficiency.find("cast_bytes_per_parameter"))
     compute.cast_bytes_per_parameter = bytes->sourced_number({0, 64});
-  compute.optimizer = node.at("optimizer").choice({"sgd", "momentum", "lars", "adam", "lamb"});
+  compute.optimizer = read_choice<Optimizer>(node.at("optimizer"));
   read_jitter(node.at("jitter"), compute);
   if (const auto slowdown = node.find("overlap_slowdown"))
     compute.overlap_slowdown = slowdown->sourced_number({1, kMostSlowdown});

@@ -33,12 +33,12 @@ std::size_t read_target(const JsonNode& node, const ConvergenceProfile& profile)
 void note_fits(const JsonNode& node, const ConvergenceProfile& profile, std::size_t target) {
   for (const ConvergenceFit& fit : profile.fits) {
     if (fit.target != target) continue;
-    std::string what = "iterations of " + fit.algorithm + " to " + profile.targets[target].name + " by " +
+    std::string what = "iterations of " + name_of(fit.algorithm) + " to " + profile.targets[target].name + " by " +
                        fit.variable + ": " + (fit.table.empty() ? to_string(fit.law.kind) + " law" : "table") + ", " +
                        std::to_string(fit.reached) + " runs that reached it, " + std::to_string(fit.censored) +
                        " that did not, " + fit.variable + " " + short_number(fit.from_x) + " to " +
                        short_number(fit.to_x) + "; " + profile.source;
-    node.document().note({node.pointer() + "/" + fit.algorithm + "/" + fit.variable, profile.name,
+    node.document().note({node.pointer() + "/" + name_of(fit.algorithm) + "/" + fit.variable, profile.name,
                           fit.table.empty() ? "fitted" : profile.kind, what});
   }
 }
@@ -74,18 +74,18 @@ ConvergenceSpec read_convergence(const JsonNode& node) {
 
 TrainingSetting training_setting(const Scenario& s, int gpus) {
   TrainingSetting setting;
-  const bool is_synchronous = s.algorithm == "s-sgd" || s.algorithm == "parameter-server" || s.algorithm == "sharded" ||
-                              s.algorithm == "theano-mpi";
-  setting.algorithm = is_synchronous ? "s-sgd" : s.algorithm;
+  const bool is_synchronous = s.algorithm == Algorithm::s_sgd || s.algorithm == Algorithm::parameter_server ||
+                              s.algorithm == Algorithm::sharded || s.algorithm == Algorithm::theano_mpi;
+  setting.algorithm = is_synchronous ? Algorithm::s_sgd : s.algorithm;
   setting.batch = s.batch_at(gpus);
   setting.workers = gpus;
-  if (s.algorithm == "s-sgd") setting.workers *= s.communication.accumulation;
+  if (s.algorithm == Algorithm::s_sgd) setting.workers *= s.communication.accumulation;
   if (s.trains_learners()) {
     setting.workers *= s.learners.per_gpu;
     setting.tau = s.learners.tau;
   }
-  if (s.algorithm == "backup-workers") setting.workers = s.workers->aggregate_of(gpus);
-  if (s.algorithm == "async-sgd") {
+  if (s.algorithm == Algorithm::backup_workers) setting.workers = s.workers->aggregate_of(gpus);
+  if (s.algorithm == Algorithm::async_sgd) {
     setting.workers = 1;
     setting.staleness = gpus - 1;
   }

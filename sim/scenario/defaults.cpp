@@ -23,6 +23,12 @@ void complete(JsonDocument& document, const std::string& pointer, const Json& de
     if (!document.json().at(where).contains(key)) document.set(pointer + "/" + key, value.dump(), "default");
 }
 
+// What is no algorithm is left for the reader to refuse.
+bool is_of_workers(const std::string& name) {
+  const std::optional<Algorithm> algorithm = find_choice<Algorithm>(name);
+  return algorithm && has_workers(*algorithm);
+}
+
 bool trains_learners(const Json& scenario) {
   const Json& algorithm = scenario.at("algorithm");
   return algorithm == "sma" || algorithm == "ea-sgd";
@@ -82,7 +88,7 @@ void fill_defaults(JsonDocument& scenario) {
   if (trains_learners(scenario.json()) || scenario.json().contains("learners"))
     complete(scenario, "/learners", learners_defaults());
   const Json& algorithm = scenario.json().at("algorithm");
-  if (scenario.json().contains("workers") || (algorithm.is_string() && has_workers(algorithm.get<std::string>())))
+  if (scenario.json().contains("workers") || (algorithm.is_string() && is_of_workers(algorithm.get<std::string>())))
     complete(scenario, "/workers", workers_defaults());
   if (scenario.json().contains("parameter_server") || scenario.json().at("algorithm") == "parameter-server")
     complete(scenario, "/parameter_server", parameter_server_defaults());

@@ -32,7 +32,7 @@ ShardingSpec read_sharding(const JsonNode& node) {
 
 TheanoMpiSpec read_theano_mpi(const JsonNode& node) {
   node.keys({"exchange", "staging_bandwidth", "host_copy_rate", "host_reduction_rate"});
-  return {node.at("exchange").choice({"ar", "asa", "asa16"}),
+  return {read_choice<ParameterExchange>(node.at("exchange")),
           node.at("staging_bandwidth").sourced_quantity(Dimension::bandwidth, kRate),
           node.at("host_copy_rate").sourced_quantity(Dimension::bandwidth, kRate),
           node.at("host_reduction_rate").sourced_quantity(Dimension::bandwidth, kRate)};

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/base/json.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 
@@ -24,7 +25,7 @@ struct ShardingSpec {
 };
 
 struct TheanoMpiSpec {
-  std::string exchange = "asa";           ///< ar, asa, asa16
+  ParameterExchange exchange = ParameterExchange::asa;
   double staging_bytes_per_s = 0;         ///< ar: a copy between a GPU and its host
   double host_copy_bytes_per_s = 0;       ///< ar: one core copying memory
   double host_reduction_bytes_per_s = 0;  ///< ar: one core adding a vector to another

@@ -66,35 +66,34 @@ void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
 
 }  // namespace
 
-std::string nccl_generation(const std::string& gpu_name) {
+std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name) {
   // GPUs of data centres; a name may be longer ("Tesla V100-SXM2-16GB").
-  const std::vector<std::pair<std::string, std::string>> known{
-      {"P100", "pascal"},   {"P40", "pascal"},     {"TITAN X (Pascal)", "pascal"},
-      {"V100", "volta"},    {"A100", "ampere"},    {"A800", "ampere"},
-      {"H100", "hopper"},   {"H200", "hopper"},    {"H800", "hopper"},
-      {"H20", "hopper"},    {"B100", "blackwell"}, {"B200", "blackwell"},
-      {"B300", "blackwell"}};
+  using G = NcclGeneration;
+  static const std::vector<std::pair<std::string, G>> known{
+      {"P100", G::pascal},   {"P40", G::pascal},     {"TITAN X (Pascal)", G::pascal},
+      {"V100", G::volta},    {"A100", G::ampere},    {"A800", G::ampere},
+      {"H100", G::hopper},   {"H200", G::hopper},    {"H800", G::hopper},
+      {"H20", G::hopper},    {"B100", G::blackwell}, {"B200", G::blackwell},
+      {"B300", G::blackwell}};
   for (const auto& [name, generation] : known)
     if (gpu_name.find(name) != std::string::npos) return generation;
-  return "";
+  return std::nullopt;
 }
 
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node) {
   node.keys({"generation", "cpu", "nic_latency", "algorithm", "protocol", "ring", "tree", "nvls", "profile"});
   NcclSpec spec;
-  if (const auto generation = node.find("generation"))
-    spec.generation = generation->choice({"pascal", "volta", "ampere", "hopper", "blackwell"});
-  else
-    spec.generation = nccl_generation(gpu_name);
-  if (spec.generation.empty())
+  std::optional<NcclGeneration> generation = nccl_generation(gpu_name);
+  if (const auto stated = node.find("generation")) generation = read_choice<NcclGeneration>(*stated);
+  if (!generation)
     node.fail("NCCL's tables have no \"" + gpu_name + "\"",
-              "allowed: with \"generation\": pascal, volta, ampere, hopper, blackwell");
+              "allowed: with \"generation\": " + joined(choice_names<NcclGeneration>()));
+  spec.generation = *generation;
   if (const auto cpu = node.find("cpu")) spec.has_amd_cpu = cpu->choice({"intel", "amd"}) == "amd";
   if (const auto latency = node.find("nic_latency"))
     spec.nic_latency_s = latency->sourced_quantity(Dimension::time, {0, 1});
-  if (const auto algorithm = node.find("algorithm"))
-    spec.algorithm = algorithm->choice({"ring", "tree", "nvls", "nvls-tree"});
-  if (const auto protocol = node.find("protocol")) spec.protocol = protocol->choice({"ll", "ll128", "simple"});
+  if (const auto algorithm = node.find("algorithm")) spec.algorithm = read_choice<NcclAlgorithm>(*algorithm);
+  if (const auto protocol = node.find("protocol")) spec.protocol = read_choice<NcclProtocol>(*protocol);
   if (const auto graph = node.find("ring")) spec.ring = read_graph(*graph);
   if (const auto graph = node.find("tree")) spec.tree = read_graph(*graph);
   if (const auto graph = node.find("nvls")) spec.nvls = read_graph(*graph);

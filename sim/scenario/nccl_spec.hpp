@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "sim/collective/nccl_choices.hpp"
 
 namespace lockstep::sim {
 
@@ -25,11 +26,11 @@ struct NcclGraphSpec {
 };
 
 struct NcclSpec {
-  std::string generation;
+  NcclGeneration generation = NcclGeneration::hopper;
   bool has_amd_cpu = false;
   double nic_latency_s = 0;
-  std::string algorithm;  ///< as NCCL_ALGO; empty: NCCL's choice, as the next
-  std::string protocol;   ///< as NCCL_PROTO
+  std::optional<NcclAlgorithm> algorithm;  ///< as NCCL_ALGO; none: NCCL's choice, as the next
+  std::optional<NcclProtocol> protocol;    ///< as NCCL_PROTO
   std::optional<NcclGraphSpec> ring, tree, nvls;
   /// All-reduces of one node that a profile holds, (bytes, seconds); empty: none.
   std::vector<std::pair<double, double>> measured;
@@ -45,8 +46,8 @@ struct NcclSpec {
   bool is_measured() const { return !measured.empty() || !measured_between_nodes.empty(); }
 };
 
-/// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); empty for one that NCCL's tables do not have.
-std::string nccl_generation(const std::string& gpu_name);
+/// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); none for one that NCCL's tables do not have.
+std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name);
 
 /// Reads "nccl"; `gpu_name` names the generation where the object does not. Throws InputError.
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node);

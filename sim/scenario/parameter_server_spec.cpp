@@ -19,7 +19,7 @@ ParameterServerSpec read_parameter_server(const JsonNode& node) {
   node.keys({"scheme", "servers", "placement", "sharding", "pair_size", "pairs_per_message", "streams", "barrier",
              "staging", "apply_rate"});
   ParameterServerSpec spec;
-  spec.scheme = node.at("scheme").choice({"server", "factors", "best", "adam", "one-bit"});
+  spec.scheme = read_choice<ServerScheme>(node.at("scheme"));
   spec.separate = node.at("placement").choice({"co-located", "separate"}) == "separate";
   spec.servers = static_cast<int>(node.at("servers").integer(0, kMostServers));
   if (spec.separate && spec.servers == 0)

@@ -4,15 +4,16 @@
 #include <string>
 
 #include "engine/base/json.hpp"
+#include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
 
 struct ParameterServerSpec {
-  std::string scheme = "server";  ///< server, factors, best, adam, one-bit
-  int servers = 0;                ///< 0: one on every node of workers
-  bool separate = false;          ///< servers on nodes of their own
-  bool shards_tensors = false;    ///< a whole tensor on a server; otherwise key-value pairs
+  ServerScheme scheme = ServerScheme::server;
+  int servers = 0;              ///< 0: one on every node of workers
+  bool separate = false;        ///< servers on nodes of their own
+  bool shards_tensors = false;  ///< a whole tensor on a server; otherwise key-value pairs
   std::int64_t pair_bytes = 2'000'000;
   int pairs_per_message = 1;
   int streams = 0;                 ///< exchanges in flight at once; 0: 2 of pairs, all of tensors

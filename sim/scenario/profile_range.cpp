@@ -60,7 +60,7 @@ std::string range_text(const std::pair<double, double>& range, const Text& text)
 
 // Where collectives go on beside compute and are kernels of the GPUs that compute.
 bool has_collectives_beside(const Scenario& s, int gpus) {
-  const bool is_such = s.algorithm == "s-sgd" || s.algorithm == "sharded" || s.trains_learners();
+  const bool is_such = s.algorithm == Algorithm::s_sgd || s.algorithm == Algorithm::sharded || s.trains_learners();
   return gpus > 1 && s.communication.overlap && is_such;
 }
 
@@ -89,9 +89,9 @@ std::vector<std::string> calls_beyond_profile(const Scenario& s, int gpus, int n
   std::vector<std::string> lines;
   if (call_bytes.empty() || gpus < 2) return lines;
   const auto [low, high] = std::minmax_element(call_bytes.begin(), call_bytes.end());
-  const std::string& all_reduce = s.communication.all_reduce;
-  if (all_reduce == "nccl") note_nccl(s.communication.nccl, nodes, *low, *high, lines);
-  if (all_reduce != "profile" && all_reduce != "profile-average") return lines;
+  const AllReduceKind all_reduce = s.communication.all_reduce;
+  if (all_reduce == AllReduceKind::nccl) note_nccl(s.communication.nccl, nodes, *low, *high, lines);
+  if (all_reduce != AllReduceKind::profile && all_reduce != AllReduceKind::profile_average) return lines;
   if (const calib::LineFit* line = s.compute.profile.all_reduce(gpus))
     note_sizes(*low, *high, line->from_x, line->to_x, lines);
   return lines;

@@ -27,8 +27,8 @@ bool has_iterations(const ProfileSpec& spec) {
 }
 
 // Either half precision is mixed training's.
-std::string measured_precision(ProfileSpec spec, const std::string& precision) {
-  if (precision != "mixed") return precision;
+std::string measured_precision(ProfileSpec spec, Precision precision) {
+  if (precision != Precision::mixed) return name_of(precision);
   spec.precision = "bf16";
   const bool has_bf16 = has_iterations(spec);
   spec.precision = "fp16";
@@ -108,7 +108,7 @@ std::optional<MeasuredOverlap> ProfileSpec::overlap(int devices) const {
   return measured_overlap(*profile, model, precision, devices);
 }
 
-ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision,
+ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precision precision,
                          const std::string& input) {
   ProfileSpec spec;
   spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calib/profile.hpp"
+#include "sim/scenario/choices.hpp"
 #include "sim/scenario/learners_spec.hpp"
 #include "sim/scenario/overlap_spec.hpp"
 
@@ -58,7 +59,7 @@ struct ProfileSpec {
 /// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and
 /// notes in the document's ledger what was taken. `precision` is the scenario's; "mixed" takes fp16, or bf16 where that
 /// alone was measured.
-ProfileSpec read_profile(const JsonNode& node, const std::string& model, const std::string& precision,
+ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precision precision,
                          const std::string& input = "");
 
 }  // namespace lockstep::sim

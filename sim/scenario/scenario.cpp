@@ -70,10 +70,19 @@ std::vector<Variant> read_variants(const JsonNode& root) {
   return variants;
 }
 
-double read_published_value(const JsonNode& node, const std::string& metric) {
-  if (metric == "scaling_efficiency") return node.number({1e-6, 10});
-  if (metric == "throughput_gain") return node.number({-1, 1000});
-  return node.quantity(metric == "samples_per_s" ? Dimension::rate : Dimension::time, {1e-9, 1e12});
+double read_published_value(const JsonNode& node, PublishedMetric metric) {
+  switch (metric) {
+    case PublishedMetric::scaling_efficiency:
+      return node.number({1e-6, 10});
+    case PublishedMetric::throughput_gain:
+      return node.number({-1, 1000});
+    case PublishedMetric::samples_per_s:
+      return node.quantity(Dimension::rate, {1e-9, 1e12});
+    case PublishedMetric::iteration:
+    case PublishedMetric::time_to_accuracy:
+      break;
+  }
+  return node.quantity(Dimension::time, {1e-9, 1e12});
 }
 
 // Results of this variant, and those that name none.
@@ -84,13 +93,12 @@ std::vector<PublishedSpec> read_published(const JsonNode& node, const std::strin
     item.keys({"gpus", "metric", "value", "source", "used_for_fit", "variant", "over"});
     PublishedSpec result;
     result.gpus = static_cast<int>(item.at("gpus").integer(1, kMostGpus));
-    result.metric = item.at("metric").choice(
-        {"scaling_efficiency", "time_to_accuracy", "samples_per_s", "iteration", "throughput_gain"});
+    result.metric = read_choice<PublishedMetric>(item.at("metric"));
     result.value = read_published_value(item.at("value"), result.metric);
     const auto over = item.find("over");
-    if (over && result.metric != "throughput_gain")
-      over->fail("\"" + result.metric + "\" is compared with no variant", "allowed: with \"throughput_gain\"");
-    if (result.metric == "throughput_gain") {
+    if (over && result.metric != PublishedMetric::throughput_gain)
+      over->fail("\"" + name_of(result.metric) + "\" is compared with no variant", "allowed: with \"throughput_gain\"");
+    if (result.metric == PublishedMetric::throughput_gain) {
       result.over = item.at("over").text();
       if (!is_named(variants, result.over)) over->fail("no such variant", "allowed: a name of /variants");
     }
@@ -123,13 +131,13 @@ void check_gpus(const JsonNode& node, int gpus, const ClusterSpec& cluster) {
 
 void check_torus(const JsonNode& node, int gpus, const Scenario& s) {
   const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
-  if (s.communication.all_reduce == "torus" && gpus > columns && gpus % columns != 0)
+  if (s.communication.all_reduce == AllReduceKind::torus && gpus > columns && gpus % columns != 0)
     node.fail("a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(gpus) + " GPUs");
 }
 
 // An all-reduce that was not measured is not guessed.
 void check_profile_all_reduce(const JsonNode& node, int gpus, const Scenario& s) {
-  if (s.communication.all_reduce != "profile") return;
+  if (s.communication.all_reduce != AllReduceKind::profile) return;
   if (!s.compute.profile) node.fail("all_reduce \"profile\" without a profile", "allowed: one in /compute/profile");
   if (gpus > 1 && !s.compute.profile.all_reduce(gpus))
     node.fail("the profile has no " + s.compute.profile.exchange + " over " + std::to_string(gpus) + " devices");
@@ -138,17 +146,21 @@ void check_profile_all_reduce(const JsonNode& node, int gpus, const Scenario& s)
 // What an algorithm does not do is refused rather than ignored.
 void check_exchange(const JsonNode& root, const Scenario& s) {
   const JsonNode communication = root.at("communication");
-  const bool is_s_sgd = s.algorithm == "s-sgd";
-  const bool loads = is_s_sgd || s.algorithm == "local-sgd" || s.algorithm == "sharded" || s.algorithm == "theano-mpi";
+  const bool is_s_sgd = s.algorithm == Algorithm::s_sgd;
+  const bool loads = is_s_sgd || s.algorithm == Algorithm::local_sgd || s.algorithm == Algorithm::sharded ||
+                     s.algorithm == Algorithm::theano_mpi;
   if (s.communication.accumulation > 1 && !is_s_sgd)
-    communication.at("accumulation").fail("\"" + s.algorithm + "\" does not accumulate gradients", "allowed: 1");
+    communication.at("accumulation")
+        .fail("\"" + name_of(s.algorithm) + "\" does not accumulate gradients", "allowed: 1");
   if (s.input.loading.blocking && !loads)
-    root.at("input").at("loading").fail("\"" + s.algorithm + "\" loads beside the training", "allowed: parallel");
+    root.at("input").at("loading").fail("\"" + name_of(s.algorithm) + "\" loads beside the training",
+                                        "allowed: parallel");
   if (s.input.is_on_links && has_workers(s.algorithm))
-    root.at("input").at("traffic").fail("\"" + s.algorithm + "\" has no input", "allowed: aside");
-  if (s.algorithm == "sharded" && s.communication.all_reduce != "ring" && s.communication.all_reduce != "nccl")
+    root.at("input").at("traffic").fail("\"" + name_of(s.algorithm) + "\" has no input", "allowed: aside");
+  if (s.algorithm == Algorithm::sharded && s.communication.all_reduce != AllReduceKind::ring &&
+      s.communication.all_reduce != AllReduceKind::nccl)
     communication.at("all_reduce").fail("shards are gathered by ring or nccl", "allowed: ring, nccl");
-  if (s.algorithm == "theano-mpi" && s.communication.wire != "fp32")
+  if (s.algorithm == Algorithm::theano_mpi && s.communication.wire != Wire::fp32)
     communication.at("wire").fail("Theano-MPI's wire follows from its exchange", "allowed: fp32");
 }
 
@@ -187,7 +199,9 @@ void check_consistency(const JsonNode& root, const Scenario& s) {
   check_profile_all_reduce(root.at("baseline").at("gpus"), s.baseline_gpus, s);
   if (s.model.parameter_count() == 0) root.at("model").fail("the model has no parameters to train");
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
-    root.at("compute").at("precision").fail("the cluster's GPU has no peak rate for \"" + s.compute.precision + "\"");
+    root.at("compute")
+        .at("precision")
+        .fail("the cluster's GPU has no peak rate for \"" + name_of(s.compute.precision) + "\"");
 }
 
 model::Graph read_model(const JsonNode& node) {
@@ -205,9 +219,7 @@ void read_identity(const JsonNode& root, Scenario& s) {
   root.at("schema").choice({"lockstep/scenario/1"});
   s.name = root.at("name").text();
   if (const auto description = root.find("description")) s.description = description->text();
-  s.algorithm = root.at("algorithm")
-                    .choice({"s-sgd", "parameter-server", "sma", "ea-sgd", "backup-workers", "async-sgd", "async-easgd",
-                             "local-sgd", "sharded", "theano-mpi"});
+  s.algorithm = read_choice<Algorithm>(root.at("algorithm"));
 }
 
 // With as many devices busy as the largest point has on a node.
@@ -225,7 +237,8 @@ void take_fill_of_profile(const JsonNode& node, Scenario& s) {
 
 // Variants may use what the others do not: mistakes are found all the same.
 void check_unused_workers(const JsonNode& node, const Scenario& s) {
-  check_workers(node, read_workers(node, "backup-workers"), s.cluster, *std::max_element(s.gpus.begin(), s.gpus.end()));
+  check_workers(node, read_workers(node, Algorithm::backup_workers), s.cluster,
+                *std::max_element(s.gpus.begin(), s.gpus.end()));
 }
 
 Scenario read_scenario(const JsonNode& root, const std::string& variant) {
@@ -241,8 +254,8 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   s.compute = read_compute(root.at("compute"), s.model.name);
   s.input = read_input(root.at("input"));
   s.communication = read_communication(root.at("communication"), s.cluster);
-  if (s.communication.all_reduce == "profile-average") {
-    s.communication.all_reduce = "profile";
+  if (s.communication.all_reduce == AllReduceKind::profile_average) {
+    s.communication.all_reduce = AllReduceKind::profile;
     s.compute.profile.exchange = "average";
   }
   if (const auto learners = root.find("learners")) s.learners = read_learners(*learners);
@@ -258,7 +271,7 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   s.uncertainty = read_uncertainty(root.at("uncertainty"));
   s.iterations = static_cast<int>(root.at("iterations").integer(1, 100000));
   s.seed = static_cast<std::uint64_t>(root.at("seed").integer(0, std::numeric_limits<std::int64_t>::max()));
-  s.fidelity = root.at("fidelity").choice({"message", "fast", "analytic"});
+  s.fidelity = read_choice<Fidelity>(root.at("fidelity"));
   check_consistency(root, s);
   return s;
 }

@@ -9,6 +9,7 @@
 #include "engine/base/json.hpp"
 #include "engine/model/graph.hpp"
 #include "sim/convergence/convergence_spec.hpp"
+#include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/exchange_spec.hpp"
 #include "sim/scenario/learners_spec.hpp"
@@ -38,18 +39,16 @@ struct EfficiencySpec {
   double efficiency;
 };
 
-enum class JitterKind { none, normal, lognormal };
-
 struct ComputeSpec {
-  std::string precision = "fp32";  ///< fp32, tf32, fp16, bf16, mixed
-  std::vector<RateSpec> rates;     ///< ascending batch
+  Precision precision = Precision::fp32;
+  std::vector<RateSpec> rates;  ///< ascending batch
   double launch_s = 0;
   std::vector<EfficiencySpec> compute_efficiency;
   double memory_efficiency = 1;
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
-  std::string optimizer = "momentum";   ///< sgd, momentum, lars, adam, lamb
+  Optimizer optimizer = Optimizer::momentum;
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
   ProfileSpec profile;          ///< where given, its iterations set the time instead of rates
@@ -71,13 +70,13 @@ struct InputSpec {
 };
 
 struct CommunicationSpec {
-  std::string all_reduce = "ring";
+  AllReduceKind all_reduce = AllReduceKind::ring;
   int group_size = 16;                      ///< hierarchical, hybrid
   int chain_slices = 0;                     ///< of reduce and broadcast in a group; 0: as many as the group has members
   std::int64_t hybrid_threshold_bytes = 0;  ///< hybrid: buckets of at least this size by ring
   int torus_columns = 0;                    ///< torus; 0: GPUs per node
   int tree_slices = 16;                     ///< double-binary-tree
-  std::string wire = "fp32";                ///< fp32, fp16
+  Wire wire = Wire::fp32;
   std::int64_t fusion_threshold_bytes = 0;  ///< 0: every tensor alone
   std::int64_t first_bucket_bytes = -1;     ///< of PyTorch's DDP; -1: as the others
   int accumulation = 1;                     ///< micro-steps from one exchange to the next
@@ -91,9 +90,9 @@ struct CommunicationSpec {
 /// A published result to print beside the prediction.
 struct PublishedSpec {
   int gpus = 0;
-  std::string metric;  ///< scaling_efficiency, time_to_accuracy (s), samples_per_s, iteration (s), throughput_gain
-  double value = 0;    ///< SI
-  std::string over;    ///< throughput_gain: the variant whose samples/s are 1
+  PublishedMetric metric = PublishedMetric::samples_per_s;
+  double value = 0;  ///< SI
+  std::string over;  ///< throughput_gain: the variant whose samples/s are 1
   std::string source;
   bool is_fitted = false;  ///< a constant of the scenario was fitted on it
 };
@@ -112,7 +111,7 @@ struct Scenario {
   std::string description;
   ClusterSpec cluster;
   model::Graph model;
-  std::string algorithm = "s-sgd";
+  Algorithm algorithm = Algorithm::s_sgd;
   std::vector<int> gpus;
   int baseline_gpus = 0;
   std::vector<BatchRule> batch;
@@ -130,10 +129,10 @@ struct Scenario {
   UncertaintySpec uncertainty;
   int iterations = 10;  ///< measured; one more is run before them
   std::uint64_t seed = 1;
-  std::string fidelity = "fast";
+  Fidelity fidelity = Fidelity::fast;
 
   int batch_at(int gpu_count) const;
-  bool trains_learners() const { return algorithm == "sma" || algorithm == "ea-sgd"; }
+  bool trains_learners() const { return algorithm == Algorithm::sma || algorithm == Algorithm::ea_sgd; }
 };
 
 /// What decides how many iterations the scenario's training takes on so many GPUs; a learner or worker without noise,

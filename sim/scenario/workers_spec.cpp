@@ -39,12 +39,12 @@ void read_async_easgd(const JsonNode& node, WorkersSpec& spec) {
 }
 
 // Keys of the other algorithms, which variants may use: mistakes are found, and nothing of them is noted.
-void check_others(const JsonNode& node, const std::string& algorithm) {
+void check_others(const JsonNode& node, Algorithm algorithm) {
   const UnnotedCopy copy(node);
   WorkersSpec ignored;
-  if (algorithm != "backup-workers") read_backups(copy.node(), ignored);
-  if (algorithm != "async-sgd") read_async_sgd(copy.node(), ignored);
-  if (algorithm != "async-easgd") read_async_easgd(copy.node(), ignored);
+  if (algorithm != Algorithm::backup_workers) read_backups(copy.node(), ignored);
+  if (algorithm != Algorithm::async_sgd) read_async_sgd(copy.node(), ignored);
+  if (algorithm != Algorithm::async_easgd) read_async_easgd(copy.node(), ignored);
 }
 
 }  // namespace
@@ -53,20 +53,21 @@ int WorkersSpec::aggregate_of(int gpus) const {
   return std::clamp(aggregate > 0 ? aggregate : gpus - backups, 1, gpus);
 }
 
-bool has_workers(const std::string& algorithm) {
-  return algorithm == "backup-workers" || algorithm == "async-sgd" || algorithm == "async-easgd";
+bool has_workers(Algorithm algorithm) {
+  return algorithm == Algorithm::backup_workers || algorithm == Algorithm::async_sgd ||
+         algorithm == Algorithm::async_easgd;
 }
 
-WorkersSpec read_workers(const JsonNode& node, const std::string& algorithm) {
+WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm) {
   // One set of keys for all, so that variants can change the algorithm.
   node.keys({"backups", "aggregate", "timeout", "late", "servers", "placement", "apply_rate", "delay", "shards",
              "reads", "sends", "alpha", "tau"});
   WorkersSpec spec;
-  if (algorithm == "backup-workers") read_backups(node, spec);
-  if (algorithm == "async-sgd") read_async_sgd(node, spec);
-  if (algorithm == "async-easgd" && sourced_whole(node.at("servers"), 1, kMostGpus) != 1)
+  if (algorithm == Algorithm::backup_workers) read_backups(node, spec);
+  if (algorithm == Algorithm::async_sgd) read_async_sgd(node, spec);
+  if (algorithm == Algorithm::async_easgd && sourced_whole(node.at("servers"), 1, kMostGpus) != 1)
     node.at("servers").fail("the centre of EASGD has one server", "allowed: 1");
-  if (algorithm == "async-easgd") read_async_easgd(node, spec);
+  if (algorithm == Algorithm::async_easgd) read_async_easgd(node, spec);
   read_servers(node, spec);
   check_others(node, algorithm);
   return spec;

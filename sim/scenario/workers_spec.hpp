@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/base/json.hpp"
+#include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/delay_spec.hpp"
 
@@ -31,10 +32,10 @@ struct WorkersSpec {
 };
 
 /// The algorithms that take the object.
-bool has_workers(const std::string& algorithm);
+bool has_workers(Algorithm algorithm);
 
 /// Reads and checks the keys that concern `algorithm`. Throws InputError.
-WorkersSpec read_workers(const JsonNode& node, const std::string& algorithm);
+WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm);
 
 /// Refuses numbers that `gpus` GPUs of the cluster do not allow.
 void check_workers(const JsonNode& node, const WorkersSpec& spec, const ClusterSpec& cluster, int gpus);

@@ -4,6 +4,7 @@
 // A program is the same for all GPUs (SPMD); GPUs differ by their compute jitter and by their place in the collectives.
 // As with CUDA streams, work on one stream runs in the order of enqueueing, streams run side by side, and work may wait
 // for earlier work of the same GPU on another stream. A collective involves the same stream of all GPUs.
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {
+
+/// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
+using Jitter = std::function<double(int gpu, int iteration)>;
 
 /// A named share of a piece of compute work (a layer), for timelines.
 struct Part {

@@ -7,11 +7,10 @@
 //          routes decide what is staged in host memory
 //   ASA16  the same with half-precision messages and single-precision sums: half of the bytes, and a pass over the
 //          vector before and after to convert it
+#include "sim/scenario/choices.hpp"
 #include "sim/schedule/s_sgd.hpp"
 
 namespace lockstep::sim {
-
-enum class ParameterExchange { ar, asa, asa16 };
 
 struct TheanoMpi : SSgd {
   ParameterExchange exchange = ParameterExchange::asa;

@@ -64,7 +64,7 @@ TEST_CASE("a run reaches a target where its error crosses it, log-linear between
   CHECK(run.targets[0].above == 100);
   CHECK_FALSE(run.targets[1].is_reached);
   CHECK(run.targets[1].iterations == 300);
-  CHECK(run.setting.algorithm == "s-sgd");
+  CHECK(run.setting.algorithm == Algorithm::s_sgd);
   CHECK(run.setting.images() == 32);
   CHECK(run.seed == 3);
 }
@@ -83,7 +83,7 @@ TEST_CASE("train's algorithms under the simulator's names") {
   json["options"]["gpus"] = 2;
   json["options"]["tau"] = 3;
   ProfileRun run = run_of(json);
-  CHECK(run.setting.algorithm == "sma");
+  CHECK(run.setting.algorithm == Algorithm::sma);
   CHECK(run.setting.workers == 8);
   CHECK(run.setting.tau == 3);
   json = record("backup", 16, 1, {{100, 0.9}});
@@ -92,7 +92,7 @@ TEST_CASE("train's algorithms under the simulator's names") {
   CHECK(run_of(json).setting.workers == 4);  // the gradients of an update
   json = record("stale", 32, 1, {{100, 0.9}});
   json["options"]["staleness"] = 20;
-  CHECK(run_of(json).setting.algorithm == "async-sgd");
+  CHECK(run_of(json).setting.algorithm == Algorithm::async_sgd);
   CHECK(run_of(json).setting.staleness == 20);
 }
 
@@ -134,14 +134,14 @@ TEST_CASE("a profile from a sweep's folder finds the planted law, without the se
   const ConvergenceProfile profile = fitted(folder);
   CHECK(profile.runs.size() == 10);
   CHECK(profile.model == "lenet_caffe");
-  const ConvergenceFit* fit = profile.fit("s-sgd", "batch", 0);
+  const ConvergenceFit* fit = profile.fit(Algorithm::s_sgd, "batch", 0);
   REQUIRE(fit);
   CHECK(std::exp(fit->law.parameters(0)) == Approx(100).epsilon(0.05));
   CHECK(std::exp(fit->law.parameters(1) - fit->law.parameters(0)) == Approx(400).epsilon(0.1));
   CHECK(fit->reached == 10);
   CHECK(fit->from_x == 25);
   CHECK(fit->to_x == 400);
-  CHECK_FALSE(profile.fit("s-sgd", "batch", 1));  // none reached it: no law, rather than a guess
+  CHECK_FALSE(profile.fit(Algorithm::s_sgd, "batch", 1));  // none reached it: no law, rather than a guess
 }
 
 TEST_CASE("a cell that is held out does not move the fit, and is predicted by it") {
@@ -211,9 +211,9 @@ TEST_CASE("learners that never synchronise are at no x of the law by tau") {
   const JsonDocument document = JsonDocument::parse(json.dump(), "profile.json");
   ConvergenceProfile profile = convergence_profile_from_json(document.root());
   fit_profile(profile);
-  REQUIRE(profile.fit("sma", "tau", 0));
-  CHECK(std::exp(profile.fit("sma", "tau", 0)->law.log_iterations(4)) == Approx(200).epsilon(0.02));
-  CHECK(profile.fit("sma", "tau", 0)->from_x == 1);
+  REQUIRE(profile.fit(Algorithm::sma, "tau", 0));
+  CHECK(std::exp(profile.fit(Algorithm::sma, "tau", 0)->law.log_iterations(4)) == Approx(200).epsilon(0.02));
+  CHECK(profile.fit(Algorithm::sma, "tau", 0)->from_x == 1);
 }
 
 TEST_CASE("a profile read back from its file answers the same") {
@@ -223,7 +223,7 @@ TEST_CASE("a profile read back from its file answers the same") {
   const JsonDocument document = JsonDocument::parse(to_json(profile).dump(), "profile.json");
   const ConvergenceProfile back = convergence_profile_from_json(document.root());
   CHECK(to_json(back).dump() == to_json(profile).dump());
-  const TrainingSetting setting{"s-sgd", 30, 4, 1, 0};
+  const TrainingSetting setting{Algorithm::s_sgd, 30, 4, 1, 0};
   const IterationsBound a = estimate_iterations(profile, 0, setting).bound;
   const IterationsBound b = estimate_iterations(back, 0, setting).bound;
   CHECK(a.iterations == Approx(b.iterations).epsilon(1e-12));
@@ -234,14 +234,14 @@ TEST_CASE("within the runs no remark, beyond them a note, far beyond a refusal")
   const TemporaryFolder folder;
   write_sweep(folder);
   const ConvergenceProfile profile = fitted(folder);
-  const auto at = [](double images) { return TrainingSetting{"s-sgd", images, 1, 1, 0}; };
+  const auto at = [](double images) { return TrainingSetting{Algorithm::s_sgd, images, 1, 1, 0}; };
   CHECK(estimate_iterations(profile, 0, at(80)).notes.empty());
   const IterationsEstimate beyond = estimate_iterations(profile, 0, at(800));
   REQUIRE(beyond.notes.size() == 1);
   CHECK(beyond.notes[0].find("extrapolated: 800 images an update") != std::string::npos);
   CHECK(why_not_covered(profile, 0, at(1700)).value().find("more than 4 times beyond the runs") != std::string::npos);
   CHECK_THROWS_AS(estimate_iterations(profile, 0, at(5)), std::invalid_argument);
-  CHECK(why_not_covered(profile, 0, {"sma", 16, 4, 1, 0}).value() ==
+  CHECK(why_not_covered(profile, 0, {Algorithm::sma, 16, 4, 1, 0}).value() ==
         "has no law of \"sma\" to 96 % test accuracy; allowed: s-sgd");
 }
 
@@ -277,9 +277,9 @@ ConvergenceProfile by_hand() {
 TEST_CASE("laws by learners, tau, staleness and a table, by hand") {
   const ConvergenceProfile profile = by_hand();
   // 100 (1 + 8 / 4) = 300; with tau 4 twice that, and wider bounds.
-  const IterationsBound one = estimate_iterations(profile, 0, {"sma", 16, 4, 1, 0}).bound;
+  const IterationsBound one = estimate_iterations(profile, 0, {Algorithm::sma, 16, 4, 1, 0}).bound;
   CHECK(one.iterations == Approx(300));
-  const IterationsBound four = estimate_iterations(profile, 0, {"sma", 16, 4, 4, 0}).bound;
+  const IterationsBound four = estimate_iterations(profile, 0, {Algorithm::sma, 16, 4, 4, 0}).bound;
   CHECK(four.iterations == Approx(600));
   CHECK(four.high / four.iterations > one.high / one.iterations);
   // Variance 0.1^2 + 0.01 (1/3)^2 + 0.01 (2/3)^2 = 0.015556; t of 80 % with 10 degrees 1.3722.
@@ -287,15 +287,15 @@ TEST_CASE("laws by learners, tau, staleness and a table, by hand") {
   // The cells at ages of 0 and 20 have K = [[0.05, c], [c, 0.05]], c = 0.04 0.7 / sqrt(21), and 0.2 at 20. At 20 itself
   // the covariances are (c, 0.04): 0.2 (0.05 0.04 - c^2) / (0.05^2 - c^2).
   const double c = 0.028 / std::sqrt(21.0), moved = 0.2 * (0.002 - c * c) / (0.0025 - c * c);
-  const IterationsBound stale = estimate_iterations(profile, 0, {"async-sgd", 32, 1, 1, 20}).bound;
+  const IterationsBound stale = estimate_iterations(profile, 0, {Algorithm::async_sgd, 32, 1, 1, 20}).bound;
   CHECK(stale.iterations == Approx(1400 * std::exp(moved)));
   CHECK(stale.high / stale.iterations == Approx(std::exp(1.3722 * 0.1)).epsilon(1e-4));  // no narrower for it
   // Half-way in the logarithm of the batch: the geometric mean of 1000 and 500.
-  CHECK(estimate_iterations(profile, 0, {"s-sgd", 512, 1, 1, 0}).bound.iterations == Approx(std::sqrt(5e5)));
-  CHECK(why_not_covered(profile, 0, {"sma", 32, 4, 1, 0}).value() ==
+  CHECK(estimate_iterations(profile, 0, {Algorithm::s_sgd, 512, 1, 1, 0}).bound.iterations == Approx(std::sqrt(5e5)));
+  CHECK(why_not_covered(profile, 0, {Algorithm::sma, 32, 4, 1, 0}).value() ==
         "its runs of \"sma\" had a batch of 16 per learner or worker, not 32");
-  CHECK(why_not_covered(profile, 0, {"sma", 16, 4, 0, 0}).has_value());  // never synchronised
-  CHECK(why_not_covered(profile, 0, {"sma", 16, 4, 17, 0}).has_value());
+  CHECK(why_not_covered(profile, 0, {Algorithm::sma, 16, 4, 0, 0}).has_value());  // never synchronised
+  CHECK(why_not_covered(profile, 0, {Algorithm::sma, 16, 4, 17, 0}).has_value());
 }
 
 TEST_CASE("time to accuracy takes the profile's bounds, and updates that share an iteration") {
@@ -304,8 +304,8 @@ TEST_CASE("time to accuracy takes the profile's bounds, and updates that share a
   spec.target = "t";
   spec.train_samples = 60000;
   // 11 workers of 32 images, gradients 10 updates old: as many updates in rounds of 11.
-  const double updates = estimate_iterations(*spec.profile, 0, {"async-sgd", 32, 1, 1, 10}).bound.iterations;
-  const IterationsEstimate rounds = iterations_to_target(spec, {"async-sgd", 32, 1, 1, 10}, 352, 0.05);
+  const double updates = estimate_iterations(*spec.profile, 0, {Algorithm::async_sgd, 32, 1, 1, 10}).bound.iterations;
+  const IterationsEstimate rounds = iterations_to_target(spec, {Algorithm::async_sgd, 32, 1, 1, 10}, 352, 0.05);
   CHECK(rounds.bound.iterations == Approx(updates / 11.0));
   const TimeToAccuracy time = time_to_accuracy(spec, rounds, 352, 2, 1, 1);
   CHECK(static_cast<double>(time.iterations) == std::ceil(updates / 11));

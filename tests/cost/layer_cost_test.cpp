@@ -141,9 +141,6 @@ TEST_CASE("Adam, LAMB and the casts of mixed precision worked by hand") {
   // 5050 parameters: 7 and 11 arrays of 4 bytes at 320 GB/s; two tensors launched once, and twice for LAMB's norms.
   CHECK(update_s(Optimizer::adam) == Approx(2 * 5e-6 + 5050 * 28 / 320e9));
   CHECK(update_s(Optimizer::lamb) == Approx(4 * 5e-6 + 5050 * 44 / 320e9));
-  CHECK(optimizer_from("adam") == Optimizer::adam);
-  CHECK(optimizer_from("lamb") == Optimizer::lamb);
-  CHECK(optimizer_from("momentum") == Optimizer::momentum);
   // Each way 6 bytes a parameter more: 30,300 B, 0.0947 us.
   DeviceCost casting = device();
   casting.cast_bytes_per_parameter = 6;

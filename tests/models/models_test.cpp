@@ -116,17 +116,17 @@ TEST_CASE("every network has a name by which scenarios find its layers, transfor
   for (const std::string& name : sim::further_models()) names.push_back(name);
   for (const std::string& name : names) {
     INFO(name);
-    CHECK(sim::name_of(sim::network(name)) == name);
-    const std::string fused = sim::name_of(sim::network(name, sim::Attention::fused));
+    CHECK(sim::network_name(sim::network(name)) == name);
+    const std::string fused = sim::network_name(sim::network(name, sim::Attention::fused));
     CHECK((fused == name || fused == name + "_fused"));
   }
-  CHECK(sim::name_of(sim::network("gpt2", sim::Attention::fused)) == "gpt2_fused");
+  CHECK(sim::network_name(sim::network("gpt2", sim::Attention::fused)) == "gpt2_fused");
   CHECK(sim::network_named("gpt2_fused").macs() == sim::network_named("gpt2").macs());
   for (const char* name : {"resnet50_fused", "_fused", "gpt2_fused_fused"})
     CHECK_THROWS_AS(sim::network_named(name), InputError);
   model::Graph own = sim::network("resnet50");
   own.layers[3].macs += 1;
-  CHECK(sim::name_of(own) == "");
+  CHECK(sim::network_name(own) == "");
 }
 
 TEST_CASE("models of the zoo are found beside the further ones") {

@@ -55,7 +55,7 @@ TEST_CASE("a process takes closed-form points of one cluster and one number of G
   const SmallFiles files;
   const sim::Scenario s = files.one();
   sim::Scenario learners = s;
-  learners.algorithm = "sma";
+  learners.algorithm = Algorithm::sma;
   learners.learners.auto_tune = true;
   CHECK(!sim::AnalyticPoints::can_predict(learners));
   const std::string said = sim::in_processes(1, 1, [&](std::size_t) {

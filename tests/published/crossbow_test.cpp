@@ -62,7 +62,8 @@ TEST_CASE("published: several learners on one GPU train ResNet-32 about 1.4 time
   CHECK(rate_of(report, "auto-tuner") >= 0.95 * rate_of(report, "4 learners"));
   CHECK(point_of(report, "auto-tuner").details["learners_per_gpu"].get<int>() >= 2);
   int compared = 0;
-  for (const sim::Comparison& c : report.comparisons) compared += c.published.metric == "throughput_gain";
+  for (const sim::Comparison& c : report.comparisons)
+    compared += c.published.metric == sim::PublishedMetric::throughput_gain;
   CHECK(compared == 3);
 }
 

@@ -45,9 +45,9 @@ ClusterSpec cluster(const std::string& name) {
 }
 
 // As a scenario has it: 20 us of launch (its default) before the call.
-double bus_gb_per_s(const ClusterSpec& node, int gpus, double bytes, const std::string& algorithm = "") {
+double bus_gb_per_s(const ClusterSpec& node, int gpus, double bytes, std::optional<NcclAlgorithm> algorithm = {}) {
   NcclSpec spec;
-  spec.generation = nccl_generation(node.gpu.name);
+  spec.generation = *nccl_generation(node.gpu.name);
   spec.algorithm = algorithm;
   const NcclTime time = nccl_choice(nccl_system(node, spec, gpus), NcclOperation::all_reduce, std::int64_t(bytes));
   return bytes / (time.seconds + 20e-6) * 2 * (gpus - 1) / gpus / 1e9;
@@ -84,7 +84,7 @@ TEST_CASE("published: every other size of a table fits NCCL's constants, the res
   const ClusterSpec a100 = cluster("dgx_a100"), h100 = cluster("dgx_h100");
   for (const auto& [node, rows] : {std::pair{&a100, &kAzureA100}, std::pair{&h100, &kAzureH100}}) {
     NcclSpec tables, fitted;
-    tables.generation = fitted.generation = nccl_generation(node->gpu.name);
+    tables.generation = fitted.generation = *nccl_generation(node->gpu.name);
     fitted.measured_ranks = 8;
     const auto seconds = [](const Row& row) { return row.bytes * 1.75 / (row.busbw_gb_per_s * 1e9); };
     for (std::size_t i = 0; i < rows->size(); i += 2)
@@ -111,7 +111,7 @@ TEST_CASE("published: with 4 H200 NCCL stays with the ring, with 8 it takes NVLS
   // stas00/ml-engineering, peak bus bandwidths with and without NVLS.
   const std::map<int, double> ring{{4, 363.3}, {5, 364.4}, {6, 365.1}, {7, 365.7}, {8, 365.6}};
   for (const auto& [gpus, busbw] : ring)
-    CHECK(bus_gb_per_s(h100, gpus, 8192 * kMi, "ring") == Approx(busbw).epsilon(0.025));
+    CHECK(bus_gb_per_s(h100, gpus, 8192 * kMi, NcclAlgorithm::ring) == Approx(busbw).epsilon(0.025));
   CHECK(bus_gb_per_s(h100, 4, 8192 * kMi) == Approx(363.3).epsilon(0.025));
   CHECK(bus_gb_per_s(h100, 8, 8192 * kMi) == Approx(473.1).epsilon(0.025));
   CHECK(bus_gb_per_s(h100, 7, 8192 * kMi) == Approx(460.0).epsilon(0.10));

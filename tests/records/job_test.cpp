@@ -1,6 +1,7 @@
 // A job in words: laws first, then what a measured rate and the facts left open do, then what is refused.
 #include "sim/records/job.hpp"
 
+#include <map>
 #include <sstream>
 
 #include "engine/base/json.hpp"
@@ -277,36 +278,49 @@ TEST_CASE("no word names two algorithms", "[job]") {
     CHECK_FALSE(index.add(algorithm.title, i));
     for (const std::string& alias : algorithm.aliases) CHECK_FALSE(index.add(alias, i));
   }
-  // The words that --help shows, and the names of simulate.
-  for (const char* name :
-       {"ring",       "hierarchical",   "parameter server", "parameter-server",   "s-sgd",     "sma",
-        "ea-sgd",     "backup-workers", "async-sgd",        "async-easgd",        "local-sgd", "sharded",
-        "theano-mpi", "hybrid",         "halving-doubling", "double-binary-tree", "tree",      "torus",
-        "nccl",       "profile"})
+  for (const char* name : {"ring", "hierarchical", "parameter server", "parameter-server"})  // of --help
     CHECK(index.find(name).has_value());
+  for (const auto& choice : choices_of(Algorithm())) {
+    CHECK(index.find(choice.name).has_value());
+    for (const std::string& alias : choice.aliases) CHECK(index.find(alias) == index.find(choice.name));
+  }
+  for (const auto& choice : sim::choices_of(sim::AllReduceKind())) CHECK(index.find(choice.name).has_value());
 }
 
 TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
-  struct Row {
-    const char* name;
-    const char* algorithm;
-    const char* all_reduce;  // empty: whatever it is
-  };
-  for (const Row& row :
-       {Row{"ring", "s-sgd", "ring"}, Row{"NCCL tree", "s-sgd", "double-binary-tree"}, Row{"tree", "s-sgd", "tree"},
-        Row{"Rabenseifner", "s-sgd", "halving-doubling"}, Row{"hierarchical", "s-sgd", "hierarchical"},
-        Row{"hybrid", "s-sgd", "hybrid"}, Row{"2D torus", "s-sgd", "torus"}, Row{"ddp", "s-sgd", ""},
-        Row{"PS", "parameter-server", ""}, Row{"kvstore", "parameter-server", ""}, Row{"sfb", "parameter-server", ""},
-        Row{"one-bit", "parameter-server", ""}, Row{"FSDP", "sharded", ""}, Row{"ZeRO-3", "sharded", ""},
-        Row{"sma", "sma", ""}, Row{"easgd", "ea-sgd", ""}, Row{"MPI_Allreduce", "theano-mpi", ""}}) {
-    INFO(row.name);
+  const auto scenario_with = [](const std::string& algorithm) {
+    INFO(algorithm);
     sim::Job job = small_job();
     job.gpus = {64};
-    job.algorithm = row.name;
-    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-    const sim::Scenario& scenario = predicted.predictions.front().mapped.target.front().scenario;
-    CHECK(scenario.algorithm == row.algorithm);
-    if (*row.all_reduce != '\0') CHECK(scenario.communication.all_reduce == row.all_reduce);
+    job.algorithm = algorithm;
+    return sim::predict_job(job, catalogue(), 1).predictions.front().mapped.target.front().scenario;
+  };
+  const std::map<std::string, sim::AllReduceKind> all_reduces{{"ring", sim::AllReduceKind::ring},
+                                                              {"NCCL tree", sim::AllReduceKind::double_binary_tree},
+                                                              {"tree", sim::AllReduceKind::tree},
+                                                              {"Rabenseifner", sim::AllReduceKind::halving_doubling},
+                                                              {"hierarchical", sim::AllReduceKind::hierarchical},
+                                                              {"hybrid", sim::AllReduceKind::hybrid},
+                                                              {"2D torus", sim::AllReduceKind::torus}};
+  for (const auto& [name, all_reduce] : all_reduces) {
+    INFO(name);
+    const sim::Scenario scenario = scenario_with(name);
+    CHECK(scenario.algorithm == Algorithm::s_sgd);
+    CHECK(scenario.communication.all_reduce == all_reduce);
+  }
+  const std::map<std::string, Algorithm> algorithms{{"ddp", Algorithm::s_sgd},
+                                                    {"PS", Algorithm::parameter_server},
+                                                    {"kvstore", Algorithm::parameter_server},
+                                                    {"sfb", Algorithm::parameter_server},
+                                                    {"one-bit", Algorithm::parameter_server},
+                                                    {"FSDP", Algorithm::sharded},
+                                                    {"ZeRO-3", Algorithm::sharded},
+                                                    {"sma", Algorithm::sma},
+                                                    {"easgd", Algorithm::ea_sgd},
+                                                    {"MPI_Allreduce", Algorithm::theano_mpi}};
+  for (const auto& [name, algorithm] : algorithms) {
+    INFO(name);
+    CHECK(scenario_with(name).algorithm == algorithm);
   }
 }
 

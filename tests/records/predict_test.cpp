@@ -259,7 +259,7 @@ TEST_CASE("what cannot be simulated says why and keeps nothing else from it") {
   const auto averaging = records_from(json), plain = records_from(two_servers("100 Gb/s RoCE"));
   sim::MappedRecord crowded = sim::map_record(averaging.back(), averaging, catalogue());
   const sim::MappedRecord good = sim::map_record(plain.back(), plain, catalogue());
-  REQUIRE(crowded.target.front().scenario.algorithm == "sma");
+  REQUIRE(crowded.target.front().scenario.algorithm == Algorithm::sma);
   CHECK(sim::run_tasks({&crowded.target.front()}, 1).front().failure.empty());  // published, so it has fitted in
   for (sim::Task& task : crowded.target) {
     task.scenario.cluster.gpu.memory_bytes = 1e6;

@@ -122,7 +122,7 @@ TEST_CASE("no link carries more than its bandwidth: a node's CPU sends to GPUs b
         return at;
       });
       for (int i = 0; i < receivers; ++i) {
-        INFO(receivers << " receivers, GPU " << i << ", " << to_string(fidelity));
+        INFO(receivers << " receivers, GPU " << i << ", " << name_of(fidelity));
         const bool is_alone_below_its_switch = receivers == 1 || (receivers == 3 && i == 2);
         CHECK(times[static_cast<std::size_t>(i)] == Approx(is_alone_below_its_switch ? 1e-3 : 2e-3).margin(1e-5));
       }

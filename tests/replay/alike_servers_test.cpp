@@ -18,7 +18,7 @@ PointResult run(Settings settings, Fidelity fidelity) {
   const LoadedScenario loaded =
       load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/published/revisiting-sync-sgd/machines.json", settings);
   Scenario scenario = loaded.variants.front();
-  REQUIRE(scenario.algorithm == "backup-workers");
+  REQUIRE(scenario.algorithm == Algorithm::backup_workers);
   scenario.workers->servers = 5;
   PointRequest request;
   request.gpus = 14;

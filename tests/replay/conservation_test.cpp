@@ -6,8 +6,10 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
+#include "sim/program/jitter.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"
+#include "sim/replay/replay.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"
@@ -20,9 +22,9 @@ namespace {
 constexpr int kIterations = 4;
 constexpr int kBatch = 8;
 
-Scenario scenario_of(const std::string& algorithm) {
+Scenario scenario_of(Algorithm algorithm) {
   Scenario s;
-  s.name = algorithm;
+  s.name = name_of(algorithm);
   s.algorithm = algorithm;
   s.cluster = tests::pcie_cluster(8, 2);
   s.model = model::zoo_graph("lenet_crossbow");
@@ -37,8 +39,8 @@ Scenario scenario_of(const std::string& algorithm) {
   s.communication.fusion_threshold_bytes = 200'000;
   s.local_sgd.period = 2;
   s.sharding = {200'000, 1, true};
-  s.theano_mpi = {"asa", 3e9, 5e9, 2e9};
-  if (algorithm != "parameter-server") return s;
+  s.theano_mpi = {ParameterExchange::asa, 3e9, 5e9, 2e9};
+  if (algorithm != Algorithm::parameter_server) return s;
   s.parameter_server.emplace();
   s.parameter_server->separate = true;
   s.parameter_server->servers = 2;
@@ -164,23 +166,25 @@ double mixed_versions(const Log& log, int workers) {
 }  // namespace
 
 TEST_CASE("event log: what is sent is received, in every exchange of every synchronous schedule") {
-  for (const char* algorithm : {"s-sgd", "parameter-server", "sharded", "local-sgd", "theano-mpi"}) {
-    INFO(algorithm);
+  for (const Algorithm algorithm : {Algorithm::s_sgd, Algorithm::parameter_server, Algorithm::sharded,
+                                    Algorithm::local_sgd, Algorithm::theano_mpi}) {
+    INFO(name_of(algorithm));
     CHECK(violations(scenario_of(algorithm), unequal_ends) == 0);
   }
 }
 
 TEST_CASE("event log: no replica is updated before all gradients exist, none trains on the parameters before") {
-  for (const char* algorithm : {"s-sgd", "sharded"})
-    for (const char* all_reduce : {"ring", "hierarchical", "halving-doubling"}) {
+  for (const Algorithm algorithm : {Algorithm::s_sgd, Algorithm::sharded})
+    for (const AllReduceKind all_reduce :
+         {AllReduceKind::ring, AllReduceKind::hierarchical, AllReduceKind::halving_doubling}) {
       Scenario s = scenario_of(algorithm);
       s.communication.all_reduce = all_reduce;
       s.communication.group_size = 2;
-      INFO(algorithm << " by " << all_reduce);
+      INFO(name_of(algorithm) << " by " << name_of(all_reduce));
       CHECK(violations(s, [](const Log& log) { return early_updates(log, 4); }) == 0);
     }
   // The check finds a GPU that updates too early.
-  CHECK(violations(scenario_of("s-sgd"), [](const Log& log) {
+  CHECK(violations(scenario_of(Algorithm::s_sgd), [](const Log& log) {
           Log early = log;
           early.replay.timelines[2].start_s[at(log.works(1, "update").back())] = 0;
           return early_updates(early, 4);
@@ -188,7 +192,7 @@ TEST_CASE("event log: no replica is updated before all gradients exist, none tra
 }
 
 TEST_CASE("event log: servers apply all that is pushed, and hand out a layer's version when it is whole") {
-  const Scenario s = scenario_of("parameter-server");
+  const Scenario s = scenario_of(Algorithm::parameter_server);
   CHECK(violations(s, [](const Log& log) { return mixed_versions(log, 4); }) == 0);
   // Two leaders push all gradients to the servers, each once, and get as much back.
   const double bytes = 4 * static_cast<double>(s.model.parameter_count());

@@ -82,7 +82,7 @@ std::vector<double> times_of(const ClusterSpec& spec, const Plan& plan, const st
 
 NcclSpec hopper() {
   NcclSpec spec;
-  spec.generation = "hopper";
+  spec.generation = NcclGeneration::hopper;
   return spec;
 }
 
@@ -121,8 +121,8 @@ TEST_CASE("nccl's calls take longer where a link is narrower than NCCL thinks") 
   ClusterSpec spec = hopper_cluster(2, 4);
   spec.fabric.link.bandwidth_bytes_per_s = 6e9;
   NcclSpec nccl = hopper();
-  nccl.algorithm = "ring";
-  nccl.protocol = "simple";
+  nccl.algorithm = NcclAlgorithm::ring;
+  nccl.protocol = NcclProtocol::simple;
   const Plan plan = nccl_plan(nccl_system(spec, nccl, 8), NcclOperation::all_reduce, 80'000'000);
   CHECK(plan.call->transfer_s == Approx(140e6 / 12e9));
   const std::vector<double> times = times_of(spec, plan, std::vector<double>(8, 0.0));
@@ -150,7 +150,7 @@ TEST_CASE("what NCCL finds on the machines") {
   CHECK(nccl_system(two, hopper(), 8).entry_gpus == std::vector<int>{0, 2});
   // PCIe: the ring's hop between the sockets, 9 GB/s, is the slowest.
   NcclSpec pascal;
-  pascal.generation = "pascal";
+  pascal.generation = NcclGeneration::pascal;
   const NcclSystem pcie = nccl_system(tests::pcie_cluster(1, 8), pascal, 8);
   CHECK_FALSE(pcie.has_nvlink);
   CHECK(pcie.ring.channels == 1);

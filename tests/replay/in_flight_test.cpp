@@ -2,8 +2,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "sim/replay/in_flight.hpp"
 #include "sim/point/point.hpp"
+#include "sim/replay/in_flight.hpp"
 #include "sim/schedule/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
@@ -75,7 +75,7 @@ double iteration_s(const SmallFiles& files, const std::string& fidelity, const t
   PointRequest request;
   request.gpus = gpus;
   request.batch_per_gpu = 16;
-  request.fidelity = fidelity_from(fidelity);
+  request.fidelity = choice_named<Fidelity>(fidelity, "fidelity");
   request.iterations = 4;
   return predict_points({{&scenario, request}}, 1).at(0).mean_iteration_s();
 }

@@ -109,7 +109,7 @@ PointResult predict(const SmallFiles& files, const std::string& fidelity, const 
   PointRequest request;
   request.gpus = scenario.gpus[0];
   request.batch_per_gpu = 16;
-  request.fidelity = fidelity_from(fidelity);
+  request.fidelity = choice_named<Fidelity>(fidelity, "fidelity");
   request.iterations = 4;
   return predict_points({{&scenario, request}}, 1).at(0);
 }

@@ -72,7 +72,7 @@ TEST_CASE("EA-SGD differs from SMA by the update of its average model alone") {
   const std::vector<std::pair<std::string, Json>> strict{{"/learners/overlap", false}, {"/gpus", Json{1}}};
   Scenario sma_scenario = scenario_of(1, strict);
   Scenario ea_scenario = sma_scenario;
-  ea_scenario.algorithm = "ea-sgd";
+  ea_scenario.algorithm = Algorithm::ea_sgd;
   const double difference_s =
       predict_with(sma_scenario, 1).mean_iteration_s() - predict_with(ea_scenario, 1).mean_iteration_s();
   CHECK(difference_s == Approx(2 * 4 * 1'111'946 / 400e9).epsilon(1e-6));

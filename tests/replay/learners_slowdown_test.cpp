@@ -72,7 +72,7 @@ PointResult predict(const Json& scenario, const std::string& fidelity, const tes
   PointRequest request;
   request.gpus = gpus;
   request.batch_per_gpu = 16;
-  request.fidelity = fidelity_from(fidelity);
+  request.fidelity = choice_named<Fidelity>(fidelity, "fidelity");
   request.iterations = 4;
   return predict_points({{&s, request}}, 1).at(0);
 }

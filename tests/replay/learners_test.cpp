@@ -7,6 +7,7 @@
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
 #include "sim/collective/collectives.hpp"
+#include "sim/replay/replay.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
 #include "tests/replay/clusters.hpp"

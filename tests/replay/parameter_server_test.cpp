@@ -6,6 +6,7 @@
 #include "sim/point/point.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replay/replay.hpp"
 #include "sim/schedule/parameter_server.hpp"
 #include "tests/catch.hpp"
 #include "tests/fork.hpp"
@@ -81,10 +82,10 @@ double plan_s(const Plan& plan) {
   })[0];
 }
 
-Scenario small_scenario(const std::string& scheme) {
+Scenario small_scenario(ServerScheme scheme) {
   Scenario s;
   s.name = "test";
-  s.algorithm = "parameter-server";
+  s.algorithm = Algorithm::parameter_server;
   s.cluster = tests::pcie_cluster(16, 2);
   s.model = model::zoo_graph("alexnet_grouped");
   s.gpus = {8};
@@ -173,7 +174,7 @@ TEST_CASE("fewer and more servers than two workers, by hand") {
 }
 
 TEST_CASE("sufficient factors cost three workers the multiplication of the two others' batches") {
-  Scenario s = small_scenario("factors");
+  Scenario s = small_scenario(ServerScheme::factors);
   s.cluster = tests::pcie_cluster(16, 1);
   const PointResult one = predict_one(s, 1, Fidelity::message), three = predict_one(s, 3, Fidelity::message);
   // AlexNet's fc6 9216 x 4096, fc7 4096 x 4096, fc8 4096 x 1000: 58.6 M weights, 2 x 64 FLOP each, at half of 10
@@ -185,11 +186,11 @@ TEST_CASE("sufficient factors cost three workers the multiplication of the two o
 }
 
 TEST_CASE("1 bit costs every worker its passes over the gradient, but not one that is alone") {
-  Scenario s = small_scenario("one-bit");
+  Scenario s = small_scenario(ServerScheme::one_bit);
   s.cluster = tests::pcie_cluster(16, 1);
   s.communication.overlap = false;
   const PointResult one = predict_one(s, 1, Fidelity::message), two = predict_one(s, 2, Fidelity::message);
-  s.parameter_server->scheme = "server";
+  s.parameter_server->scheme = ServerScheme::server;
   CHECK(one.compute_s == predict_one(s, 1, Fidelity::message).compute_s);
   // AlexNet's 60.95 M weights: 5 passes of 4 bytes and a bit written to quantise, a bit read and 1 pass to
   // expand, 24.25 bytes a weight at 0.8 x 500 GB/s, 3.70 ms, and two launches for each of 8 layers.
@@ -204,14 +205,14 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
   CHECK(two.mean_iteration_s() - two.compute_s > 36.125 * weights / 2 / 400e9);
   // Half precision halves what is not quantised, the biases: each of two servers' workers sends half of them to the
   // other server, and half of the sums to the other worker.
-  s.parameter_server->scheme = "one-bit";
-  s.communication.wire = "fp16";
+  s.parameter_server->scheme = ServerScheme::one_bit;
+  s.communication.wire = Wire::fp16;
   double biases = 0;
   for (const model::Layer& layer : s.model.layers)
     for (const model::Parameter& p : layer.parameters)
       if (p.role != model::ParameterRole::weight) biases += double(p.elements);
   CHECK(two.bytes_sent_per_gpu - predict_one(s, 2, Fidelity::message).bytes_sent_per_gpu == 2 * biases);
-  s.communication.wire = "fp32";
+  s.communication.wire = Wire::fp32;
   // With a rate of 1 GB/s both servers take 4 ns a weight, half of them from each of two workers, and are busy enough
   // to hide all but the first push and the last pull behind it.
   s.parameter_server->apply_bytes_per_s = 1e9;
@@ -223,7 +224,7 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
 }
 
 TEST_CASE("what is pushed is what is applied and pulled: every worker's gradients once, over three servers or one") {
-  Scenario s = small_scenario("server");
+  Scenario s = small_scenario(ServerScheme::server);
   s.cluster = tests::pcie_cluster(16, 1);
   s.parameter_server->separate = true;
   const std::int64_t bytes = 4 * s.model.parameter_count();
@@ -259,7 +260,7 @@ TEST_CASE("what is pushed is what is applied and pulled: every worker's gradient
 }
 
 TEST_CASE("servers of their own compute nothing and are no workers") {
-  Scenario s = small_scenario("server");
+  Scenario s = small_scenario(ServerScheme::server);
   s.parameter_server->separate = true;
   s.parameter_server->servers = 3;
   const PointResult with = predict_one(s, 4, Fidelity::message);
@@ -275,7 +276,8 @@ TEST_CASE("servers of their own compute nothing and are no workers") {
 }
 
 TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 % of messages") {
-  for (const char* scheme : {"server", "factors", "best", "adam", "one-bit"})
+  for (const ServerScheme scheme :
+       {ServerScheme::server, ServerScheme::factors, ServerScheme::best, ServerScheme::adam, ServerScheme::one_bit})
     for (bool overlap : {true, false})
       for (bool tensors : {false, true})
         for (int gpus : {2, 4, 16}) {
@@ -284,7 +286,8 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
           s.parameter_server->shards_tensors = tensors;
           s.parameter_server->barrier = gpus != 4;
           s.parameter_server->staging_bytes_per_s = gpus == 16 ? 8e9 : 0;
-          INFO(scheme << (overlap ? ", wait-free" : "") << (tensors ? ", tensors" : "") << ", " << gpus << " GPUs");
+          INFO(name_of(scheme) << (overlap ? ", wait-free" : "") << (tensors ? ", tensors" : "") << ", " << gpus
+                               << " GPUs");
           const PointResult messages = predict_one(s, gpus, Fidelity::message);
           const PointResult closed = predict_one(s, gpus, Fidelity::analytic);
           CHECK(closed.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.2));
@@ -300,7 +303,7 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
 // Told to share out all flows at every change (network/optim:Full), SimGrid 3.32 gives the same to 1e-9; by its lazy
 // update, which misses some, it is 1 % off.
 TEST_CASE("fast falls back to fair flows where exchanges share links, and gives the same") {
-  const Scenario s = small_scenario("server");
+  const Scenario s = small_scenario(ServerScheme::server);
   const PointResult fast = predict_one(s, 8, Fidelity::fast), messages = predict_one(s, 8, Fidelity::message);
   CHECK(fast.method == "fair flows");
   CHECK(fast.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.02));
@@ -308,7 +311,7 @@ TEST_CASE("fast falls back to fair flows where exchanges share links, and gives 
 
 TEST_CASE("waiting for one's own layer is never slower than waiting for all") {
   for (double bandwidth : {2e9, 8e9}) {
-    Scenario s = small_scenario("server");
+    Scenario s = small_scenario(ServerScheme::server);
     s.cluster.nic.link.bandwidth_bytes_per_s = bandwidth;
     s.parameter_server->barrier = true;
     const double barrier_s = predict_one(s, 8, Fidelity::message).mean_iteration_s();

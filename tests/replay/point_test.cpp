@@ -1,5 +1,6 @@
 // Whole iterations: the same prediction by messages and by max-plus, bounds that nothing may beat, determinism.
 #include "sim/point/point.hpp"
+#include "sim/program/jitter.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 
@@ -27,7 +28,7 @@ Scenario small_scenario() {
   s.compute.memory_efficiency = 0.8;
   s.compute.jitter = JitterKind::lognormal;
   s.compute.jitter_variation = 0.05;
-  s.communication.all_reduce = "hierarchical";
+  s.communication.all_reduce = AllReduceKind::hierarchical;
   s.communication.group_size = 16;
   s.communication.fusion_threshold_bytes = 200'000;
   s.communication.message_overhead_s = 5e-6;
@@ -50,7 +51,7 @@ PointResult predict_in_child(const Scenario& s, int gpus, Fidelity fidelity, std
 }  // namespace
 
 TEST_CASE("an iteration by max-plus equals the iteration by messages, jitter, fusion and overlap included") {
-  for (const char* algorithm : {"ring", "hierarchical", "hybrid"})
+  for (const AllReduceKind algorithm : {AllReduceKind::ring, AllReduceKind::hierarchical, AllReduceKind::hybrid})
     for (bool overlap : {true, false})
       for (int gpus : {1, 4, 8, 16, 64}) {
         Scenario s = small_scenario();
@@ -59,7 +60,7 @@ TEST_CASE("an iteration by max-plus equals the iteration by messages, jitter, fu
         s.communication.overlap = overlap;
         const PointResult fast = predict_in_child(s, gpus, Fidelity::fast);
         const PointResult message = predict_in_child(s, gpus, Fidelity::message);
-        INFO(algorithm << " on " << gpus << (overlap ? ", overlapped" : ""));
+        INFO(name_of(algorithm) << " on " << gpus << (overlap ? ", overlapped" : ""));
         CHECK(fast.method == "max-plus");
         CHECK(message.method == "messages");
         for (std::size_t i = 0; i < fast.iteration_s.size(); ++i)
@@ -81,7 +82,7 @@ TEST_CASE("the closed form of an iteration is within 10 % of messages") {
 
 TEST_CASE("fast falls back to fair flows where links are shared, and says so") {
   Scenario s = small_scenario();
-  s.communication.all_reduce = "halving-doubling";
+  s.communication.all_reduce = AllReduceKind::halving_doubling;
   const PointResult fast = predict_in_child(s, 16, Fidelity::fast);
   CHECK(fast.fidelity == "fast");
   CHECK(fast.method == "fair flows");

@@ -53,16 +53,20 @@ model::Graph random_model(const Draw& draw) {
 
 void set_communication(const Draw& draw, int gpus, Scenario& s) {
   CommunicationSpec& c = s.communication;
-  const std::vector<std::string> names{"ring", "hierarchical", "halving-doubling", "double-binary-tree",
-                                       "tree", "torus"};
-  c.all_reduce = s.algorithm == "sharded" ? "ring" : draw.one_of(20, names);
+  const std::vector<AllReduceKind> kinds{AllReduceKind::ring,
+                                         AllReduceKind::hierarchical,
+                                         AllReduceKind::halving_doubling,
+                                         AllReduceKind::double_binary_tree,
+                                         AllReduceKind::tree,
+                                         AllReduceKind::torus};
+  c.all_reduce = s.algorithm == Algorithm::sharded ? AllReduceKind::ring : draw.one_of(20, kinds);
   c.group_size = draw.whole(21, 1, 5);
   for (c.torus_columns = draw.whole(22, 1, gpus); gpus % c.torus_columns != 0;) --c.torus_columns;
   c.tree_slices = draw.whole(23, 1, 8);
-  c.wire = draw.coin(24) && s.algorithm != "theano-mpi" ? "fp16" : "fp32";
+  c.wire = draw.coin(24) && s.algorithm != Algorithm::theano_mpi ? Wire::fp16 : Wire::fp32;
   c.fusion_threshold_bytes = draw.one_of<std::int64_t>(25, {0, 1'000'000, 100'000'000});
   c.overlap = draw.coin(26);
-  c.accumulation = s.algorithm == "s-sgd" ? draw.whole(27, 1, 3) : 1;
+  c.accumulation = s.algorithm == Algorithm::s_sgd ? draw.whole(27, 1, 3) : 1;
   c.message_overhead_s = draw.coin(28) ? 5e-6 : 0;
   c.launch_overhead_s = draw.coin(29) ? 20e-6 : 0;
   if (draw.coin(30)) c.reduction_rate_bytes_per_s = 2e9;
@@ -71,7 +75,9 @@ void set_communication(const Draw& draw, int gpus, Scenario& s) {
 void set_algorithm(const Draw& draw, int nodes_left, Scenario& s) {
   s.local_sgd.period = draw.one_of<int>(40, {1, 2, 7});
   s.sharding = {draw.one_of<std::int64_t>(41, {1, 1'000'000, 1'000'000'000}), draw.whole(42, 0, 3), draw.coin(43)};
-  s.theano_mpi = {draw.one_of<std::string>(44, {"ar", "asa", "asa16"}), 3e9, 5e9, 2e9};
+  s.theano_mpi = {
+      draw.one_of<ParameterExchange>(44, {ParameterExchange::ar, ParameterExchange::asa, ParameterExchange::asa16}),
+      3e9, 5e9, 2e9};
   s.learners.per_gpu = draw.whole(45, 1, 3);
   s.learners.tau = draw.one_of<int>(46, {0, 1, 2, 7});
   s.learners.round_robin = draw.coin(47);
@@ -81,10 +87,11 @@ void set_algorithm(const Draw& draw, int nodes_left, Scenario& s) {
   s.learners.fill = {{1, draw.one_of<double>(50, {0.3, 0.6, 1})}};
   const bool separate = nodes_left > 0 && draw.coin(51);
   const int servers = separate ? draw.whole(52, 1, nodes_left) : draw.one_of<int>(52, {1, 2, 9});
-  if (s.algorithm == "parameter-server") {
+  if (s.algorithm == Algorithm::parameter_server) {
     s.parameter_server.emplace();
     ParameterServerSpec& ps = *s.parameter_server;
-    ps.scheme = draw.one_of<std::string>(53, {"server", "factors", "best", "adam", "one-bit"});
+    ps.scheme = draw.one_of<ServerScheme>(53, {ServerScheme::server, ServerScheme::factors, ServerScheme::best,
+                                               ServerScheme::adam, ServerScheme::one_bit});
     ps.separate = separate;
     ps.servers = servers;
     ps.shards_tensors = draw.coin(54);
@@ -98,7 +105,7 @@ void set_algorithm(const Draw& draw, int nodes_left, Scenario& s) {
   s.workers.emplace();
   WorkersSpec& w = *s.workers;
   w.separate = separate;
-  w.servers = s.algorithm == "async-easgd" ? 1 : servers;
+  w.servers = s.algorithm == Algorithm::async_easgd ? 1 : servers;
   w.backups = s.gpus[0] > 1 ? draw.whole(60, 0, 1) : 0;
   w.is_interrupted = draw.coin(61);
   w.by_module = draw.coin(62);
@@ -119,11 +126,11 @@ void set_input(const Draw& draw, int nodes_left, Scenario& s) {
   s.input.loading.nfs_bandwidth_bytes_per_s = 1e9 * draw.whole(84, 1, 20);
 }
 
-Scenario random_scenario(const Draw& draw, const std::string& algorithm) {
+Scenario random_scenario(const Draw& draw, Algorithm algorithm) {
   const int per_node = draw.whole(70, 1, 4), nodes = draw.whole(71, 2, 5);
   const int occupied = draw.whole(72, 1, nodes);
   Scenario s;
-  s.name = algorithm;
+  s.name = name_of(algorithm);
   s.algorithm = algorithm;
   s.cluster = random_cluster(draw, nodes, per_node);
   s.model = random_model(draw);
@@ -167,11 +174,9 @@ PointJob job_of(const Scenario& s, Fidelity fidelity) {
 }  // namespace
 
 TEST_CASE("property: every schedule on random clusters, both replays agree, and no law of the links is broken") {
-  const std::vector<std::string> algorithms{"s-sgd",          "parameter-server", "sma",        "ea-sgd",
-                                            "local-sgd",      "sharded",          "theano-mpi", "async-sgd",
-                                            "backup-workers", "async-easgd"};
   for (std::uint64_t trial = 0; trial < 60; ++trial) {
-    const std::string& algorithm = algorithms[trial % algorithms.size()];
+    const Choices<Algorithm>& all = choices_of(Algorithm());
+    const Algorithm algorithm = all[trial % all.size()].value;
     const Scenario s = random_scenario(Draw(trial), algorithm);
     const Scenario wider = with_links(s, 2, 1), slower = with_links(s, 1, 3);
     const bool is_program = !has_workers(algorithm);
@@ -182,7 +187,8 @@ TEST_CASE("property: every schedule on random clusters, both replays agree, and 
       for (const Scenario* other : {&s, &wider, &slower}) jobs.push_back(job_of(*other, Fidelity::analytic));
     const std::vector<PointResult> points = predict_points(jobs, 2);
     const auto seconds = [&](int job) { return points[at(job)].mean_iteration_s(); };
-    INFO("trial " << trial << ", " << algorithm << " on " << s.gpus[0] << " GPUs by " << s.communication.all_reduce);
+    INFO("trial " << trial << ", " << name_of(algorithm) << " on " << s.gpus[0] << " GPUs by "
+                  << name_of(s.communication.all_reduce));
     REQUIRE(seconds(0) > 0);
     CHECK(seconds(1) == Approx(seconds(0)).epsilon(1e-3));
     if (!is_program) continue;

@@ -97,7 +97,7 @@ TEST_CASE("published: all runs are predicted on one cluster with one set of cons
       CHECK(s.communication.message_overhead_s == first.variants[0].communication.message_overhead_s);
       CHECK(s.communication.launch_overhead_s == first.variants[0].communication.launch_overhead_s);
       CHECK(s.communication.chain_slices == first.variants[0].communication.chain_slices);
-      if (s.communication.wire == "fp16")
+      if (s.communication.wire == sim::Wire::fp16)
         CHECK(s.communication.reduction_rate_bytes_per_s == first.variants[0].communication.reduction_rate_bytes_per_s);
     }
   }

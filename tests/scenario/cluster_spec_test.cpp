@@ -79,9 +79,9 @@ TEST_CASE("a cluster is read into SI units") {
   CHECK(spec.nodes == 2);
   CHECK(spec.gpus_per_node == 4);
   CHECK(spec.gpu.memory_bytes == 16e9);
-  CHECK(spec.gpu.peak_flops("fp32") == 10e12);
-  CHECK(spec.gpu.peak_flops("bf16") == 0);
-  CHECK(spec.gpu.peak_flops("mixed") == 10e12);
+  CHECK(spec.gpu.peak_flops(Precision::fp32) == 10e12);
+  CHECK(spec.gpu.peak_flops(Precision::bf16) == 0);
+  CHECK(spec.gpu.peak_flops(Precision::mixed) == 10e12);
   CHECK(spec.host.memory_bandwidth_bytes_per_s == 40e9);
   CHECK(spec.host.memory_latency_s == 0);
   CHECK(spec.intra_node.kind == IntraNodeKind::pcie_tree);

@@ -53,11 +53,11 @@ TEST_CASE("a scenario takes its iterations from a profile, by accuracy or by nam
 TEST_CASE("what decides the iterations of each algorithm") {
   ProfileFiles files;
   const sim::TrainingSetting plain = training_setting(files.one(), 4);
-  CHECK(plain.algorithm == "s-sgd");
+  CHECK(plain.algorithm == Algorithm::s_sgd);
   CHECK(plain.images() == 64);
   const sim::TrainingSetting sma = training_setting(
       files.one({{"/algorithm", "sma"}, {"/learners", R"({"per_gpu": 3, "tau": 1, "fill": 0.5})"}}), 4);
-  CHECK(sma.algorithm == "sma");
+  CHECK(sma.algorithm == Algorithm::sma);
   CHECK(sma.workers == 12);
   CHECK(sma.batch == 16);
   files.scenario.erase("convergence");

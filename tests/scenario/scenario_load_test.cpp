@@ -10,8 +10,13 @@
 namespace lockstep::tests {
 namespace {
 
+using sim::AllReduceKind;
+using sim::Fidelity;
 using sim::LoadedScenario;
+using sim::Optimizer;
+using sim::Precision;
 using sim::Scenario;
+using sim::Wire;
 
 // Exactly one assumption has the pointer; it is returned.
 Assumption assumption_at(const LoadedScenario& loaded, const std::string& pointer) {
@@ -34,28 +39,28 @@ TEST_CASE("a scenario with only the required keys gets every default") {
   CHECK(s.batch_at(2) == 16);
   CHECK(s.iterations == 10);
   CHECK(s.seed == 1);
-  CHECK(s.fidelity == "fast");
+  CHECK(s.fidelity == Fidelity::fast);
   CHECK(s.published.empty());
   CHECK(!s.convergence);
 
-  CHECK(s.compute.precision == "fp32");
+  CHECK(s.compute.precision == Precision::fp32);
   CHECK(s.compute.rates.empty());
   CHECK(s.compute.launch_s == 5e-6);
   REQUIRE(s.compute.compute_efficiency.size() == 1);
   CHECK(s.compute.compute_efficiency[0].efficiency == 0.6);
   CHECK(s.compute.memory_efficiency == 0.8);
-  CHECK(s.compute.optimizer == "momentum");
+  CHECK(s.compute.optimizer == Optimizer::momentum);
   CHECK(s.compute.jitter == sim::JitterKind::none);
   CHECK(s.input.samples_per_s_per_node == 0);
   CHECK(s.input.bytes_per_sample == 0);
   CHECK(s.input.prefetch == 2);
 
-  CHECK(s.communication.all_reduce == "ring");
+  CHECK(s.communication.all_reduce == AllReduceKind::ring);
   CHECK(s.communication.group_size == 16);
   CHECK(s.communication.chain_slices == 0);
   CHECK(s.communication.torus_columns == 0);
   CHECK(s.communication.tree_slices == 16);
-  CHECK(s.communication.wire == "fp32");
+  CHECK(s.communication.wire == Wire::fp32);
   CHECK(s.communication.fusion_threshold_bytes == 0);
   CHECK(s.communication.overlap);
   CHECK(s.communication.message_overhead_s == 5e-6);

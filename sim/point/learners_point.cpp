@@ -1,0 +1,103 @@
+#include "sim/point/learners_point.hpp"
+
+#include <algorithm>
+
+#include "engine/sync/auto_tuner.hpp"
+#include "sim/point/processes.hpp"
+#include "sim/program/jitter.hpp"
+#include "sim/program/learners.hpp"
+#include "sim/program/programs.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr int kMostObservations = 100;
+
+}  // namespace
+
+std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
+                                       Cluster& cluster) {
+  sync::TunerOptions options;
+  options.threshold = scenario.learners.tuner_threshold;
+  options.most_learners = learner_memory(scenario, batch).most_learners(scenario.cluster.gpu.memory_bytes);
+  const int cycle = std::max(1, scenario.learners.tau);
+  const int window = (scenario.learners.tuner_window + cycle - 1) / cycle * cycle;
+  const Jitter drawn = jitter_of(scenario, seed);
+
+  Scenario running = scenario;
+  sync::TunerState state;
+  std::vector<Observation> observed;
+  for (int unchanged = 0; unchanged < 2 && static_cast<int>(observed.size()) < kMostObservations;) {
+    running.learners.per_gpu = state.learners;
+    const Program program = build_program(running, gpus, batch, cycle + window);
+    const int first_draw = static_cast<int>(observed.size()) * (cycle + window) * (options.most_learners + 1);
+    const Jitter jitter = [&](int gpu, int iteration) { return drawn(gpu, first_draw + iteration); };
+    const std::vector<double> ends = replay_messages(program, cluster, jitter).iteration_end_s;
+    const double seconds = ends.back() - ends[static_cast<std::size_t>(cycle - 1)];
+    observed.push_back({state.learners, double(window) * gpus * state.learners * batch / seconds});
+    state = sync::tune(options, state, observed.back().samples_per_s);
+    unchanged = state.change == 0 ? unchanged + 1 : 0;
+  }
+  if (observed.back().learners != state.learners) observed.push_back({state.learners, 0});
+  return observed;
+}
+
+Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& request,
+                             std::vector<Observation>& observed) {
+  if (!scenario.learners.auto_tune) return scenario;
+  const std::string answer =
+      in_processes(1, 1, [&](std::size_t) {
+        Cluster cluster(scenario.cluster, request.gpus, input_hosts_of(scenario));
+        apply_overheads(scenario, cluster);
+        Json seen = Json::array();
+        for (const Observation& o : tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, cluster))
+          seen.push_back({o.learners, o.samples_per_s});
+        return seen.dump();
+      }).front();
+  for (const Json& seen : Json::parse(answer)) observed.push_back({seen[0].get<int>(), seen[1].get<double>()});
+  Scenario tuned = scenario;
+  tuned.learners.per_gpu = observed.back().learners;
+  return tuned;
+}
+
+void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,
+                       Cluster& cluster, PointResult& point) {
+  const int learners = scenario.learners.per_gpu;
+  const SmaCost cost = sma_cost(scenario, point.batch_per_gpu);
+  const double all_reduce_s =
+      program.plans.empty() ? 0 : analytic_plan_s(program.plans[0], cluster, program.reduction_rate_bytes_per_s);
+  const LearnerMemory memory = learner_memory(scenario, point.batch_per_gpu);
+  const double bound = std::max(1.0, learners * cost.fill());
+
+  // With several learners at once: the time that learning takes when nothing else waits.
+  double learning_s = cost.update.seconds * std::max(1.0, learners * cost.update.fill);
+  for (const LearningStep& step : cost.learning) learning_s += step.seconds * std::max(1.0, learners * step.fill);
+  point.compute_s = learning_s + point.details.value("compute_slowed_by_collectives_s", 0.0);
+  point.input_wait_s /= learners;
+  point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
+
+  point.details["learners_per_gpu"] = learners;
+  point.details["fill"] = cost.fill();
+  point.details["samples_per_s_bound"] = point.samples_per_iteration / (cost.learning_s() * bound);
+  point.details["learning_s"] = cost.learning_s();
+  Json synchronisation{{"all_reduce", all_reduce_s}, {"average_model", cost.average.seconds}};
+  if (scenario.learners.by_host)
+    synchronisation["differences"] = cost.differences.seconds;
+  else
+    synchronisation.update({{"local", cost.local.seconds}, {"aggregate", cost.aggregate.seconds}});
+  point.details["synchronisation_s"] = synchronisation;
+  point.details["input_stall_s"] = point.input_wait_s;
+  point.details["memory"] = {{"bytes_per_learner", memory.learner_bytes()},
+                             {"bytes_shared", memory.shared_bytes()},
+                             {"most_learners", memory.most_learners(scenario.cluster.gpu.memory_bytes)}};
+  if (observed.empty()) return;
+  Json seen = Json::array();
+  for (const Observation& o : observed)
+    if (o.samples_per_s > 0) seen.push_back({{"learners", o.learners}, {"samples_per_s", o.samples_per_s}});
+  point.details["auto_tuner"] = seen;
+  point.notes.push_back(std::to_string(point.gpus) + " GPUs: the auto-tuner chose " + std::to_string(learners) +
+                        (learners == 1 ? " learner" : " learners") + " per GPU after " + std::to_string(seen.size()) +
+                        " observations.");
+}
+
+}  // namespace lockstep::sim

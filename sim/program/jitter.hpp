@@ -1,0 +1,15 @@
+#pragma once
+// How compute times vary from GPU to GPU and iteration to iteration.
+#include "sim/scenario/scenario.hpp"
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+/// The scenario's jitter: a factor of mean 1, drawn for (seed, gpu, iteration).
+Jitter jitter_of(const Scenario& scenario, std::uint64_t seed);
+/// Expected largest of the factors of `gpus` GPUs.
+double expected_slowest(const Scenario& scenario, int gpus);
+/// GPUs from `workers` on compute nothing: their factor is 0.
+Jitter workers_only(Jitter jitter, int workers);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,120 @@
+#pragma once
+// What a scenario may choose between. The training algorithms are in engine/sync/algorithm.hpp, the optimizers in
+// engine/model/optimizer.hpp, what NCCL may choose in sim/collective/nccl_choices.hpp.
+#include "engine/base/choice.hpp"
+#include "engine/model/optimizer.hpp"
+#include "engine/sync/algorithm.hpp"
+
+namespace lockstep::sim {
+
+using model::Optimizer;
+
+/// How a point is replayed (replay.hpp).
+enum class Fidelity { message, fast, analytic };
+
+inline const Choices<Fidelity>& choices_of(Fidelity) {
+  static const Choices<Fidelity> all{
+      {Fidelity::message, "message"}, {Fidelity::fast, "fast"}, {Fidelity::analytic, "analytic"}};
+  return all;
+}
+
+/// Arithmetic of the layers. `mixed`: the tensor cores' half precision (fp16 or bf16) with single-precision weights.
+enum class Precision { fp32, tf32, fp16, bf16, mixed };
+
+inline const Choices<Precision>& choices_of(Precision) {
+  static const Choices<Precision> all{{Precision::fp32, "fp32"},
+                                      {Precision::tf32, "tf32"},
+                                      {Precision::fp16, "fp16"},
+                                      {Precision::bf16, "bf16"},
+                                      {Precision::mixed, "mixed"}};
+  return all;
+}
+
+/// Bytes of an activation, and of its gradient.
+inline int activation_bytes(Precision precision) {
+  return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+}
+
+/// What gradients travel as.
+enum class Wire { fp32, fp16 };
+
+inline const Choices<Wire>& choices_of(Wire) {
+  static const Choices<Wire> all{{Wire::fp32, "fp32"}, {Wire::fp16, "fp16"}};
+  return all;
+}
+
+inline int bytes_of(Wire wire) {
+  return wire == Wire::fp16 ? 2 : 4;
+}
+
+/// sim/collective/collectives.hpp describes each.
+enum class AllReduceKind {
+  ring,
+  hierarchical,
+  hybrid,
+  halving_doubling,
+  double_binary_tree,
+  tree,
+  torus,
+  nccl,            ///< as NCCL would choose
+  profile,         ///< as a profile has measured its all-reduces
+  profile_average  ///< the same of a profile's averages
+};
+
+inline const Choices<AllReduceKind>& choices_of(AllReduceKind) {
+  static const Choices<AllReduceKind> all{{AllReduceKind::ring, "ring"},
+                                          {AllReduceKind::hierarchical, "hierarchical"},
+                                          {AllReduceKind::hybrid, "hybrid"},
+                                          {AllReduceKind::halving_doubling, "halving-doubling"},
+                                          {AllReduceKind::double_binary_tree, "double-binary-tree"},
+                                          {AllReduceKind::tree, "tree"},
+                                          {AllReduceKind::torus, "torus"},
+                                          {AllReduceKind::nccl, "nccl"},
+                                          {AllReduceKind::profile, "profile"},
+                                          {AllReduceKind::profile_average, "profile-average"}};
+  return all;
+}
+
+/// How compute times vary from GPU to GPU and iteration to iteration.
+enum class JitterKind { none, normal, lognormal };
+
+inline const Choices<JitterKind>& choices_of(JitterKind) {
+  static const Choices<JitterKind> all{
+      {JitterKind::none, "none"}, {JitterKind::normal, "normal"}, {JitterKind::lognormal, "lognormal"}};
+  return all;
+}
+
+/// How the gradients of fully-connected layers go with the algorithm "parameter-server".
+enum class ServerScheme { server, factors, best, adam, one_bit };
+
+inline const Choices<ServerScheme>& choices_of(ServerScheme) {
+  static const Choices<ServerScheme> all{{ServerScheme::server, "server"},
+                                         {ServerScheme::factors, "factors"},
+                                         {ServerScheme::best, "best"},
+                                         {ServerScheme::adam, "adam"},
+                                         {ServerScheme::one_bit, "one-bit"}};
+  return all;
+}
+
+/// Exchanges of Theano-MPI (sim/schedule/theano_mpi.hpp).
+enum class ParameterExchange { ar, asa, asa16 };
+
+inline const Choices<ParameterExchange>& choices_of(ParameterExchange) {
+  static const Choices<ParameterExchange> all{
+      {ParameterExchange::ar, "ar"}, {ParameterExchange::asa, "asa"}, {ParameterExchange::asa16, "asa16"}};
+  return all;
+}
+
+/// What a published result of a scenario is of; values in SI.
+enum class PublishedMetric { scaling_efficiency, time_to_accuracy, samples_per_s, iteration, throughput_gain };
+
+inline const Choices<PublishedMetric>& choices_of(PublishedMetric) {
+  static const Choices<PublishedMetric> all{{PublishedMetric::scaling_efficiency, "scaling_efficiency"},
+                                            {PublishedMetric::time_to_accuracy, "time_to_accuracy"},
+                                            {PublishedMetric::samples_per_s, "samples_per_s"},
+                                            {PublishedMetric::iteration, "iteration"},
+                                            {PublishedMetric::throughput_gain, "throughput_gain"}};
+  return all;
+}
+
+}  // namespace lockstep::sim
