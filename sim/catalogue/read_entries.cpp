@@ -66,25 +66,26 @@ GpuEntry read_gpu(const JsonNode& node) {
 IntraNodeEntry read_intra_node(const JsonNode& node) {
   IntraNodeEntry entry;
   entry.is_nvlink = node.at("kind").choice({"pcie-tree", "nvlink"}) == "nvlink";
+  std::vector<std::string> keys{
+      "kind",          "description", "gpus_per_switch",     "switches_per_socket",  "gpu_link",
+      "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};
+  if (entry.is_nvlink)
+    keys = {"kind", "description", "bus_bandwidth", "latency", "nvls_bandwidth", "host_memory_bandwidth"};
+  read_names(node, entry, keys);
+  entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (entry.is_nvlink) {
-    read_names(node, entry,
-               {"kind", "description", "bus_bandwidth", "latency", "nvls_bandwidth", "host_memory_bandwidth"});
     entry.bus = {node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
                  node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
     if (const auto nvls = node.find("nvls_bandwidth"))
       entry.nvls_bytes_per_s = nvls->sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
-  } else {
-    read_names(node, entry,
-               {"kind", "description", "gpus_per_switch", "switches_per_socket", "gpu_link", "switch_uplink",
-                "socket_link", "peer_across_sockets", "host_memory_bandwidth"});
-    entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));
-    entry.switches_per_socket = static_cast<int>(node.at("switches_per_socket").integer(1, 64));
-    entry.gpu_link = read_link(node.at("gpu_link"));
-    entry.switch_uplink = read_link(node.at("switch_uplink"));
-    entry.socket_link = read_link(node.at("socket_link"));
-    entry.peer_across_sockets = node.at("peer_across_sockets").boolean();
+    return entry;
   }
-  entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
+  entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));
+  entry.switches_per_socket = static_cast<int>(node.at("switches_per_socket").integer(1, 64));
+  entry.gpu_link = read_link(node.at("gpu_link"));
+  entry.switch_uplink = read_link(node.at("switch_uplink"));
+  entry.socket_link = read_link(node.at("socket_link"));
+  entry.peer_across_sockets = node.at("peer_across_sockets").boolean();
   return entry;
 }
 
