@@ -16,6 +16,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/records/job.hpp"
+#include "sim/records/job_names.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
@@ -215,8 +216,10 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
-  CLI::Option* const model = sub->add_option("--model", o.job.model, "As publications name it (see --list)");
-  CLI::Option* const gpu = sub->add_option("--gpu", o.job.gpu, "As publications name it (see --list)");
+  CLI::Option* const model =
+      sub->add_option("--model", o.job.model, "A network by its name (see --list), such as resnet50 or \"BERT-large\"");
+  CLI::Option* const gpu =
+      sub->add_option("--gpu", o.job.gpu, "By its name (see --list), such as H100 or \"A100 40GB\"");
   CLI::Option* const gpus = sub->add_option("--gpus", o.job.gpus, "Numbers of GPUs, a row each")
                                 ->delimiter(',')
                                 ->allow_extra_args(false)
@@ -227,16 +230,19 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
       ->check(number_between(1e-6, 1e12));
   sub->add_option("--epochs", o.job.epochs, "Adds the time that so many epochs take")->check(number_between(1e-3, 1e6));
   sub->add_option("--link", o.job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
-  sub->add_option("--network", o.job.network, "Between nodes, such as \"8x InfiniBand NDR\" or \"25 GbE\"");
+  sub->add_option("--network", o.job.network,
+                  std::string("Between nodes, ") + sim::kNetworkGrammar +
+                      ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)");
   sub->add_option("--precision", o.job.precision, "Default: what is usual on the GPU")
       ->check(CLI::IsMember({"fp32", "tf32", "mixed"}));
-  sub->add_option("--algorithm", o.job.algorithm, "Such as \"ring\", \"hierarchical\" or \"parameter server\"");
-  sub->add_option("--software", o.job.software, "Default: PyTorch");
+  sub->add_option("--algorithm", o.job.algorithm, "Such as ring, hierarchical or parameter-server (see --list)");
+  sub->add_option("--software", o.job.software, "Default: PyTorch (see --list)");
   sub->add_flag("--ignore-memory", o.job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
   sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
-  CLI::Option* const list = sub->add_flag("--list", o.list, "Lists the names that are known");
+  CLI::Option* const list =
+      sub->add_flag("--list", o.list, "Lists the names that are known, and how a network is written");
   for (CLI::Option* option : {model, gpu, gpus}) list->excludes(option);
   return sub;
 }
@@ -252,10 +258,10 @@ void answer(const JobOptions& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
-  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(o.job, predicted, catalogue);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predicted.predictions), 2);
+  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(o.job, predicted);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
+  std::fputs(sim::job_table(o.job, predicted, catalogue).c_str(), stdout);
 }
 
 // An output that is asked for and would not be written is refused.

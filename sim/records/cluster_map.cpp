@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/names.hpp"
+#include "sim/records/names_in_texts.hpp"
 #include "sim/records/network_text.hpp"
 
 namespace lockstep::sim {
@@ -33,9 +34,10 @@ bool is_younger(const IntraNodeEntry& entry, const GpuEntry& gpu) {
 }
 
 const IntraNodeEntry& intra_node_of(Mapping& m, int gpus_of_node) {
+  if (m.record.names && m.record.names->intra_node != nullptr) return *m.record.names->intra_node;
   const std::string text = with_pcie(m.record.intra_node_link);
   if (says_no_network(text) || mentions(text, "not stated")) return default_intra_node(m, "not stated");
-  const IntraNodeEntry* entry = m.catalogue.intra_node(text);
+  const IntraNodeEntry* entry = intra_node_in_text(m.catalogue, text);
   if (entry != nullptr && !is_younger(*entry, *m.gpu)) return *entry;
   const IntraNodeEntry& usual = m.catalogue.intra_node_by_id(m.gpu->intra_node);
   static const std::regex count_of_links(R"(\bnv\d{1,2}\b)", std::regex::icase);  // nvidia-smi topo: "NV18"
@@ -100,6 +102,15 @@ NetworkFound default_network(Mapping& m, const std::string& why) {
 }
 
 NetworkFound network_of(Mapping& m) {
+  if (m.record.names && m.record.names->network) {
+    const NetworkFound& stated = *m.record.names->network;
+    if (stated.is_kind_assumed)
+      m.assume("network kind", stated.entry->name, "not stated; a rate alone is InfiniBand from 56 Gb/s on, else TCP");
+    if (!stated.ports_stated) m.assume("network ports per node", stated.ports, "not stated");
+    m.note("network", stated.entry->facts);
+    return stated;
+  }
+  if (m.record.names) return default_network(m, "not stated");
   const std::string& text = m.record.network;
   if (says_no_network(text)) {
     // "AWS p4d.24xlarge", "ND_H100_v5": the machine says it.

@@ -55,7 +55,7 @@ int closeness(const Mapping& m, const Record& other) {
 
 bool same_work(const Mapping& m, const Record& other) {
   if (model_of(m.catalogue, other) != m.model) return false;
-  if (m.catalogue.gpu(other.gpu) != m.gpu) return false;
+  if (gpu_of(m.catalogue, other) != m.gpu) return false;
   const std::string precision = precision_named(other.precision);
   return precision.empty() || precision == m.precision;
 }
@@ -181,6 +181,7 @@ namespace {
 
 // Attention that keeps its scores on the chip is of 2022; MLPerf's BERT had it a year before.
 bool has_fused_attention(const Mapping& m) {
+  if (m.record.names && m.record.names->has_fused_attention) return true;
   for (const std::string& text : {m.record.system, m.record.algorithm, m.record.notes, m.record.model})
     for (const char* name : {"flash", "fused attention", "fmha", "sdpa", "xformers"})
       if (mentions(text, name)) return true;
@@ -231,7 +232,7 @@ Speeds speeds_of_images(Mapping& m) {
   const bool is_single = m.precision == "fp32";
   const double of_software = m.constant({"speed of software/" + m.stack->id}, 1);
   Speeds speeds;
-  speeds.of_flop = of_software * m.constant({"speed/" + m.gpu->id + "/" + m.precision,
+  speeds.of_flop = of_software * m.constant({"speed/" + m.gpu->speed_of + "/" + m.precision,
                                              "speed/" + m.gpu->generation + "/" + m.precision, "speed/" + m.precision},
                                             1);
   speeds.of_bytes = speeds.of_flop;

@@ -30,14 +30,8 @@ std::string time_text(double seconds) {
 class JobFile {
  public:
   /// `prediction` is of images/s, `training` of the training time on as many GPUs: null where none is asked for.
-  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const Task& task,
-          const Catalogue& catalogue)
-      : job_(job),
-        prediction_(prediction),
-        training_(training),
-        task_(task),
-        scenario_(task.scenario),
-        catalogue_(catalogue) {}
+  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const Task& task)
+      : job_(job), prediction_(prediction), training_(training), task_(task), scenario_(task.scenario) {}
 
   Json json() const {
     Json json{{"schema", "lockstep/scenario/1"},
@@ -82,7 +76,7 @@ class JobFile {
   }
 
   Json of_gpu(const std::string& key, const std::string& value) const {
-    for (const Assumption& fact : catalogue_.gpu(job_.gpu)->facts)
+    for (const Assumption& fact : prediction_.record->names->gpu->facts)
       if (fact.pointer.size() > key.size() && fact.pointer.substr(fact.pointer.size() - key.size() - 1) == "/" + key)
         return with(value, fact.kind, fact.source);
     return with(value, "assumed", kByDefault);
@@ -211,7 +205,6 @@ class JobFile {
   const Prediction* training_;
   const Task& task_;
   const Scenario& scenario_;
-  const Catalogue& catalogue_;
 };
 
 // As NCCL does, the fastest of what may be chosen.
@@ -226,7 +219,7 @@ const Task& chosen_of(const Alternatives& alternatives) {
 
 }  // namespace
 
-Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
+Json job_scenario(const Job& job, const JobPrediction& predicted) {
   const Prediction* largest = nullptr;  // of images/s
   for (const Prediction& p : predicted.predictions)
     if (p.mapped.quantity == Quantity::images_per_s &&
@@ -241,7 +234,7 @@ Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogu
   const Prediction* training = nullptr;
   for (const Prediction& p : predicted.predictions)
     if (p.mapped.quantity == Quantity::samples_time_s && p.record->gpus == largest->record->gpus) training = &p;
-  return JobFile(job, *largest, training, task, catalogue).json();
+  return JobFile(job, *largest, training, task).json();
 }
 
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/records/mapping.hpp"
 #include "sim/records/measure.hpp"
 #include "sim/records/names.hpp"
+#include "sim/records/names_in_texts.hpp"
 #include "sim/records/network_text.hpp"
 #include "sim/schedule/fusion.hpp"
 
@@ -293,7 +294,7 @@ void map_all(Mapping& m) {
   const bool is_of_hardware = !of_workers || mentions(m.metric, "staleness");
   const bool needs_gpu = is_of_hardware && m.metric != "epochs_to_accuracy";
   if (record.gpu.empty() && needs_gpu) throw Unmapped{"gpu is not stated"};
-  m.gpu = m.catalogue.gpu(record.gpu);
+  m.gpu = gpu_of(m.catalogue, record);
   if (m.gpu == nullptr && needs_gpu) throw Unmapped{"gpu " + in_quotes(record.gpu) + " is not in the catalogue"};
   m.stack = &stack_of(m.catalogue, record);
   m.transport = transport_of(record);
@@ -316,7 +317,12 @@ void map_all(Mapping& m) {
 }  // namespace
 
 const StackEntry& stack_of(const Catalogue& catalogue, const Record& record) {
-  return catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
+  if (record.names) return *record.names->stack;
+  return stack_in_texts(catalogue, record.source + " | " + record.system + " | " + record.algorithm);
+}
+
+const GpuEntry* gpu_of(const Catalogue& catalogue, const Record& record) {
+  return record.names ? record.names->gpu : gpu_in_text(catalogue, record.gpu);
 }
 
 std::optional<int> tokens_stated(const Record& record) {
@@ -335,16 +341,19 @@ std::optional<int> tokens_stated(const Record& record) {
 }
 
 const ModelEntry* model_of(const Catalogue& catalogue, const Record& record) {
+  if (record.names) return record.names->model;
   const std::optional<int> tokens = tokens_stated(record);
   // MLPerf calls its benchmark of image classification "resnet".
   const bool is_mlperf = stack_of(catalogue, record).id.rfind("mlperf", 0) == 0;
-  const ModelEntry* plain = catalogue.model(is_mlperf && lower(record.model) == "resnet" ? "ResNet-50" : record.model);
+  const bool is_short = is_mlperf && lower(record.model) == "resnet";
+  const ModelEntry* plain = model_in_text(catalogue, is_short ? "ResNet-50" : record.model);
   if (plain != nullptr && plain->tokens > 0) {
     if (!tokens || plain->tokens == *tokens) return plain;
-    const ModelEntry* longer = catalogue.model(record.model + " " + std::to_string(*tokens));
+    const ModelEntry* longer = model_in_text(catalogue, record.model + " " + std::to_string(*tokens));
     return longer != nullptr && longer->tokens == *tokens ? longer : nullptr;
   }
-  const ModelEntry* of_software = catalogue.model(record.model + " " + stack_of(catalogue, record).id);
+  if (plain != nullptr && plain->id == record.model) return plain;
+  const ModelEntry* of_software = model_in_text(catalogue, record.model + " " + stack_of(catalogue, record).id);
   return of_software != nullptr && plain != nullptr ? of_software : plain;
 }
 

@@ -40,6 +40,8 @@ struct Mapping {
   Wire wire_type() const { return choice_named<Wire>(wire, "wire"); }
 };
 
+/// nullptr: none of the catalogue.
+const GpuEntry* gpu_of(const Catalogue& catalogue, const Record& record);
 /// By keywords of the record's source, system and algorithm.
 const StackEntry& stack_of(const Catalogue& catalogue, const Record& record);
 /// By its name, the tokens of a sequence where they are stated, and the software, whose AlexNet may be its own; nullptr

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 
@@ -25,6 +27,19 @@ std::string to_string(Role role);
 /// What a record is to the fit: `given` is an input, `fit` and `test` are targets (see suite.hpp), `none` unsaid.
 enum class Use { none, given, fit, test };
 std::string to_string(Use use);
+
+/// What a job's words were read as, each matched whole (job_names.hpp); they stand before all texts.
+struct NamesRead {
+  const GpuEntry* gpu = nullptr;
+  const ModelEntry* model = nullptr;
+  const StackEntry* stack = nullptr;
+  const IntraNodeEntry* intra_node = nullptr;  ///< nullptr: not stated
+  std::optional<NetworkFound> network;         ///< none: not stated
+  bool has_fused_attention = false;            ///< asked for by the model's name
+  std::optional<AllReduceKind> all_reduce;     ///< none: the software's
+  std::string algorithm;                       ///< as a publication says it; empty: not stated
+  std::string algorithm_title;
+};
 
 struct Record {
   std::string id;
@@ -48,6 +63,7 @@ struct Record {
   int batch_per_gpu = 0;
   std::int64_t global_batch = 0;
   std::string notes;
+  std::optional<NamesRead> names;  ///< of a job
 
   /// Images per GPU: as stated, else the global batch over the GPUs; 0 where neither is.
   int batch() const;

@@ -44,6 +44,7 @@ std::vector<AllReduceKind> algorithms_of(const Mapping& m, const ClusterSpec& cl
   const std::string& text = m.record.algorithm;
   if (cluster.nodes == 1)
     return {mentions(text, "tree reduce") ? AllReduceKind::double_binary_tree : AllReduceKind::ring};
+  if (m.record.names && m.record.names->all_reduce) return {*m.record.names->all_reduce};
   if (mentions(text, "torus")) return {AllReduceKind::torus};
   if (m.transport == "mpi-gpu" || m.transport == "mpi-host")
     return {cluster.gpus_per_node > 1 && !is_of_collective(m.metric) ? AllReduceKind::hierarchical

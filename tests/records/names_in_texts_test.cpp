@@ -1,5 +1,5 @@
 // Names of GPUs, links, networks and models as publications spell them.
-#include "sim/records/names.hpp"
+#include "sim/records/names_in_texts.hpp"
 
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/records/network_text.hpp"
@@ -10,30 +10,32 @@ namespace lockstep::tests {
 namespace {
 
 std::string gpu_of(const std::string& name) {
-  const sim::GpuEntry* gpu = catalogue().gpu(name);
+  const sim::GpuEntry* gpu = sim::gpu_in_text(catalogue(), name);
   return gpu == nullptr ? "none" : gpu->id;
 }
 
 std::string link_of(const std::string& name) {
-  const sim::IntraNodeEntry* entry = catalogue().intra_node(name);
+  const sim::IntraNodeEntry* entry = sim::intra_node_in_text(catalogue(), name);
   return entry == nullptr ? "none" : entry->id;
 }
 
 }  // namespace
 
-TEST_CASE("every alias of the catalogue finds its own entry") {
+TEST_CASE("the words of every entry find it in a text") {
   for (const sim::GpuEntry& gpu : catalogue().gpus) {
-    for (const std::string& alias : gpu.aliases) CHECK(gpu_of(alias) == gpu.id);
-    CHECK(gpu_of("NVIDIA " + gpu.name) == gpu.id);
+    for (const std::string& alias : gpu.in_texts) CHECK(gpu_of(alias) == gpu.id);
+    if (!gpu.in_texts.empty()) CHECK(gpu_of("NVIDIA " + gpu.name) == gpu.id);
+    CHECK(gpu_of(gpu.id) == gpu.id);
     CHECK_NOTHROW(catalogue().intra_node_by_id(gpu.intra_node));
     CHECK(sim::read_network_text(catalogue(), gpu.network).has_value());
   }
   for (const sim::IntraNodeEntry& link : catalogue().intra_nodes)
-    for (const std::string& alias : link.aliases) CHECK(link_of(alias) == link.id);
+    for (const std::string& alias : link.in_texts) CHECK(link_of(alias) == link.id);
   for (const sim::NetworkEntry& network : catalogue().networks)
-    for (const std::string& alias : network.aliases) CHECK(catalogue().network(alias)->id == network.id);
+    for (const std::string& alias : network.in_texts) CHECK(sim::network_in_text(catalogue(), alias)->id == network.id);
   for (const sim::ModelEntry& model : catalogue().models) {
-    for (const std::string& alias : model.aliases) CHECK(catalogue().model(alias)->id == model.id);
+    for (const std::string& alias : model.in_texts) CHECK(sim::model_in_text(catalogue(), alias)->id == model.id);
+    CHECK(sim::model_in_text(catalogue(), model.id)->id == model.id);
     CHECK_NOTHROW(model::zoo_graph(model.id));
   }
 }
@@ -69,28 +71,28 @@ TEST_CASE("models with another's backbone or on small images are others") {
         "3D U-Net", "UNet3D", "nnU-Net", "Transformer-XL large", "Swin Transformer", "RetinaNet (ResNeXt-50)",
         "EfficientNet", "EfficientDet-D0", "ResNeXt-152", "DistilBERT base", "LLaMA 7B"}) {
     INFO(name);
-    CHECK(catalogue().model(name) == nullptr);
+    CHECK(sim::model_in_text(catalogue(), name) == nullptr);
   }
-  CHECK(catalogue().model("SSD-ResNet50")->id == "ssd300_resnet50");
-  CHECK(catalogue().model("SSD300 (ResNet-34 backbone)")->id == "ssd300_resnet34");
-  CHECK(catalogue().model("Wide ResNet-50-2")->id == "wide_resnet50");
-  CHECK(catalogue().model("SE-ResNeXt-101 (32x4d)")->id == "se_resnext101");
-  CHECK(catalogue().model("ResNeXt-101-32x8d")->id == "resnext101_32x8d");
-  CHECK(catalogue().model("ResNeXt-101 (64x4d)")->id == "resnext101_64x4d");
-  CHECK(catalogue().model("GPT-3 13B")->id == "gpt3_13b");
-  CHECK(catalogue().model("GPT-3 1.3B")->id == "gpt3_1b3");
-  CHECK(catalogue().model("GPT-3 3B") == nullptr);
-  CHECK(catalogue().model("MobileNetV3-Large") == nullptr);
-  CHECK(catalogue().model("ALBERT-xxlarge") == nullptr);
-  CHECK(catalogue().model("EfficientNet-B4")->id == "efficientnet_b4");
-  CHECK(catalogue().model("Vision Transformer B/16")->id == "vit_b16");
-  CHECK(catalogue().model("Transformer (big), WMT14 En-De")->id == "transformer_big");
-  CHECK(catalogue().model("Megatron-LM GPT-2 8.3B")->id == "megatron_8b3");
-  CHECK(catalogue().model("Megatron GPT-2 345M")->id == "gpt2_medium");
-  CHECK(catalogue().model("ResNet-50 v1.5")->id == "resnet50_v15");
-  CHECK(catalogue().model("MobileNetV2")->id == "mobilenet_v2");
-  CHECK(catalogue().model("Inception-v4")->id == "inception_v4");
-  CHECK(catalogue().model("BERT-Large (phase 1)")->id == "bert_large");
+  CHECK(sim::model_in_text(catalogue(), "SSD-ResNet50")->id == "ssd300_resnet50");
+  CHECK(sim::model_in_text(catalogue(), "SSD300 (ResNet-34 backbone)")->id == "ssd300_resnet34");
+  CHECK(sim::model_in_text(catalogue(), "Wide ResNet-50-2")->id == "wide_resnet50");
+  CHECK(sim::model_in_text(catalogue(), "SE-ResNeXt-101 (32x4d)")->id == "se_resnext101");
+  CHECK(sim::model_in_text(catalogue(), "ResNeXt-101-32x8d")->id == "resnext101_32x8d");
+  CHECK(sim::model_in_text(catalogue(), "ResNeXt-101 (64x4d)")->id == "resnext101_64x4d");
+  CHECK(sim::model_in_text(catalogue(), "GPT-3 13B")->id == "gpt3_13b");
+  CHECK(sim::model_in_text(catalogue(), "GPT-3 1.3B")->id == "gpt3_1b3");
+  CHECK(sim::model_in_text(catalogue(), "GPT-3 3B") == nullptr);
+  CHECK(sim::model_in_text(catalogue(), "MobileNetV3-Large") == nullptr);
+  CHECK(sim::model_in_text(catalogue(), "ALBERT-xxlarge") == nullptr);
+  CHECK(sim::model_in_text(catalogue(), "EfficientNet-B4")->id == "efficientnet_b4");
+  CHECK(sim::model_in_text(catalogue(), "Vision Transformer B/16")->id == "vit_b16");
+  CHECK(sim::model_in_text(catalogue(), "Transformer (big), WMT14 En-De")->id == "transformer_big");
+  CHECK(sim::model_in_text(catalogue(), "Megatron-LM GPT-2 8.3B")->id == "megatron_8b3");
+  CHECK(sim::model_in_text(catalogue(), "Megatron GPT-2 345M")->id == "gpt2_medium");
+  CHECK(sim::model_in_text(catalogue(), "ResNet-50 v1.5")->id == "resnet50_v15");
+  CHECK(sim::model_in_text(catalogue(), "MobileNetV2")->id == "mobilenet_v2");
+  CHECK(sim::model_in_text(catalogue(), "Inception-v4")->id == "inception_v4");
+  CHECK(sim::model_in_text(catalogue(), "BERT-Large (phase 1)")->id == "bert_large");
 }
 
 TEST_CASE("a network is the part that carries the most or that is called Compute") {
@@ -117,9 +119,19 @@ TEST_CASE("a network is the part that carries the most or that is called Compute
   CHECK(found("HDR100").port_bytes_per_s == found("EDR").port_bytes_per_s);
   // Four ports of 100 Gbit/s, said as one rate.
   CHECK(found("AWS EFA 400 Gbps").port_bytes_per_s == Approx(0.94 * 50e9));
+  // What a user would write is read as it would be for a user.
+  CHECK(found("56 Gb/s InfiniBand").entry->id == "ib-fdr");
+  CHECK(found("100gbe").port_bytes_per_s == Approx(12.5e9));
   CHECK_FALSE(sim::read_network_text(catalogue(), "carrier pigeons"));
   CHECK(sim::says_no_network("none (single server)"));
   CHECK_FALSE(sim::says_no_network("10GbE"));
+}
+
+TEST_CASE("a text too long for a name, or for a regular expression, names nothing") {
+  const std::string many(60000, '9');
+  CHECK(sim::gpu_in_text(catalogue(), "V100 " + many) == nullptr);
+  CHECK(sim::model_in_text(catalogue(), "ResNet-50 " + many) == nullptr);
+  CHECK_FALSE(sim::read_network_text(catalogue(), many + " GbE"));
 }
 
 }  // namespace lockstep::tests
