@@ -7,6 +7,7 @@
 #include "calib/command/commands.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/launch.hpp"
 
 namespace {
@@ -54,20 +55,31 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
 
 CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   CLI::App* command = app.add_subcommand("import", "Logs of other tools as a profile");
-  command->add_option("format", r.format, "nccl-tests, nvbandwidth, torch-trace, topology")
+  command->add_option("format", r.format, "nccl-tests, nvbandwidth, torch-trace, torch-probe, csv, topology")
       ->required()
-      ->check(CLI::IsMember({"nccl-tests", "nvbandwidth", "torch-trace", "topology"}));
+      ->check(CLI::IsMember({"nccl-tests", "nvbandwidth", "torch-trace", "torch-probe", "csv", "topology"}));
   command->add_option("files", r.files, "Logs")->required();
   command->add_option("-o,--output", r.output, "Profile to write")->required();
   command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
   command->add_option("--ranks", r.nccl.ranks, "nccl-tests: GPUs, where the log does not list them")
       ->check(CLI::PositiveNumber);
   command->add_option("--nodes", r.nccl.nodes, "nccl-tests: nodes, likewise")->check(CLI::PositiveNumber);
-  command->add_option("--model", r.torch.model, "torch-trace: name of the model");
+  command->add_option("--model", r.torch.model, "torch-trace, csv: name of the model");
   command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::PositiveNumber);
-  command->add_option("--precision", r.torch.precision, "torch-trace: fp32, tf32, fp16, bf16")
+  command->add_option("--precision", r.torch.precision, "torch-trace, csv: fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   command->footer("Example:\n  calibrate import nccl-tests all_reduce.log --operation all-reduce -o nccl.json");
+  return command;
+}
+
+CLI::App* declare_scenario(CLI::App& app, calib::ScenarioRequest& r) {
+  CLI::App* command = app.add_subcommand("scenario", "A scenario that predicts with a profile, for simulate");
+  command->add_option("profile", r.profile, "Profile (JSON)")->required();
+  command->add_option("--model", r.model, "The model's file (PROFILE.model.json, where import wrote it)");
+  command->add_option("--batch", r.batch, "Samples per device (the largest that was measured)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("-o,--output", r.output, "Scenario to write")->required();
+  command->footer("Example:\n  calibrate scenario profile.json -o my_job.json");
   return command;
 }
 
@@ -108,20 +120,26 @@ int main(int argc, char** argv) {
   std::vector<std::string> merged;
   CLI::App app("Measures this machine's devices, or imports logs, into a profile for simulate.", "calibrate");
   declare_measuring(app, measure);
+  bool lists_models = false;
+  app.add_flag("--list-models", lists_models, "Lists the networks of the zoo, those that are measured first");
   const CLI::App* import_command = declare_import(app, import);
   CLI::App* show = app.add_subcommand("show", "A profile as a readable report");
   show->add_option("profile", shown, "Profile (JSON)")->required();
   CLI::App* merge = app.add_subcommand("merge", "Two profiles of one kind of machine as one");
   merge->add_option("profiles", merged, "Profiles (JSON); the second one's samples win")->required()->expected(2);
   merge->add_option("-o,--output", output, "Profile to write")->required();
+  calib::ScenarioRequest scenario;
+  const CLI::App* scenario_command = declare_scenario(app, scenario);
   calib::TopologySources sources;
   bool is_json = false;
   const CLI::App* topology = declare_topology(app, sources, is_json);
   app.require_subcommand(0, 1);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
     if (*import_command) return calib::import_logs(import);
+    if (*scenario_command) return calib::write_scenario(scenario);
     if (*show) return calib::show_profile(shown);
     if (*merge) return calib::merge_profiles(merged[0], merged[1], output);
     if (*topology) return calib::show_topology(sources, is_json);

@@ -7,8 +7,9 @@ namespace lockstep::calib {
 namespace {
 
 const std::vector<std::pair<std::string, std::string>> kVariables{
-    {"iteration", "batch"}, {"layer", "batch"}, {"copy", "bytes"},  {"collective", "bytes"}, {"launch", "kernels"},
-    {"update", "elements"}, {"pass", "batch"},  {"input", "batch"}, {"overlap", "bytes"}};
+    {"iteration", "batch"}, {"layer", "batch"},     {"copy", "bytes"}, {"collective", "bytes"},
+    {"launch", "kernels"},  {"update", "elements"}, {"pass", "batch"}, {"input", "batch"},
+    {"overlap", "bytes"},   {"gradient", "batch"},  {"step", "batch"}};
 
 Json without(Json key, const std::string& member) {
   key.erase(member);

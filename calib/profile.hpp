@@ -14,9 +14,12 @@
 //   pass         model, precision, batch                                  batch
 //   input        source, model, learners, devices, batch                  batch
 //   overlap      model, precision, devices, batch, library, beside, bytes bytes
+//   gradient     model, precision, devices, batch                         batch
+//   step         model, precision, how, ranks, nodes, batch               batch
 //
 // `iteration` is one learner's gradient and update without communication, while `learners` of them share a device; with
-// `input` in its key, while the input pipeline prepares the next batches beside it.
+// `input` in its key, while the input pipeline prepares the next batches beside it. `gradient` is the same without the
+// update, `step` a framework's own step over all ranks with its communication: the truth to compare predictions with.
 #include <map>
 #include <string>
 #include <vector>
@@ -76,6 +79,12 @@ Profile merge(const Profile& a, const Profile& b, const std::string& name);
 std::vector<std::string> differing_facts(const DeviceFacts& a, const DeviceFacts& b);
 /// The name of a device that a log does not tell.
 extern const char* const kUnknownGpu;
+/// What of a profile not to rely on, a line each: series that drifted, have outliers, or whose median is not known to 5
+/// %; fits of iterations and collectives whose worst residual, or worst error at a left-out point, is above 5 %.
+struct Doubts {
+  std::vector<std::string> series, fits;
+};
+Doubts doubts_of(const Profile& profile);
 /// A readable report: device, samples by probe, every fit with residual, range and leave-one-out error.
 std::string report_text(const Profile& profile);
 

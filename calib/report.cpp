@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
 #include "calib/facts.hpp"
 #include "calib/overlap.hpp"
 #include "calib/profile.hpp"
+#include "calib/summary.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
@@ -70,7 +72,38 @@ std::string slowdown_text(const Profile& profile) {
   return text;
 }
 
+// Of many the first tell enough.
+std::string doubts_text(const std::vector<std::string>& lines, const std::string& title) {
+  constexpr std::size_t kMost = 20;
+  std::string text = lines.empty() ? "" : "\n" + title + "\n";
+  for (std::size_t i = 0; i < lines.size() && i < kMost; ++i) text += "  " + lines[i] + "\n";
+  if (lines.size() > kMost) text += "  and " + std::to_string(lines.size() - kMost) + " more\n";
+  return text;
+}
+
 }  // namespace
+
+Doubts doubts_of(const Profile& profile) {
+  constexpr double kMost = 0.05;
+  Doubts doubts;
+  for (const Sample& sample : profile.samples) {
+    if (sample.seconds.size() < 2 || sample.probe == "layer") continue;
+    const Summary summary = summarise(sample.seconds);
+    std::string why;
+    if (summary.relative_half_width > kMost)
+      why += ", median " + format_seconds(summary.median_s) + " known to " + percent(summary.relative_half_width);
+    if (sample.has_flag("drift")) why += ", drifted by " + percent(summary.drift);
+    if (sample.has_flag("outliers")) why += ", " + std::to_string(summary.outliers) + " outliers";
+    if (sample.has_flag("disagrees")) why += ", its two measurements disagree";
+    if (!why.empty()) doubts.series.push_back(sample.probe + " " + key_text(sample.key) + ": " + why.substr(2));
+  }
+  for (const Fit& fit : profile.fits) {
+    if (fit.probe != "iteration" && fit.probe != "collective") continue;
+    const double worst = std::max(fit.line.worst_residual, fit.line.worst_left_out);
+    if (worst > kMost) doubts.fits.push_back(fit.probe + " " + key_text(fit.key) + ": off by up to " + percent(worst));
+  }
+  return doubts;
+}
 
 std::string report_text(const Profile& profile) {
   std::string text = profile.name + ": " + std::to_string(profile.device.count) + " x " + profile.device.name + " (" +
@@ -85,6 +118,9 @@ std::string report_text(const Profile& profile) {
     if (probe == "overlap") part += slowdown_text(profile);
     if (!part.empty()) text += "\n" + probe + "\n" + part;
   }
+  const Doubts doubts = doubts_of(profile);
+  text += doubts_text(doubts.series, "Series to be doubted");
+  text += doubts_text(doubts.fits, "Fits to be doubted");
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/base/file_lock.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
 #include "engine/train/command_line.hpp"
@@ -88,6 +89,7 @@ struct SweepOptions {
   sweep::Means means;
   sweep::RunnerOptions runner;
   bool only_shows = false;
+  bool collects = false;
   bool quiet = false;
 };
 
@@ -99,6 +101,7 @@ CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
   sub->add_option("--threads", o.means.threads, "Threads of a run (1)")->check(CLI::Range(1, 1024));
   sub->add_option("--data-dir", o.means.data_dir, "Folder that holds the data's folder (build/data)");
   sub->add_flag("--show", o.only_shows, "Shows what the folder holds, and does not train");
+  sub->add_flag("--collect", o.collects, "Then writes all records to one file, FOLDER.jsonl");
   sub->add_flag("--quiet", o.quiet, "No line per run");
   return sub;
 }
@@ -106,16 +109,17 @@ CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
 int run_sweep(SweepOptions o, const std::vector<std::string>& argv) {
   train::forget_launcher();  // each caller is one of those that share the sweep
   const sweep::Sweep sweep = sweep::load_sweep(o.file, o.means);
-  if (o.only_shows) {
-    std::fputs(sweep::table(sweep::summary(sweep, o.runner.folder, argv)).c_str(), stdout);
-    return 0;
+  int failed = 0;
+  if (!o.only_shows) {
+    o.runner.program = std::filesystem::read_symlink("/proc/self/exe").string();
+    o.runner.has_notes = !o.quiet;
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    if (o.runner.jobs == 0) o.runner.jobs = std::max(1, cores / o.means.threads);
+    failed = sweep::run_sweep(sweep, o.runner, argv);
   }
-  o.runner.program = std::filesystem::read_symlink("/proc/self/exe").string();
-  o.runner.has_notes = !o.quiet;
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  if (o.runner.jobs == 0) o.runner.jobs = std::max(1, cores / o.means.threads);
-  const int failed = sweep::run_sweep(sweep, o.runner, argv);
-  std::fputs(sweep::table(sweep::summary(sweep, o.runner.folder, argv)).c_str(), stdout);
+  const sweep::Records records(o.runner.folder);
+  if (o.collects) sweep::collect(sweep, records, argv);
+  std::fputs(sweep::table(sweep::summary(sweep, records, argv)).c_str(), stdout);
   if (failed == 0) return 0;
   std::fprintf(stderr, "train: %d runs failed; their records say why; another call tries them again\n", failed);
   return 1;
@@ -128,9 +132,12 @@ int main(int argc, char** argv) {
   app.footer("Example:\n  train --model lenet --data mnist --algorithm sma --learners 2 --target 0.99 -o run.json");
   lockstep::train::Request request;
   lockstep::train::declare(app, request);
+  bool lists_models = false;
+  app.add_flag("--list-models", lists_models, "Lists the networks of the zoo, those that are trained first");
   SweepOptions sweep;
   CLI::App* const sweeps = declare_sweep(app, sweep);
   return lockstep::run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    if (lists_models) return std::fputs(lockstep::model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
   });
 }

@@ -23,6 +23,7 @@ struct Options {
   std::string plan;
   std::string html, json, csv, markdown, journal;
   bool resume = false;
+  bool ignore_memory = false;
   bool quiet = false;
   int jobs = 0;
   double patience_s = sim::kPatience_s;
@@ -39,6 +40,7 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--journal", o.journal, "Where finished points are kept (default: beside the first output)");
   app.add_flag("--resume", o.resume, "Takes up what an earlier run has finished");
+  app.add_flag("--ignore-memory", o.ignore_memory, "Predicts points that do not fit into a GPU's memory, too");
   app.add_option("--patience", o.patience_s, "Seconds until a silent MPI rank is given up (default: 20)")
       ->check(number_between(2, 86400));
   app.add_flag("--quiet", o.quiet, "No progress");
@@ -116,7 +118,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
 int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
   std::optional<sim::PlanSpec> plan;
   try {
-    plan = sim::load_plan(o.plan);
+    plan = sim::load_plan(o.plan, o.ignore_memory);
     if (session.rank() == 0) check_outputs(all_outputs_of(o), inputs_of(*plan));
   } catch (const InputError& error) {
     if (session.rank() == 0 || session.size() == 1) std::fprintf(stderr, "%s\n", error.what());

@@ -13,10 +13,11 @@
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/convergence/build.hpp"
-#include "sim/models/models.hpp"
 #include "sim/records/explicit_records.hpp"
 #include "sim/records/job.hpp"
+#include "sim/records/job_names.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
@@ -39,6 +40,7 @@ struct Options {
   std::string optimise;
   std::string show_model;
   bool list_models = false;
+  bool ignore_memory = false;
   bool quiet = false;
   int jobs = 0;
 };
@@ -81,6 +83,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model,
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
+  app.add_flag("--ignore-memory", o.ignore_memory, "Predicts what does not fit into a GPU's memory, too");
   app.add_flag("--quiet", o.quiet, "No progress bar");
 }
 
@@ -94,6 +97,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
   }
   if (!o.fidelity.empty()) settings.emplace_back("/fidelity", o.fidelity);
   if (o.seed) settings.emplace_back("/seed", std::to_string(*o.seed));
+  if (o.ignore_memory) settings.emplace_back("/ignore_memory", "true");
   return settings;
 }
 
@@ -141,6 +145,7 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
   const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
   check_outputs_beside(loaded, o);
+  sim::check_memory(loaded, o.scenario);
   const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
   const sim::Report report = sim::predict(loaded, jobs_of(o), trace_gpus, [&](std::size_t done, std::size_t of) {
     if (has_bar) show_progress(done, of);
@@ -188,7 +193,7 @@ struct ConvergenceOptions {
 
 CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
   CLI::App* sub = app.add_subcommand("convergence", "Fits a convergence profile to the records of training runs");
-  sub->add_option("records", o.records, "Records of train, their folders, or a profile to fit anew")->required();
+  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew")->required();
   sub->add_option("-o,--output", o.output, "Writes the profile (schema lockstep/convergence/1)");
   sub->add_option("--name", o.request.name, "Of the profile (model and data)");
   sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")
@@ -217,8 +222,10 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
-  CLI::Option* const model = sub->add_option("--model", o.job.model, "As publications name it (see --list)");
-  CLI::Option* const gpu = sub->add_option("--gpu", o.job.gpu, "As publications name it (see --list)");
+  CLI::Option* const model =
+      sub->add_option("--model", o.job.model, "A network by its name (see --list), such as resnet50 or \"BERT-large\"");
+  CLI::Option* const gpu =
+      sub->add_option("--gpu", o.job.gpu, "By its name (see --list), such as H100 or \"A100 40GB\"");
   CLI::Option* const gpus = sub->add_option("--gpus", o.job.gpus, "Numbers of GPUs, a row each")
                                 ->delimiter(',')
                                 ->allow_extra_args(false)
@@ -229,15 +236,19 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
       ->check(number_between(1e-6, 1e12));
   sub->add_option("--epochs", o.job.epochs, "Adds the time that so many epochs take")->check(number_between(1e-3, 1e6));
   sub->add_option("--link", o.job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
-  sub->add_option("--network", o.job.network, "Between nodes, such as \"8x InfiniBand NDR\" or \"25 GbE\"");
+  sub->add_option("--network", o.job.network,
+                  std::string("Between nodes, ") + sim::kNetworkGrammar +
+                      ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)");
   sub->add_option("--precision", o.job.precision, "Default: what is usual on the GPU")
       ->check(CLI::IsMember({"fp32", "tf32", "mixed"}));
-  sub->add_option("--algorithm", o.job.algorithm, "Such as \"ring\", \"hierarchical\" or \"parameter server\"");
-  sub->add_option("--software", o.job.software, "Default: PyTorch");
+  sub->add_option("--algorithm", o.job.algorithm, "Such as ring, hierarchical or parameter-server (see --list)");
+  sub->add_option("--software", o.job.software, "Default: PyTorch (see --list)");
+  sub->add_flag("--ignore-memory", o.job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
   sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
-  CLI::Option* const list = sub->add_flag("--list", o.list, "Lists the names that are known");
+  CLI::Option* const list =
+      sub->add_flag("--list", o.list, "Lists the names that are known, and how a network is written");
   for (CLI::Option* option : {model, gpu, gpus}) list->excludes(option);
   return sub;
 }
@@ -253,10 +264,10 @@ void answer(const JobOptions& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
-  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(o.job, predicted, catalogue);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predicted.predictions), 2);
+  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(o.job, predicted);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  std::fputs(sim::job_table(o.job, predicted).c_str(), stdout);
+  std::fputs(sim::job_table(o.job, predicted, catalogue).c_str(), stdout);
 }
 
 // An output that is asked for and would not be written is refused.
@@ -286,16 +297,15 @@ void check_alone(const CLI::App& app, const CLI::App& subcommand) {
 }
 
 void show_model(const std::string& name_or_file) {
-  const bool is_file = std::filesystem::path(name_or_file).extension() == ".json";
   std::map<std::string, std::string> inputs;
-  const model::Graph graph = is_file ? model::graph_of(name_or_file, inputs) : sim::network_named(name_or_file);
+  const model::Graph graph = model::graph_of(name_or_file, inputs);
   std::fputs(model::show_model_text(graph).c_str(), stdout);
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
-    std::fputs((model::list_models_text() + "\n" + sim::further_models_text()).c_str(), stdout);
+    std::fputs(model::list_models_text().c_str(), stdout);
   } else if (!o.show_model.empty()) {
     show_model(o.show_model);
   } else if (!o.records.empty()) {

@@ -19,6 +19,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/units.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 
 namespace lockstep::calib {
@@ -65,6 +66,8 @@ Imported import_file(const ImportRequest& request, const std::string& path) {
   if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
   if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
   if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);
+  if (request.format == "csv") return import_csv(text, path, {request.torch.model, request.torch.precision});
+  if (request.format == "torch-probe") return import_torch_probe(text, path);
   return import_topology(text, path);
 }
 
@@ -81,6 +84,9 @@ void add(Profile& profile, const Imported& imported, const std::string& path) {
     Sample& known = profile.samples[entry->second];
     known.seconds.insert(known.seconds.end(), sample.seconds.begin(), sample.seconds.end());
     known.source += ", " + sample.source;
+    known.set_aside.insert(known.set_aside.end(), sample.set_aside.begin(), sample.set_aside.end());
+    for (const std::string& flag : sample.flags)
+      if (!known.has_flag(flag)) known.flags.push_back(flag);
   }
   DeviceFacts& device = profile.device;
   const DeviceFacts& other = imported.device;
@@ -101,6 +107,35 @@ void store(const std::string& path, const Profile& profile) {
 void write_profile(const std::string& path, const Profile& profile) {
   store(path, profile);
   std::printf("%s: %zu samples, %zu fits\n", path.c_str(), profile.samples.size(), profile.fits.size());
+  const Doubts doubts = doubts_of(profile);
+  if (!doubts.series.empty() || !doubts.fits.empty())
+    std::printf("%zu series and %zu fits are to be doubted: calibrate show %s\n", doubts.series.size(),
+                doubts.fits.size(), path.c_str());
+}
+
+// Networks of the logs, each once, beside the profile: what a scenario names as its model.
+void write_models(const std::string& profile, const std::vector<Json>& models) {
+  for (const Json& model : models) {
+    const std::string path =
+        fs::path(profile)
+            .replace_extension(models.size() > 1 ? "." + model.value("name", "") + ".model.json" : ".model.json")
+            .string();
+    write_file_atomically(path, model.dump(1) + "\n");
+    std::printf("%s: the network\n", path.c_str());
+  }
+}
+
+void add_models(std::vector<Json>& models, const Imported& imported, const std::string& path) {
+  for (const Json& model : imported.models) {
+    const auto same = std::find_if(models.begin(), models.end(), [&](const Json& known) {
+      return known.value("name", "") == model.value("name", "");
+    });
+    if (same == models.end())
+      models.push_back(model);
+    else if (*same != model)
+      throw InputError(path + ": another network than the files before is called \"" + model.value("name", "") +
+                       "\"; allowed: files of one network, or other names (--name of the probe)");
+  }
 }
 
 std::string name_of(const std::string& path) {
@@ -223,7 +258,7 @@ std::vector<model::Graph> models_of(const MeasureRequest& request, std::map<std:
   const std::vector<std::string> built_in = model::zoo_names();
   for (const std::string& name : request.models) {
     const std::size_t files = inputs.size();
-    models.push_back(model::graph_of(name, inputs));
+    models.push_back(model::trainable_graph_of(name, inputs));
     const std::string& own = models.back().name;
     if (inputs.size() > files && std::count(built_in.begin(), built_in.end(), own) > 0)
       throw InputError(name + ": /name: \"" + own + "\" is a built-in model's; allowed: another name");
@@ -289,16 +324,20 @@ int import_logs(const ImportRequest& request) {
   check_outputs({request.output}, request.files);
   Profile profile;
   std::map<std::string, std::string> inputs;
+  std::vector<Json> models;
   for (const std::string& path : request.files) {
     const Imported imported = import_file(request, path);
+    add_models(models, imported, path);
     inputs[path] = sha256_file(path);
-    for (const std::string& why : imported.refused) std::fprintf(stderr, "calibrate: refused: %s\n", why.c_str());
+    const char* what = request.format == "torch-probe" ? "" : "refused: ";
+    for (const std::string& why : imported.refused) std::fprintf(stderr, "calibrate: %s%s\n", what, why.c_str());
     add(profile, imported, path);
   }
   profile.name = name_of(request.output);
   profile.fits = fit_curves(profile.samples);
   profile.provenance = provenance(request.argv, "none", inputs);
   write_profile(request.output, profile);
+  write_models(request.output, models);
   return 0;
 }
 

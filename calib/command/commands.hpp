@@ -38,6 +38,13 @@ struct ImportRequest {
   std::vector<std::string> argv;
 };
 
+struct ScenarioRequest {
+  std::string profile;
+  std::string model;  ///< file; empty: that which the import of a PyTorch job wrote beside the profile, if there is one
+  int batch = 0;      ///< 0: the largest that was measured
+  std::string output;
+};
+
 /// Samples go to OUTPUT with ".samples.jsonl" for ".json" as they are taken, the profile to OUTPUT at the end. Without
 /// `resume`, an existing sample file is refused rather than lost.
 ///
@@ -47,6 +54,9 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes);
 int show_topology(const TopologySources& sources, bool is_json);
 /// All files into one profile. Refused rows go to standard error.
 int import_logs(const ImportRequest& request);
+/// A scenario of the profile's model on the measured device, its cluster inside: what measured times make meaningless
+/// is filled in. Throws InputError for a profile without iterations.
+int write_scenario(const ScenarioRequest& request);
 int show_profile(const std::string& path);
 int merge_profiles(const std::string& a, const std::string& b, const std::string& output);
 

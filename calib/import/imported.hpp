@@ -14,6 +14,7 @@ struct Imported {
   std::vector<Sample> samples;
   DeviceFacts device;
   std::vector<std::string> refused;  ///< "FILE line 12: why"
+  std::vector<Json> models;          ///< networks that the log describes, lockstep/model/1
 };
 
 /// What a log may not tell; 0 or empty: take it from the log, and fail where it is not there.
@@ -47,11 +48,30 @@ Imported import_topology(const std::string& text, const std::string& name);
 /// out; a trace without ProfilerStep has as many steps as the module that ran least often, and that is said). Modules
 /// are known by the profiler's "nn.Module: NAME" annotations or record_function ranges "layer: NAME"; backward kernels
 /// belong to the forward operator of the same sequence number. `model`, `batch` and `precision` become part of the key.
+/// Of a built-in model the modules are matched with its layers, type by type in order; where that fails there are no
+/// times by layer. Steps become "iteration" (from one's begin to the next one's), of a process among several "step";
+/// kernels of NCCL beside which PyTorch 2 noted what they moved become "collective", their waiting for others included.
 struct TorchTraceOptions {
   std::string model;
   int batch = 0;
   std::string precision;
 };
 Imported import_torch_trace(const std::string& text, const std::string& name, const TorchTraceOptions& options);
+
+/// calib/torch/lockstep_probe.py: its series as samples of kind "measured", with the flags that calibrate's own have
+/// (of a series that was measured again the sounder counts, second_look.hpp), its passes as "pass" and "layer", and its
+/// network. What a killed run left unfinished is taken as far as it went. Throws InputError with the line.
+Imported import_torch_probe(const std::string& text, const std::string& name);
+
+/// Numbers of one's own: comma-separated, a line of column names, '#' before remarks. Training steps have "batch" (per
+/// device) and one of "seconds", "ms", "us", "samples_per_s" (of all devices), and may have "devices", "model",
+/// "precision"; they become "iteration" of one learner. Collectives have "bytes", "ranks" and one of "seconds", "ms",
+/// "us", and may have "nodes", "operation" (all-reduce), "library" (unknown). Rows of the same are a series. Throws
+/// InputError with the line.
+struct CsvOptions {
+  std::string model;      ///< where no column has it
+  std::string precision;  ///< likewise; empty: fp32
+};
+Imported import_csv(const std::string& text, const std::string& name, const CsvOptions& options = {});
 
 }  // namespace lockstep::calib

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "calib/import/imported.hpp"
+#include "engine/model/graph.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -78,6 +81,30 @@ std::optional<std::string> module_of(const std::string& name) {
   return std::nullopt;
 }
 
+// What a kernel of NCCL moved, as PyTorch 2 notes it beside the kernel; bytes as nccl-tests counts them.
+std::optional<Json> collective_of(const Json& args) {
+  static const std::map<std::string, std::string> operations{
+      {"allreduce", "all-reduce"},          {"allreduce_coalesced", "all-reduce"},
+      {"all_reduce", "all-reduce"},         {"allgather", "all-gather"},
+      {"_allgather_base", "all-gather"},    {"all_gather", "all-gather"},
+      {"reduce_scatter", "reduce-scatter"}, {"_reduce_scatter_base", "reduce-scatter"},
+      {"all_to_all", "all-to-all"},         {"all_to_allv", "all-to-all"},
+      {"broadcast", "broadcast"},           {"reduce", "reduce"}};
+  static const std::map<std::string, int> sizes{{"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8},
+                                                {"Byte", 1},  {"Int", 4},  {"Long", 8}};
+  const auto operation = operations.find(text_or(args, "Collective name", ""));
+  const auto size = sizes.find(text_or(args, "dtype", ""));
+  const int ranks = static_cast<int>(number_or(args, "Group size", 0));
+  const double elements = std::max(number_or(args, "In msg nelems", 0), number_or(args, "Out msg nelems", 0));
+  if (operation == operations.end() || size == sizes.end() || ranks < 2 || ranks > (1 << 20) || !(elements > 0))
+    return std::nullopt;
+  return Json{{"operation", operation->second},
+              {"library", "nccl"},
+              {"ranks", ranks},
+              {"nodes", 1},
+              {"bytes", static_cast<std::int64_t>(elements) * size->second}};
+}
+
 struct Launch {
   Thread thread;
   double at_us;
@@ -135,6 +162,21 @@ class TorchTrace {
     return std::max(1, least);
   }
   bool has_steps() const { return !steps_.empty(); }
+  /// Seconds from each step's begin to the next one's; of a step that no other follows its own.
+  std::vector<double> iteration_seconds() const {
+    std::map<double, double> ends_us;  // by begin
+    for (const auto& [name, step] : steps_) ends_us[step.begin_us] = step.end_us;
+    std::vector<double> seconds;
+    for (auto step = ends_us.begin(); step != ends_us.end(); ++step) {
+      const auto next = std::next(step);
+      const double length_us = step->second - step->first;
+      // One that was not recorded in between leaves a gap.
+      const bool follows = next != ends_us.end() && next->first - step->second < 0.5 * length_us;
+      if (follows || ends_us.size() == 1) seconds.push_back((follows ? next->first - step->first : length_us) * 1e-6);
+    }
+    return seconds;
+  }
+  const std::vector<Sample>& collectives() const { return collectives_; }
 
  private:
   // Categories with a capital are those of PyTorch 1.8 to 1.11.
@@ -144,6 +186,8 @@ class TorchTrace {
     const Json args = event.value("args", Json::object());
     if (category == "kernel" || category == "Kernel") {
       kernels_.push_back({duration, static_cast<std::int64_t>(number_or(args, "correlation", -1))});
+      if (const auto call = collective_of(args))
+        collectives_.push_back({"collective", *call, {duration * 1e-6}, "imported", "", {}, {}});
     } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime") {
       const auto correlation = static_cast<std::int64_t>(number_or(args, "correlation", -1));
       if (correlation >= 0) launches_.try_emplace(correlation, Launch{thread_of(event), begin});
@@ -191,12 +235,99 @@ class TorchTrace {
   }
 
   std::vector<Kernel> kernels_;
+  std::vector<Sample> collectives_;  ///< one for each call
   std::map<std::int64_t, Launch> launches_;
   std::map<Thread, Ranges> operators_;  ///< those with a sequence number
   std::map<Thread, Ranges> modules_;
   std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
   std::map<std::string, Interval> steps_;
 };
+
+// "Conv2d_3": type and number, which counts modules in the order in which they ran first.
+std::optional<std::pair<std::string, int>> numbered(const std::string& module) {
+  const std::size_t bar = module.rfind('_');
+  if (bar == std::string::npos || bar + 1 == module.size() || bar + 7 < module.size()) return std::nullopt;
+  for (std::size_t i = bar + 1; i < module.size(); ++i)
+    if (module[i] < '0' || module[i] > '9') return std::nullopt;
+  return std::make_pair(module.substr(0, bar), std::stoi(module.substr(bar + 1)));
+}
+
+bool is_known_model(const std::string& name) {
+  try {
+    model::zoo_graph(name);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+// Names of the built-in model's layers for the modules of a trace, in order: of a type and a kind there must be equally
+// many. Empty, and why, where convolutions or fully-connected layers do not match.
+std::map<std::string, std::string> matched_layers(const std::string& model_name, const std::set<std::string>& modules,
+                                                  std::vector<std::string>& said) {
+  static const std::map<std::string, model::LayerKind> kinds{{"Conv2d", model::LayerKind::conv},
+                                                             {"Linear", model::LayerKind::fc},
+                                                             {"BatchNorm2d", model::LayerKind::batch_norm},
+                                                             {"ReLU", model::LayerKind::relu},
+                                                             {"MaxPool2d", model::LayerKind::max_pool},
+                                                             {"AvgPool2d", model::LayerKind::avg_pool},
+                                                             {"AdaptiveAvgPool2d", model::LayerKind::global_avg_pool},
+                                                             {"Dropout", model::LayerKind::dropout}};
+  const model::Graph graph = model::zoo_graph(model_name);
+  std::map<std::string, std::string> names;
+  for (const auto& [type, kind] : kinds) {
+    std::map<int, std::string> ran;
+    for (const std::string& module : modules)
+      if (const auto known = numbered(module); known && known->first == type) ran[known->second] = module;
+    std::vector<std::string> layers;
+    for (const model::Layer& layer : graph.layers)
+      if (layer.kind == kind) layers.push_back(layer.name);
+    if (ran.size() == layers.size()) {
+      std::size_t next = 0;
+      for (const auto& [number, module] : ran) names[module] = layers[next++];
+    } else if (kind == model::LayerKind::conv || kind == model::LayerKind::fc) {
+      said.push_back(std::to_string(ran.size()) + " modules " + type + ", and " + model_name + " has " +
+                     std::to_string(layers.size()) + " such layers: no times by layer");
+      return {};
+    }
+  }
+  return names;
+}
+
+// Calls of the same size are a series.
+void add_collectives(const std::vector<Sample>& calls, const std::string& source, std::vector<Sample>& samples) {
+  std::map<std::string, std::size_t> index;
+  for (const Sample& call : calls) {
+    const auto [entry, is_new] = index.try_emplace(call.id(), samples.size());
+    if (is_new) {
+      samples.push_back(call);
+      samples.back().source = source;
+    } else {
+      samples[entry->second].seconds.push_back(call.seconds[0]);
+    }
+  }
+}
+
+int world_size(const Json& root) {
+  if (!root.is_object() || !root.contains("distributedInfo")) return 1;
+  return std::max(1, static_cast<int>(number_or(root["distributedInfo"], "world_size", 1)));
+}
+
+// Steps alone are iterations; with others they hold the exchange, too.
+Sample steps_of(const TorchTrace& trace, const TorchTraceOptions& options, int ranks, const std::string& name) {
+  Sample sample;
+  sample.probe = ranks > 1 ? "step" : "iteration";
+  sample.key = {{"model", options.model}, {"precision", options.precision}};
+  if (ranks > 1)
+    sample.key.update({{"how", "traced"}, {"ranks", ranks}, {"nodes", 1}});
+  else
+    sample.key.update({{"learners", 1}, {"devices", 1}});
+  sample.key["batch"] = options.batch;
+  sample.seconds = trace.iteration_seconds();
+  sample.kind = "imported";
+  sample.source = name + ", ProfilerStep";
+  return sample;
+}
 
 }  // namespace
 
@@ -211,11 +342,21 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   Imported result;
   std::vector<std::string> unplaced;
   const int steps = trace.steps();
-  for (const auto& [place, seconds] : trace.totals(unplaced)) {
+  const auto totals = trace.totals(unplaced);
+  std::set<std::string> modules;
+  for (const auto& [place, seconds] : totals) modules.insert(place.first);
+  // Of a model that only the trace knows its own names stay.
+  const bool is_known = is_known_model(options.model);
+  const std::map<std::string, std::string> names = is_known && !modules.empty()
+                                                       ? matched_layers(options.model, modules, unplaced)
+                                                       : std::map<std::string, std::string>();
+  for (const auto& [place, seconds] : totals) {
+    const auto name_of_model = names.find(place.first);
+    if (is_known && name_of_model == names.end()) continue;
     Sample sample;
     sample.probe = "layer";
     sample.key = {{"model", options.model},
-                  {"layer", place.first},
+                  {"layer", is_known ? name_of_model->second : place.first},
                   {"pass", place.second},
                   {"precision", options.precision},
                   {"batch", options.batch}};
@@ -226,18 +367,26 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   }
   if (!trace.has_steps() && steps > 1)
     unplaced.push_back("no ProfilerStep; taken as " + std::to_string(steps) + " steps, for as often its modules ran");
+  const Json& root = document.json();
+  const int ranks = world_size(root);
+  const Sample whole = steps_of(trace, options, ranks, name);
+  if (!whole.seconds.empty() && whole.median_s() > 0) result.samples.push_back(whole);
+  if (ranks > 1 && trace.has_steps())
+    unplaced.push_back("steps of " + std::to_string(ranks) +
+                       " processes hold their exchange: they are no iterations; trace a process alone for those");
+  add_collectives(trace.collectives(), name, result.samples);
   for (const std::string& why : unplaced) result.refused.push_back(name + ": " + why);
   if (result.samples.empty())
     throw InputError(name +
-                     ": no GPU kernel of a module; allowed: a PyTorch profiler trace with modules (with_modules "
-                     "or record_function ranges \"layer: NAME\")");
-  const Json& root = document.json();
+                     ": no ProfilerStep and no GPU kernel of a module; allowed: a PyTorch profiler trace with "
+                     "profiler.step() behind each iteration, or with modules (with_stack=True, or record_function "
+                     "ranges \"layer: NAME\")");
   if (root.is_object() && root.contains("deviceProperties") && root["deviceProperties"].is_array() &&
       !root["deviceProperties"].empty())
     result.device.name = text_or(root["deviceProperties"][0], "name", "");
   if (result.device.name.empty()) result.device.name = kUnknownGpu;
   result.device.kind = "imported";
-  result.device.count = 1;
+  result.device.count = ranks;
   return result;
 }
 

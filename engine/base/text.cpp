@@ -1,6 +1,9 @@
 #include "engine/base/text.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <numeric>
 
 namespace lockstep {
 namespace {
@@ -24,6 +27,27 @@ std::string escaped(unsigned char c) {
 bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }  // UTF-8
+
+std::string in_small_letters(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Levenshtein's distance, row by row of his table.
+std::size_t edits_between(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
 
 }  // namespace
 
@@ -51,6 +75,18 @@ std::string joined(const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
   return list;
+}
+
+std::vector<std::string> nearest_names(const std::string& text, const std::vector<std::string>& names,
+                                       std::size_t count) {
+  const std::string wanted = in_small_letters(text);
+  std::vector<std::pair<std::size_t, std::size_t>> by_distance;  // distance, index
+  for (std::size_t i = 0; i < names.size(); ++i)
+    by_distance.emplace_back(edits_between(wanted, in_small_letters(names[i])), i);
+  std::sort(by_distance.begin(), by_distance.end());
+  std::vector<std::string> nearest;
+  for (std::size_t i = 0; i < std::min(count, names.size()); ++i) nearest.push_back(names[by_distance[i].second]);
+  return nearest;
 }
 
 std::string short_number(double value) {

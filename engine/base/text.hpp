@@ -11,6 +11,10 @@ std::string one_line(const std::string& text);
 std::string in_quotes(const std::string& text);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
+/// The `count` names that take the fewest insertions, deletions and replacements of characters to become `text`, case
+/// aside (Levenshtein 1966); the nearest first, alike ones in their order.
+std::vector<std::string> nearest_names(const std::string& text, const std::vector<std::string>& names,
+                                       std::size_t count = 3);
 /// Up to six significant digits, as printf's %.6g in the C locale: 65536 -> "65536", 1.25e10 -> "1.25e+10".
 std::string short_number(double value);
 

@@ -34,6 +34,7 @@ OperationPtr<Scalar> make_operation(const Wiring<Scalar>& wiring) {
       return std::make_unique<Softmax<Scalar>>(wiring);
     case LayerKind::subsample:
       return make_subsample(wiring);
+    case LayerKind::opaque:
     case LayerKind::input:
       break;
   }

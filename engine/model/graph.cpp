@@ -36,6 +36,8 @@ std::string to_string(LayerKind kind) {
       return "softmax";
     case LayerKind::subsample:
       return "subsample";
+    case LayerKind::opaque:
+      return "opaque";
   }
   throw std::logic_error("LayerKind out of range");
 }

@@ -4,7 +4,8 @@
 // Counting: parameters are the learnable ones (batch-norm gamma and beta included, running statistics excluded);
 // MACs are multiply-adds of one image's forward pass in convolutions and fully-connected layers, nothing else.
 // A 2-D convolution with C inputs, K outputs, g groups, RxS kernel and an output of PxQ: K (C/g) R S weights,
-// K (C/g) R S P Q MACs. A fully-connected layer with I inputs and O outputs: I O weights, I O MACs.
+// K (C/g) R S P Q MACs. A fully-connected layer with I inputs and O outputs: I O weights, I O MACs. An opaque layer has
+// the counts that it is given.
 #include <cstdint>
 #include <set>
 #include <string>
@@ -29,6 +30,7 @@ enum class LayerKind {
   concat,     ///< along channels
   softmax,    ///< softmax cross-entropy loss head
   subsample,  ///< every stride-th pixel, zero channels appended (the identity shortcut "option A" of He et al.)
+  opaque,     ///< anything else, with the shape and the counts that it is given: predicted, never run
 };
 std::string to_string(LayerKind kind);
 
@@ -117,6 +119,9 @@ class GraphBuilder {
   int concat(const std::string& name, const std::vector<int>& from);
   int softmax(const std::string& name, int from);
   int subsample(const std::string& name, int from, int out_channels, int stride);
+  /// What no other kind is: its output, the elements of its parameter tensors and its multiply-adds are taken as given.
+  int opaque(const std::string& name, const std::vector<int>& from, Shape out,
+             const std::vector<std::int64_t>& parameters, std::int64_t macs);
   /// Shape of a layer built so far, for a builder that depends on it.
   Shape shape(int layer) const { return graph_.layers.at(layer).out; }
   /// Refuses a graph without layers and a layer whose output nothing reads (but the last one and the loss heads).
@@ -133,23 +138,14 @@ class GraphBuilder {
   std::set<std::string> names_;
 };
 
-/// Names of the zoo, in the order of --list-models.
-std::vector<std::string> zoo_names();
-/// A graph of the zoo, by its name or a short form (lenet, alexnet, resnet32, googlenet); throws InputError listing the
-/// names for an unknown one.
-Graph zoo_graph(const std::string& name);
 /// A user's own model, {"schema": "lockstep/model/1", "name", "input": [C, H, W], "layers": [...]}; see graph_json.cpp.
 Graph graph_from_json(const JsonNode& node);
-/// A built-in model by its name, or a user's own from a file whose name ends in ".json"; files that were read are added
-/// to `inputs`, {path: sha256}. Throws InputError for an unknown name or a bad file.
-Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs);
 /// The same form, so that graph_from_json(to_json(graph)) is the graph again; keys at their default are left out.
 Json to_json(const Graph& graph);
 
-/// Texts of `simulate --list-models` and `--show-model NAME`.
-std::string list_models_text();
 /// A row for each: name, input, parameters, multiply-adds.
 std::string models_text(const std::vector<Graph>& graphs);
+/// Text of `simulate --show-model NAME`.
 std::string show_model_text(const Graph& graph);
 
 }  // namespace lockstep::model

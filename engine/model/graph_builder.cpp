@@ -233,6 +233,23 @@ int GraphBuilder::concat(const std::string& name, const std::vector<int>& from) 
   return append(std::move(layer));
 }
 
+int GraphBuilder::opaque(const std::string& name, const std::vector<int>& from, Shape out,
+                         const std::vector<std::int64_t>& parameters, std::int64_t macs) {
+  Layer layer = start(name, LayerKind::opaque, from);
+  double weights = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i] < 1) fail(name, "a parameter tensor without elements");
+    weights += static_cast<double>(parameters[i]);
+    layer.parameters.push_back({name + "/" + std::to_string(i + 1), ParameterRole::weight, parameters[i]});
+  }
+  if (weights > kMostParameters) fail(name, "more than 1e12 weights");
+  if (macs < 0) fail(name, "multiply-adds below 0");
+  if (static_cast<double>(macs) > kMostMacs) fail(name, "more than 1e13 multiply-adds");
+  layer.out = out;
+  layer.macs = macs;
+  return append(std::move(layer));
+}
+
 Graph GraphBuilder::finish() {
   if (graph_.layers.size() < 2) throw InputError("model " + in_quotes(graph_.name) + ": no layers");
   std::vector<bool> read(graph_.layers.size(), false);

@@ -14,6 +14,7 @@
 //   max_pool, avg_pool  kernel, stride; pad (0), ceil (false: output size rounded down)
 //   add, concat         from (an array)
 //   subsample           out, stride
+//   opaque              out ([channels, height, width]); from (text or an array), parameters ([]), macs (0)
 //   batch_norm, relu, global_avg_pool, lrn, dropout, softmax
 //
 // kernel and stride are a number or [height, width]; pad is a number, [height, width], [top, bottom, left, right], or
@@ -32,6 +33,8 @@ constexpr const char* kSchema = "lockstep/model/1";
 constexpr int kMostChannels = 1'000'000;
 constexpr int kMostPixels = 100'000;  // height or width of the input
 constexpr int kMostWindow = 1024;
+constexpr int kLongestAxis = 1'000'000'000;
+constexpr std::int64_t kMostCount = 10'000'000'000'000;  // GraphBuilder has the limits of each
 constexpr std::size_t kMostLayers = 100'000;
 
 struct Kind {
@@ -54,6 +57,7 @@ const std::vector<Kind>& kinds() {
       {LayerKind::concat, {}},
       {LayerKind::softmax, {}},
       {LayerKind::subsample, {"out", "stride"}},
+      {LayerKind::opaque, {"out", "parameters", "macs"}},
   };
   return all;
 }
@@ -137,12 +141,30 @@ Window read_window(const JsonNode& layer, LayerKind kind, const Shape& in) {
   return window;
 }
 
+Shape read_shape(const JsonNode& node, int most_channels = kMostChannels, int most_pixels = kMostPixels) {
+  const std::vector<JsonNode> sizes = node.items();
+  if (sizes.size() != 3) {
+    node.fail("array of " + std::to_string(sizes.size()), "allowed: [channels, height, width]");
+  }
+  return {whole(sizes[0], 1, most_channels), whole(sizes[1], 1, most_pixels), whole(sizes[2], 1, most_pixels)};
+}
+
 /// What the keys of one layer say.
 struct Sizes {
   int out = 0;
   bool bias = true;
   Window window;
+  Shape shape;                           ///< opaque: of its output
+  std::vector<std::int64_t> parameters;  ///< opaque: elements of each tensor
+  std::int64_t macs = 0;
 };
+
+void read_opaque(const JsonNode& node, Sizes& sizes) {
+  sizes.shape = read_shape(node.at("out"), kLongestAxis, kLongestAxis);
+  if (const auto parameters = node.find("parameters"))
+    for (const JsonNode& item : parameters->items()) sizes.parameters.push_back(item.integer(1, kMostCount));
+  if (const auto macs = node.find("macs")) sizes.macs = macs->integer(0, kMostCount);
+}
 
 Sizes read_sizes(const JsonNode& node, LayerKind kind, const Shape& in) {
   Sizes sizes;
@@ -160,6 +182,9 @@ Sizes read_sizes(const JsonNode& node, LayerKind kind, const Shape& in) {
     case LayerKind::max_pool:
     case LayerKind::avg_pool:
       sizes.window = read_window(node, kind, in);
+      break;
+    case LayerKind::opaque:
+      read_opaque(node, sizes);
       break;
     default:
       break;
@@ -196,6 +221,8 @@ int append(GraphBuilder& net, LayerKind kind, const std::string& name, const std
       return net.softmax(name, from[0]);
     case LayerKind::subsample:
       return net.subsample(name, from[0], sizes.out, sizes.window.stride_h);
+    case LayerKind::opaque:
+      return net.opaque(name, from, sizes.shape, sizes.parameters, sizes.macs);
     case LayerKind::input:
       break;
   }
@@ -237,10 +264,9 @@ class Reader {
   }
 
   std::vector<int> sources(const JsonNode& node, LayerKind kind) const {
-    if (kind != LayerKind::add && kind != LayerKind::concat) {
-      const auto from = node.find("from");
-      return {from ? source(*from) : last_};
-    }
+    const auto given = node.find("from");
+    const bool is_list = given && given->is_array() && kind == LayerKind::opaque;
+    if (kind != LayerKind::add && kind != LayerKind::concat && !is_list) return {given ? source(*given) : last_};
     std::vector<int> from;
     for (const JsonNode& item : node.at("from").items()) from.push_back(source(item));
     return from;
@@ -250,14 +276,6 @@ class Reader {
   std::unordered_map<std::string, int> indices_;
   int last_ = 0;
 };
-
-Shape read_input(const JsonNode& node) {
-  const std::vector<JsonNode> sizes = node.items();
-  if (sizes.size() != 3) {
-    node.fail("array of " + std::to_string(sizes.size()), "allowed: [channels, height, width]");
-  }
-  return {whole(sizes[0], 1, kMostChannels), whole(sizes[1], 1, kMostPixels), whole(sizes[2], 1, kMostPixels)};
-}
 
 Json pair_json(int height, int width) {
   return height == width ? Json(height) : Json::array({height, width});
@@ -280,10 +298,17 @@ void window_json(const Layer& layer, Json& json) {
   if (w.groups != plain.groups) json["groups"] = w.groups;
 }
 
+void opaque_json(const Layer& layer, Json& json) {
+  json["out"] = {layer.out.channels, layer.out.height, layer.out.width};
+  for (const Parameter& parameter : layer.parameters) json["parameters"].push_back(parameter.elements);
+  if (layer.macs > 0) json["macs"] = layer.macs;
+}
+
 Json layer_json(const Graph& graph, std::size_t index) {
   const Layer& layer = graph.layers[index];
   Json json{{"name", layer.name}, {"kind", to_string(layer.kind)}};
-  if (layer.kind == LayerKind::add || layer.kind == LayerKind::concat) {
+  const bool is_join = layer.kind == LayerKind::add || layer.kind == LayerKind::concat;
+  if (is_join || layer.inputs.size() > 1) {
     for (int input : layer.inputs) json["from"].push_back(graph.layers[input].name);
   } else if (layer.inputs.at(0) != static_cast<int>(index) - 1) {
     json["from"] = graph.layers[layer.inputs[0]].name;
@@ -294,6 +319,7 @@ Json layer_json(const Graph& graph, std::size_t index) {
   const bool windowed = layer.kind == LayerKind::max_pool || layer.kind == LayerKind::avg_pool;
   if (windowed || layer.kind == LayerKind::conv) window_json(layer, json);
   if (weighted && layer.parameters.size() == 1) json["bias"] = false;
+  if (layer.kind == LayerKind::opaque) opaque_json(layer, json);
   return json;
 }
 
@@ -304,7 +330,7 @@ Graph graph_from_json(const JsonNode& node) {
   node.at("schema").choice({kSchema});
   const std::string name = node.at("name").text();
   const auto title = node.find("title");
-  Reader reader(name, title ? title->text() : name, read_input(node.at("input")));
+  Reader reader(name, title ? title->text() : name, read_shape(node.at("input")));
   const JsonNode layers_node = node.at("layers");
   const std::vector<JsonNode> layers = layers_node.items();
   if (layers.empty() || layers.size() > kMostLayers) {
@@ -313,16 +339,6 @@ Graph graph_from_json(const JsonNode& node) {
   }
   for (const JsonNode& layer : layers) reader.read(layer);
   return reader.finish(layers_node);
-}
-
-Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
-  const std::string ending = ".json";
-  if (name_or_file.size() <= ending.size() ||
-      name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) != 0)
-    return zoo_graph(name_or_file);
-  const JsonDocument document = JsonDocument::load(name_or_file);
-  inputs.insert(document.inputs().begin(), document.inputs().end());
-  return graph_from_json(document.root());
 }
 
 Json to_json(const Graph& graph) {

@@ -8,12 +8,15 @@
 namespace lockstep::model {
 namespace {
 
-/// What the backward pass of a layer reads beside the gradient of its output.
-bool backward_reads_inputs(LayerKind kind) {
-  return kind == LayerKind::conv || kind == LayerKind::fc || kind == LayerKind::batch_norm || kind == LayerKind::lrn;
+/// What the backward pass of a layer reads beside the gradient of its output. Products of two activations, as in
+/// attention, are sums with multiply-adds (zoo/token_graph.hpp).
+bool backward_reads_inputs(const Layer& layer) {
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc || layer.kind == LayerKind::batch_norm ||
+         layer.kind == LayerKind::lrn || layer.kind == LayerKind::opaque ||
+         (layer.kind == LayerKind::add && layer.macs > 0);
 }
 bool backward_reads_output(LayerKind kind) {
-  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax;
+  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax || kind == LayerKind::opaque;
 }
 
 /// Layers at or before which there is a parameter: they have a backward step.
@@ -24,6 +27,16 @@ std::vector<bool> with_backward_step(const Graph& graph) {
     has.push_back(before || !layer.parameters.empty());
   }
   return has;
+}
+
+/// Softmax layers that nothing reads; that of attention is a layer as any other.
+std::vector<bool> loss_heads(const Graph& graph) {
+  std::vector<bool> is_head;
+  for (const Layer& layer : graph.layers) {
+    is_head.push_back(layer.kind == LayerKind::softmax);
+    for (const int from : layer.inputs) is_head[from] = false;
+  }
+  return is_head;
 }
 
 /// Time at which each step begins, and the end of the last, in elements moved and multiply-adds.
@@ -47,6 +60,7 @@ std::vector<std::int64_t> step_times(const Graph& graph) {
 MemoryPlan live_buffers(const Graph& graph) {
   const int layers = static_cast<int>(graph.layers.size());
   const std::vector<bool> has_backward = with_backward_step(graph);
+  const std::vector<bool> is_head = loss_heads(graph);
   const auto backward_step = [&](int layer) { return 2 * layers - 1 - layer; };
   MemoryPlan plan;
   plan.steps = 2 * layers;
@@ -56,12 +70,12 @@ MemoryPlan live_buffers(const Graph& graph) {
     gradient_from[i] = backward_step(i);
     const Layer& layer = graph.layers[i];
     if (has_backward[i] && backward_reads_output(layer.kind)) last_read[i] = backward_step(i);
-    if (layer.kind == LayerKind::softmax || i + 1 == layers) last_read[i] = plan.steps - 1;
+    if (is_head[i] || i + 1 == layers) last_read[i] = plan.steps - 1;
     for (const int from : layer.inputs) {
-      const bool again = has_backward[i] && backward_reads_inputs(layer.kind);
+      const bool again = has_backward[i] && backward_reads_inputs(layer);
       last_read[from] = std::max(last_read[from], again ? backward_step(i) : i);
       // The loss is taken from what its layer reads, after the pass.
-      if (layer.kind == LayerKind::softmax) last_read[from] = plan.steps - 1;
+      if (is_head[i]) last_read[from] = plan.steps - 1;
       gradient_from[from] = std::min(gradient_from[from], backward_step(i));
     }
   }
@@ -69,7 +83,7 @@ MemoryPlan live_buffers(const Graph& graph) {
     plan.buffers.push_back({i, false, graph.layers[i].out.elements(), i, last_read[i], 0});
   }
   for (int i = layers - 1; i >= 0; --i) {
-    if (!has_backward[i] || graph.layers[i].kind == LayerKind::softmax) continue;
+    if (!has_backward[i] || is_head[i]) continue;
     plan.buffers.push_back({i, true, graph.layers[i].out.elements(), gradient_from[i], backward_step(i), 0});
   }
   for (Buffer& buffer : plan.buffers) {

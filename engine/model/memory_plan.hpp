@@ -16,7 +16,10 @@
 // same way (engine/cuda/program.hpp); there every learner has its own arena, since learners compute side by side and a
 // captured pass has fixed addresses. pooled_bytes() is what pools per operator would take, and no backend runs them.
 //
-// Not counted: parameters and their gradients, workspaces, what single layers note for themselves.
+// Not counted: parameters and their gradients, workspaces, what single layers note for themselves (which input of a
+// pooling was the largest, what dropout left out).
+//
+// simulate counts by the same plan (sim/program/gpu_memory.hpp).
 #include <cstdint>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Texts of --list-models and --show-model.
+// Tables of networks and of their layers.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -103,12 +103,6 @@ std::string models_text(const std::vector<Graph>& graphs) {
                fixed(static_cast<double>(graph.macs()) * 1e-9, 3), std::to_string(graph.parameter_tensors()),
                graph.title});
   return table.text();
-}
-
-std::string list_models_text() {
-  std::vector<Graph> graphs;
-  for (const std::string& name : zoo_names()) graphs.push_back(zoo_graph(name));
-  return models_text(graphs);
 }
 
 std::string show_model_text(const Graph& graph) {

@@ -6,21 +6,20 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/base/study.hpp"
 #include "engine/base/text.hpp"
 #include "engine/train/record.hpp"
 
 namespace lockstep::sweep {
 namespace {
 
-std::string record_path(const std::string& folder, const Run& run) {
-  return (std::filesystem::path(folder) / (run.name + ".json")).string();
-}
+namespace fs = std::filesystem;
 
 /// A record holds the run's own numbers only where the lasting settings are the same.
 void check_same_run(const Json& options, const Run& run, const std::string& path) {
   const Json own = train::to_json(run.settings, true);
   for (const auto& [key, value] : own.items()) {
-    if (!options.contains(key) || options.at(key) != value)
+    if (!options.contains(key) || !train::is_same_setting(key, options.at(key), value))
       throw InputError(path + ": holds a run with " + key + " " +
                        (options.contains(key) ? options.at(key).dump() : "unknown") + ", not " + value.dump() +
                        "; allowed: a record of the same sweep, or another folder");
@@ -47,8 +46,8 @@ const Json& entries_of(const Json& record) {
   return record.contains("evaluations") ? record.at("evaluations") : record.at("epochs");
 }
 
-Json run_summary(const std::string& folder, const Run& run, const std::vector<double>& targets) {
-  const Outcome outcome = outcome_of(folder, run);
+Json run_summary(const Records& records, const Run& run, const std::vector<double>& targets) {
+  const Outcome outcome = outcome_of(records, run);
   Json entry = {{"file", run.name + ".json"}, {"seed", run.settings.request.seed}};
   entry["status"] = outcome.record.is_null() ? Json("open") : outcome.record.at("status");
   if (outcome.state == State::failed) entry["error"] = outcome.record.value("error", "");
@@ -75,29 +74,45 @@ std::string range_text(std::vector<double> values, std::size_t of) {
 
 }  // namespace
 
-Outcome outcome_of(const std::string& folder, const Run& run) {
-  const std::string path = record_path(folder, run);
-  if (!std::filesystem::exists(path)) return {};
-  const JsonDocument document = JsonDocument::load(path);
-  document.root().at("schema").choice({"lockstep/run/1"});
+Records::Records(const std::string& folder) : folder_(folder) {
+  const std::string study = study_beside(folder);
+  if (!fs::exists(study)) return;
+  for (StudyLine& line : load_study(study)) collected_.emplace(line.file, std::move(line.document));
+}
+
+std::string Records::path_of(const Run& run, const char* ending) const {
+  return (fs::path(folder_) / (run.name + ending)).lexically_normal().string();
+}
+
+std::optional<JsonDocument> Records::find(const Run& run) const {
+  const std::string path = path_of(run);
+  if (fs::exists(path)) return JsonDocument::load(path);
+  const auto line = collected_.find(path);
+  return line == collected_.end() ? std::nullopt : std::optional<JsonDocument>(line->second);
+}
+
+Outcome outcome_of(const Records& records, const Run& run) {
+  const std::optional<JsonDocument> document = records.find(run);
+  if (!document) return {};
+  document->root().at("schema").choice({kRunSchema});
   Outcome outcome;
-  outcome.record = document.json();
+  outcome.record = document->json();
   try {
-    check_same_run(outcome.record.at("options"), run, path);
+    check_same_run(outcome.record.at("options"), run, document->name());
     outcome.state = state_of(outcome.record, run);
     entries_of(outcome.record);
   } catch (const Json::exception&) {
-    throw InputError(path + ": is no record of a run; allowed: what train -o writes");
+    throw InputError(document->name() + ": is no record of a run; allowed: what train -o writes");
   }
   return outcome;
 }
 
-Choice choose_rate(const std::string& folder, const Cell& cell) {
+Choice choose_rate(const Records& records, const Cell& cell) {
   if (cell.search.empty()) return {true, cell.chosen_rate};
   Choice choice{true, std::nullopt};
   double best = 0;
   for (std::size_t i = 0; i < cell.search.size(); ++i) {
-    const Outcome outcome = outcome_of(folder, cell.search[i]);
+    const Outcome outcome = outcome_of(records, cell.search[i]);
     if (outcome.state == State::open || outcome.state == State::failed) return {};
     if (outcome.state != State::ended) continue;
     const double accuracy = entries_of(outcome.record).back().at("test_accuracy").get<double>();
@@ -107,42 +122,55 @@ Choice choose_rate(const std::string& folder, const Cell& cell) {
   return choice;
 }
 
-void write_failure(const std::string& folder, const Run& run, const std::string& why) {
-  Outcome outcome = outcome_of(folder, run);
+void write_failure(const Records& records, const Run& run, const std::string& why) {
+  Outcome outcome = outcome_of(records, run);
   Json& record = outcome.record;
   if (record.is_null()) {
-    record = {
-        {"schema", "lockstep/run/1"}, {"options", train::to_json(run.settings, false)}, {"epochs", Json::array()}};
+    record = {{"schema", kRunSchema}, {"options", train::to_json(run.settings, false)}, {"epochs", Json::array()}};
   }
   record["status"] = "failed";
   record["error"] = why;
-  write_file_atomically(record_path(folder, run), record.dump(2) + "\n");
+  write_file_atomically(records.path_of(run), record.dump(2) + "\n");
 }
 
-Json summary(const Sweep& sweep, const std::string& folder, const std::vector<std::string>& argv) {
-  Json result = {{"schema", "lockstep/sweep-result/1"}, {"provenance", provenance(argv, "", sweep.inputs)}};
+Json summary(const Sweep& sweep, const Records& records, const std::vector<std::string>& argv) {
+  Json result = {{"schema", kSweepResultSchema}, {"provenance", provenance(argv, "", sweep.inputs)}};
   result["sweep"] = sweep.document;
   result["cells"] = Json::array();
   for (const Cell& cell : sweep.cells) {
     Json entry = {{"name", cell.name}, {"options", cell.options}, {"search", Json::array()}};
     for (std::size_t i = 0; i < cell.search.size(); ++i) {
-      const Json run = run_summary(folder, cell.search[i], {});
+      const Json run = run_summary(records, cell.search[i], {});
       entry["search"].push_back({{"learning_rate", cell.rates[i]},
                                  {"file", run.at("file")},
                                  {"status", run.at("status")},
                                  {"test_accuracy", run.at("test_accuracy")}});
     }
-    const Choice choice = choose_rate(folder, cell);
+    const Choice choice = choose_rate(records, cell);
     entry["learning_rate"] = choice.learning_rate ? Json(*choice.learning_rate) : Json(nullptr);
     entry["runs"] = Json::array();
-    const bool can_run = choice.is_made && (cell.search.empty() || choice.learning_rate);
+    const bool can_run = choice.allows_runs_of(cell);
     if (!can_run) entry["without_runs"] = choice.is_made ? "no learning rate of the search learns" : "search is open";
     if (can_run)
       for (const Run& run : runs_of(sweep, cell, choice.learning_rate))
-        entry["runs"].push_back(run_summary(folder, run, sweep.targets));
+        entry["runs"].push_back(run_summary(records, run, sweep.targets));
     result["cells"].push_back(entry);
   }
   return result;
+}
+
+void collect(const Sweep& sweep, const Records& records, const std::vector<std::string>& argv) {
+  std::map<std::string, Json> found;
+  const auto take = [&](const std::vector<Run>& runs) {
+    for (const Run& run : runs)
+      if (const Json record = outcome_of(records, run).record; !record.is_null()) found[run.name] = record;
+  };
+  for (const Cell& cell : sweep.cells) {
+    take(cell.search);
+    const Choice choice = choose_rate(records, cell);
+    if (choice.allows_runs_of(cell)) take(runs_of(sweep, cell, choice.learning_rate));
+  }
+  write_file_atomically(study_beside(records.folder()), study_text(summary(sweep, records, argv), found));
 }
 
 std::string table(const Json& summary) {

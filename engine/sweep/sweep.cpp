@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/command_line.hpp"
 #include "engine/train/images.hpp"
 
@@ -123,7 +124,7 @@ Run make_run(const Sweep& sweep, const std::string& name, const Json& options, s
   try {
     run.settings = train::resolve(train::request_of(run.arguments));
     std::map<std::string, std::string> inputs;
-    model::graph_of(run.settings.request.model, inputs);
+    model::trainable_graph_of(run.settings.request.model, inputs);
   } catch (const InputError& error) {
     throw InputError(sweep.path + ": " + at + ": run " + name + ": " + error.what());
   }

@@ -6,7 +6,7 @@
 //    "seeds": [1, 2, 3],
 //    "options": {"model": "lenet", "data": "mnist", "epochs": 4, "evaluations_per_epoch": 8, ...},
 //    "search": {"factors": [0.5, 1, 2], "seed": 100, "least_iterations": 20, "options": {"train_images": 6000}},
-//    "groups": [{"name": "ssgd", "options": {"algorithm": "ssgd", "learning_rate": 0.01},
+//    "groups": [{"name": "ssgd", "options": {"algorithm": "s-sgd", "learning_rate": 0.01},
 //                "over": {"batch": [16, 64, 256]}, "seeds": [1, 2]}]}
 //
 // `options` are flags of `train` without the dashes ("evaluations_per_epoch" is --evaluations-per-epoch); a group's go

@@ -110,7 +110,7 @@ std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Process
   const Request& r = s.request;
   const int workers = r.gpus * s.learners;
   switch (s.algorithm) {
-    case Algorithm::ssgd:
+    case Algorithm::s_sgd:
       return std::make_unique<SSgdTrainable>(processes, sync::SSgd(ops, layout, initial, workers, update_options(s)));
     case Algorithm::sma: {
       const int learners = r.auto_tune ? 1 : s.learners;
@@ -119,21 +119,27 @@ std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Process
                                      r.weight_decay, s.tau,    restart_drop, processes.rank()};
       return std::make_unique<SmaTrainable>(processes, sync::Sma(ops, layout, initial, options));
     }
-    case Algorithm::easgd: {
+    case Algorithm::ea_sgd: {
       const sync::EaSgdOptions options{workers, r.alpha, r.weight_decay, s.tau, r.gpus};
       return std::make_unique<EaSgdTrainable>(processes, sync::EaSgd(ops, layout, initial, options), workers, r.gpus);
     }
-    case Algorithm::backup: {
+    case Algorithm::backup_workers: {
       const sync::BackupOptions options{workers, s.backups, s.delay, r.seed, r.interrupt, processes.rank()};
       return std::make_unique<BackupTrainable>(
           processes, sync::BackupWorkers(ops, layout, initial, options, update_options(s)), workers, s.backups);
     }
-    case Algorithm::stale: {
+    case Algorithm::async_sgd: {
       const std::int64_t ramp = iterations_of(s, s.staleness_ramp_epochs, images);
       const sync::StalenessOptions options{s.staleness, r.staleness_drawn, r.seed, ramp, workers};
       return std::make_unique<StaleTrainable>(processes,
                                               sync::StaleGradients(ops, layout, initial, options, update_options(s)));
     }
+    case Algorithm::parameter_server:
+    case Algorithm::async_easgd:
+    case Algorithm::local_sgd:
+    case Algorithm::sharded:
+    case Algorithm::theano_mpi:
+      break;  // refused by resolve()
   }
   throw std::logic_error("no such algorithm");
 }

@@ -33,10 +33,10 @@ void declare_run(CLI::App& app, Request& r) {
 }
 
 void declare_algorithm(CLI::App& app, Request& r) {
-  app.add_option("--algorithm", r.algorithm, "ssgd, sma, easgd, backup, stale (ssgd)");
-  app.add_option("--learners", r.learners, "Learners per GPU (1; easgd, backup: 4)");
-  app.add_option("--batch", r.batch, "Images per learner (ssgd, stale: 32; else 16)");
-  app.add_option("--learning-rate", r.learning_rate, "Base rate (0.005; sma, easgd: 0.01)");
+  app.add_option("--algorithm", r.algorithm, "s-sgd, sma, ea-sgd, backup-workers, async-sgd (s-sgd)");
+  app.add_option("--learners", r.learners, "Learners per GPU (1; ea-sgd, backup-workers: 4)");
+  app.add_option("--batch", r.batch, "Images per learner (s-sgd, async-sgd: 32; else 16)");
+  app.add_option("--learning-rate", r.learning_rate, "Base rate (0.005; sma, ea-sgd: 0.01)");
   app.add_option("--momentum", r.momentum, "Of the gradient; with sma, of the average model (0.9)");
   app.add_option("--weight-decay", r.weight_decay, "Of weights, not of biases and batch norm (0)");
   app.add_option("--schedule", r.schedule, "constant, steps, linear (constant)");
@@ -44,21 +44,22 @@ void declare_algorithm(CLI::App& app, Request& r) {
   app.add_option("--step-factor", r.step_factor, "To this share of itself (0.1)");
   app.add_option("--linear-from", r.linear_from, "Epoch from which it falls to 0 at the last one (0)");
   app.add_option("--warmup-epochs", r.warmup_epochs, "The rate rises from 0 over so many epochs (0)");
-  app.add_option("--moving-average", r.moving_average, "ssgd, backup, stale: evaluates a decaying mean, as 0.9999");
+  app.add_option("--moving-average", r.moving_average,
+                 "s-sgd, backup-workers, async-sgd: evaluates a decaying mean, as 0.9999");
   app.add_option("--lars", r.lars, "Layer-wise rates with this coefficient, as 0.001");
-  app.add_option("--tau", r.tau, "sma, easgd: iterations per synchronisation; sma: or never (1)");
-  app.add_option("--alpha", r.alpha, "sma, easgd: pull to the average (from the number of learners)");
+  app.add_option("--tau", r.tau, "sma, ea-sgd: iterations per synchronisation; sma: or never (1)");
+  app.add_option("--alpha", r.alpha, "sma, ea-sgd: pull to the average (from the number of learners)");
   app.add_option("--averaging", r.averaging, "sma on several GPUs: one or reference (one)");
   app.add_flag("--auto-tune", r.auto_tune, "sma: learners per GPU by the observed throughput");
-  app.add_option("--backups", r.backups, "backup: workers more than are waited for (1)");
-  app.add_option("--delay", r.delay, "backup: lognormal, gamma, pareto (lognormal)");
-  app.add_option("--delay-scale", r.delay_scale_s, "backup: in seconds (1)");
-  app.add_option("--delay-shape", r.delay_shape, "backup: shape of the distribution (0.1)");
-  app.add_option("--delay-shift", r.delay_shift_s, "backup: seconds added (0)");
-  app.add_flag("--interrupt", r.interrupt, "backup: late workers abandon their gradient");
-  app.add_option("--staleness", r.staleness, "stale: age of the gradient, in iterations (0)");
-  app.add_flag("--staleness-drawn", r.staleness_drawn, "stale: uniform with that mean");
-  app.add_option("--staleness-ramp-epochs", r.staleness_ramp_epochs, "stale: grows over so many epochs (0)");
+  app.add_option("--backups", r.backups, "backup-workers: workers more than are waited for (1)");
+  app.add_option("--delay", r.delay, "backup-workers: lognormal, gamma, pareto (lognormal)");
+  app.add_option("--delay-scale", r.delay_scale_s, "backup-workers: in seconds (1)");
+  app.add_option("--delay-shape", r.delay_shape, "backup-workers: shape of the distribution (0.1)");
+  app.add_option("--delay-shift", r.delay_shift_s, "backup-workers: seconds added (0)");
+  app.add_flag("--interrupt", r.interrupt, "backup-workers: late workers abandon their gradient");
+  app.add_option("--staleness", r.staleness, "async-sgd: age of the gradient, in iterations (0)");
+  app.add_flag("--staleness-drawn", r.staleness_drawn, "async-sgd: uniform with that mean");
+  app.add_option("--staleness-ramp-epochs", r.staleness_ramp_epochs, "async-sgd: grows over so many epochs (0)");
 }
 
 }  // namespace

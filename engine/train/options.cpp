@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kWorkers = 4;  // of EA-SGD and of backup workers, unless given
 constexpr int kBackups = 1;
-constexpr const char* kNames[] = {"ssgd", "sma", "easgd", "backup", "stale"};
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed) {
   throw InputError(flag + ": " + wrong + "; allowed: " + allowed);
@@ -43,32 +42,45 @@ void at_least_1(const std::string& flag, const std::optional<std::int64_t>& valu
     refuse(flag, std::to_string(*value) + " is out of range", "1 to " + std::to_string(most));
 }
 
+std::string names_of(const std::vector<Algorithm>& algorithms) {
+  std::vector<std::string> names;
+  for (const Algorithm algorithm : algorithms) names.push_back(name_of(algorithm));
+  return joined(names);
+}
+
+Algorithm algorithm_of(const std::string& name) {
+  const std::optional<Algorithm> found = find_choice<Algorithm>(name);
+  const std::vector<Algorithm>& trained = trained_algorithms();
+  if (!found) refuse("--algorithm", in_quotes(name) + " is unknown", names_of(trained));
+  if (std::find(trained.begin(), trained.end(), *found) == trained.end())
+    refuse("--algorithm", in_quotes(name) + " is predicted by simulate, and not trained", names_of(trained));
+  return *found;
+}
+
 /// A flag that only some algorithms read.
 void only_with(const std::string& flag, bool given, Algorithm algorithm, const std::vector<Algorithm>& readers) {
   if (!given || std::find(readers.begin(), readers.end(), algorithm) != readers.end()) return;
-  std::vector<std::string> names;
-  for (const Algorithm reader : readers) names.push_back(to_string(reader));
-  refuse(flag, "has no meaning with --algorithm " + to_string(algorithm), "with " + joined(names));
+  refuse(flag, "has no meaning with --algorithm " + name_of(algorithm), "with " + names_of(readers));
 }
 
 void check_flags_of_algorithms(const Request& r, Algorithm algorithm) {
   using A = Algorithm;
-  only_with("--tau", r.tau.has_value(), algorithm, {A::sma, A::easgd});
-  only_with("--alpha", r.alpha.has_value(), algorithm, {A::sma, A::easgd});
+  only_with("--tau", r.tau.has_value(), algorithm, {A::sma, A::ea_sgd});
+  only_with("--alpha", r.alpha.has_value(), algorithm, {A::sma, A::ea_sgd});
   only_with("--averaging", r.averaging.has_value(), algorithm, {A::sma});
   only_with("--auto-tune", r.auto_tune, algorithm, {A::sma});
-  only_with("--momentum", r.momentum.has_value(), algorithm, {A::ssgd, A::sma, A::backup, A::stale});
-  only_with("--moving-average", r.moving_average.has_value(), algorithm, {A::ssgd, A::backup, A::stale});
-  only_with("--lars", r.lars.has_value(), algorithm, {A::ssgd, A::backup, A::stale});
-  only_with("--backups", r.backups.has_value(), algorithm, {A::backup});
-  only_with("--delay", r.delay.has_value(), algorithm, {A::backup});
-  only_with("--delay-scale", r.delay_scale_s.has_value(), algorithm, {A::backup});
-  only_with("--delay-shape", r.delay_shape.has_value(), algorithm, {A::backup});
-  only_with("--delay-shift", r.delay_shift_s.has_value(), algorithm, {A::backup});
-  only_with("--interrupt", r.interrupt, algorithm, {A::backup});
-  only_with("--staleness", r.staleness.has_value(), algorithm, {A::stale});
-  only_with("--staleness-drawn", r.staleness_drawn, algorithm, {A::stale});
-  only_with("--staleness-ramp-epochs", r.staleness_ramp_epochs.has_value(), algorithm, {A::stale});
+  only_with("--momentum", r.momentum.has_value(), algorithm, {A::s_sgd, A::sma, A::backup_workers, A::async_sgd});
+  only_with("--moving-average", r.moving_average.has_value(), algorithm, {A::s_sgd, A::backup_workers, A::async_sgd});
+  only_with("--lars", r.lars.has_value(), algorithm, {A::s_sgd, A::backup_workers, A::async_sgd});
+  only_with("--backups", r.backups.has_value(), algorithm, {A::backup_workers});
+  only_with("--delay", r.delay.has_value(), algorithm, {A::backup_workers});
+  only_with("--delay-scale", r.delay_scale_s.has_value(), algorithm, {A::backup_workers});
+  only_with("--delay-shape", r.delay_shape.has_value(), algorithm, {A::backup_workers});
+  only_with("--delay-shift", r.delay_shift_s.has_value(), algorithm, {A::backup_workers});
+  only_with("--interrupt", r.interrupt, algorithm, {A::backup_workers});
+  only_with("--staleness", r.staleness.has_value(), algorithm, {A::async_sgd});
+  only_with("--staleness-drawn", r.staleness_drawn, algorithm, {A::async_sgd});
+  only_with("--staleness-ramp-epochs", r.staleness_ramp_epochs.has_value(), algorithm, {A::async_sgd});
 }
 
 void check_counts(const Request& r, Algorithm algorithm) {
@@ -85,12 +97,12 @@ void check_counts(const Request& r, Algorithm algorithm) {
     refuse("--backups", std::to_string(*r.backups) + " is out of range", "0 to 1024");
   if (r.staleness && (*r.staleness < 0 || *r.staleness > 10000))
     refuse("--staleness", std::to_string(*r.staleness) + " is out of range", "0 to 10000");
-  const bool one_replica_per_gpu = algorithm == Algorithm::ssgd || algorithm == Algorithm::stale;
+  const bool one_replica_per_gpu = algorithm == Algorithm::s_sgd || algorithm == Algorithm::async_sgd;
   if (one_replica_per_gpu && r.learners.value_or(1) != 1)
-    refuse("--learners", to_string(algorithm) + " has one replica per GPU", "1 (a larger --batch has the same effect)");
+    refuse("--learners", name_of(algorithm) + " has one replica per GPU", "1 (a larger --batch has the same effect)");
   if (r.auto_tune && r.learners)
     refuse("--learners", "the auto-tuner chooses it, beginning with one", "without --auto-tune");
-  if (algorithm == Algorithm::backup && r.gpus != 1)
+  if (algorithm == Algorithm::backup_workers && r.gpus != 1)
     refuse("--gpus", "backup workers share one set of parameters", "1 (--learners N --backups b)");
 }
 
@@ -141,8 +153,8 @@ void check_files(const Request& r) {
 void check_processes(const Request& r, Algorithm algorithm, int processes) {
   if (processes == 1) return;
   const int workers = r.learners.value_or(kWorkers) + r.backups.value_or(kBackups);
-  if (algorithm == Algorithm::backup && workers < processes)
-    refuse("--algorithm backup",
+  if (algorithm == Algorithm::backup_workers && workers < processes)
+    refuse("--algorithm " + name_of(algorithm),
            std::to_string(workers) + " workers are too few for " + std::to_string(processes) + " processes",
            "a worker or more in each (--learners N --backups b are of all processes)");
 }
@@ -173,22 +185,17 @@ sync::DelayDistribution delay_of(const Request& r) {
 /// a third of the rate that plain SGD does: on a loss of curvature h, Alg. 1 with alpha 1 and momentum mu oscillates
 /// from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), several times more is better.
 double default_learning_rate(Algorithm algorithm) {
-  return algorithm == Algorithm::sma || algorithm == Algorithm::easgd ? 0.01 : 0.005;
+  return algorithm == Algorithm::sma || algorithm == Algorithm::ea_sgd ? 0.01 : 0.005;
 }
 
 }  // namespace
-
-std::string to_string(Algorithm algorithm) {
-  return kNames[static_cast<std::size_t>(algorithm)];
-}
 
 Settings resolve(const Request& r, int processes) {
   using A = Algorithm;
   Settings s{};
   s.request = r;
   s.processes = processes;
-  s.algorithm = choose<A>("--algorithm", r.algorithm, {std::begin(kNames), std::end(kNames)},
-                          {A::ssgd, A::sma, A::easgd, A::backup, A::stale});
+  s.algorithm = algorithm_of(r.algorithm);
   using P = device::Precision;
   s.precision =
       choose<P>("--precision", r.precision, {"fp32", "tf32", "fp16", "bf16"}, {P::fp32, P::tf32, P::fp16, P::bf16});
@@ -202,14 +209,14 @@ Settings resolve(const Request& r, int processes) {
   check_numbers(r);
   check_schedule(r);
   check_files(r);
-  s.learners = r.learners.value_or(s.algorithm == A::easgd || s.algorithm == A::backup ? kWorkers : 1);
-  s.batch = r.batch.value_or(s.algorithm == A::ssgd || s.algorithm == A::stale ? 32 : 16);
+  s.learners = r.learners.value_or(s.algorithm == A::ea_sgd || s.algorithm == A::backup_workers ? kWorkers : 1);
+  s.batch = r.batch.value_or(s.algorithm == A::s_sgd || s.algorithm == A::async_sgd ? 32 : 16);
   s.learning_rate = r.learning_rate.value_or(default_learning_rate(s.algorithm));
-  s.momentum = s.algorithm == A::easgd ? 0 : r.momentum.value_or(0.9);
+  s.momentum = s.algorithm == A::ea_sgd ? 0 : r.momentum.value_or(0.9);
   s.tau = tau_of(r, s.algorithm);
   s.averaging = choose<sync::Averaging>("--averaging", r.averaging.value_or("one"), {"one", "reference"},
                                         {sync::Averaging::kOneAverage, sync::Averaging::kReferencePerGpu});
-  s.backups = s.algorithm == A::backup ? r.backups.value_or(kBackups) : 0;
+  s.backups = s.algorithm == A::backup_workers ? r.backups.value_or(kBackups) : 0;
   s.delay = delay_of(r);
   s.staleness = r.staleness.value_or(0);
   s.staleness_ramp_epochs = r.staleness_ramp_epochs.value_or(0);
@@ -246,15 +253,15 @@ namespace {
 
 void add_algorithm(const Settings& s, Json& json) {
   const Request& r = s.request;
-  json["algorithm"] = to_string(s.algorithm);
+  json["algorithm"] = name_of(s.algorithm);
   if (s.processes > 1) json["processes"] = s.processes;  // so that records from before there were several still count
   json["gpus"] = r.gpus;
   json["learners"] = s.learners;
   json["batch"] = s.batch;
   json["learning_rate"] = s.learning_rate;
-  if (s.algorithm != Algorithm::easgd) json["momentum"] = s.momentum;
+  if (s.algorithm != Algorithm::ea_sgd) json["momentum"] = s.momentum;
   json["weight_decay"] = r.weight_decay;
-  if (s.algorithm == Algorithm::sma || s.algorithm == Algorithm::easgd) {
+  if (s.algorithm == Algorithm::sma || s.algorithm == Algorithm::ea_sgd) {
     json["tau"] = s.tau == sync::kNever ? Json("never") : Json(s.tau);
     json["alpha"] = r.alpha ? Json(*r.alpha) : Json("from the number of learners");
   }
@@ -262,7 +269,7 @@ void add_algorithm(const Settings& s, Json& json) {
     json["averaging"] = r.averaging.value_or("one");
     json["auto_tune"] = r.auto_tune;
   }
-  if (s.algorithm == Algorithm::backup) {
+  if (s.algorithm == Algorithm::backup_workers) {
     json["backups"] = s.backups;
     json["delay"] = {{"kind", r.delay.value_or("lognormal")},
                      {"scale_s", s.delay.scale_s},
@@ -270,7 +277,7 @@ void add_algorithm(const Settings& s, Json& json) {
                      {"shift_s", s.delay.shift_s},
                      {"interrupt", r.interrupt}};
   }
-  if (s.algorithm == Algorithm::stale) {
+  if (s.algorithm == Algorithm::async_sgd) {
     json["staleness"] = s.staleness;
     json["staleness_drawn"] = r.staleness_drawn;
     json["staleness_ramp_epochs"] = s.staleness_ramp_epochs;
@@ -313,6 +320,12 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["max_minutes"] = r.max_minutes ? Json(*r.max_minutes) : Json(nullptr);
   json["checkpoint"] = r.checkpoint;
   return json;
+}
+
+bool is_same_setting(const std::string& key, const Json& a, const Json& b) {
+  if (a == b || key != "algorithm" || !a.is_string() || !b.is_string()) return a == b;
+  const std::optional<Algorithm> named = find_choice<Algorithm>(a.get<std::string>());
+  return named && named == find_choice<Algorithm>(b.get<std::string>());
 }
 
 }  // namespace lockstep::train

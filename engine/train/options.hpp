@@ -8,20 +8,18 @@
 
 #include "engine/base/json.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/sync/algorithm.hpp"
 #include "engine/sync/backup_workers.hpp"
 #include "engine/sync/learning_rate.hpp"
 #include "engine/sync/sma.hpp"
 
 namespace lockstep::train {
 
-enum class Algorithm { ssgd, sma, easgd, backup, stale };
-std::string to_string(Algorithm algorithm);
-
 struct Request {
   std::string model = "lenet";
   std::string data = "mnist";
   std::string data_dir;
-  std::string algorithm = "ssgd";
+  std::string algorithm = "s-sgd";
   std::string device = "host";
   std::string precision = "fp32";
   int gpus = 1;
@@ -93,12 +91,12 @@ struct Settings {
 
   /// Learners of all GPUs of a process that take a batch in every iteration; the most that any process has.
   int learners_of_process() const {
-    if (algorithm == Algorithm::backup) return (learners + backups + processes - 1) / processes;
+    if (algorithm == Algorithm::backup_workers) return (learners + backups + processes - 1) / processes;
     return request.gpus * learners;
   }
   /// Images of an iteration whose gradients count.
   std::int64_t global_batch() const {
-    const int sharing = algorithm == Algorithm::backup ? 1 : processes;
+    const int sharing = algorithm == Algorithm::backup_workers ? 1 : processes;
     return std::int64_t{sharing} * request.gpus * learners * batch;
   }
 };
@@ -113,5 +111,7 @@ std::int64_t iterations_of(const Settings& settings, double epochs, std::int64_t
 /// As resolved, by flag. What may change from one part of a run to the next (`--epochs`, `--target`, files, threads)
 /// is left out when `only_lasting`: two runs with the same lasting settings see the same numbers.
 Json to_json(const Settings& settings, bool only_lasting);
+/// Whether two values of a key of to_json() mean the same: an algorithm may be written by any of its names.
+bool is_same_setting(const std::string& key, const Json& a, const Json& b);
 
 }  // namespace lockstep::train

@@ -6,6 +6,8 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
+#include "engine/base/study.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/train/backends.hpp"
 #include "engine/train/memory_report.hpp"
 #include "engine/train/record.hpp"
@@ -44,7 +46,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
     : settings_(settings),
       processes_(processes != nullptr ? *processes : alone_),
       argv_(argv),
-      graph_(model::graph_of(settings.request.model, inputs_)),
+      graph_(model::trainable_graph_of(settings.request.model, inputs_)),
       images_(load_images(settings.request, graph_)),
       backend_(make_backend(settings, processes_)),
       trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count())),
@@ -305,7 +307,7 @@ void Trainer::check_same_run(const Json& saved) const {
   const std::string& path = settings_.request.checkpoint;
   const Json own = to_json(settings_, true);
   for (const auto& [key, value] : saved.at("settings").items()) {
-    if (!own.contains(key) || own.at(key) != value)
+    if (!own.contains(key) || !is_same_setting(key, own.at(key), value))
       throw InputError(path + ": was written with " + key + " " + value.dump() + ", not " +
                        (own.contains(key) ? own.at(key).dump() : "none") + "; allowed: the same settings");
   }
@@ -336,7 +338,7 @@ Json Trainer::memory() const {
 
 Json Trainer::record(const std::string& model_digest) {
   Json record = Json::object();
-  record["schema"] = "lockstep/run/1";
+  record["schema"] = kRunSchema;
   record["provenance"] = provenance(argv_, "", inputs_);
   record["options"] = to_json(settings_, false);
   record["backend"] = {{"name", backend_->name()},

@@ -18,10 +18,10 @@ struct ProfileRequest {
 /// first evaluation of all reaches it, its own. A run that did not end counts as far as it came. Throws InputError.
 ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const std::vector<TargetAccuracy>& targets);
 
-/// All records in the given files and folders (but those below a folder "search", which trained on part of the data);
-/// a cell is the folder of its records. Also takes one profile, named before any record: its runs are fitted anew.
-/// Profiles in folders are passed over, since they are made of records. Throws InputError: no record, one that counts
-/// twice, records of different models or data, a cell to hold out that is not there.
+/// All records in the given files, folders and studies (engine/base/study.hpp), but those below a folder "search", which
+/// trained on part of the data; a cell is the folder of its records. Also takes one profile, named before any record:
+/// its runs are fitted anew. Profiles in folders are passed over, since they are made of records. Throws InputError: no
+/// record, one that counts twice, records of different models or data, a cell to hold out that is not there.
 ConvergenceProfile profile_of(const std::vector<std::string>& paths, const ProfileRequest& request);
 
 /// Fits every law that the runs allow; what they do not is left out, and `not_fitted` says why.

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/base/study.hpp"
 #include "engine/base/text.hpp"
+#include "engine/sync/algorithm.hpp"
 #include "sim/convergence/build.hpp"
 
 namespace lockstep::sim {
@@ -31,9 +33,7 @@ std::vector<Evaluation> read_evaluations(const JsonNode& record) {
 
 TrainingSetting read_setting(const JsonNode& options) {
   TrainingSetting setting;
-  setting.algorithm = read_choice<Algorithm>(
-      options.at("algorithm"),
-      {Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd, Algorithm::backup_workers, Algorithm::async_sgd});
+  setting.algorithm = read_choice(options.at("algorithm"), trained_algorithms());
   const auto processes = options.find("processes");  // of mpirun, which share backup workers but nothing else
   const double sharing = processes && setting.algorithm != Algorithm::backup_workers ? processes->number({1, 1e6}) : 1;
   setting.batch = options.at("batch").number({1, 1e6});
@@ -71,20 +71,36 @@ TargetReached reached_of(const std::vector<Evaluation>& evaluations, double targ
   return {false, evaluations.empty() ? 0 : evaluations.back().iterations, 0};
 }
 
-bool is_json(const fs::path& path) {
-  return path.extension() == ".json";
-}
-
-/// Files below `path`, in the order of their names, without those of a search.
+/// Files below `path` that may hold records, without those of a search.
 std::vector<std::string> files_of(const std::string& path) {
   if (!fs::is_directory(path)) return {path};
   std::vector<std::string> files;
   for (auto entry = fs::recursive_directory_iterator(path); entry != fs::recursive_directory_iterator(); ++entry) {
     if (entry->is_directory() && entry->path().filename() == "search") entry.disable_recursion_pending();
-    if (entry->is_regular_file() && is_json(entry->path())) files.push_back(entry->path().string());
+    const std::string file = entry->path().string();
+    if (entry->is_regular_file() && (entry->path().extension() == ".json" || is_study(file))) files.push_back(file);
   }
-  std::sort(files.begin(), files.end());
   return files;
+}
+
+bool is_of_search(const StudyLine& line, const std::string& study) {
+  const fs::path search = fs::path(study).replace_extension() / "search" / "";
+  return line.file.rfind(search.string(), 0) == 0;
+}
+
+/// What `path` names, in the order of the files' names: a study is as the folder that it was.
+std::vector<StudyLine> documents_of(const std::string& path) {
+  std::vector<StudyLine> documents;
+  for (const std::string& file : files_of(path)) {
+    if (fs::path(file).extension() != ".jsonl") {
+      documents.push_back({file, JsonDocument::load(file)});
+      continue;
+    }
+    for (StudyLine& line : load_study(file))
+      if (!is_of_search(line, file)) documents.push_back(std::move(line));
+  }
+  std::sort(documents.begin(), documents.end(), [](const StudyLine& a, const StudyLine& b) { return a.file < b.file; });
+  return documents;
 }
 
 std::string target_name(double accuracy) {
@@ -128,14 +144,13 @@ void take_record(const std::string& file, const JsonNode& record, ConvergencePro
   profile.runs.push_back(run);
 }
 
-/// The targets of the first sweep among the files.
-std::vector<double> targets_of_sweeps(const std::vector<std::string>& files) {
+/// The targets of the first sweep among the documents.
+std::vector<double> targets_of_sweeps(const std::vector<StudyLine>& documents) {
   std::vector<double> targets;
-  for (const std::string& file : files) {
-    if (fs::path(file).filename() != "sweep.json") continue;
-    const JsonDocument document = JsonDocument::load(file);
-    for (const JsonNode& target : document.root().at("sweep").at("targets").items())
-      targets.push_back(target.number({1e-6, 1}));
+  for (const StudyLine& line : documents) {
+    const JsonNode root = line.document.root();
+    if (root.at("schema").text() != kSweepResultSchema) continue;
+    for (const JsonNode& target : root.at("sweep").at("targets").items()) targets.push_back(target.number({1e-6, 1}));
     break;
   }
   return targets;
@@ -144,7 +159,7 @@ std::vector<double> targets_of_sweeps(const std::vector<std::string>& files) {
 }  // namespace
 
 ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const std::vector<TargetAccuracy>& targets) {
-  record.at("schema").choice({"lockstep/run/1"});
+  record.at("schema").choice({kRunSchema});
   const JsonNode options = record.at("options");
   ProfileRun run;
   run.cell = cell;
@@ -159,13 +174,12 @@ ProfileRun run_of_record(const JsonNode& record, const std::string& cell, const 
 }
 
 ConvergenceProfile profile_of(const std::vector<std::string>& paths, const ProfileRequest& request) {
-  std::vector<std::string> files;
+  std::vector<StudyLine> documents;
   for (const std::string& path : paths)
-    for (const std::string& file : files_of(path)) files.push_back(file);
+    for (StudyLine& line : documents_of(path)) documents.push_back(std::move(line));
   ConvergenceProfile profile;
-  profile.targets = named(request.targets.empty() ? targets_of_sweeps(files) : request.targets);
-  for (const std::string& file : files) {
-    const JsonDocument document = JsonDocument::load(file);
+  profile.targets = named(request.targets.empty() ? targets_of_sweeps(documents) : request.targets);
+  for (const auto& [file, document] : documents) {
     const JsonNode root = document.root();
     const std::string schema = root.at("schema").text();
     if (schema == kProfileSchema) {
@@ -176,7 +190,7 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
         root.at("targets").fail("the profile has its own, and its runs none beside them", "allowed: no --targets");
       profile = convergence_profile_from_json(root);
       profile.fits.clear();
-    } else if (schema == "lockstep/run/1") {
+    } else if (schema == kRunSchema) {
       if (profile.targets.empty())
         profile.targets = named({root.at("target").is_number() ? root.at("target").number({1e-6, 1}) : 0.99});
       take_record(file, root, profile);

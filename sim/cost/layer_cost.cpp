@@ -27,6 +27,7 @@ void ModelCost::scale(double factor) {
     layer.backward_s *= factor;
   }
   update_s *= factor;
+  update_launch_s *= factor;
 }
 
 namespace {
@@ -52,7 +53,7 @@ double kernel_s(const DeviceCost& device, double flop, double bytes) {
 // Batch norm: statistics and normalisation each read x, then y is written; backward reads x and dy twice, writes dx.
 // ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y, dy, scale) -> dx.
 // Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is handed on as it is, one accumulation into a branch.
-// Concat: copies in, copies out. Softmax: a few passes over its few elements.
+// Concat: copies in, copies out. Softmax: a few passes over its few elements. Opaque: as a ReLU, unless measured.
 struct Passes {
   double forward_in, forward_out, backward_in, backward_out;
 };
@@ -63,6 +64,7 @@ Passes passes_of(LayerKind kind) {
       return {2, 1, 3, 2};
     case LayerKind::relu:
     case LayerKind::dropout:
+    case LayerKind::opaque:
       return {1, 1, 1, 2};
     case LayerKind::lrn:
       return {1, 2, 2, 3};
@@ -128,24 +130,6 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
   return cost;
 }
 
-// Bytes per parameter of an update in fp32: gradient and weight read, weight written; momentum read and written;
-// LARS first reads weight and gradient once more for their norms. Adam has two moments. LAMB (You et al. 2020) writes
-// Adam's step, reads it and the weight back, and reads all gradients first for their norm.
-double update_bytes_per_parameter(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::sgd:
-      return 3 * 4;
-    case Optimizer::momentum:
-      return 5 * 4;
-    case Optimizer::lars:
-    case Optimizer::adam:
-      return 7 * 4;
-    case Optimizer::lamb:
-      return 11 * 4;
-  }
-  return 0;
-}
-
 }  // namespace
 
 ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch) {
@@ -162,11 +146,12 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     cost.layers[i] =
         has_macs(layer) ? mac_layer_cost(layer, device, batch, input_needs) : memory_layer_cost(layer, device, batch);
   }
-  const double parameter_bytes = static_cast<double>(graph.parameter_count()) * update_bytes_per_parameter(optimizer);
-  const bool has_norms = optimizer == Optimizer::lars || optimizer == Optimizer::lamb;
-  const double kernels = graph.parameter_tensors() * (has_norms ? 2 : 1);
+  const model::UpdateArrays arrays = model::update_arrays(optimizer);
+  const double parameter_bytes = static_cast<double>(graph.parameter_count()) * arrays.passes() * 4;
+  const double kernels = graph.parameter_tensors() * (arrays.has_norms() ? 2 : 1);
+  cost.update_launch_s = kernels * device.launch_s;
   cost.update_s =
-      kernels * device.launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+      cost.update_launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return cost;
 }
 

@@ -4,8 +4,9 @@
 // Roofline of one kernel: t = launch + max(FLOP / (peak * e_c), bytes / (memory bandwidth * e_m)), with e_c and e_m the
 // efficiencies reached (Williams, Waterman & Patterson 2009). A layer is one kernel forward, and backward one for its
 // inputs' gradient (none where the input needs none) and one for its parameters' gradient. Layers without MACs are
-// bound by memory: the number of times they read and write their activations is in layer_cost.cpp. The update reads
-// weights, gradients and state and writes weights and state, a kernel per tensor.
+// bound by memory: the number of times they read and write their activations is in layer_cost.cpp. The update passes
+// over arrays of 4 bytes per parameter as engine/model/optimizer.hpp has it, a kernel per tensor, two where it needs
+// norms.
 //
 // A published rate anchors the model: all times are multiplied by the factor that makes one iteration at the anchor's
 // batch last batch/rate. The roofline then only says how the time is spread over layers and how it changes with the
@@ -55,6 +56,9 @@ struct LayerCost {
 struct ModelCost {
   std::vector<LayerCost> layers;  ///< as Graph::layers
   double update_s = 0;
+  double update_launch_s = 0;  ///< of update_s, the kernels' launches: fewer parameters have as many
+  /// The update of 1/shares of every tensor.
+  double sharded_update_s(int shares) const { return update_launch_s + (update_s - update_launch_s) / shares; }
   double forward_s() const;
   double backward_s() const;
   /// One iteration on one GPU without communication.

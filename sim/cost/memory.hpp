@@ -5,34 +5,29 @@
 // forward and backward; and a workspace. The GPU keeps besides, once for all learners: the average model, the one
 // before it (for momentum) and the sum of the differences; and the input, `prefetch` batches a learner.
 //
-// Offline plan of the outputs: operators are visited in the order in which they run, forward, then backward. An output
-// takes the smallest free buffer in which it fits, else a new one; when the last operator that reads it has run, its
-// buffer is free. Which outputs the backward pass reads: convolutions, fully-connected layers, normalisations and max
-// pooling their inputs; ReLU, dropout, max pooling, LRN and softmax their output.
+// Beside Crossbow's account, whose learners take plain steps: the state of a learner's own optimizer.
 //
-// The plan is each learner's own: that learners may share buffers of operators that do not run at once is not counted,
-// so that the bound is on the safe side.
+// The outputs are laid out by the engine's offline plan (engine/model/memory_plan.hpp), each learner's on its own: that
+// learners may share buffers of operators that do not run at once is not counted, so that the bound is on the safe
+// side.
 #include "engine/model/graph.hpp"
 
 namespace lockstep::sim {
 
-/// Bytes of what operators write in one iteration at a batch.
-struct OutputPlan {
-  double bytes = 0;                ///< of the buffers
-  double bytes_without_reuse = 0;  ///< a buffer for each output
-  int buffers = 0;
-};
-
-OutputPlan plan_outputs(const model::Graph& graph, int batch, int activation_bytes);
+/// Bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan.
+double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes);
 
 struct LearnerMemory {
   double model_bytes = 0;    ///< of one copy of the parameters, 4 bytes each
-  double outputs_bytes = 0;  ///< by plan_outputs
+  double outputs_bytes = 0;  ///< by the offline plan
   double workspace_bytes = 0;
-  double input_bytes = 0;  ///< batches in flight of one learner
+  double input_bytes = 0;            ///< batches in flight of one learner
+  double optimizer_state_bytes = 0;  ///< of one learner
 
   /// What each learner adds.
-  double learner_bytes() const { return 3 * model_bytes + outputs_bytes + workspace_bytes + input_bytes; }
+  double learner_bytes() const {
+    return 3 * model_bytes + outputs_bytes + workspace_bytes + input_bytes + optimizer_state_bytes;
+  }
   /// What the GPU holds whatever the number of learners.
   double shared_bytes() const { return 3 * model_bytes; }
   double total_bytes(int learners) const { return shared_bytes() + learners * learner_bytes(); }

@@ -8,21 +8,30 @@
 #include "sim/plan/frontier.hpp"
 #include "sim/plan/grid.hpp"
 #include "sim/plan/variation.hpp"
+#include "sim/point/baseline.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-double rate_per_gpu(const Outcome& o) {
-  return o.samples_per_s() / o.gpus;
+GpuWork work_of(const Outcome& o) {
+  return {o.gpus, o.global_batch, o.iteration_s, o.compute_s, o.exposed_communication_s, o.idle_s};
 }
 
-// Points of one scaling curve share their baseline: it is asked for in the name of the curve's first point.
+double efficiency(const Outcome& o, const Outcome& baseline) {
+  return baseline.is_ok() ? samples_per_s_and_gpu(work_of(o)) / samples_per_s_and_gpu(work_of(baseline)) : 0;
+}
+
+// Points of one scaling curve share their baseline: it is asked for in the name of the curve's first point that could
+// be predicted.
 class Curves {
  public:
-  explicit Curves(const PlanSpec& plan) {
+  Curves(const PlanSpec& plan, const std::vector<PlanRow>& rows) {
     std::map<std::string, std::size_t> first;
-    for (std::size_t i = 0; i < plan.points.size(); ++i)
-      first_.push_back(first.emplace(curve_key(plan.points[i]), i).first->second);
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+      std::size_t& of_curve = first.emplace(curve_key(plan.points[i]), i).first->second;
+      if (!rows[of_curve].outcome.is_ok()) of_curve = i;
+    }
+    for (const PlanPoint& point : plan.points) first_.push_back(first.at(curve_key(point)));
   }
   std::size_t first_of(std::size_t point) const { return first_[point]; }
 
@@ -31,7 +40,8 @@ class Curves {
     Task task;
     task.point = first_[point];
     task.fidelity = fidelity;
-    task.gpus = o.baseline_gpus;
+    task.baseline_gpus = o.baseline_gpus;
+    task.learners = o.tuned_learners;
     task.batch_per_gpu = o.batch_per_gpu;
     task.is_throughput_only = true;
     return task;
@@ -47,7 +57,7 @@ class Around {
       : plan_(plan),
         evaluation_(evaluation),
         result_(result),
-        curves_(plan),
+        curves_(plan, result.rows),
         focus_(*result.focus()),
         workers_(scenario_with(plan, plan.points[focus_].settings).variants.front().workers) {}
 
@@ -124,7 +134,7 @@ class Around {
       const Outcome& o = evaluation_.at(task);
       if (!o.is_ok()) continue;
       const Outcome& baseline = evaluation_.at(curves_.baseline(focus_, o, refined()));
-      result_.scaling.push_back({o, baseline.is_ok() ? rate_per_gpu(o) / rate_per_gpu(baseline) : 0});
+      result_.scaling.push_back({o, efficiency(o, baseline)});
     }
   }
 
@@ -240,7 +250,7 @@ void collect_warnings(PlanResult& result) {
 }  // namespace
 
 void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
-  const Curves curves(plan);
+  const Curves curves(plan, result.rows);
   std::vector<Task> tasks;
   const auto baseline = [&](std::size_t i) { return curves.baseline(i, result.rows[i].outcome, result.rows[i].asked); };
   for (std::size_t i = 0; i < result.rows.size(); ++i)
@@ -250,7 +260,11 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
     PlanRow& row = result.rows[i];
     if (!row.outcome.is_ok()) continue;
     const Outcome& of_baseline = evaluation.at(baseline(i));
-    if (of_baseline.is_ok()) row.scaling_efficiency = rate_per_gpu(row.outcome) / rate_per_gpu(of_baseline);
+    row.scaling_efficiency = efficiency(row.outcome, of_baseline);
+    if (row.scaling_efficiency <= 1) continue;
+    const Scenario scenario = scenario_with(plan, plan.points[i].settings).variants.front();
+    const std::string why = above_baseline(scenario, work_of(row.outcome), work_of(of_baseline));
+    if (!why.empty()) row.outcome.warnings.push_back(why);
   }
 }
 

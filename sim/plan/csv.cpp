@@ -31,7 +31,7 @@ std::string plan_csv(const PlanResult& result) {
     for (const auto& [axis, value] : point.at("setting").items())
       if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
   for (const auto& [key, value] : points.at(0).items())
-    if (key != "setting") keys.push_back(key);
+    if (key != "setting" && key != "memory") keys.push_back(key);
   std::string text = "id";
   for (const std::string& axis : axes) text += "," + field("setting/" + axis);
   for (const std::string& key : keys) text += key == "id" ? "" : "," + field(key);

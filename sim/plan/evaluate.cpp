@@ -8,6 +8,7 @@
 #include "sim/plan/layer_groups.hpp"
 #include "sim/plan/variation.hpp"
 #include "sim/plan/warnings.hpp"
+#include "sim/point/baseline.hpp"
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
@@ -59,20 +60,21 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
   o.baseline_gpus = s.baseline_gpus;
   o.global_batch =
       double(request.gpus) * request.batch_per_gpu * learners_of(s) * std::max(1, s.communication.accumulation);
-  o.memory_bytes_per_gpu = memory_bytes_per_gpu(s, request.gpus, request.batch_per_gpu);
   return o;
 }
 
-std::string gigabytes(double bytes) {
-  return format_bytes(bytes);
+// Of the plan's limits where they state it, else of the cluster's GPU.
+GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequest& request) {
+  GpuMemory memory = gpu_memory(s, request.gpus, request.batch_per_gpu);
+  if (limits.memory_bytes > 0) memory.capacity_bytes = limits.memory_bytes;
+  if (limits.reserved_bytes) memory.reserved_bytes = *limits.reserved_bytes;
+  return memory;
 }
 
 // Why the point is beyond a limit; empty: it is not.
-std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const Task& task, const Outcome& o) {
-  const double memory = limits.memory_bytes > 0 ? limits.memory_bytes : s.cluster.gpu.memory_bytes;
-  if (o.memory_bytes_per_gpu + limits.reserved_bytes > memory)
-    return "memory: batch " + std::to_string(o.batch_per_gpu) + " needs " + gigabytes(o.memory_bytes_per_gpu) +
-           " a GPU and " + gigabytes(limits.reserved_bytes) + " reserved; allowed: at most " + gigabytes(memory);
+std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const GpuMemory& memory, const Task& task,
+                          const Outcome& o) {
+  if (!s.ignores_memory && !memory.fits()) return why_not_in_memory(s, memory);
   if (!task.is_throughput_only && limits.most_global_batch > 0 &&
       o.global_batch > static_cast<double>(limits.most_global_batch))
     return "global batch " + std::to_string(static_cast<std::int64_t>(o.global_batch)) +
@@ -106,6 +108,7 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
   o.fidelity = point.method == "messages" ? "message" : point.method == "closed form" ? "analytic" : "fast";
   o.method = point.method;
   o.nodes = point.nodes;
+  o.tuned_learners = tuned_learners(s, point);
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
   o.global_batch = point.samples_per_iteration;
   o.iteration_s = point.mean_iteration_s();
@@ -119,7 +122,7 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   PointRequest request;
   request.most_messages = plan.refine.most_messages;
-  request.gpus = s.gpus.front();
+  request.gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
   request.fidelity = choice_named<Fidelity>(task.fidelity, "fidelity");
   request.seed = s.seed;
@@ -148,9 +151,12 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
   try {
     Scenario s = loaded->variants.front();
     apply_variation(task.variation, s);
+    if (task.baseline_gpus > 0) s = baseline_of(s, task.learners);
     const PointRequest request = request_of(plan, s, task);
     Outcome outcome = describe(s, request);
-    const std::string limit = beyond_limits(plan.limits, s, task, outcome);
+    const GpuMemory memory = memory_of(plan.limits, s, request);
+    outcome.memory = memory_json(memory);
+    const std::string limit = beyond_limits(plan.limits, s, memory, task, outcome);
     if (!limit.empty()) {
       outcome.status = "refused";
       outcome.why = limit;
@@ -173,7 +179,7 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
 
 std::string batch_key(const PlanSpec& plan, const Task& task) {
   if (choice_named<Fidelity>(task.fidelity, "fidelity") != Fidelity::analytic) return "";
-  std::string key = task.variation + "\n";
+  std::string key = task.variation + "\n" + std::to_string(task.baseline_gpus) + "\n";
   for (const Setting& s : settings_of(plan, task)) {
     static const std::vector<std::string> concerned{"/cluster",   "/gpus",    "/nodes",
                                                     "/algorithm", "/workers", "/parameter_server"};

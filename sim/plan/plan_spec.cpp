@@ -212,16 +212,9 @@ void check_prices(const PlanSpec& plan) {
                      "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
 }
 
-void note_defaults(const JsonNode& root, PlanSpec& plan) {
-  const auto note = [&](const char* pointer, const Json& value, const char* source) {
-    root.document().note({pointer, value, "assumed", source});
-  };
-  if (plan.limits.reserved_bytes == 0 && !(root.has("limits") && root.at("limits").has("reserved_memory"))) {
-    plan.limits.reserved_bytes = 2e9;
-    note("/limits/reserved_memory", "2 GB", "default: context of the driver, workspaces, buffers of communication");
-  }
-  note("/refine/analytic_error", plan.refine.analytic_error,
-       "default: how far the closed form is taken to be from the fidelity that refines it");
+void note_defaults(const JsonNode& root, const PlanSpec& plan) {
+  root.document().note({"/refine/analytic_error", plan.refine.analytic_error, "assumed",
+                        "default: how far the closed form is taken to be from the fidelity that refines it"});
 }
 
 }  // namespace
@@ -242,14 +235,17 @@ std::string to_string(ObjectiveKind kind) {
 
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings) {
   try {
-    return plan.scenario->with(settings);
+    if (!plan.ignores_memory) return plan.scenario->with(settings);
+    std::vector<Setting> all = settings;
+    all.push_back({"/ignore_memory", "true", "--ignore-memory", ""});
+    return plan.scenario->with(all);
   } catch (const InputError& error) {
     if (!plan.has_own_scenario) throw;
     throw InputError(with_pointer(error.what(), plan.path, "/scenario"));
   }
 }
 
-PlanSpec load_plan(const std::string& path) {
+PlanSpec load_plan(const std::string& path, bool ignores_memory) {
   const JsonDocument document = JsonDocument::load(path);
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "scenario", "variant", "axes", "points", "work", "prices", "objective",
@@ -257,6 +253,7 @@ PlanSpec load_plan(const std::string& path) {
   root.at("schema").choice({"lockstep/plan/1"});
   PlanSpec plan;
   plan.path = path;
+  plan.ignores_memory = ignores_memory;
   plan.name = root.at("name").text();
   if (const auto description = root.find("description")) plan.description = description->text();
   if (const auto axes = root.find("axes")) plan.axes = read_axes(*axes);
@@ -278,7 +275,7 @@ PlanSpec load_plan(const std::string& path) {
   plan.inputs = check_values(plan);
   plan.inputs.insert(document.inputs().begin(), document.inputs().end());
   plan.assumptions = document.assumptions();
-  std::string all = version() + " " + git_revision() + "\n";
+  std::string all = version() + " " + git_revision() + (ignores_memory ? " ignoring memory\n" : "\n");
   for (const auto& [file, digest] : plan.inputs) all += digest + "\n";
   plan.digest = sha256_hex(all);
   return plan;

@@ -52,9 +52,9 @@ struct WorkSpec {
 };
 
 struct LimitsSpec {
-  double memory_bytes = 0;             ///< of a GPU; 0: what the cluster's GPU has
-  double reserved_bytes = 0;           ///< of it that the framework takes: context, workspaces, communication buffers
-  std::int64_t most_global_batch = 0;  /// up to which the work reaches its target; 0: any
+  double memory_bytes = 0;               ///< of a GPU; 0: what the cluster's GPU has
+  std::optional<double> reserved_bytes;  ///< of it that the framework takes; none: as the cluster has it
+  std::int64_t most_global_batch = 0;    /// up to which the work reaches its target; 0: any
 };
 
 struct RefineSpec {
@@ -99,6 +99,7 @@ struct PlanSpec {
   Objective objective;
   LimitsSpec limits;
   RefineSpec refine;
+  bool ignores_memory = false;          ///< of all points
   std::vector<Assumption> assumptions;  ///< of the plan file itself
   std::map<std::string, std::string> inputs;
   std::string digest;  ///< of the plan, all files that it names, and the program's version: what results depend on
@@ -108,7 +109,8 @@ struct PlanSpec {
 /// The plan's scenario under a point's settings. Throws InputError, also where the settings do not fit each other.
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
 
-/// Reads the plan and its scenario; axis values that no point can be read with are refused here. Throws InputError.
-PlanSpec load_plan(const std::string& path);
+/// Reads the plan and its scenario; axis values that no point can be read with are refused here. With `ignores_memory`
+/// every point is predicted, whether it fits into a GPU or not. Throws InputError.
+PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
 
 }  // namespace lockstep::sim

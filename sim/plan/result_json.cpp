@@ -60,7 +60,8 @@ Json point_json(const PlanRow& row) {
   json["compute_s"] = known(ok, o.compute_s);
   json["exposed_communication_s"] = known(ok, o.exposed_communication_s);
   json["idle_s"] = known(ok, o.idle_s);
-  json["memory_bytes_per_gpu"] = known(o.memory_bytes_per_gpu > 0, o.memory_bytes_per_gpu);
+  json["memory_bytes_per_gpu"] = o.memory.is_null() ? Json() : o.memory.at("bytes");
+  json["memory"] = o.memory;
   json["updates"] = known(ok, o.updates);
   json["time_s"] = known(ok, o.time_s);
   json["time_s_low"] = known(ok, o.time_s_low);

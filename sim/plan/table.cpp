@@ -4,6 +4,7 @@
 #include "engine/base/units.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
+#include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -62,13 +63,14 @@ Rows frontier_rows(const PlanResult& result) {
   });
   const bool has_cost =
       std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows[i].money.is_known; });
-  Rows rows{{"point", "setting", "GPUs", "samples/s", "efficiency", "time", "low", "high"}};
+  Rows rows{{"point", "setting", "GPUs", "memory/GPU", "samples/s", "efficiency", "time", "low", "high"}};
   if (has_cost) rows[0].insert(rows[0].end(), {"cost", "low", "high"});
   rows[0].insert(rows[0].end(), {"fidelity", ""});
   for (std::size_t i : shown) {
     const PlanRow& r = result.rows[i];
     const Outcome& o = r.outcome;
-    rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus), count_text(o.samples_per_s()),
+    rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus),
+                    memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), count_text(o.samples_per_s()),
                     r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", time_text(o.time_s),
                     time_text(o.time_s_low), time_text(o.time_s_high)});
     for (double usd : {r.money.usd, r.money.low_usd, r.money.high_usd})

@@ -18,6 +18,7 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("nics", o.nics);
   visit("batch_per_gpu", o.batch_per_gpu);
   visit("baseline_gpus", o.baseline_gpus);
+  visit("tuned_learners", o.tuned_learners);
   visit("global_batch", o.global_batch);
   visit("iteration_s", o.iteration_s);
   visit("relative_low", o.relative_low);
@@ -25,7 +26,7 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("compute_s", o.compute_s);
   visit("exposed_communication_s", o.exposed_communication_s);
   visit("idle_s", o.idle_s);
-  visit("memory_bytes_per_gpu", o.memory_bytes_per_gpu);
+  visit("memory", o.memory);
   visit("updates", o.updates);
   visit("time_s", o.time_s);
   visit("time_s_low", o.time_s_low);
@@ -37,11 +38,15 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
 
 std::string Task::key() const {
   return std::to_string(point) + "|" + fidelity + "|" + variation + "|" + std::to_string(gpus) + "|" +
-         std::to_string(batch_per_gpu) + (wants_layers ? "|layers" : "") + (is_throughput_only ? "|throughput" : "");
+         std::to_string(batch_per_gpu) +
+         (baseline_gpus > 0 ? "|baseline " + std::to_string(baseline_gpus) + " " + std::to_string(learners) : "") +
+         (wants_layers ? "|layers" : "") + (is_throughput_only ? "|throughput" : "");
 }
 
 std::string Task::text() const {
-  return Json{point, fidelity, variation, gpus, batch_per_gpu, wants_layers, is_throughput_only}.dump();
+  return Json{point,    fidelity,     variation,         gpus, batch_per_gpu, baseline_gpus,
+              learners, wants_layers, is_throughput_only}
+      .dump();
 }
 
 Task Task::from_text(const std::string& text) {
@@ -52,8 +57,10 @@ Task Task::from_text(const std::string& text) {
   task.variation = json.at(2);
   task.gpus = json.at(3);
   task.batch_per_gpu = json.at(4);
-  task.wants_layers = json.at(5);
-  task.is_throughput_only = json.at(6);
+  task.baseline_gpus = json.at(5);
+  task.learners = json.at(6);
+  task.wants_layers = json.at(7);
+  task.is_throughput_only = json.at(8);
   return task;
 }
 

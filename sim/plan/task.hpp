@@ -14,6 +14,8 @@ struct Task {
   std::string variation = "";  ///< one of variation.hpp; empty: as planned
   int gpus = 0;                ///< instead of the point's; 0: the point's
   int batch_per_gpu = 0;       ///< the same
+  int baseline_gpus = 0;       ///< above 0: the baseline of the point (sim/point/baseline.hpp), on so many GPUs
+  int learners = 0;            ///< of the baseline, where the auto-tuner chose them for the point; 0: as planned
   bool wants_layers = false;
   bool is_throughput_only = false;  ///< whether the global batch reaches the target does not matter
 
@@ -44,14 +46,15 @@ struct Outcome {
   int nics = 0;  ///< of all nodes
   int batch_per_gpu = 0;
   int baseline_gpus = 0;
+  int tuned_learners = 0;  ///< per GPU, where the auto-tuner chose them; else 0
   double global_batch = 0;
   double iteration_s = 0;
   double relative_low = 1;
   double relative_high = 1;
   double compute_s = 0;
   double exposed_communication_s = 0;
-  double idle_s = 0;  ///< waiting for input
-  double memory_bytes_per_gpu = 0;
+  double idle_s = 0;   ///< waiting for input
+  Json memory;         ///< of a GPU, as memory_json() has it; null where the scenario could not be read
   double updates = 0;  ///< iterations of the whole work
   double time_s = 0;
   double time_s_low = 0;

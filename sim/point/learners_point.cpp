@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/base/process_pool.hpp"
 #include "engine/sync/auto_tuner.hpp"
-#include "sim/point/processes.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/learners.hpp"
 #include "sim/program/programs.hpp"
@@ -18,10 +18,10 @@ constexpr int kMostObservations = 100;
 std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
                                        Cluster& cluster) {
   sync::TunerOptions options;
-  options.threshold = scenario.learners.tuner_threshold;
-  options.most_learners = learner_memory(scenario, batch).most_learners(scenario.cluster.gpu.memory_bytes);
+  options.threshold = scenario.learners.auto_tune->threshold;
+  options.most_learners = most_learners(scenario, batch);
   const int cycle = std::max(1, scenario.learners.tau);
-  const int window = (scenario.learners.tuner_window + cycle - 1) / cycle * cycle;
+  const int window = (scenario.learners.auto_tune->window + cycle - 1) / cycle * cycle;
   const Jitter drawn = jitter_of(scenario, seed);
 
   Scenario running = scenario;

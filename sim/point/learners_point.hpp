@@ -10,7 +10,7 @@ struct Observation {
   double samples_per_s;
 };
 
-/// Algorithm 2 inside the simulation (engine/sync/auto_tuner.hpp): `tuner_window` iterations with a number of learners
+/// Algorithm 2 inside the simulation (engine/sync/auto_tuner.hpp): `auto_tune->window` iterations with a number of learners
 /// on every GPU, a barrier, the decision, the next number; at most as many as fit in memory. Ends when two observations
 /// in a row changed nothing. GPUs are alike, so that one decision holds for all. Runs on `cluster`.
 std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,

@@ -136,7 +136,6 @@ void choose_flow_updates(const Scenario& scenario, const PointRequest& request) 
 
 PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
   std::vector<Observation> observed;
-  if (as_asked.trains_learners()) check_memory(as_asked, request.batch_per_gpu);
   const Scenario scenario = with_tuned_learners(as_asked, request, observed);
   choose_flow_updates(scenario, request);
   Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));
@@ -197,7 +196,6 @@ PointResult AnalyticPoints::predict(const std::string& cluster, const Scenario& 
     throw std::logic_error("a point that this process cannot predict by the closed form");
   const auto began = std::chrono::steady_clock::now();
   const Scenario at_point = scenario_at(scenario, request);
-  if (at_point.trains_learners()) check_memory(at_point, request.batch_per_gpu);
   if (!cluster_)
     cluster_ =
         std::make_unique<Cluster>(at_point.cluster, occupied_gpus(at_point, request.gpus), input_hosts_of(at_point));

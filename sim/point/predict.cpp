@@ -1,7 +1,7 @@
 #include <stdexcept>
 
+#include "engine/base/process_pool.hpp"
 #include "sim/point/point.hpp"
-#include "sim/point/processes.hpp"
 
 namespace lockstep::sim {
 namespace {

@@ -54,8 +54,8 @@ AllReduce nccl_operation(const Scenario& scenario, NcclOperation operation) {
 }
 
 std::vector<Bucket> buckets_of(const Scenario& scenario) {
-  return fuse_gradients(scenario.model, wire_bytes(scenario), scenario.communication.fusion_threshold_bytes,
-                        scenario.communication.first_bucket_bytes);
+  return fuse_gradients(scenario.model, wire_bytes(scenario), scenario.communication.bucket_bytes(),
+                        scenario.communication.first_bucket_bytes());
 }
 
 int iterations_of_round(const Scenario& scenario) {

@@ -1,29 +1,244 @@
 #include "sim/program/gpu_memory.hpp"
 
-#include "sim/cost/memory.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "engine/base/text.hpp"
 #include "sim/program/learners.hpp"
-#include "sim/program/scenario_cost.hpp"
+#include "sim/schedule/fusion.hpp"
+#include "sim/schedule/sharded.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-double state_bytes_per_parameter(const Scenario& s, int activation_bytes) {
-  const double master = activation_bytes < 4 ? 4 : 0, momentum = s.compute.optimizer == Optimizer::sgd ? 0 : 4;
-  return 2 * activation_bytes + master + momentum;
+constexpr int kMostBatch = 1 << 30;
+
+bool updates_on_servers(const Scenario& s) {
+  switch (s.algorithm) {
+    case Algorithm::backup_workers:
+    case Algorithm::async_sgd:
+      return true;
+    case Algorithm::parameter_server:
+      return s.parameter_server->scheme != ServerScheme::factors && s.parameter_server->scheme != ServerScheme::best;
+    case Algorithm::s_sgd:
+    case Algorithm::sma:
+    case Algorithm::ea_sgd:
+    case Algorithm::async_easgd:
+    case Algorithm::local_sgd:
+    case Algorithm::sharded:
+    case Algorithm::theano_mpi:
+      break;
+  }
+  return false;
+}
+
+double largest_bucket_bytes(const Scenario& s, std::int64_t threshold_bytes) {
+  std::int64_t largest = 0;
+  for (const Bucket& bucket : fuse_gradients(s.model, bytes_of(s.communication.wire), threshold_bytes))
+    largest = std::max(largest, bucket.bytes);
+  return static_cast<double>(largest);
+}
+
+double fusion_bytes(const Scenario& s) {
+  const CommunicationSpec& c = s.communication;
+  if (c.first_bucket_bytes() >= 0) return static_cast<double>(s.model.parameter_count()) * bytes_of(c.wire);
+  if (c.bucket_bytes() > 0) return largest_bucket_bytes(s, c.bucket_bytes());
+  return bytes_of(c.wire) == activation_bytes(s.compute.precision) ? 0 : largest_bucket_bytes(s, 0);
+}
+
+// Of units one after the other, as many as are computed and gathered ahead at once.
+double units_in_flight_bytes(const Scenario& s) {
+  const std::vector<ShardingUnit> units =
+      sharding_units(s.model, activation_bytes(s.compute.precision), s.sharding.unit_bytes);
+  std::int64_t most = 0;
+  for (std::size_t first = 0; first < units.size(); ++first) {
+    std::int64_t sum = 0;
+    for (std::size_t i = first; i < std::min(units.size(), first + 1 + s.sharding.units_ahead); ++i)
+      sum += units[i].bytes;
+    most = std::max(most, sum);
+  }
+  return static_cast<double>(most);
+}
+
+double communication_bytes(const Scenario& s, int gpus) {
+  const double parameters = static_cast<double>(s.model.parameter_count());
+  if (gpus == 1) return 0;
+  switch (s.algorithm) {
+    case Algorithm::s_sgd:
+    case Algorithm::local_sgd:
+      return fusion_bytes(s);
+    case Algorithm::sharded:
+      return (s.sharding.gathers_again ? 2 : 1) * units_in_flight_bytes(s);
+    case Algorithm::theano_mpi:
+      if (s.theano_mpi.exchange == ParameterExchange::ar) return 0;
+      return parameters * (s.theano_mpi.exchange == ParameterExchange::asa16 ? 2 : 4);
+    case Algorithm::parameter_server:
+      return s.parameter_server->scheme == ServerScheme::one_bit ? 4 * parameters : 0;
+    case Algorithm::sma:
+    case Algorithm::ea_sgd:
+    case Algorithm::backup_workers:
+    case Algorithm::async_sgd:
+    case Algorithm::async_easgd:
+      break;
+  }
+  return 0;
+}
+
+void count_learners(const Scenario& s, GpuMemory& memory) {
+  const LearnerMemory of_one = learner_memory(s, memory.batch_per_gpu);
+  const int learners = s.learners.auto_tune ? 1 : s.learners.per_gpu;
+  memory.weights_bytes = learners * of_one.model_bytes;
+  memory.gradients_bytes = learners * of_one.model_bytes;
+  memory.optimizer_state_bytes = learners * of_one.optimizer_state_bytes;
+  memory.averages_bytes = learners * of_one.model_bytes + of_one.shared_bytes();
+  memory.activations_bytes = learners * of_one.outputs_bytes;
+  memory.input_bytes = learners * of_one.input_bytes;
+  memory.workspace_bytes = learners * of_one.workspace_bytes;
+}
+
+void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
+  const int bytes = activation_bytes(s.compute.precision);
+  const double parameters = static_cast<double>(s.model.parameter_count());
+  const double share = s.algorithm == Algorithm::sharded ? 1.0 / gpus : 1;
+  const bool keeps_weights = s.algorithm == Algorithm::sharded && !s.sharding.gathers_again;
+  memory.weights_bytes = parameters * bytes * (keeps_weights ? 1 : share);
+  memory.gradients_bytes = parameters * bytes * share;
+  if (!updates_on_servers(s)) {
+    memory.master_weights_bytes = bytes < 4 ? parameters * 4 * share : 0;
+    memory.optimizer_state_bytes = parameters * 4 * model::update_arrays(s.compute.optimizer).state * share;
+  }
+  memory.activations_bytes = outputs_bytes(s.model, memory.batch_per_gpu, bytes);
+  memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;
+  memory.communication_bytes = communication_bytes(s, gpus);
+}
+
+// Amounts are told in the unit of the GPU's memory.
+double unit_bytes(double capacity_bytes) {
+  return capacity_bytes >= 1e9 ? 1e9 : 1e6;
+}
+
+std::string unit_name(double capacity_bytes) {
+  return capacity_bytes >= 1e9 ? " GB" : " MB";
+}
+
+std::string amount_text(double bytes, double capacity_bytes) {
+  const double amount = bytes / unit_bytes(capacity_bytes);
+  char text[40];
+  std::snprintf(text, sizeof text, amount < 1000 ? "%.1f" : "%.0f", amount);
+  return text;
+}
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string allowed_instead(const Scenario& s, const GpuMemory& memory) {
+  const int largest = memory.largest_batch();
+  if (largest > 0)
+    return "a batch of at most " + std::to_string(largest) + (s.trains_learners() ? ", fewer learners" : "");
+  if (s.trains_learners() && s.learners.per_gpu > 1) return "fewer learners";
+  return s.algorithm == Algorithm::sharded ? "more GPUs, or GPUs of more memory"
+                                           : "GPUs of more memory, or the algorithm sharded (no batch fits)";
 }
 
 }  // namespace
 
-double memory_bytes_per_gpu(const Scenario& s, int gpus, int batch_per_gpu) {
-  if (s.trains_learners())
-    return learner_memory(s, batch_per_gpu).total_bytes(s.learners.auto_tune ? 1 : s.learners.per_gpu);
-  const int activation_bytes = device_cost(s).activation_bytes;
-  const double parameters = static_cast<double>(s.model.parameter_count());
-  double state = parameters * state_bytes_per_parameter(s, activation_bytes);
-  if (s.algorithm == Algorithm::sharded)
-    state = state / gpus + 2.0 * (1 + s.sharding.units_ahead) * static_cast<double>(s.sharding.unit_bytes);
-  return state + plan_outputs(s.model, batch_per_gpu, activation_bytes).bytes +
-         s.input.prefetch * double(batch_per_gpu) * s.input.bytes_per_sample;
+std::vector<MemoryPart> GpuMemory::parts() const {
+  return {{"weights", weights_bytes},
+          {"gradients", gradients_bytes},
+          {"master_weights", master_weights_bytes},
+          {"optimizer_state", optimizer_state_bytes},
+          {"averages", averages_bytes},
+          {"activations", activations_bytes},
+          {"input", input_bytes},
+          {"communication", communication_bytes},
+          {"workspace", workspace_bytes},
+          {"reserved", reserved_bytes}};
+}
+
+double GpuMemory::total_bytes() const {
+  double sum = 0;
+  for (const MemoryPart& part : parts()) sum += part.bytes;
+  return sum;
+}
+
+MemoryPart GpuMemory::largest_part() const {
+  const std::vector<MemoryPart> all = parts();
+  return *std::max_element(all.begin(), all.end(),
+                           [](const MemoryPart& a, const MemoryPart& b) { return a.bytes < b.bytes; });
+}
+
+int GpuMemory::largest_batch() const {
+  const double of_batch = activations_bytes + input_bytes;
+  const double left = capacity_bytes - (total_bytes() - of_batch);
+  if (left <= 0) return 0;
+  return static_cast<int>(std::min<double>(kMostBatch, std::floor(left / of_batch * batch_per_gpu)));
+}
+
+GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu) {
+  GpuMemory memory;
+  memory.batch_per_gpu = batch_per_gpu;
+  memory.capacity_bytes = scenario.cluster.gpu.memory_bytes;
+  memory.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
+  if (scenario.trains_learners())
+    count_learners(scenario, memory);
+  else
+    count_replica(scenario, gpus, memory);
+  return memory;
+}
+
+std::string memory_text(double bytes, double capacity_bytes) {
+  return amount_text(bytes, capacity_bytes) + " of " + short_number(capacity_bytes / unit_bytes(capacity_bytes)) +
+         unit_name(capacity_bytes);
+}
+
+std::string memory_text(const GpuMemory& memory) {
+  return memory_text(memory.total_bytes(), memory.capacity_bytes);
+}
+
+std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points) {
+  std::vector<std::pair<std::string, std::vector<int>>> amounts;  // with the GPU counts that need as much
+  for (const auto& [gpus, memory] : points) {
+    const std::string text = memory_text(memory);
+    if (amounts.empty() || amounts.back().first != text) amounts.push_back({text, {}});
+    amounts.back().second.push_back(gpus);
+  }
+  std::string line;
+  for (const auto& [text, gpus] : amounts) {
+    const std::string to = gpus.size() > 1 ? " to " + std::to_string(gpus.back()) : "";
+    line += (line.empty() ? "" : ", ") + text;
+    if (amounts.size() > 1)
+      line += " at " + std::to_string(gpus.front()) + to + (gpus == std::vector<int>{1} ? " GPU" : " GPUs");
+  }
+  return "Memory per GPU: " + line + ".\n";
+}
+
+Json memory_json(const GpuMemory& memory) {
+  Json parts = Json::object();
+  for (const MemoryPart& part : memory.parts()) parts[part.name] = part.bytes;
+  return {{"bytes", memory.total_bytes()}, {"capacity_bytes", memory.capacity_bytes}, {"parts", parts}};
+}
+
+std::string why_not_in_memory(const Scenario& scenario, const GpuMemory& memory) {
+  if (memory.fits()) return "";
+  const double capacity = memory.capacity_bytes, over = memory.total_bytes() - capacity;
+  const auto amount = [&](double bytes) { return amount_text(bytes, capacity) + unit_name(capacity); };
+  const MemoryPart largest = memory.largest_part();
+  std::string text = "memory: batch " + std::to_string(memory.batch_per_gpu);
+  if (scenario.trains_learners() && !scenario.learners.auto_tune)
+    text +=
+        " of " + std::to_string(scenario.learners.per_gpu) + (scenario.learners.per_gpu > 1 ? " learners" : " learner");
+  text += " needs " + memory_text(memory) + " a GPU, " + amount(over) + " too much, the largest part " +
+          spaced(largest.name) + " of " + amount(largest.bytes);
+  return text + "; allowed: " + allowed_instead(scenario, memory);
+}
+
+void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where) {
+  if (scenario.ignores_memory) return;
+  const std::string why = why_not_in_memory(scenario, gpu_memory(scenario, gpus, batch_per_gpu));
+  if (!why.empty()) throw InputError(where + ": " + why + ", or --ignore-memory");
 }
 
 }  // namespace lockstep::sim

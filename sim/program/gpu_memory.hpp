@@ -1,17 +1,71 @@
 #pragma once
-// Memory of a GPU at a point, to refuse what cannot run.
+// Memory of a GPU at a point: what it holds, part by part, so that what cannot run is refused before it is predicted.
 //
-// Learners (sma, ea-sgd): as Crossbow plans it (cost/memory.hpp). Otherwise, per parameter: the weight and its gradient
-// in the precision of the activations, and where that is not fp32 a master weight of 4 bytes; momentum 4 bytes (none
-// with sgd). Sharded data parallelism divides these by the number of GPUs and holds the units in flight in full. Then
-// the outputs of the layers, forward and backward, with the reuse of cost/memory.hpp, and the input batches in flight.
+// Per parameter (ZeRO, Rajbhandari et al. 2020, section 3.1: 16 bytes with Adam in mixed precision): the weight and its
+// gradient in the precision of the activations; where that is half, a master weight of 4 bytes; 4 bytes for each array
+// of the optimizer's state (engine/model/optimizer.hpp). Where the update is the servers' (parameter servers, backup
+// workers, asynchronous SGD), a GPU keeps neither master weights nor state, but for fully-connected layers whose
+// factors it applies itself. Sharded data parallelism divides by the number of GPUs; weights that are kept from forward
+// to backward are whole.
+//
+// Learners (sma, ea-sgd) as Crossbow counts them (sim/cost/memory.hpp), and the state of their optimizer.
+//
+// Activations: the outputs of all layers and their gradients, one batch of images among them, by the engine's offline
+// plan (engine/model/memory_plan.hpp). A framework that reuses less needs more; recomputing activations needs less.
+// Input: the batches in flight beside the one that is trained on.
+// Communication: of gradients fused by a threshold the largest buffer, by PyTorch's DDP a copy of all gradients
+// (pytorch/pytorch#41954); where the wire has another type than the gradients, the largest tensor; of sharding the
+// largest units in flight, weights and gradients; Theano-MPI's received halves; the error of 1-bit gradients.
+// Reserved: what driver and framework take before all that, GpuSpec::reserved_bytes.
 #include <string>
+#include <vector>
 
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
 
-/// Bytes, without what the framework reserves. Learners chosen by the auto-tuner count as one.
-double memory_bytes_per_gpu(const Scenario& scenario, int gpus, int batch_per_gpu);
+struct MemoryPart {
+  const char* name;  ///< as in result files: "optimizer_state"
+  double bytes;
+};
+
+struct GpuMemory {
+  double weights_bytes = 0;
+  double gradients_bytes = 0;
+  double master_weights_bytes = 0;
+  double optimizer_state_bytes = 0;
+  double averages_bytes = 0;  ///< learners: their differences with the average model, and the GPU's models
+  double activations_bytes = 0;
+  double input_bytes = 0;
+  double communication_bytes = 0;
+  double workspace_bytes = 0;  ///< where the scenario states it
+  double reserved_bytes = 0;
+  double capacity_bytes = 0;  ///< of the GPU
+  int batch_per_gpu = 1;      ///< for which this is
+
+  /// All but the capacity, in this order.
+  std::vector<MemoryPart> parts() const;
+  double total_bytes() const;
+  bool fits() const { return total_bytes() <= capacity_bytes; }
+  MemoryPart largest_part() const;
+  /// The largest batch per GPU (per learner) that fits: activations and input grow with it, the rest does not. 0: none.
+  int largest_batch() const;
+};
+
+/// Learners that the auto-tuner is to choose count as one. `gpus` >= 1.
+GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu);
+
+/// "36.7 of 80 GB"
+std::string memory_text(double bytes, double capacity_bytes);
+std::string memory_text(const GpuMemory& memory);
+/// "Memory per GPU: 12.3 of 24 GB at 8 to 1024 GPUs, 6.9 of 24 GB at 2048 GPUs.\n", of points in ascending GPU counts.
+std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
+/// {"bytes", "capacity_bytes", "parts": {name: bytes}}
+Json memory_json(const GpuMemory& memory);
+/// What is too much and by how much, the largest part, and the largest batch that fits; empty where it fits.
+std::string why_not_in_memory(const Scenario& scenario, const GpuMemory& memory);
+/// Refuses a point that does not fit, unless the scenario ignores memory: throws InputError, "WHERE: why; allowed:
+/// ...".
+void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where);
 
 }  // namespace lockstep::sim

@@ -1,8 +1,6 @@
 #include "sim/program/learners.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <stdexcept>
 
 #include "sim/cost/occupancy.hpp"
 #include "sim/program/programs.hpp"
@@ -13,13 +11,6 @@ namespace {
 
 OccupancyDevice occupancy_device(const OccupancySpec& spec) {
   return {spec.multiprocessors, spec.streaming_threads, spec.matrix_threads, spec.outputs_per_thread};
-}
-
-// Parameters read or written by an update: gradient and weight read, weight written; momentum read and written; LARS
-// reads weight and gradient once more.
-int update_passes(Optimizer optimizer) {
-  if (optimizer == Optimizer::sgd) return 3;
-  return optimizer == Optimizer::lars ? 7 : 5;
 }
 
 // A kernel that passes over the parameters, which lie together in memory: bound by memory, nothing of the GPU used
@@ -95,18 +86,12 @@ std::vector<LearningStep> learning_steps(const Scenario& scenario, int batch, do
   return steps;
 }
 
-std::string megabytes(double bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f MB", bytes / 1e6);
-  return text;
-}
-
 }  // namespace
 
 SmaCost sma_cost(const Scenario& scenario, int batch) {
   const ParameterKernels kernel(scenario);
   const int learners = scenario.learners.per_gpu;
-  const int update_count = update_passes(scenario.compute.optimizer);
+  const int update_count = model::update_arrays(scenario.compute.optimizer).passes();
   SmaCost cost;
   cost.update = kernel.passes(update_count);
   cost.local = kernel.passes(update_count + 2);
@@ -132,7 +117,7 @@ SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterat
   options.host_wait_s = spec.host_wait_s;
   static_cast<Loading&>(options) =
       loading_of(scenario, gpus, batch,
-                 spec.preprocessed_per_s > 0 ? spec.preprocessed_per_s : scenario.input.samples_per_s_per_node);
+                 spec.preprocessed_per_s() > 0 ? spec.preprocessed_per_s() : scenario.input.samples_per_s_per_node);
   options.launch_s = scenario.communication.launch_overhead_s;
   return options;
 }
@@ -140,22 +125,17 @@ SmaOptions sma_options(const Scenario& scenario, int gpus, int batch, int iterat
 LearnerMemory learner_memory(const Scenario& scenario, int batch) {
   LearnerMemory memory;
   memory.model_bytes = 4 * static_cast<double>(scenario.model.parameter_count());
-  memory.outputs_bytes = plan_outputs(scenario.model, batch, device_cost(scenario).activation_bytes).bytes;
+  memory.outputs_bytes = outputs_bytes(scenario.model, batch, activation_bytes(scenario.compute.precision));
   memory.workspace_bytes = scenario.learners.workspace_bytes;
+  memory.optimizer_state_bytes = memory.model_bytes * model::update_arrays(scenario.compute.optimizer).state;
   memory.input_bytes = scenario.input.prefetch * double(batch) * scenario.input.bytes_per_sample;
   return memory;
 }
 
-void check_memory(const Scenario& scenario, int batch) {
-  const LearnerMemory memory = learner_memory(scenario, batch);
-  const double gpu_bytes = scenario.cluster.gpu.memory_bytes;
-  const int most = memory.most_learners(gpu_bytes);
-  const int learners = scenario.learners.auto_tune ? 1 : scenario.learners.per_gpu;
-  if (learners <= most) return;
-  throw std::runtime_error("/learners/per_gpu: " + std::to_string(learners) + " learners of batch " +
-                           std::to_string(batch) + " need " + megabytes(memory.total_bytes(learners)) +
-                           ", the GPU has " + megabytes(gpu_bytes) +
-                           "; allowed: " + (most > 0 ? "at most " + std::to_string(most) : "a smaller batch"));
+int most_learners(const Scenario& scenario, int batch) {
+  const GpuSpec& gpu = scenario.cluster.gpu;
+  const int most = learner_memory(scenario, batch).most_learners(gpu.memory_bytes - gpu.reserved_bytes);
+  return scenario.ignores_memory ? std::max(1, most) : most;
 }
 
 }  // namespace lockstep::sim

@@ -1,5 +1,7 @@
 #include "sim/program/scenario_cost.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -12,8 +14,9 @@ void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
     cost.layers[i] = {seconds.forward_s, seconds.backward_s};
   }
   const calib::LineFit* update = profile.update(name_of(scenario.compute.optimizer));
-  if (profile.has_layers() && update != nullptr)
-    cost.update_s = update->at(static_cast<double>(scenario.model.parameter_count()));
+  if (!profile.has_layers() || update == nullptr) return;
+  cost.update_s = update->at(static_cast<double>(scenario.model.parameter_count()));
+  cost.update_launch_s = std::min(cost.update_s, update->at(0));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr int kUsualTau = 4;
 void map_best_group(Mapping& m) {
   const int gpus = gpus_of(m);
   double bytes = m.job.bytes;
-  if (bytes <= 0) bytes = 4.0 * static_cast<double>(network(m.model->id).parameter_count());
+  if (bytes <= 0) bytes = 4.0 * static_cast<double>(model::zoo_graph(m.model->id).parameter_count());
   if (m.wire == Wire::fp16) bytes /= 2;
   Alternatives runs = all_reduce_run(m, gpus, {static_cast<std::int64_t>(bytes)});
   RecordRun run = runs.front();

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
-#include "sim/records/by_id.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
@@ -86,13 +85,17 @@ Ports network_of(Mapping& m) {
   const std::string why = m.job.why_assumed("network");
   if (!network.why_not.empty()) throw Unmapped{network.why_not};
   if (network.id.empty()) return default_network(m, why.empty() ? "not stated" : why);
-  const NetworkEntry* entry = by_id(m.catalogue.networks, network.id);
+  const NetworkEntry* entry = m.catalogue.networks.with_id(network.id);
   Ports ports{entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s)};
   if (ports.bytes_per_s <= 0) return default_network(m, network.id + ": rate not stated");
   if (!why.empty()) {
     m.assume("network", network.id, why);
     return ports;
   }
+  if (const std::string kind = m.job.why_assumed("network kind"); !kind.empty())
+    m.assume("network kind", entry->name, kind);
+  if (const std::string count = m.job.why_assumed("network ports"); !count.empty())
+    m.assume("network ports per node", ports.count, count);
   if (!network.is_count_stated) {
     const std::optional<NetworkFound> usual = read_network_text(m.catalogue, m.gpu->network);
     if (usual && usual->entry == entry && m.job.gpus_per_node >= 8) ports.count = usual->ports;

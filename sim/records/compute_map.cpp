@@ -240,8 +240,8 @@ Speeds speeds_of_images(Mapping& m) {
   const std::string precision = "/" + name_of(m.precision);
   const double of_software = m.constant({"speed of software/" + m.stack->id});
   Speeds speeds;
-  speeds.of_flop = of_software * m.constant({"speed/" + m.gpu->id + precision, "speed/" + m.gpu->generation + precision,
-                                             "speed" + precision});
+  speeds.of_flop = of_software * m.constant({"speed/" + m.gpu->speed_of + precision,
+                                             "speed/" + m.gpu->generation + precision, "speed" + precision});
   speeds.of_bytes = speeds.of_flop;
   if (is_single) speeds.of_bytes = of_software * m.constant({"memory speed/" + m.gpu->generation, "memory speed"});
   if (!is_single && speeds.of_bytes > 1 && !is_fused_by_libraries(graph_of(m))) {
@@ -269,10 +269,10 @@ Speeds speeds_of_sequences(Mapping& m) {
 }  // namespace
 
 const model::Graph& graph_of(Mapping& m) {
-  if (m.model->tokens == 0) return network(m.model->id);
+  if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");
-  return network(m.model->id, is_fused ? Attention::fused : Attention::in_passes);
+  return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
 }
 
 ComputeSpec compute_of(Mapping& m, int gpus, int batch) {

@@ -2,7 +2,7 @@
 // Records of publications in explicit keys: what the translator has read in them, to look at, correct and keep.
 #include <vector>
 
-#include "sim/records/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/record.hpp"
 
 namespace lockstep::sim {

@@ -4,61 +4,60 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "sim/records/job_memory.hpp"
+#include "sim/records/job_names.hpp"
+#include "sim/records/job_read.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 const char* const kGroup = "job";
-constexpr int kUsualGpusPerNode = 8;
 
-int gpus_per_node_of(const Job& job) {
-  return job.gpus_per_node > 0 ? job.gpus_per_node : kUsualGpusPerNode;
-}
-
-Record described(const Job& job, int gpus) {
+Record described(const Job& job, const NamesRead& names, int gpus) {
   Record record;
+  record.names = names;
   record.group = kGroup;
-  record.system = job.software;
-  record.model = job.model;
-  record.gpu = job.gpu;
+  record.system = names.stack->name;
+  record.model = names.model->id;
+  record.gpu = names.gpu->name;
   record.gpus = gpus;
-  record.gpus_per_node = std::min(gpus, gpus_per_node_of(job));
+  record.gpus_per_node = std::min(gpus, job.gpus_of_node());
   record.intra_node_link = job.intra_node_link;
-  record.network = job.network;
-  record.algorithm = job.algorithm;
+  record.network = names.network ? network_words(*names.network) : "";
+  record.algorithm = names.algorithm;
   record.precision = job.precision;
   record.batch_per_gpu = job.batch_per_gpu;
   return record;
 }
 
-Record asked(const Job& job, int gpus, const std::string& metric, const std::string& unit) {
-  Record record = described(job, gpus);
+Record asked(const Job& job, const NamesRead& names, int gpus, const std::string& metric, const std::string& unit) {
+  Record record = described(job, names, gpus);
   record.id = std::to_string(gpus) + " GPUs: " + metric;
   record.metric = metric;
   record.unit = unit;
   return record;
 }
 
-Record measured_rate(const Job& job) {
-  Record record = asked(job, 1, "images_per_s", "images/s");
+Record measured_rate(const Job& job, const NamesRead& names) {
+  Record record = asked(job, names, 1, "images_per_s", "images/s");
   record.id = "rate of one GPU";
   record.role = Role::input;
   record.value = job.rate_samples_per_s;
   return record;
 }
 
-std::vector<Record> records_of(const Job& job) {
+std::vector<Record> records_of(const Job& job, const NamesRead& names) {
   std::vector<Record> records;
   for (int gpus : job.gpus) {
-    records.push_back(asked(job, gpus, "images_per_s", "images/s"));
-    records.push_back(asked(job, gpus, "scaling_efficiency", "over one GPU"));
+    records.push_back(asked(job, names, gpus, "images_per_s", "images/s"));
+    records.push_back(asked(job, names, gpus, "scaling_efficiency", "over one GPU"));
     records.back().notes = "vs 1 GPU";
     if (job.epochs == 0) continue;
-    records.push_back(asked(job, gpus, "training_time_s", "s"));
+    records.push_back(asked(job, names, gpus, "training_time_s", "s"));
     records.back().notes = short_number(job.epochs) + " epochs";
   }
-  if (job.rate_samples_per_s > 0) records.push_back(measured_rate(job));
+  if (job.rate_samples_per_s > 0) records.push_back(measured_rate(job, names));
   return records;
 }
 
@@ -72,14 +71,6 @@ std::vector<std::string> row_of(const Prediction* of_job, int quantities) {
   add(of_job[1], [](double share) { return formatted("%.1f %%", 100 * share); });
   if (quantities > 2) add(of_job[2], duration_text);
   return cells;
-}
-
-std::string head_of(const Job& job, const Prediction& first) {
-  const Scenario& scenario = first.mapped.target.front().scenario;
-  std::string text =
-      scenario.model.title + " on " + scenario.cluster.gpu.name + ", " + name_of(scenario.compute.precision);
-  if (!job.software.empty()) text += ", " + job.software;
-  return text + "\n";
 }
 
 // Each once, in the order in which the predictions came upon them.
@@ -111,30 +102,23 @@ std::string inputs_text(const std::vector<Assumption>& inputs) {
          "hold the truth four times of five.\n";
 }
 
-template <class Entries>
-std::string list_of(const char* what, const Entries& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.push_back(entry.id);
-  std::sort(names.begin(), names.end());
-  return std::string(what) + ": " + joined(names) + "\n";
-}
-
 }  // namespace
 
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
   if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
-  const int of_node = gpus_per_node_of(job);
+  const int of_node = job.gpus_of_node();
   for (int gpus : job.gpus)
     if (gpus > of_node && gpus % of_node != 0)
       throw InputError("--gpus: " + std::to_string(gpus) + " GPUs do not fill whole nodes; allowed: up to " +
                        std::to_string(of_node) + ", or a multiple of it");
   JobPrediction predicted;
-  predicted.records = records_of(job);
+  predicted.names = read_names(job, catalogue);
+  predicted.records = records_of(job, predicted.names);
   predicted.predictions = predict_records(targets_of(predicted.records), predicted.records, catalogue, jobs);
   for (const Prediction& p : predicted.predictions)
     if (!p.is_mapped())
-      throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: names as publications use them (see --list)");
+      throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: what simulate job --help says");
   if (job.gpus_per_node == 0)
     for (Prediction& p : predicted.predictions)
       p.mapped.assumptions.push_back(
@@ -143,10 +127,11 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
   if (!job.precision.empty() && name_of(scenario.compute.precision) != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
+  check_job_memory(job, predicted.predictions);
   return predicted;
 }
 
-std::string job_table(const Job& job, const JobPrediction& predicted) {
+std::string job_table(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
   const std::vector<Prediction>& predictions = predicted.predictions;
   const int quantities = job.epochs > 0 ? 3 : 2;
   TextTable table;
@@ -154,13 +139,14 @@ std::string job_table(const Job& job, const JobPrediction& predicted) {
   if (quantities > 2) names.insert(names.end(), {short_number(job.epochs) + " epochs", "low", "high"});
   table.add(names);
   for (std::size_t i = 0; i < predictions.size(); i += quantities) table.add(row_of(&predictions[i], quantities));
-  return head_of(job, predictions.front()) + "\n" + table.text() + "\n" + inputs_text(inputs_of(predictions));
+  return read_text(read_of(job, predicted, catalogue)) + "\n" + table.text() + job_memory_line(predictions) + "\n" +
+         inputs_text(inputs_of(predictions));
 }
 
-std::string names_text(const Catalogue& catalogue) {
-  return list_of("models", catalogue.models) + list_of("GPUs", catalogue.gpus) +
-         list_of("links in a node", catalogue.intra_nodes) + list_of("networks", catalogue.networks) +
-         list_of("software", catalogue.stacks);
+Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
+  Json json = predictions_json(predicted.predictions);
+  json["read"] = read_json(read_of(job, predicted, catalogue));
+  return json;
 }
 
 }  // namespace lockstep::sim

@@ -8,7 +8,8 @@
 
 namespace lockstep::sim {
 
-/// Names as publications use them (catalogue.hpp); an empty text or 0 leaves a fact open.
+/// Names of the catalogue, the network as network_grammar.hpp has it (job_names.hpp); an empty text or 0 leaves a fact
+/// open.
 struct Job {
   std::string model, gpu;
   std::vector<int> gpus;  ///< a prediction each
@@ -18,20 +19,25 @@ struct Job {
   std::string software = "PyTorch";
   double epochs = 0;              ///< 0: no training time
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
+  bool ignores_memory = false;    ///< predicts what does not fit into a GPU, too
+
+  int gpus_of_node() const { return gpus_per_node > 0 ? gpus_per_node : 8; }
 };
 
-/// For every number of GPUs: images/s, efficiency against one GPU, and with epochs the training time. Throws InputError
-/// with what has no place in the catalogue, a rate without a batch, and nodes that are not full.
 struct JobPrediction {
+  NamesRead names;
   std::vector<Record> records;  ///< the job in the form of a publication's; predictions point into it
   std::vector<Prediction> predictions;
 };
+
+/// For every number of GPUs: images/s, efficiency against one GPU, and with epochs the training time. Throws InputError
+/// for a name that is not known, a rate without a batch, and nodes that are not full.
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs);
 
-/// Head, a row per number of GPUs, and what was assumed.
-std::string job_table(const Job& job, const JobPrediction& predicted);
+/// What was read, a row per number of GPUs, and what was assumed.
+std::string job_table(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
 
-/// The names that a job may use: models, GPUs, links in a node, networks, software.
-std::string names_text(const Catalogue& catalogue);
+/// The predictions as simulate --predict writes them, and what was read as "read".
+Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim

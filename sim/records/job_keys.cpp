@@ -5,11 +5,9 @@
 #include <type_traits>
 
 #include "engine/base/text.hpp"
-#include "sim/records/by_id.hpp"
 #include "sim/records/measure.hpp"
 #include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
-#include "sim/records/strict_names.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -259,54 +257,51 @@ class Copier {
 template <class Entries>
 void resolve(Named& named, const Entries& entries) {
   if (named.stated.empty()) return;
-  const auto* entry = entry_named(entries, named.stated);
+  const auto* entry = entries.named(named.stated);
   named.id = entry == nullptr ? "" : entry->id;
-  if (entry == nullptr) named.why_not = "; nearest: " + joined(nearest_names(entries, named.stated));
+  if (entry == nullptr) named.why_not = "; nearest: " + joined(entries.nearest_ids(named.stated));
 }
 
 // A model's name and the tokens of its sequences together choose the entry.
 void resolve_model(JobSpec& job, const Catalogue& catalogue) {
   resolve(job.model, catalogue.models);
-  const ModelEntry* entry = by_id(catalogue.models, job.model.id);
+  const ModelEntry* entry = catalogue.models.with_id(job.model.id);
   const int tokens = job.shape.sequence;
   if (entry == nullptr || entry->tokens == 0 || tokens == 0 || entry->tokens == tokens) return;
-  const ModelEntry* longer = entry_named(catalogue.models, job.model.stated + " " + std::to_string(tokens));
+  const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
   job.model.id = longer != nullptr && longer->tokens == tokens ? longer->id : "";
 }
 
 void resolve_network(const Record& record, JobSpec& job, const Catalogue& catalogue) {
   NetworkStated& network = job.network;
   if (!network.id.empty()) {
-    if (by_id(catalogue.networks, network.id) == nullptr)
+    if (catalogue.networks.with_id(network.id) == nullptr)
       network.why_not = "network " + in_quotes(network.id) +
-                        " is not in the catalogue; nearest: " + joined(nearest_names(catalogue.networks, network.id));
+                        " is not in the catalogue; nearest: " + joined(catalogue.networks.nearest_ids(network.id));
     return;
   }
   if (says_no_network(record.network)) {
     network.is_none = job.why_assumed("network").empty();
     return;
   }
-  network.is_stated = true;
-  const std::optional<NetworkFound> found = read_network_text(catalogue, record.network);
-  if (!found) {
-    network.why_not = "network " + in_quotes(record.network) + " is not in the catalogue";
-    return;
+  const NetworkReading reading =
+      read_network(catalogue.networks, record.network, job.gpus_per_node > 0 ? job.gpus_per_node : 8);
+  if (reading.found) {
+    network = network_stated(*reading.found);
+  } else {
+    network.is_stated = true;
+    network.why_not = "network " + in_quotes(record.network) + ": " + reading.wrong + "; nearest: " + reading.nearest;
   }
-  network.id = found->entry->id;
-  network.count = found->ports;
-  network.is_count_stated = found->ports_stated;
-  if (found->port_bytes_per_s != found->entry->port_bytes_per_s)
-    network.rate_bits_per_s = line_rate_of(*found->entry, found->port_bytes_per_s);
 }
 
 void resolve_software(JobSpec& job, const Catalogue& catalogue) {
-  const StackEntry* entry = entry_named(catalogue.stacks, job.software);
+  const StackEntry* entry = catalogue.stacks.named(job.software);
   if (entry != nullptr) {
     job.software = entry->id;
     return;
   }
   job.measure.why_not = "software " + in_quotes(job.software) +
-                        " is not in the catalogue; nearest: " + joined(nearest_names(catalogue.stacks, job.software));
+                        " is not in the catalogue; nearest: " + joined(catalogue.stacks.nearest_ids(job.software));
   job.software = catalogue.stacks.back().id;
 }
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
-#include "sim/records/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
-#include "sim/models/models.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/records/run.hpp"
 
 namespace lockstep::sim {
@@ -30,21 +30,15 @@ std::string time_text(double seconds) {
 class JobFile {
  public:
   /// `prediction` is of images/s, `training` of the training time on as many GPUs: null where none is asked for.
-  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const RecordRun& task,
-          const Catalogue& catalogue)
-      : job_(job),
-        prediction_(prediction),
-        training_(training),
-        task_(task),
-        scenario_(task.scenario),
-        catalogue_(catalogue) {}
+  JobFile(const Job& job, const Prediction& prediction, const Prediction* training, const RecordRun& task)
+      : job_(job), prediction_(prediction), training_(training), task_(task), scenario_(task.scenario) {}
 
   Json json() const {
     Json json{{"schema", "lockstep/scenario/1"},
               {"name", scenario_.model.title + " on " + scenario_.cluster.gpu.name},
               {"description", description()},
               {"cluster", cluster()},
-              {"model", network_name(scenario_.model)},
+              {"model", model::zoo_name_of(scenario_.model)},
               {"algorithm", name_of(scenario_.algorithm)},
               {"gpus", job_.gpus},
               {"baseline", {{"gpus", 1}}},
@@ -53,6 +47,7 @@ class JobFile {
               {"communication", communication()}};
     if (scenario_.algorithm == Algorithm::sharded)
       json["sharding"] = {{"unit", text_of(static_cast<double>(scenario_.sharding.unit_bytes), 1, "B")}};
+    if (job_.ignores_memory) json["ignore_memory"] = true;
     if (training_ != nullptr) json["convergence"] = convergence();
     json["uncertainty"] = uncertainty();
     json["fidelity"] = "analytic";
@@ -81,7 +76,7 @@ class JobFile {
   }
 
   Json of_gpu(const std::string& key, const std::string& value) const {
-    for (const Assumption& fact : catalogue_.gpu(job_.gpu)->facts)
+    for (const Assumption& fact : prediction_.record->names->gpu->facts)
       if (fact.pointer.size() > key.size() && fact.pointer.substr(fact.pointer.size() - key.size() - 1) == "/" + key)
         return with(value, fact.kind, fact.source);
     return with(value, "assumed", kByDefault);
@@ -210,7 +205,6 @@ class JobFile {
   const Prediction* training_;
   const RecordRun& task_;
   const Scenario& scenario_;
-  const Catalogue& catalogue_;
 };
 
 // As NCCL does, the fastest of what may be chosen.
@@ -225,7 +219,7 @@ const RecordRun& chosen_of(const Alternatives& alternatives) {
 
 }  // namespace
 
-Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
+Json job_scenario(const Job& job, const JobPrediction& predicted) {
   const Prediction* largest = nullptr;  // of images/s
   for (const Prediction& p : predicted.predictions)
     if (p.mapped.quantity == Quantity::images_per_s &&
@@ -240,7 +234,7 @@ Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogu
   const Prediction* training = nullptr;
   for (const Prediction& p : predicted.predictions)
     if (p.mapped.quantity == Quantity::samples_time_s && p.record->gpus == largest->record->gpus) training = &p;
-  return JobFile(job, *largest, training, task, catalogue).json();
+  return JobFile(job, *largest, training, task).json();
 }
 
 }  // namespace lockstep::sim

@@ -9,6 +9,6 @@ namespace lockstep::sim {
 /// the job has there. At that number the scenario's closed form gives the job's samples/s; its uncertainties are the
 /// half width of the job's bounds, for each group of inputs, so that its bounds are at most as wide. Throws InputError
 /// for one GPU alone, and for jobs that are not trained by all-reduces or sharded.
-Json job_scenario(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
+Json job_scenario(const Job& job, const JobPrediction& predicted);
 
 }  // namespace lockstep::sim

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
-#include "sim/records/by_id.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/translate.hpp"
 #include "sim/records/usual.hpp"
@@ -256,7 +255,7 @@ std::string bounds_class_of(const Mapping& m) {
 }
 
 void set_model(Mapping& m) {
-  m.model = by_id(m.catalogue.models, m.job.model.id);
+  m.model = m.catalogue.models.with_id(m.job.model.id);
   const int tokens = m.job.shape.sequence;
   if (m.model == nullptr)
     throw Unmapped{"model " + in_quotes(m.job.model.stated) + " is not in the catalogue" +
@@ -275,7 +274,7 @@ double tokens_of(const Mapping& m) {
 
 void set_gpu(Mapping& m, bool is_needed) {
   if (m.job.gpu.stated.empty() && is_needed) throw Unmapped{"gpu is not stated"};
-  m.gpu = by_id(m.catalogue.gpus, m.job.gpu.id);
+  m.gpu = m.catalogue.gpus.with_id(m.job.gpu.id);
   if (m.gpu == nullptr && is_needed)
     throw Unmapped{"gpu " + in_quotes(m.job.gpu.stated) + " is not in the catalogue" + m.job.gpu.why_not};
 }
@@ -295,7 +294,7 @@ void map_all(Mapping& m) {
   if (!of_workers && !job.other_algorithm.empty())
     throw Unmapped{"algorithm " + in_quotes(job.other_algorithm) + " is not mapped to a simulated one"};
   const bool is_of_hardware = !of_workers || m.metric() == Metric::staleness;
-  m.stack = by_id(m.catalogue.stacks, job.software);
+  m.stack = m.catalogue.stacks.with_id(job.software);
   if (const std::string why = why_not_simulated(job); !why.empty()) throw Unmapped{why};
   set_gpu(m, is_of_hardware && m.metric() != Metric::epochs_to_accuracy);
   if (is_of_hardware && !is_of_collective(m.metric())) set_model(m);
@@ -361,6 +360,7 @@ Alternatives iteration_run(Mapping& m, int gpus, int batch) {
   run.gpus = gpus;
   run.batch_per_gpu = batch;
   run.scenario.name = m.job.id;
+  run.scenario.ignores_memory = true;  // what was published has fitted
   run.scenario.model = graph_of(m);
   run.accumulation = accumulation_of(m, gpus, batch);
   run.scenario.compute = compute_of(m, gpus, batch);

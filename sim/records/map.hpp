@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/job_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 

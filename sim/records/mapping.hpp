@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/models/models.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/records/map.hpp"
 
 namespace lockstep::sim {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 
 namespace lockstep::sim {
 namespace {
@@ -67,23 +66,6 @@ std::vector<std::string> words_of(const std::string& name) {
     }
   }
   return words;
-}
-
-double alias_match(const std::string& name, const std::vector<std::string>& aliases) {
-  const std::vector<std::string> words = words_of(name);
-  const std::set<std::string> in_name(words.begin(), words.end());
-  const std::string letters = squeezed(name);
-  double best = 0;
-  for (const std::string& alias : aliases) {
-    const std::vector<std::string> of_alias = words_of(alias);
-    const bool all = std::all_of(of_alias.begin(), of_alias.end(), [&](const auto& w) { return in_name.count(w) > 0; });
-    if (all) best = std::max(best, static_cast<double>(of_alias.size()));
-    // Short aliases hide in other words ("t4"), so that only distinctive ones are looked for.
-    const std::string squeezed_alias = squeezed(alias);
-    if (squeezed_alias.size() >= 4 && letters.find(squeezed_alias) != std::string::npos)
-      best = std::max(best, static_cast<double>(of_alias.size()) - 0.5);
-  }
-  return best;
 }
 
 }  // namespace lockstep::sim

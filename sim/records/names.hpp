@@ -1,7 +1,6 @@
 #pragma once
-// Names as publications spell them, compared word by word: "NVIDIA V100-SXM2-16GB (300W)" is the words nvidia, v100,
-// sxm2, 16gb, 300w. An alias is found in a name when all its words are among the name's; of several the one with the
-// most words counts, and the first in the list of those with as many.
+// Texts of publications, in lower case and word by word: "NVIDIA V100-SXM2-16GB (300W)" is the words nvidia, v100,
+// sxm2, 16gb, 300w.
 #include <string>
 #include <vector>
 
@@ -12,10 +11,6 @@ std::string squeezed(const std::string& name);
 /// Lower case, everything but letters and digits separates; a leading count as in "8xV100" is dropped, and the unit
 /// behind a number is a word too ("40GbE" is 40gbe, gbe).
 std::vector<std::string> words_of(const std::string& name);
-
-/// The number of words of the longest alias whose words are all in `name`; 0 if none is. Where no word fits, aliases
-/// are looked for in the name without its separators ("A100SXM4"), which counts less than one word in full.
-double alias_match(const std::string& name, const std::vector<std::string>& aliases);
 
 /// Lower case.
 std::string lower(std::string text);

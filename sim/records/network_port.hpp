@@ -1,10 +1,8 @@
 #pragma once
-#include "sim/records/catalogue.hpp"
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
-
-/// Of a line rate that an application reaches with RDMA: 11.75 of 12.5 GB/s. With TCP the constants say it.
-inline constexpr double kRdmaShare = 0.94;
 
 /// bytes/s of a port with a line rate in bit/s; 0: the network's own.
 inline double port_bytes_per_s(const NetworkEntry& network, double rate_bits_per_s) {
@@ -15,6 +13,19 @@ inline double port_bytes_per_s(const NetworkEntry& network, double rate_bits_per
 /// The line rate of such a port.
 inline double line_rate_of(const NetworkEntry& network, double bytes_per_s) {
   return bytes_per_s * 8 / (network.rdma ? kRdmaShare : 1);
+}
+
+/// The port's rate is written down where it is not the catalogue's own.
+inline NetworkStated network_stated(const NetworkFound& found) {
+  NetworkStated network;
+  network.id = found.entry->id;
+  network.count = found.ports;
+  network.is_count_stated = found.ports_stated;
+  network.is_stated = true;
+  if (found.port_bytes_per_s == found.entry->port_bytes_per_s) return network;
+  const bool is_of_line = port_bytes_per_s(*found.entry, found.line_bits_per_s) == found.port_bytes_per_s;
+  network.rate_bits_per_s = is_of_line ? found.line_bits_per_s : line_rate_of(*found.entry, found.port_bytes_per_s);
+  return network;
 }
 
 }  // namespace lockstep::sim

@@ -4,12 +4,13 @@
 #include <regex>
 
 #include "sim/records/names.hpp"
+#include "sim/records/names_in_texts.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-constexpr double kRdmaShare = 0.94;  // of a line rate that an application reaches with RDMA: 11.75 of 12.5 GB/s
 constexpr double kNoRate = 0;
+constexpr std::size_t kLongest = 1000;  // characters; regular expressions recurse by character
 
 std::string compute_part(const std::string& text) {
   const std::string small = lower(text);
@@ -58,7 +59,7 @@ int port_count(const std::string& part) {
 }
 
 std::optional<NetworkFound> read_part(const Catalogue& catalogue, const std::string& part) {
-  const NetworkEntry* entry = catalogue.network(part);
+  const NetworkEntry* entry = network_in_text(catalogue, part);
   // An adapter alone says its generation.
   static const std::vector<std::pair<const char*, const char*>> adapters{{"connectx-7", "ndr"},
                                                                          {"connectx-6", "hdr"},
@@ -66,7 +67,7 @@ std::optional<NetworkFound> read_part(const Catalogue& catalogue, const std::str
                                                                          {"connectx-4", "edr"},
                                                                          {"connectx-3", "fdr"}};
   for (const auto& [adapter, generation] : adapters)
-    if (entry == nullptr && mentions(part, adapter)) entry = catalogue.network(generation);
+    if (entry == nullptr && mentions(part, adapter)) entry = catalogue.networks.named(generation);
   if (entry == nullptr) return std::nullopt;
   NetworkFound found{entry};
   const int ports = port_count(part);
@@ -76,15 +77,17 @@ std::optional<NetworkFound> read_part(const Catalogue& catalogue, const std::str
   // A stated rate counts where it is not the entry's own: "EFA 400 Gb/s", "InfiniBand 100 Gb/s".
   const double stated = found.line_bits_per_s / 8 * (entry->rdma ? kRdmaShare : 1);
   const double off = entry->port_bytes_per_s > 0 ? stated / entry->port_bytes_per_s : 0;
-  const bool is_class = entry->id.rfind("aws", 0) == 0 || entry->id.rfind("azure", 0) == 0;
-  const bool by_rate = stated > 0 && !is_class && (entry->port_bytes_per_s == 0 || off < 0.8 || off > 1.25);
+  const bool by_rate = stated > 0 && !entry->is_whole_node && (entry->port_bytes_per_s == 0 || off < 0.8 || off > 1.25);
   found.port_bytes_per_s = by_rate ? stated : entry->port_bytes_per_s;
   return found;
 }
 
 }  // namespace
 
-std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const std::string& text) {
+std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const std::string& text, int gpus_per_node) {
+  if (text.size() > kLongest) return std::nullopt;
+  if (const NetworkReading reading = read_network(catalogue.networks, text, gpus_per_node); reading.found)
+    return reading.found;
   std::optional<NetworkFound> best;
   for (const std::string& part : parts_of(compute_part(text))) {
     const std::optional<NetworkFound> found = read_part(catalogue, part);
@@ -97,7 +100,7 @@ std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const 
   }
   // "100GbE ConnectX-4, RoCEv2": Ethernet used without TCP.
   const bool is_rdma = mentions(text, "roce") || mentions(text, "rdma");
-  const NetworkEntry* roce = catalogue.network("roce");
+  const NetworkEntry* roce = catalogue.networks.named("roce");
   if (best && is_rdma && !best->entry->rdma && roce != nullptr) {
     best->entry = roce;
     best->port_bytes_per_s *= kRdmaShare;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/base/text.hpp"
+#include "sim/records/job_memory.hpp"
 #include "sim/records/run.hpp"
 
 namespace lockstep::sim {
@@ -388,6 +389,7 @@ Json predictions_json(const std::vector<Prediction>& predictions) {
                     {"low", p.low},
                     {"high", p.high},
                     {"assumptions", assumptions}});
+    if (const Json memory = prediction_memory(p); !memory.is_null()) list.back()["memory"] = memory;
   }
   return {{"schema", "lockstep/predictions/1"}, {"predictions", list}};
 }

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <map>
 
+#include "engine/base/process_pool.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/point/point.hpp"
-#include "sim/point/processes.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"

@@ -10,7 +10,6 @@ namespace {
 constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-connected layers, groups for the rest
 constexpr int kChainSlices = 24;                 // of reduce and broadcast in a node: enough to fill the chain
 constexpr double kTensorCores = 50e12;           // FLOP/s in fp16 from V100 on
-constexpr double kNoLimit = 1e15;                // bytes
 constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
 
 std::vector<AllReduceKind> algorithms_of(const Mapping& m, const ClusterSpec& cluster) {
@@ -130,7 +129,6 @@ Alternatives with_schedule(Mapping& m, RecordRun run) {
   if (m.job.algorithm == Algorithm::sma || m.job.algorithm == Algorithm::ea_sgd) {
     run.scenario.algorithm = *m.job.algorithm;
     run.scenario.learners.fill = {{1, 1.0}};
-    run.scenario.cluster.gpu.memory_bytes = kNoLimit;  // what was published has fitted in
     m.assume("learners per GPU", 1, "not stated");
   }
   return with_algorithms(m, run);

@@ -4,15 +4,16 @@
 #include <regex>
 
 #include "engine/base/text.hpp"
-#include "sim/records/by_id.hpp"
 #include "sim/records/job_keys.hpp"
+#include "sim/records/names_in_texts.hpp"
+#include "sim/records/network_port.hpp"
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-const StackEntry& stack_in_texts(const Record& record, const Catalogue& catalogue) {
-  return catalogue.stack(record.source + " | " + record.system + " | " + record.algorithm);
+const StackEntry& stack_of(const Record& record, const Catalogue& catalogue) {
+  return stack_in_texts(catalogue, record.source + " | " + record.system + " | " + record.algorithm);
 }
 
 // "128 tokens", "seq_len 512", "msl=384".
@@ -36,13 +37,14 @@ const ModelEntry* model_in_texts(const Record& record, const JobSpec& job, const
   const int tokens = job.shape.sequence;
   // MLPerf calls its benchmark of image classification "resnet".
   const bool is_resnet = job.is_mlperf() && lower(record.model) == "resnet";
-  const ModelEntry* plain = catalogue.model(is_resnet ? "ResNet-50" : record.model);
+  const ModelEntry* plain = model_in_text(catalogue, is_resnet ? "ResNet-50" : record.model);
   if (plain != nullptr && plain->tokens > 0) {
     if (tokens == 0 || plain->tokens == tokens) return plain;
-    const ModelEntry* longer = catalogue.model(record.model + " " + std::to_string(tokens));
+    const ModelEntry* longer = model_in_text(catalogue, record.model + " " + std::to_string(tokens));
     return longer != nullptr && longer->tokens == tokens ? longer : nullptr;
   }
-  const ModelEntry* of_software = catalogue.model(record.model + " " + job.software);
+  if (plain != nullptr && plain->id == record.model) return plain;
+  const ModelEntry* of_software = model_in_text(catalogue, record.model + " " + job.software);
   return of_software != nullptr && plain != nullptr ? of_software : plain;
 }
 
@@ -82,7 +84,7 @@ void translate_software(const Record& record, JobSpec& job, const ModelEntry* mo
 void translate_work(const Record& record, JobSpec& job, const Catalogue& catalogue) {
   job.shape.sequence = tokens_stated(record);
   const ModelEntry* model = model_in_texts(record, job, catalogue);
-  const GpuEntry* gpu = catalogue.gpu(record.gpu);
+  const GpuEntry* gpu = gpu_in_text(catalogue, record.gpu);
   job.model = {record.model, model == nullptr ? "" : model->id, ""};
   job.gpu = {record.gpu, gpu == nullptr ? "" : gpu->id, ""};
   job.precision = precision_in_texts(record.precision);
@@ -106,6 +108,27 @@ JobSpec facts_in_numbers(const Record& record) {
   job.batch_per_gpu = record.batch_per_gpu;
   job.global_batch = record.global_batch;
   return job;
+}
+
+// What a job's words were read as stands before all texts.
+void take_names(const NamesRead& names, JobSpec& job) {
+  job.software = names.stack->id;
+  job.model.id = names.model->id;
+  job.gpu.id = names.gpu->id;
+  if (names.intra_node != nullptr) {
+    job.link = {names.intra_node->id, names.intra_node->id, ""};
+    job.assumed.erase("link");
+  }
+  job.network = names.network ? network_stated(*names.network) : NetworkStated{};
+  job.assumed.erase("network");
+  if (names.network && names.network->is_kind_assumed)
+    job.assumed["network kind"] = "not stated; a rate alone is InfiniBand from 56 Gb/s on, else TCP";
+  if (names.network && !names.network->ports_stated) {
+    job.assumed["network ports"] = "not stated";
+    job.network.is_count_stated = true;
+  }
+  if (names.has_fused_attention) job.fused_attention = true;
+  if (names.all_reduce) job.all_reduce = names.all_reduce;
 }
 
 }  // namespace
@@ -143,12 +166,14 @@ JobSpec job_of(const Record& record, const Catalogue& catalogue) {
   if (record.is_explicit()) {
     take_keys(record, job, catalogue);
   } else {
-    job.software = stack_in_texts(record, catalogue).id;
+    job.software = record.names ? record.names->stack->id : stack_of(record, catalogue).id;
     job.measure = measure_in_texts(record);
     translate_work(record, job, catalogue);
+    if (record.names) take_names(*record.names, job);
     translate_algorithm(record, job, catalogue);
     translate_machine(record, job, catalogue);
     translate_conditions(record, job);
+    if (record.names) take_names(*record.names, job);
     take_keys(record, job, catalogue);
   }
   if (job.value && job.measure.why_not.empty()) job.value_si = value_in_si(job, *job.value);

@@ -4,7 +4,7 @@
 //   "8x V100 NVLink", "NCCL ring all-reduce, tensor fusion", "2x FDR, 16 nodes per switch pair", "s (90 epochs)"
 //
 // What no word is found for stays open; what is taken for granted is listed in JobSpec::assumed.
-#include "sim/records/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {

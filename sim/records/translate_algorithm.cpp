@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
-#include "sim/records/by_id.hpp"
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
@@ -98,7 +97,7 @@ bool places_tensors(const Record& record, const JobSpec& job) {
 
 void translate_algorithm(const Record& record, JobSpec& job, const Catalogue& catalogue) {
   const std::string& text = record.algorithm;
-  const StackEntry& stack = *by_id(catalogue.stacks, job.software);
+  const StackEntry& stack = *catalogue.stacks.with_id(job.software);
   job.transport = transport_of(record);
   job.is_sequential = says(text, {"sequential", "not overlapped"});
   job.scheme = scheme_of(record, job.transport);

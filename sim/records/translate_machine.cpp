@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/base/text.hpp"
-#include "sim/records/by_id.hpp"
+#include "sim/records/names_in_texts.hpp"
 #include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
 #include "sim/records/translate_parts.hpp"
@@ -41,7 +41,7 @@ bool says_pcie(const std::string& text) {
 void translate_link(const std::string& stated, JobSpec& job, const GpuEntry& gpu, const Catalogue& catalogue) {
   const std::string text = with_pcie(stated);
   if (says_no_network(text) || mentions(text, "not stated")) return;
-  const IntraNodeEntry* entry = catalogue.intra_node(text);
+  const IntraNodeEntry* entry = intra_node_in_text(catalogue, text);
   const auto is = [&](const std::string& id, const char* why) {
     job.link = {stated, id, ""};
     if (why != nullptr) job.assumed["link"] = why;
@@ -58,24 +58,11 @@ void translate_link(const std::string& stated, JobSpec& job, const GpuEntry& gpu
   job.link.stated = text;
 }
 
-// The port's rate is written down where it is not the catalogue's own.
-NetworkStated stated_by(const NetworkFound& found) {
-  NetworkStated network;
-  network.id = found.entry->id;
-  network.count = found.ports;
-  network.is_count_stated = found.ports_stated;
-  network.is_stated = true;
-  if (found.port_bytes_per_s == found.entry->port_bytes_per_s) return network;
-  const bool is_of_line = port_bytes_per_s(*found.entry, found.line_bits_per_s) == found.port_bytes_per_s;
-  network.rate_bits_per_s = is_of_line ? found.line_bits_per_s : line_rate_of(*found.entry, found.port_bytes_per_s);
-  return network;
-}
-
 // "AWS p4d.24xlarge", "ND_H100_v5": the machine says it.
 void translate_network_of_system(const Record& record, JobSpec& job, const Catalogue& catalogue) {
   const std::optional<NetworkFound> found = read_network_text(catalogue, record.system);
   if (!found || found->port_bytes_per_s <= 0 || found->line_bits_per_s != 0) return;
-  job.network = stated_by(*found);
+  job.network = network_stated(*found);
   job.network.is_count_stated = true;  // a machine's ports are those of its entry
   job.network.is_none = true;
   job.assumed["network"] = "not stated; that of " + record.system;
@@ -110,14 +97,14 @@ void translate_network(const Record& record, JobSpec& job, const GpuEntry& gpu, 
   } else if (found->port_bytes_per_s <= 0 || (found->entry->id == "ib" && found->line_bits_per_s == 0 && is_modern)) {
     job.assumed["network"] = text + ": rate not stated";
   } else {
-    network = stated_by(*found);
+    network = network_stated(*found);
   }
 }
 
 }  // namespace
 
 void translate_machine(const Record& record, JobSpec& job, const Catalogue& catalogue) {
-  const GpuEntry* gpu = by_id(catalogue.gpus, job.gpu.id);
+  const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
   if (gpu == nullptr) return;
   translate_link(record.intra_node_link, job, *gpu, catalogue);
   translate_network(record, job, *gpu, catalogue);

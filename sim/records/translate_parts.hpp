@@ -1,6 +1,6 @@
 #pragma once
 // Inside sim/records: the parts of job_of() that search texts.
-#include "sim/records/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/job_spec.hpp"
 #include "sim/records/names.hpp"
 

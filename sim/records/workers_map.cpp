@@ -126,7 +126,7 @@ void map_staleness(Mapping& m) {
   Scenario& scenario = run.scenario;
   scenario.name = m.job.id;
   const bool is_inception = m.model->id == "inception_v3";
-  scenario.model = network(is_inception ? "inception_v3_aux" : m.model->id);
+  scenario.model = model::zoo_graph(is_inception ? "inception_v3_aux" : m.model->id);
   if (is_inception) m.assume("model", "with its auxiliary classifier", "trained with it");
   scenario.compute = compute_of(m, gpus, batch);
   scenario.algorithm = Algorithm::async_sgd;

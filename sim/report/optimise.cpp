@@ -9,18 +9,18 @@
 #include "sim/point/point.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/result.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr int kMostGpus = 65536;
 
-// A search: what settings are tried at a GPU count, how one is put into the scenario, and which algorithms have it.
+// A search: what settings are tried at a GPU count, and how one is put into the scenario.
 struct Target {
   const char* name;
   std::vector<int> (*settings)(int gpus);
   void (*apply)(Scenario& scenario, int setting);
-  std::vector<Algorithm> algorithms;
   bool takes_memory;  ///< of the GPUs, the more the larger the setting is
 };
 
@@ -35,7 +35,7 @@ void set_batch(Scenario& scenario, int batch) {
 
 void set_learners(Scenario& scenario, int learners) {
   scenario.learners.per_gpu = learners;
-  scenario.learners.auto_tune = false;
+  scenario.learners.auto_tune.reset();
 }
 
 /// Powers of two and the numbers half-way between.
@@ -53,23 +53,24 @@ std::vector<int> learners_to_try(int) {
 }
 
 const std::vector<Target>& targets() {
-  static const std::vector<Target> all{
-      {"backups", backups_to_try, set_backups, {Algorithm::backup_workers}, false},
-      {"batch",
-       batches_to_try,
-       set_batch,
-       {Algorithm::s_sgd, Algorithm::parameter_server, Algorithm::sharded, Algorithm::theano_mpi},
-       true},
-      {"learners", learners_to_try, set_learners, {Algorithm::sma, Algorithm::ea_sgd}, true}};
+  static const std::vector<Target> all{{"backups", backups_to_try, set_backups, false},
+                                       {"batch", batches_to_try, set_batch, true},
+                                       {"learners", learners_to_try, set_learners, true}};
   return all;
+}
+
+bool is_optimised_by(Algorithm algorithm, const std::string& target) {
+  const std::vector<std::string>& all = traits_of(algorithm).optimised_by;
+  return std::count(all.begin(), all.end(), target) > 0;
 }
 
 void check(const Target& target, const Scenario& s) {
   const std::string what = std::string("--optimise ") + target.name + ": ";
   const std::string name = s.name + (s.variant.empty() ? "" : ", " + s.variant);
-  if (std::count(target.algorithms.begin(), target.algorithms.end(), s.algorithm) == 0) {
+  if (!is_optimised_by(s.algorithm, target.name)) {
     std::vector<std::string> allowed;
-    for (const Algorithm algorithm : target.algorithms) allowed.push_back(name_of(algorithm));
+    for (const Choice<Algorithm>& one : choices_of(Algorithm()))
+      if (is_optimised_by(one.value, target.name)) allowed.push_back(one.name);
     throw InputError(what + name + " has the algorithm \"" + name_of(s.algorithm) + "\"; allowed: " + joined(allowed));
   }
   if (!s.convergence)
@@ -90,7 +91,7 @@ bool is_covered(const Scenario& scenario, int gpus) {
 }
 
 bool fits_memory(const Scenario& scenario, int gpus) {
-  return memory_bytes_per_gpu(scenario, gpus, scenario.batch_at(gpus)) <= scenario.cluster.gpu.memory_bytes;
+  return scenario.ignores_memory || gpu_memory(scenario, gpus, scenario.batch_at(gpus)).fits();
 }
 
 const Target& target_named(const std::string& what) {

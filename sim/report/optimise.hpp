@@ -7,7 +7,7 @@
 // batch: images per GPU. A larger batch uses GPUs and network better and needs fewer iterations, but more epochs.
 // learners: per GPU, of an averaging algorithm (Crossbow, Figs. 11 and 12).
 // With a profile, only what its runs cover is tried; batches and learners only as far as the GPUs' memory holds them
-// (replay/point_memory.hpp).
+// (program/gpu_memory.hpp).
 #include <functional>
 #include <string>
 #include <vector>

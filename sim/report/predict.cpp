@@ -1,17 +1,15 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
+#include <tuple>
 
+#include "sim/point/baseline.hpp"
 #include "sim/report/result.hpp"
 #include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
 namespace {
-
-struct Requests {
-  std::vector<PointRequest> all;
-  std::vector<std::size_t> baseline_of;  ///< per scenario point, the request that is its baseline
-};
 
 PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
   PointRequest request;
@@ -23,27 +21,84 @@ PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
   return request;
 }
 
-// The scenario's points first, then the baselines that are not among them.
-Requests requests_of(const Scenario& scenario) {
-  Requests requests;
-  std::map<std::pair<int, int>, std::size_t> index;
-  for (int gpus : scenario.gpus) {
-    const int batch = scenario.batch_at(gpus);
-    index.emplace(std::make_pair(gpus, batch), requests.all.size());
-    requests.all.push_back(request_for(scenario, gpus, batch));
+// Every point and every baseline, each predicted once. Baselines that follow from a point's result come in a second
+// round.
+class Predictions {
+ public:
+  Predictions(const std::vector<Scenario>& variants, const std::vector<int>& trace_gpus) : variants_(variants) {
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      const Scenario& s = variants[v];
+      points_.emplace_back();
+      for (int gpus : s.gpus) points_[v].push_back(add(s, request_for(s, gpus, s.batch_at(gpus))));
+    }
+    if (trace_gpus.empty()) return;
+    const std::vector<int>& gpus = variants.front().gpus;
+    const auto largest = std::max_element(gpus.begin(), gpus.end()) - gpus.begin();
+    jobs_[points_.front()[static_cast<std::size_t>(largest)]].request.trace_gpus = trace_gpus;
   }
-  for (int gpus : scenario.gpus) {
-    const int batch = scenario.batch_at(gpus);
-    const auto [entry, is_new] = index.try_emplace({scenario.baseline_gpus, batch}, requests.all.size());
-    if (is_new) requests.all.push_back(request_for(scenario, scenario.baseline_gpus, batch));
-    requests.baseline_of.push_back(entry->second);
-  }
-  return requests;
-}
 
-double samples_per_s_and_gpu(const PointResult& point) {
-  return point.samples_per_s() / point.gpus;
-}
+  void run(int jobs, const std::function<void(std::size_t done, std::size_t of)>& progress) {
+    add_baselines(false);
+    run_added(jobs, progress);
+    add_baselines(true);
+    run_added(jobs, progress);
+  }
+
+  const PointResult& point(std::size_t variant, std::size_t i) const { return results_[points_[variant][i]]; }
+  const PointResult& baseline(std::size_t variant, std::size_t i) const {
+    return results_[baselines_.at({variant, learners(variant, i), point(variant, i).batch_per_gpu})];
+  }
+
+ private:
+  std::size_t add(const Scenario& scenario, const PointRequest& request) {
+    jobs_.push_back({&scenario, request});
+    return jobs_.size() - 1;
+  }
+
+  bool is_tuned(std::size_t variant) const {
+    return variants_[variant].trains_learners() && variants_[variant].learners.auto_tune;
+  }
+  int learners(std::size_t variant, std::size_t i) const {
+    return is_tuned(variant) ? tuned_learners(variants_[variant], point(variant, i)) : 0;
+  }
+
+  void add_baselines(bool of_tuned) {
+    for (std::size_t v = 0; v < variants_.size(); ++v)
+      for (std::size_t i = 0; is_tuned(v) == of_tuned && i < points_[v].size(); ++i) {
+        const int batch = jobs_[points_[v][i]].request.batch_per_gpu;
+        const auto [entry, is_new] = baselines_.try_emplace({v, learners(v, i), batch}, 0);
+        if (is_new) entry->second = baseline_for(v, learners(v, i), batch);
+      }
+  }
+
+  // A point of the scenario where one is the same, else a job of its own.
+  std::size_t baseline_for(std::size_t v, int learners_per_gpu, int batch) {
+    const Scenario& s = variants_[v];
+    for (std::size_t i = 0; i < points_[v].size(); ++i) {
+      const PointRequest& request = jobs_[points_[v][i]].request;
+      if (request.gpus != s.baseline_gpus || request.batch_per_gpu != batch) continue;
+      if (is_tuned(v) ? learners(v, i) == learners_per_gpu : is_own_baseline(s)) return points_[v][i];
+    }
+    baseline_scenarios_.push_back(baseline_of(s, learners_per_gpu));
+    return add(baseline_scenarios_.back(), request_for(s, s.baseline_gpus, batch));
+  }
+
+  void run_added(int jobs, const std::function<void(std::size_t done, std::size_t of)>& progress) {
+    const std::size_t before = results_.size();
+    const std::vector<PointJob> added(jobs_.begin() + static_cast<std::ptrdiff_t>(before), jobs_.end());
+    for (PointResult& result : predict_points(added, jobs, [&](std::size_t done) {
+           if (progress) progress(before + done, jobs_.size());
+         }))
+      results_.push_back(std::move(result));
+  }
+
+  const std::vector<Scenario>& variants_;
+  std::deque<Scenario> baseline_scenarios_;  // at addresses that stay
+  std::vector<PointJob> jobs_;
+  std::vector<PointResult> results_;                                    // of the jobs
+  std::vector<std::vector<std::size_t>> points_;                        // jobs, by variant and GPU count
+  std::map<std::tuple<std::size_t, int, int>, std::size_t> baselines_;  // jobs, by variant, tuned learners, batch
+};
 
 // Where the point reaches beyond its profile: for the reader of the table and of the result file.
 std::vector<std::string> extrapolations(const Scenario& scenario, const PointResult& point) {
@@ -59,6 +114,16 @@ std::vector<std::string> extrapolations(const Scenario& scenario, const PointRes
   return lines;
 }
 
+// With as many learners as the auto-tuner has chosen.
+GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
+  if (!scenario.trains_learners() || !scenario.learners.auto_tune)
+    return gpu_memory(scenario, point.gpus, point.batch_per_gpu);
+  Scenario tuned = scenario;
+  tuned.learners.auto_tune = false;
+  tuned.learners.per_gpu = point.details.at("learners_per_gpu");
+  return gpu_memory(tuned, point.gpus, point.batch_per_gpu);
+}
+
 ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
   ReportPoint row;
   row.variant = scenario.variant;
@@ -66,7 +131,10 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   row.extrapolations = extrapolations(scenario, point);
   row.point.notes.insert(row.point.notes.end(), row.extrapolations.begin(), row.extrapolations.end());
   row.global_batch = std::llround(point.samples_per_iteration);
-  row.scaling_efficiency = samples_per_s_and_gpu(point) / samples_per_s_and_gpu(baseline);
+  row.memory = memory_of(scenario, point);
+  row.scaling_efficiency = samples_per_s_and_gpu(work_of(point)) / samples_per_s_and_gpu(work_of(baseline));
+  const std::string why = above_baseline(scenario, work_of(point), work_of(baseline));
+  if (!why.empty()) row.point.notes.push_back(why);
   if (scenario.convergence) {
     row.has_accuracy = true;
     const double images = point.samples_per_iteration;
@@ -118,33 +186,23 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
 
 }  // namespace
 
+void check_memory(const LoadedScenario& loaded, const std::string& file) {
+  for (const Scenario& scenario : loaded.variants) {
+    const std::string pointer = scenario.trains_learners() ? "/learners/per_gpu" : "/batch_per_gpu";
+    const std::string variant = scenario.variant.empty() ? "" : " (" + scenario.variant + ")";
+    for (const int gpus : scenario.gpus)
+      check_memory(scenario, gpus, scenario.batch_at(gpus), file + ": " + pointer + variant);
+  }
+}
+
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress) {
-  std::vector<Requests> by_variant;
-  std::vector<PointJob> all;
-  for (const Scenario& scenario : loaded.variants) {
-    Requests requests = requests_of(scenario);
-    if (!trace_gpus.empty() && by_variant.empty()) {
-      const auto largest = std::max_element(scenario.gpus.begin(), scenario.gpus.end());
-      requests.all[static_cast<std::size_t>(largest - scenario.gpus.begin())].trace_gpus = trace_gpus;
-    }
-    for (const PointRequest& request : requests.all) all.push_back({&scenario, request});
-    by_variant.push_back(std::move(requests));
-  }
-  const std::vector<PointResult> results = predict_points(all, jobs, [&](std::size_t done) {
-    if (progress) progress(done, all.size());
-  });
-
+  Predictions predictions(loaded.variants, trace_gpus);
+  predictions.run(jobs, progress);
   Report report{loaded, {}, {}};
-  std::size_t first = 0;
-  for (std::size_t v = 0; v < loaded.variants.size(); ++v) {
-    const Scenario& scenario = loaded.variants[v];
-    for (std::size_t i = 0; i < scenario.gpus.size(); ++i) {
-      report.points.push_back(
-          report_point(scenario, results[first + i], results[first + by_variant[v].baseline_of[i]]));
-    }
-    first += by_variant[v].all.size();
-  }
+  for (std::size_t v = 0; v < loaded.variants.size(); ++v)
+    for (std::size_t i = 0; i < loaded.variants[v].gpus.size(); ++i)
+      report.points.push_back(report_point(loaded.variants[v], predictions.point(v, i), predictions.baseline(v, i)));
   for (const Scenario& scenario : loaded.variants)
     for (const ReportPoint& row : report.points)
       if (row.variant == scenario.variant) compare(scenario, row, report);

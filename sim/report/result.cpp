@@ -28,7 +28,8 @@ Json point_json(const ReportPoint& row) {
       {"exposed_communication_s", p.exposed_communication_s},
       {"input_wait_s", p.input_wait_s},
       {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
-      {"messages", p.messages}});
+      {"messages", p.messages},
+      {"memory", memory_json(row.memory)}});
   if (row.has_accuracy) {
     json["epochs"] = row.accuracy.epochs;
     json["iterations"] = row.accuracy.iterations;

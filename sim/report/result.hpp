@@ -5,6 +5,7 @@
 
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/point/point.hpp"
+#include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
 
@@ -16,6 +17,7 @@ struct ReportPoint {
   double scaling_efficiency = 0;  ///< samples/s per GPU over that of the baseline at the same batch per GPU
   bool has_accuracy = false;
   TimeToAccuracy accuracy{};
+  GpuMemory memory{};
   std::vector<std::string> extrapolations;  ///< where it reaches beyond a profile; among the point's notes, too
 };
 
@@ -37,6 +39,10 @@ struct Report {
 /// `trace_gpus`: GPUs whose timeline is recorded, at the largest GPU count; empty for none.
 Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
                const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+
+/// Refuses the scenario of `file` where a point that it asks for does not fit into a GPU's memory, unless it ignores
+/// memory: throws InputError. A baseline that was not asked for may be more than fits.
+void check_memory(const LoadedScenario& loaded, const std::string& file);
 
 std::string table_text(const Report& report);
 /// What every result file opens with: "schema", "provenance", and the "scenario" as it was read.

@@ -16,9 +16,8 @@ std::string communication_text(const CommunicationSpec& c) {
   if (c.all_reduce == AllReduceKind::hybrid)
     text += ", ring from " + format_bytes(static_cast<double>(c.hybrid_threshold_bytes));
   text += ", " + name_of(c.wire) + " wire";
-  text += c.fusion_threshold_bytes > 0 ? ", fused to " + format_bytes(static_cast<double>(c.fusion_threshold_bytes))
-                                       : ", unfused";
-  if (c.first_bucket_bytes >= 0) text += ", first " + format_bytes(static_cast<double>(c.first_bucket_bytes));
+  text += c.bucket_bytes() > 0 ? ", fused to " + format_bytes(static_cast<double>(c.bucket_bytes())) : ", unfused";
+  if (c.first_bucket_bytes() >= 0) text += ", first " + format_bytes(static_cast<double>(c.first_bucket_bytes()));
   if (c.accumulation > 1) text += ", every " + std::to_string(c.accumulation) + " micro-steps";
   return text + (c.overlap ? ", overlapped" : ", after back-propagation");
 }
@@ -126,6 +125,13 @@ std::vector<std::string> row_cells(const ReportPoint& row) {
   return cells;
 }
 
+std::string memory_text(const Report& report, const Scenario& scenario) {
+  std::vector<std::pair<int, GpuMemory>> points;
+  for (const ReportPoint& row : report.points)
+    if (row.variant == scenario.variant) points.emplace_back(row.point.gpus, row.memory);
+  return memory_line(points);
+}
+
 std::string points_text(const Report& report, const Scenario& scenario) {
   TextTable table;
   std::vector<std::string> names{"GPUs",    "batch/GPU", "global batch", "iteration",
@@ -134,7 +140,7 @@ std::string points_text(const Report& report, const Scenario& scenario) {
   table.add(names);
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant) table.add(row_cells(row));
-  std::string text = table.text() + "\n";
+  std::string text = table.text() + memory_text(report, scenario) + "\n";
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant)
       for (const std::string& note : row.point.notes) text += note + "\n";

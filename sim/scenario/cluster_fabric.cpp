@@ -102,33 +102,131 @@ void check_places(const JsonNode& node, const FabricSpec& fabric, int nodes) {
     node.fail("places for " + std::to_string(places) + " nodes, but the cluster has " + std::to_string(nodes));
 }
 
+Json counts_schema() {
+  return {{"type", "array"},
+          {"items", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostPorts}}},
+          {"minItems", 1},
+          {"maxItems", kMostLevels}};
+}
+
+Json pair_schema() {
+  Json schema = counts_schema();
+  schema["minItems"] = schema["maxItems"] = 2;
+  return schema;
+}
+
+// One key that a reader takes from the whole object: levels and places hang together.
+template <class Write>
+void add_key(ObjectFormat<FabricSpec>& f, const std::string& key, const std::string& type, const Json& schema,
+             const std::string& meaning, const Write& write) {
+  auto& field = f.custom(key, type, "", schema);
+  field.optional().means(meaning);
+  field.read = [](const JsonNode&, FabricSpec&) {};
+  field.write = write;
+}
+
+Json nothing(const FabricSpec&) {
+  return Json();
+}
+
+void add_fat_tree(ObjectFormat<FabricSpec>& f, int nodes) {
+  const Json levels{{"type", "object"},
+                    {"properties", {{"down", counts_schema()}, {"up", counts_schema()}, {"count", counts_schema()}}},
+                    {"required", {"down", "up", "count"}},
+                    {"additionalProperties", false}};
+  add_key(f, "levels", "`{\"down\", \"up\", \"count\"}`", levels,
+          "lowest level first: children of a switch, parents of a child, parallel links between them",
+          [](const FabricSpec& fabric) {
+            const FatTreeSpec& tree = fabric.fat_tree;
+            return Json{{"down", tree.down}, {"up", tree.up}, {"count", tree.count}};
+          });
+  const Json whole = format_text::sourced({{"type", "integer"}, {"minimum", 1}, {"maximum", kMostPorts}});
+  add_key(f, "leaf_nodes", "whole, **S**", whole, "two levels: nodes below a leaf switch", nothing);
+  add_key(f, "oversubscription", "whole, **S**", whole,
+          "two levels: a leaf has `leaf_nodes / oversubscription` uplinks", nothing);
+  f.then([nodes](const JsonNode& node, FabricSpec& fabric) { fabric.fat_tree = read_fat_tree(node, nodes); });
+}
+
+void add_dragonfly(ObjectFormat<FabricSpec>& f) {
+  const auto add_pair = [&](const std::string& key, std::pair<int, int> DragonflySpec::*member) {
+    add_key(f, key, "`[count, links]`", pair_schema(), "how many, and links between two of them",
+            [member](const FabricSpec& fabric) {
+              const auto& pair = fabric.dragonfly.*member;
+              return Json{pair.first, pair.second};
+            });
+  };
+  add_pair("groups", &DragonflySpec::groups);
+  add_pair("chassis", &DragonflySpec::chassis);
+  add_pair("routers", &DragonflySpec::routers);
+  add_key(f, "nodes", "whole", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostPorts}}, "nodes at a router",
+          [](const FabricSpec& fabric) { return Json(fabric.dragonfly.nodes); });
+  f.then([](const JsonNode& node, FabricSpec& fabric) { fabric.dragonfly = read_dragonfly(node); });
+}
+
+// The keys of a kind. Latency and bandwidth are read last, for the places are checked before.
+ObjectFormat<FabricSpec> fabric_format(FabricKind kind, int nodes, const NicSpec& nic) {
+  using Spec = FabricSpec;
+  ObjectFormat<Spec> f(name_of(kind));
+  add_kind(f, &Spec::kind, kind);
+  const auto keep = [](const JsonNode&, Spec&) {};
+  auto& latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
+                           format_text::sourced(format_text::schema_of(Dimension::time)));
+  latency.means("of each link of the fabric that a message passes; a star counts as one");
+  latency.read = keep;
+  latency.write = [](const Spec& fabric) { return Json(quantity_text(fabric.link.latency_s, Dimension::time)); };
+  auto& bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
+                             format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
+  bandwidth.optional("`per_node` times `bandwidth` of the NICs; required without `nic`")
+      .means("of each link; in a star, of a node's port");
+  bandwidth.read = keep;
+  bandwidth.write = [](const Spec& fabric) {
+    return Json(quantity_text(fabric.link.bandwidth_bytes_per_s, Dimension::bandwidth));
+  };
+  switch (kind) {
+    case FabricKind::star:
+      break;
+    case FabricKind::fat_tree:
+      add_fat_tree(f, nodes);
+      break;
+    case FabricKind::torus:
+      add_key(f, "dimensions", "array of whole", counts_schema(), "size of each dimension",
+              [](const Spec& fabric) { return Json(fabric.torus); });
+      f.then([](const JsonNode& node, Spec& fabric) { fabric.torus = read_counts(node.at("dimensions")); });
+      break;
+    case FabricKind::dragonfly:
+      add_dragonfly(f);
+      break;
+  }
+  f.then([nodes, nic](const JsonNode& node, Spec& fabric) {
+    check_places(node, fabric, nodes);
+    fabric.link.latency_s = node.at("latency").sourced_quantity(Dimension::time, kLatency);
+    const double nics_bytes_per_s = nic.per_node * nic.link.bandwidth_bytes_per_s;
+    fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC
+                                            ? node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth)
+                                            : nics_bytes_per_s;
+  });
+  return f;
+}
+
 }  // namespace
 
 FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic) {
-  const std::string kind = node.at("kind").choice({"star", "fat-tree", "torus", "dragonfly"});
-  FabricSpec fabric;
-  if (kind == "star") {
-    node.keys({"kind", "latency", "bandwidth"});
-  } else if (kind == "fat-tree") {
-    node.keys({"kind", "latency", "bandwidth", "levels", "leaf_nodes", "oversubscription"});
-    fabric.kind = FabricKind::fat_tree;
-    fabric.fat_tree = read_fat_tree(node, nodes);
-  } else if (kind == "torus") {
-    node.keys({"kind", "latency", "bandwidth", "dimensions"});
-    fabric.kind = FabricKind::torus;
-    fabric.torus = read_counts(node.at("dimensions"));
-  } else {
-    node.keys({"kind", "latency", "bandwidth", "groups", "chassis", "routers", "nodes"});
-    fabric.kind = FabricKind::dragonfly;
-    fabric.dragonfly = read_dragonfly(node);
-  }
-  check_places(node, fabric, nodes);
-  fabric.link.latency_s = node.at("latency").sourced_quantity(Dimension::time, kLatency);
-  const double nics_bytes_per_s = nic.per_node * nic.link.bandwidth_bytes_per_s;
-  fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC
-                                          ? node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth)
-                                          : nics_bytes_per_s;
-  return fabric;
+  return fabric_format(read_choice<FabricKind>(node.at("kind")), nodes, nic).read(node);
+}
+
+Json to_json(const FabricSpec& fabric) {
+  return fabric_format(fabric.kind, 1, {}).write(fabric);
+}
+
+std::string fabric_table(FabricKind kind) {
+  return fabric_format(kind, 1, {}).table();
+}
+
+Json fabric_schema() {
+  Json kinds = Json::array();
+  for (const Choice<FabricKind>& kind : choices_of(FabricKind()))
+    kinds.push_back(fabric_format(kind.value, 1, {}).schema());
+  return {{"anyOf", kinds}};
 }
 
 }  // namespace cluster_read

@@ -59,17 +59,6 @@ std::vector<SwitchSpec> read_switches(const JsonNode& node, int gpus_per_node) {
   return switches;
 }
 
-PcieTreeSpec read_pcie_tree(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
-  PcieTreeSpec tree;
-  tree.switches = read_switches(node.at("switches"), gpus_per_node);
-  tree.gpu_link = read_link(node.at("gpu_link"), profile, kGpuLink);
-  tree.switch_uplink = read_link(node.at("switch_uplink"), profile, kUplink);
-  if (tree.sockets() > 1 || node.has("socket_link"))
-    tree.socket_link = read_link(node.at("socket_link"), profile, kSocketLink);
-  if (const auto peer = node.find("peer_across_sockets")) tree.peer_across_sockets = peer->boolean();
-  return tree;
-}
-
 NvlinkPairSpec read_nvlink_pair(const JsonNode& node, int gpus_per_node) {
   const std::vector<JsonNode> numbers = node.items();
   if (numbers.size() != 3)
@@ -81,42 +70,133 @@ NvlinkPairSpec read_nvlink_pair(const JsonNode& node, int gpus_per_node) {
   return pair;
 }
 
-NvlinkMeshSpec read_nvlink_mesh(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
+std::vector<NvlinkPairSpec> read_pairs(const JsonNode& node, int gpus_per_node) {
   NvlinkMeshSpec mesh;
-  mesh.link = read_link(node.at("link"), profile, kOneNvlink);
-  for (const JsonNode& item : node.at("links").items()) {
+  for (const JsonNode& item : node.items()) {
     const NvlinkPairSpec pair = read_nvlink_pair(item, gpus_per_node);
     if (mesh.links_between(pair.a, pair.b) > 0)
       item.fail("GPUs " + std::to_string(pair.a) + " and " + std::to_string(pair.b) + " are already linked",
                 "allowed: one entry with the number of links");
     mesh.pairs.push_back(pair);
   }
-  return mesh;
+  return mesh.pairs;
+}
+
+Json whole_schema(int low, int high) {
+  return {{"type", "integer"}, {"minimum", low}, {"maximum", high}};
+}
+
+Json switches_schema() {
+  const Json one{{"type", "object"},
+                 {"properties",
+                  {{"socket", whole_schema(0, kMostSockets - 1)},
+                   {"gpus", {{"type", "array"}, {"items", whole_schema(0, kMostGpusPerNode - 1)}}}}},
+                 {"required", {"socket", "gpus"}},
+                 {"additionalProperties", false}};
+  return {{"type", "array"}, {"items", one}};
+}
+
+ObjectFormat<PcieTreeSpec> pcie_tree_format(int gpus_per_node, const calib::Profile* profile) {
+  using Spec = PcieTreeSpec;
+  ObjectFormat<Spec> f("pcie-tree");
+  auto& switches =
+      f.custom("switches", "array of `{\"socket\", \"gpus\"}`",
+               "socket 0 to 15; GPUs 0 to `gpus_per_node` - 1, each at exactly one switch", switches_schema());
+  switches.means("switches of the node; their index is used by `nic/attach`");
+  switches.read = [=](const JsonNode& node, Spec& tree) { tree.switches = read_switches(node, gpus_per_node); };
+  switches.write = [](const Spec& tree) {
+    Json list = Json::array();
+    for (const SwitchSpec& one : tree.switches) list.push_back({{"socket", one.socket}, {"gpus", one.gpus}});
+    return list;
+  };
+  add_link(f, "gpu_link", &Spec::gpu_link, profile, kGpuLink).means("GPU to its switch; also the copy of the input");
+  add_link(f, "switch_uplink", &Spec::switch_uplink, profile, kUplink).means("switch to its socket's root complex");
+  add_link(f, "socket_link", &Spec::socket_link, profile, kSocketLink)
+      .optional("required if a switch has a socket above 0")
+      .means("between two sockets (QPI, UPI)");
+  f.boolean("peer_across_sockets", &Spec::peer_across_sockets)
+      .optional("`true`")
+      .means(
+          "`false`: messages between GPUs of different sockets are staged in host memory of the sender's socket, "
+          "those between a GPU and a NIC of different sockets in that of the GPU's");
+  f.then([](const JsonNode& node, Spec& tree) {
+    if (tree.sockets() > 1) node.at("socket_link");
+  });
+  return f;
+}
+
+ObjectFormat<NvlinkMeshSpec> nvlink_mesh_format(int gpus_per_node, const calib::Profile* profile) {
+  using Spec = NvlinkMeshSpec;
+  ObjectFormat<Spec> f("nvlink-mesh");
+  add_link(f, "link", &Spec::link, profile, kOneNvlink).means("one NVLink");
+  auto& links = f.custom("links", "array of `[GPU, GPU, count]`", "count 1 to 72; each pair once",
+                         {{"type", "array"},
+                          {"items",
+                           {{"type", "array"},
+                            {"prefixItems",
+                             {whole_schema(0, kMostGpusPerNode - 1), whole_schema(0, kMostGpusPerNode - 1),
+                              whole_schema(1, kMostNvlinks)}},
+                            {"minItems", 3},
+                            {"maxItems", 3}}}});
+  links.means("a pair's bandwidth is count times that of `link`. Pairs not listed use `pcie`");
+  links.read = [=](const JsonNode& node, Spec& mesh) { mesh.pairs = read_pairs(node, gpus_per_node); };
+  links.write = [](const Spec& mesh) {
+    Json list = Json::array();
+    for (const NvlinkPairSpec& pair : mesh.pairs) list.push_back({pair.a, pair.b, pair.links});
+    return list;
+  };
+  return f;
+}
+
+// Each GPU's own way to host and NIC.
+ObjectFormat<PcieTreeSpec> own_pcie_format(const calib::Profile* profile) {
+  ObjectFormat<PcieTreeSpec> f("pcie");
+  add_link(f, "pcie_link", &PcieTreeSpec::gpu_link, profile, kOwnPcie).means("each GPU's own way to host and NIC");
+  return f;
+}
+
+ObjectFormat<IntraNodeSpec> intra_node_format(IntraNodeKind kind, int gpus_per_node, const calib::Profile* profile) {
+  using Spec = IntraNodeSpec;
+  ObjectFormat<Spec> f(name_of(kind));
+  add_kind(f, &Spec::kind, kind);
+  switch (kind) {
+    case IntraNodeKind::pcie_tree:
+      f.merge(pcie_tree_format(gpus_per_node, profile), &Spec::pcie);
+      break;
+    case IntraNodeKind::nvlink_mesh:
+      f.merge(nvlink_mesh_format(gpus_per_node, profile), &Spec::mesh);
+      f.object("pcie", &Spec::pcie, pcie_tree_format(gpus_per_node, profile))
+          .means("pairs without NVLink, and the way to NICs");
+      break;
+    case IntraNodeKind::nvswitch:
+      add_link(f, "gpu_link", &Spec::gpu_link, profile, kToNvswitch)
+          .means("GPU to the switch plane; a message passes two");
+      f.merge(own_pcie_format(profile), &Spec::pcie);
+      break;
+  }
+  return f;
 }
 
 }  // namespace
 
 IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
-  const std::string kind = node.at("kind").choice({"pcie-tree", "nvlink-mesh", "nvswitch"});
-  IntraNodeSpec spec;
-  if (kind == "pcie-tree") {
-    node.keys({"kind", "switches", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets"});
-    spec.kind = IntraNodeKind::pcie_tree;
-    spec.pcie = read_pcie_tree(node, gpus_per_node, profile);
-  } else if (kind == "nvlink-mesh") {
-    node.keys({"kind", "link", "links", "pcie"});
-    spec.kind = IntraNodeKind::nvlink_mesh;
-    spec.mesh = read_nvlink_mesh(node, gpus_per_node, profile);
-    const JsonNode pcie = node.at("pcie");
-    pcie.keys({"switches", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets"});
-    spec.pcie = read_pcie_tree(pcie, gpus_per_node, profile);
-  } else {
-    node.keys({"kind", "gpu_link", "pcie_link"});
-    spec.kind = IntraNodeKind::nvswitch;
-    spec.gpu_link = read_link(node.at("gpu_link"), profile, kToNvswitch);
-    spec.pcie.gpu_link = read_link(node.at("pcie_link"), profile, kOwnPcie);
-  }
-  return spec;
+  const IntraNodeKind kind = read_choice<IntraNodeKind>(node.at("kind"));
+  return intra_node_format(kind, gpus_per_node, profile).read(node);
+}
+
+Json to_json(const IntraNodeSpec& node) {
+  return intra_node_format(node.kind, kMostGpusPerNode, nullptr).write(node);
+}
+
+std::string intra_node_table(IntraNodeKind kind) {
+  return intra_node_format(kind, kMostGpusPerNode, nullptr).table("", false);
+}
+
+Json intra_node_schema() {
+  Json kinds = Json::array();
+  for (const Choice<IntraNodeKind>& kind : choices_of(IntraNodeKind()))
+    kinds.push_back(intra_node_format(kind.value, kMostGpusPerNode, nullptr).schema());
+  return {{"anyOf", kinds}};
 }
 
 }  // namespace cluster_read

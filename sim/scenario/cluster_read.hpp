@@ -13,9 +13,38 @@ constexpr Range kLatency{0, 1};
 
 /// {"bandwidth", "latency"}, or a copy of the cluster's profile (null: it has none).
 LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
+Json to_json(const LinkSpec& link);
+Json link_schema();
+
+/// A member of T that is a link.
+template <class T>
+auto& add_link(ObjectFormat<T>& format, const std::string& key, LinkSpec T::*member, const calib::Profile* profile,
+               const LinkPlace& place) {
+  auto& field = format.custom(key, "link", "", link_schema());
+  field.read = [=](const JsonNode& node, T& object) { object.*member = read_link(node, profile, place); };
+  field.write = [=](const T& object) { return to_json(object.*member); };
+  field.is_unsaid = [=](const T& object) { return (object.*member).bandwidth_bytes_per_s == 0; };
+  return field;
+}
+
+/// The kind of an object whose other keys go by it.
+template <class T, class E>
+void add_kind(ObjectFormat<T>& format, E T::*member, E kind) {
+  auto& field = format.custom("kind", "text", "", {{"const", name_of(kind)}});
+  field.read = [=](const JsonNode&, T& object) { object.*member = kind; };
+  field.write = [=](const T&) { return Json(name_of(kind)); };
+}
 
 IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node, const calib::Profile* profile);
+Json to_json(const IntraNodeSpec& node);
+Json intra_node_schema();
+std::string intra_node_table(IntraNodeKind kind);
+
 /// `nic` gives the bandwidth where the fabric states none.
 FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic);
+Json to_json(const FabricSpec& fabric);
+Json fabric_schema();
+std::string fabric_table(FabricKind kind);
+std::string nic_table();
 
 }  // namespace lockstep::sim::cluster_read

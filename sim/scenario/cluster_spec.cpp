@@ -4,19 +4,39 @@
 #include <cmath>
 
 #include "sim/scenario/cluster_read.hpp"
-#include "sim/scenario/sourced.hpp"
+#include "sim/scenario/file_schema.hpp"
 
 namespace lockstep::sim {
 
 using namespace cluster_read;
 
 namespace cluster_read {
+namespace {
+
+const ObjectFormat<LinkSpec>& link_format() {
+  static const ObjectFormat<LinkSpec> format = [] {
+    ObjectFormat<LinkSpec> f("link");
+    f.quantity("bandwidth", &LinkSpec::bandwidth_bytes_per_s, Dimension::bandwidth, kBandwidth)
+        .means("per direction, as an application sees it");
+    f.quantity("latency", &LinkSpec::latency_s, Dimension::time, kLatency).means("that it adds to a message's time");
+    return f;
+  }();
+  return format;
+}
+
+}  // namespace
 
 LinkSpec read_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place) {
   if (names_copy(node)) return measured_link(node, profile, place);
-  node.keys({"bandwidth", "latency"});
-  return {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
-          node.at("latency").sourced_quantity(Dimension::time, kLatency)};
+  return link_format().read(node);
+}
+
+Json to_json(const LinkSpec& link) {
+  return link_format().write(link);
+}
+
+Json link_schema() {
+  return {{"anyOf", Json::array({link_format().schema(), copy_schema()})}};
 }
 
 }  // namespace cluster_read
@@ -27,38 +47,56 @@ constexpr Range kMemory{1e6, 1e15};
 constexpr Range kFlops{1e6, 1e18};
 constexpr int kMostCores = 4096;
 
-GpuSpec read_gpu(const JsonNode& node) {
-  node.keys({"name", "memory", "memory_bandwidth", "peak"});
-  GpuSpec gpu;
-  gpu.name = node.at("name").text();
-  gpu.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, kMemory);
-  gpu.memory_bandwidth_bytes_per_s = node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
-  const JsonNode peak = node.at("peak");
-  peak.keys({"fp32", "tf32", "fp16", "bf16"});
-  gpu.fp32_flops = peak.at("fp32").sourced_quantity(Dimension::compute, kFlops);
-  if (const auto tf32 = peak.find("tf32")) gpu.tf32_flops = tf32->sourced_quantity(Dimension::compute, kFlops);
-  if (const auto fp16 = peak.find("fp16")) gpu.fp16_flops = fp16->sourced_quantity(Dimension::compute, kFlops);
-  if (const auto bf16 = peak.find("bf16")) gpu.bf16_flops = bf16->sourced_quantity(Dimension::compute, kFlops);
-  return gpu;
+const ObjectFormat<GpuSpec>& gpu_format() {
+  static const ObjectFormat<GpuSpec> format = [] {
+    ObjectFormat<GpuSpec> peak("peak");
+    peak.quantity("fp32", &GpuSpec::fp32_flops, Dimension::compute, kFlops)
+        .means("roofline of convolutions and fully-connected layers");
+    const std::string others = "needed for that `precision`";
+    peak.quantity("tf32", &GpuSpec::tf32_flops, Dimension::compute, kFlops).optional("not stated").means(others);
+    peak.quantity("fp16", &GpuSpec::fp16_flops, Dimension::compute, kFlops).optional("not stated").means(others);
+    peak.quantity("bf16", &GpuSpec::bf16_flops, Dimension::compute, kFlops).optional("not stated").means(others);
+    ObjectFormat<GpuSpec> f("gpu");
+    f.text("name", &GpuSpec::name).means("in the table");
+    f.quantity("memory", &GpuSpec::memory_bytes, Dimension::size, kMemory)
+        .means("what a point must [fit into](#memory-of-a-gpu)");
+    f.quantity("reserved_memory", &GpuSpec::reserved_bytes, Dimension::size, {0, kMemory.high})
+        .optional("1.343 GB, assumed")
+        .means("of it that driver and framework take before they train; the default is what PyTorch's context and "
+               "kernels take"); else no effect, and no check that the batch fits");
+    f.quantity("memory_bandwidth", &GpuSpec::memory_bandwidth_bytes_per_s, Dimension::bandwidth, kBandwidth)
+        .means("roofline of kernels bound by memory, and of the update");
+    f.group("peak", peak).means("by precision");
+    f.then([](const JsonNode& node, GpuSpec&) {
+      if (!node.has("reserved_memory"))
+        node.document().note(
+            {node.pointer() + "/reserved_memory", "1.343 GB", "assumed",
+             "default: what PyTorch's context and kernels take (Hugging Face, Model training anatomy)"});
+    });
+    return f;
+  }();
+  return format;
 }
 
-HostSpec read_host(const JsonNode& node) {
-  node.keys({"memory_bandwidth", "memory_latency", "cores"});
-  HostSpec host;
-  host.memory_bandwidth_bytes_per_s = node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
-  if (const auto latency = node.find("memory_latency"))
-    host.memory_latency_s = latency->sourced_quantity(Dimension::time, kLatency);
-  if (const auto cores = node.find("cores")) host.cores = sourced_whole(*cores, 1, kMostCores);
-  return host;
+const ObjectFormat<HostSpec>& host_format() {
+  static const ObjectFormat<HostSpec> format = [] {
+    ObjectFormat<HostSpec> f("host");
+    f.quantity("memory_bandwidth", &HostSpec::memory_bandwidth_bytes_per_s, Dimension::bandwidth, kBandwidth)
+        .means(
+            "of copies staged in host memory, per socket. One link per socket carries all staged "
+            "messages, in and out");
+    f.quantity("memory_latency", &HostSpec::memory_latency_s, Dimension::time, kLatency)
+        .optional("0 s")
+        .means("added by every staging");
+    f.sourced_whole("cores", &HostSpec::cores, 1, kMostCores).optional("not stated").means("recorded; no effect");
+    return f;
+  }();
+  return format;
 }
 
 // The PCIe switch of every NIC; an nvswitch node has none to name.
-std::vector<int> read_attach(const JsonNode& nic, int per_node, const IntraNodeSpec& intra_node) {
-  if (intra_node.kind == IntraNodeKind::nvswitch) {
-    if (const auto attach = nic.find("attach")) attach->fail("an nvswitch node has no PCIe switches to attach NICs to");
-    return {};
-  }
-  const JsonNode list = nic.at("attach");
+std::vector<int> read_attach(const JsonNode& list, int per_node, const IntraNodeSpec& intra_node) {
+  if (intra_node.kind == IntraNodeKind::nvswitch) list.fail("an nvswitch node has no PCIe switches to attach NICs to");
   std::vector<int> attach;
   for (const JsonNode& item : list.items())
     attach.push_back(static_cast<int>(item.integer(0, static_cast<int>(intra_node.pcie.switches.size()) - 1)));
@@ -68,16 +106,72 @@ std::vector<int> read_attach(const JsonNode& nic, int per_node, const IntraNodeS
   return attach;
 }
 
-NicSpec read_nic(const JsonNode& node, int gpus_per_node, const IntraNodeSpec& intra_node) {
-  node.keys({"per_node", "bandwidth", "latency", "gpudirect", "attach", "duplex"});
-  NicSpec nic;
-  nic.per_node = sourced_whole(node.at("per_node"), 1, gpus_per_node);
-  nic.link = {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
-              node.at("latency").sourced_quantity(Dimension::time, kLatency)};
-  nic.gpudirect = node.at("gpudirect").boolean();
-  if (const auto duplex = node.find("duplex")) nic.half_duplex = duplex->choice({"full", "half"}) == "half";
-  nic.attach = read_attach(node, nic.per_node, intra_node);
-  return nic;
+ObjectFormat<NicSpec> nic_format(int gpus_per_node, const IntraNodeSpec& intra_node) {
+  ObjectFormat<NicSpec> f("nic");
+  f.sourced_whole("per_node", &NicSpec::per_node, 1, gpus_per_node)
+      .means("NICs; GPU i of a node uses NIC `i * per_node / gpus_per_node`, rounded down");
+  auto& bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
+                             format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
+  bandwidth.means("of one NIC");
+  bandwidth.read = [](const JsonNode& node, NicSpec& nic) {
+    nic.link.bandwidth_bytes_per_s = node.sourced_quantity(Dimension::bandwidth, kBandwidth);
+  };
+  bandwidth.write = [](const NicSpec& nic) {
+    return Json(quantity_text(nic.link.bandwidth_bytes_per_s, Dimension::bandwidth));
+  };
+  auto& latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
+                           format_text::sourced(format_text::schema_of(Dimension::time)));
+  latency.means("of one NIC; a message between nodes pays it twice");
+  latency.read = [](const JsonNode& node, NicSpec& nic) {
+    nic.link.latency_s = node.sourced_quantity(Dimension::time, kLatency);
+  };
+  latency.write = [](const NicSpec& nic) { return Json(quantity_text(nic.link.latency_s, Dimension::time)); };
+  f.boolean("gpudirect", &NicSpec::gpudirect).means("`false`: staged in host memory at both ends, of the GPU's socket");
+  f.either("duplex", &NicSpec::half_duplex, "full", "half")
+      .optional("`full`")
+      .means("`half`: what a node sends and what it receives share a NIC's bandwidth");
+  auto& attach = f.custom("attach", "array of whole", "index of a switch, one per NIC",
+                          {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}});
+  attach.optional("required; refused for `nvswitch`").means("PCIe switch of each NIC");
+  attach.read = [intra_node](const JsonNode& node, NicSpec& nic) {
+    nic.attach = read_attach(node, nic.per_node, intra_node);
+  };
+  attach.write = [](const NicSpec& nic) { return nic.attach.empty() ? Json() : Json(nic.attach); };
+  f.then([kind = intra_node.kind](const JsonNode& node, NicSpec&) {
+    if (kind != IntraNodeKind::nvswitch) node.at("attach");
+  });
+  return f;
+}
+
+// What is read before them decides how the later parts are read.
+void add_parts(ObjectFormat<ClusterSpec>& f) {
+  auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                           file_or_object_schema());
+  profile.optional("none").means("copies that links name");
+  profile.read = [](const JsonNode&, ClusterSpec&) {};  // by the links that name a copy of it
+  profile.write = [](const ClusterSpec&) { return Json(); };
+  auto& intra_node = f.custom("intra_node", "object", "", intra_node_schema());
+  intra_node.means("[intra_node](#intra_node)");
+  intra_node.write = [](const ClusterSpec& cluster) { return to_json(cluster.intra_node); };
+  // Read where the whole cluster is: a profile may give its links.
+  intra_node.read = [](const JsonNode&, ClusterSpec&) {};
+  auto& nic = f.custom("nic", "object", "", nic_format(kMostGpusPerNode, {}).schema());
+  nic.optional("required from 2 nodes on").means("[nic](#nic)");
+  nic.read = [](const JsonNode& node, ClusterSpec& cluster) {
+    nic_format(cluster.gpus_per_node, cluster.intra_node).read(node, cluster.nic);
+  };
+  nic.write = [](const ClusterSpec& cluster) {
+    return cluster.nic.per_node == 0 ? Json()
+                                     : nic_format(cluster.gpus_per_node, cluster.intra_node).write(cluster.nic);
+  };
+  auto& fabric = f.custom("fabric", "object", "", fabric_schema());
+  fabric.optional("required from 2 nodes on").means("[fabric](#fabric)");
+  fabric.read = [](const JsonNode& node, ClusterSpec& cluster) {
+    cluster.fabric = read_fabric(node, cluster.nodes, cluster.nic);
+  };
+  fabric.write = [](const ClusterSpec& cluster) {
+    return cluster.fabric.link.bandwidth_bytes_per_s > 0 ? to_json(cluster.fabric) : Json();
+  };
 }
 
 }  // namespace
@@ -98,25 +192,45 @@ double GpuSpec::peak_flops(Precision precision) const {
   return 0;
 }
 
+std::string cluster_read::nic_table() {
+  return nic_format(kMostGpusPerNode, {}).table();
+}
+
+const ObjectFormat<ClusterSpec>& cluster_format() {
+  static const ObjectFormat<ClusterSpec> format = [] {
+    ObjectFormat<ClusterSpec> f("cluster");
+    auto& schema = f.custom("schema", "text", "`lockstep/cluster/1`", {{"const", "lockstep/cluster/1"}});
+    schema.means("version of the format");
+    schema.read = [](const JsonNode& node, ClusterSpec&) { node.choice({"lockstep/cluster/1"}); };
+    schema.write = [](const ClusterSpec&) { return Json("lockstep/cluster/1"); };
+    add_schema_link(f);
+    f.text("name", &ClusterSpec::name).means("in the table's title");
+    f.text("description", &ClusterSpec::description).optional("none").means("for the reader; no effect");
+    f.sourced_whole("nodes", &ClusterSpec::nodes, 1, kMostNodes)
+        .means("nodes of the cluster; a prediction uses the first ones");
+    f.sourced_whole("gpus_per_node", &ClusterSpec::gpus_per_node, 1, kMostGpusPerNode)
+        .means("all nodes are alike. GPUs are numbered from 0, node by node");
+    f.object("gpu", &ClusterSpec::gpu, gpu_format()).means("[gpu](#gpu-and-host)");
+    f.object("host", &ClusterSpec::host, host_format()).means("[host](#gpu-and-host)");
+    add_parts(f);
+    return f;
+  }();
+  return format;
+}
+
 ClusterSpec read_cluster(const JsonNode& node) {
-  node.keys({"schema", "name", "description", "nodes", "gpus_per_node", "gpu", "host", "profile", "intra_node", "nic",
-             "fabric"});
-  node.at("schema").choice({"lockstep/cluster/1"});
+  const std::vector<std::string> of_network{"nic", "fabric"};
+  const auto is_of_network = [&](const std::string& key) {
+    return std::count(of_network.begin(), of_network.end(), key) > 0;
+  };
   ClusterSpec cluster;
-  cluster.name = node.at("name").text();
-  if (const auto description = node.find("description")) cluster.description = description->text();
-  cluster.nodes = sourced_whole(node.at("nodes"), 1, kMostNodes);
-  cluster.gpus_per_node = sourced_whole(node.at("gpus_per_node"), 1, kMostGpusPerNode);
-  cluster.gpu = read_gpu(node.at("gpu"));
-  cluster.host = read_host(node.at("host"));
+  cluster_format().read_some(node, cluster, [&](const std::string& key) { return !is_of_network(key); });
   std::optional<calib::Profile> profile;
   if (const auto measured = node.find("profile")) profile = calib::profile_from_json(*measured);
   cluster.intra_node = read_intra_node(node.at("intra_node"), cluster.gpus_per_node, profile ? &*profile : nullptr);
-  // A single server needs no network.
-  if (cluster.nodes > 1 || node.has("nic"))
-    cluster.nic = read_nic(node.at("nic"), cluster.gpus_per_node, cluster.intra_node);
-  if (cluster.nodes > 1 || node.has("fabric"))
-    cluster.fabric = read_fabric(node.at("fabric"), cluster.nodes, cluster.nic);
+  if (cluster.nodes > 1)  // a single server needs no network
+    for (const std::string& key : of_network) node.at(key);
+  cluster_format().read_some(node, cluster, is_of_network);
   return cluster;
 }
 

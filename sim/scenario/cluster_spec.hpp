@@ -1,41 +1,16 @@
 #pragma once
 // What a cluster is made of, as plain values in SI units. JSON, schema "lockstep/cluster/1":
-//
-//   {"schema": "lockstep/cluster/1", "name": "...", "description": "..."?, "nodes": 256, "gpus_per_node": 8,
-//    "gpu": {"name": "Tesla P40", "memory": "24 GB", "memory_bandwidth": "346 GB/s",
-//            "peak": {"fp32": "11.8 TFLOP/s", "tf32"?, "fp16"?, "bf16"?}},
-//    "host": {"memory_bandwidth": "40 GB/s", "memory_latency"?: "1 us", "cores"?: 20},
-//    "profile"?: "h200.json", "intra_node": {"kind": "pcie-tree" | "nvlink-mesh" | "nvswitch", ...},
-//    "nic": {"per_node": 1, "bandwidth": "12.5 GB/s", "latency": "2 us", "gpudirect": true, "attach"?: [1]},
-//    "fabric": {"kind": "star" | "fat-tree" | "torus" | "dragonfly", "latency": "1 us", "bandwidth"?, ...}}
-//
-// A link is {"bandwidth", "latency"}, or as a copy over it was measured in `profile` (measured_link.hpp). Every
-// bandwidth is per direction and as an application sees it (what a copy reaches), every latency is what the part adds
-// to the time of a message. "?" marks what may be left out.
-//
-//   pcie-tree    "switches": [{"socket": 0, "gpus": [0, 1]}, ...], "gpu_link" (GPU to its switch), "switch_uplink"
-//                (switch to its socket's root complex), "socket_link" (QPI, UPI; needed with two sockets or more),
-//                "peer_across_sockets"?: false = between sockets through host memory.
-//   nvlink-mesh  "link" (one NVLink), "links": [[0, 1, 2], ...] (two GPUs and the number of NVLinks between them),
-//                "pcie": a pcie-tree, for pairs without NVLink and for the way to the NICs.
-//   nvswitch     "gpu_link" (GPU to the switch plane), "pcie_link" (GPU to host and NIC).
-//   nic          "attach" lists the PCIe switch of each NIC (required but for nvswitch, which has no switches). GPU i
-//                uses NIC i * per_node / gpus_per_node. A message pays the latency of both NICs that it passes.
-//   fat-tree     "levels": {"down": [16, 16], "up": [1, 8], "count": [1, 1]} as SimGrid's, lowest level first, or
-//                two levels by "leaf_nodes": 16, "oversubscription": 2.
-//   torus        "dimensions": [4, 4, 4].
-//   dragonfly    "groups", "chassis", "routers": [count, links] each; "nodes": per router.
-//
-// The fabric's latency is that of each of its links that a message passes (a star counts as one link). A node is one
-// port of the fabric whatever its number of NICs; the bandwidth of each link is the sum of a node's NICs where it is
-// left out. A cluster of one node needs neither "nic" nor "fabric".
+// Its fields are described in cluster_spec.cpp and README.md. Every bandwidth is per direction and as an application
+// sees it (what a copy reaches), every latency is what the part adds to the time of a message. The fabric's latency is
+// that of each of its links that a message passes (a star counts as one link). A node is one port of the fabric,
+// whatever its number of NICs.
 #include <array>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
@@ -45,9 +20,14 @@ struct LinkSpec {
   double latency_s = 0;
 };
 
+/// What PyTorch occupies once a first tensor lies on the GPU: 1,343 MB (Hugging Face, "Model training anatomy"); the
+/// CUDA context and the loaded kernels. Communicators and the allocator's rounding come on top and are not counted.
+constexpr double kReservedBytes = 1.343e9;
+
 struct GpuSpec {
   std::string name;
   double memory_bytes = 0;
+  double reserved_bytes = kReservedBytes;  ///< of it, by driver and framework, before they train
   double memory_bandwidth_bytes_per_s = 0;
   double fp32_flops = 0;
   double tf32_flops = 0;  ///< 0: not stated, as for the next two
@@ -97,6 +77,13 @@ struct NvlinkMeshSpec {
 
 enum class IntraNodeKind { pcie_tree, nvlink_mesh, nvswitch };
 
+inline const Choices<IntraNodeKind>& choices_of(IntraNodeKind) {
+  static const Choices<IntraNodeKind> all{{IntraNodeKind::pcie_tree, "pcie-tree"},
+                                          {IntraNodeKind::nvlink_mesh, "nvlink-mesh"},
+                                          {IntraNodeKind::nvswitch, "nvswitch"}};
+  return all;
+}
+
 struct IntraNodeSpec {
   IntraNodeKind kind = IntraNodeKind::pcie_tree;
   PcieTreeSpec pcie;    ///< nvswitch: no switches, and gpu_link is the GPU's own way to host and NIC
@@ -113,6 +100,14 @@ struct NicSpec {
 };
 
 enum class FabricKind { star, fat_tree, torus, dragonfly };
+
+inline const Choices<FabricKind>& choices_of(FabricKind) {
+  static const Choices<FabricKind> all{{FabricKind::star, "star"},
+                                       {FabricKind::fat_tree, "fat-tree"},
+                                       {FabricKind::torus, "torus"},
+                                       {FabricKind::dragonfly, "dragonfly"}};
+  return all;
+}
 
 struct FatTreeSpec {
   std::vector<int> down;   ///< children of a switch, lowest level first; their product is the number of places
@@ -150,6 +145,8 @@ struct ClusterSpec {
 
   int nic_of(int local_gpu) const { return local_gpu * nic.per_node / gpus_per_node; }
 };
+
+const ObjectFormat<ClusterSpec>& cluster_format();
 
 /// Reads and checks. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
 ClusterSpec read_cluster(const JsonNode& node);

@@ -1,6 +1,8 @@
 #include "sim/scenario/convergence_read.hpp"
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
+#include "sim/scenario/file_schema.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -59,27 +61,61 @@ ConvergenceSpec read_by_profile(const JsonNode& node) {
 
 }  // namespace
 
+const ObjectFormat<ConvergenceSpec>& convergence_format() {
+  using Spec = ConvergenceSpec;
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("convergence");
+    auto& target = f.custom("target", "text or number", "", {{"type", {"string", "number"}}});
+    target.means(
+        "for the table only, such as `76 % top-1`; with a profile, one of its targets, by name or as an "
+        "accuracy (`0.985`)");
+    target.read = [](const JsonNode& node, Spec& spec) { spec.target = node.text(); };
+    target.write = [](const Spec& spec) { return Json(spec.target); };
+    f.number("train_samples", &Spec::train_samples, {1, 1e12})
+        .optional("required without `profile`")
+        .means("images in an epoch");
+    f.number("epochs", &Spec::epochs, {1e-3, 1e6})
+        .optional("required without the next two")
+        .means("epochs to the target");
+    auto& table = f.custom("iterations_by_workers", "array of `{\"workers\", \"iterations\"}`, ascending", "",
+                           {{"type", "array"}, {"items", {{"type", "object"}}}});
+    table.optional("none").means(
+        "updates to the target when each averages so many workers' gradients; between them a power law, beyond them "
+        "its slope. Goes before `epochs`");
+    table.read = [](const JsonNode& node, Spec& spec) { spec.iterations_by_workers = read_iterations(node); };
+    table.write = [](const Spec& spec) {
+      Json list = Json::array();
+      for (const IterationsAt& one : spec.iterations_by_workers)
+        list.push_back({{"workers", one.workers}, {"iterations", one.iterations}});
+      return list.empty() ? Json() : list;
+    };
+    auto& profile = f.custom("profile", "text or object",
+                             "path ending in `.json`, or a `lockstep/convergence/1` object", file_or_object_schema());
+    profile.optional("none").means(
+        "updates to the target by what measured or published runs of this model needed, see below. Not beside the two "
+        "above");
+    profile.read = [](const JsonNode&, Spec&) {};  // read_by_profile()
+    profile.write = [](const Spec& spec) { return spec.profile ? to_json(*spec.profile) : Json(); };
+    f.then([](const JsonNode& node, Spec& spec) {
+      node.at("train_samples");
+      if (spec.iterations_by_workers.empty()) node.at("epochs");
+    });
+    return f;
+  }();
+  return format;
+}
+
 ConvergenceSpec read_convergence(const JsonNode& node) {
-  node.keys({"target", "train_samples", "epochs", "iterations_by_workers", "profile"});
-  if (node.has("profile")) return read_by_profile(node);
-  ConvergenceSpec convergence;
-  convergence.target = node.at("target").text();
-  convergence.train_samples = node.at("train_samples").sourced_number({1, 1e12});
-  if (const auto table = node.find("iterations_by_workers"))
-    convergence.iterations_by_workers = read_iterations(*table);
-  if (convergence.iterations_by_workers.empty() || node.has("epochs"))
-    convergence.epochs = node.at("epochs").sourced_number({1e-3, 1e6});
-  return convergence;
+  node.keys(convergence_format().keys());
+  return node.has("profile") ? read_by_profile(node) : convergence_format().read(node);
 }
 
 TrainingSetting training_setting(const Scenario& s, int gpus) {
   TrainingSetting setting;
-  const bool is_synchronous = s.algorithm == Algorithm::s_sgd || s.algorithm == Algorithm::parameter_server ||
-                              s.algorithm == Algorithm::sharded || s.algorithm == Algorithm::theano_mpi;
-  setting.algorithm = is_synchronous ? Algorithm::s_sgd : s.algorithm;
+  setting.algorithm = traits_of(s.algorithm).law.value_or(s.algorithm);
   setting.batch = s.batch_at(gpus);
   setting.workers = gpus;
-  if (s.algorithm == Algorithm::s_sgd) setting.workers *= s.communication.accumulation;
+  if (traits_of(s.algorithm).accumulates) setting.workers *= s.communication.accumulation;
   if (s.trains_learners()) {
     setting.workers *= s.learners.per_gpu;
     setting.tau = s.learners.tau;
@@ -90,18 +126,6 @@ TrainingSetting training_setting(const Scenario& s, int gpus) {
     setting.staleness = gpus - 1;
   }
   return setting;
-}
-
-void check_profile(const JsonNode& node, const Scenario& s) {
-  const ConvergenceProfile& profile = *s.convergence->profile;
-  const JsonNode at = node.at("profile");
-  if (profile.model != s.model.name)
-    at.fail("its runs trained " + in_quotes(profile.model) + ", not " + in_quotes(s.model.name));
-  if (s.trains_learners() && s.learners.auto_tune) return;  // the number of learners is not known yet
-  for (const int gpus : s.gpus) {
-    const auto why = why_not_covered(profile, *profile.target_named(s.convergence->target), training_setting(s, gpus));
-    if (why) at.fail("at " + std::to_string(gpus) + " GPUs " + *why);
-  }
 }
 
 }  // namespace lockstep::sim

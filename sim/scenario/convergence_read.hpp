@@ -1,7 +1,7 @@
 #pragma once
 // The scenario's object "convergence": epochs, iterations by the number of workers, or a profile of measured or
 // published runs (sim/convergence/profile.hpp). Its keys are described in README.md.
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 #include "sim/convergence/convergence_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -10,8 +10,6 @@ namespace lockstep::sim {
 /// Throws InputError.
 ConvergenceSpec read_convergence(const JsonNode& node);
 
-/// Refuses a profile of another model, and GPU counts for which it has no law or is too far beyond its runs. `node` is
-/// /convergence.
-void check_profile(const JsonNode& node, const Scenario& scenario);
+const ObjectFormat<ConvergenceSpec>& convergence_format();
 
 }  // namespace lockstep::sim

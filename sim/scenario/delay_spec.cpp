@@ -16,15 +16,13 @@ double read_value(const JsonNode& node, bool in_seconds, Range factor = kFactor)
                     : node.sourced_number(factor);
 }
 
-void read_lognormal(const JsonNode& node, DelaySpec& delay) {
-  delay.scale = read_value(node.at("median"), delay.in_seconds);
-  delay.shape = node.at("sigma").sourced_number({0, 10});
+Json write_value(double value, bool in_seconds) {
+  return in_seconds ? Json(quantity_text(value, Dimension::time)) : Json(value);
 }
 
-void read_pareto_tail(const JsonNode& node, DelaySpec& delay) {
-  read_lognormal(node, delay);
-  delay.tail_probability = node.at("tail_probability").sourced_number({1e-9, 0.5});
-  delay.tail_index = node.at("tail_index").sourced_number({0.1, 1000});
+Json schema_of_value() {
+  return {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(Range{0, kFactor.high})),
+                                 format_text::sourced(format_text::schema_of(Dimension::time))})}};
 }
 
 // Numbers of a text file, apart by blanks, commas or lines.
@@ -45,8 +43,7 @@ std::vector<double> read_text_samples(const JsonNode& node, DelaySpec& delay) {
   return samples;
 }
 
-void read_empirical(const JsonNode& node, DelaySpec& delay) {
-  const JsonNode samples = node.at("samples");
+void read_samples(const JsonNode& samples, DelaySpec& delay) {
   if (samples.is_string())
     delay.samples = read_text_samples(samples, delay);
   else
@@ -69,45 +66,110 @@ void read_percentiles(const JsonNode& node, DelaySpec& delay) {
   if (delay.percentiles.size() < 2) node.fail("too few percentiles", "allowed: two or more");
 }
 
+using Format = ObjectFormat<DelaySpec>;
+
+void add_value(Format& f, const std::string& key, double DelaySpec::*member, Range factor, const std::string& meaning) {
+  auto& field = f.custom(key, "number or time, **S**", "", schema_of_value());
+  field.means(meaning);
+  field.read = [=](const JsonNode& node, DelaySpec& delay) {
+    delay.*member = read_value(node, delay.in_seconds, factor);
+  };
+  field.write = [=](const DelaySpec& delay) { return write_value(delay.*member, delay.in_seconds); };
+  field.is_unsaid = [=](const DelaySpec& delay) { return delay.*member == DelaySpec().*member; };
+}
+
+void add_lognormal(Format& f) {
+  add_value(f, "median", &DelaySpec::scale, kFactor, "of the distribution");
+  f.number("sigma", &DelaySpec::shape, {0, 10}).means("of the logarithm");
+}
+
+void add_empirical(Format& f) {
+  const Json numbers{{"type", "array"}, {"items", {{"type", "number"}}}};
+  auto& samples = f.custom("samples", "array, a `.json` file of one, or a text file of numbers", "",
+                           {{"anyOf", Json::array({numbers, {{"type", "string"}}})}});
+  samples.means("drawn with equal probability");
+  samples.read = [](const JsonNode& node, DelaySpec& delay) { read_samples(node, delay); };
+  samples.write = [](const DelaySpec& delay) { return Json(delay.samples); };
+}
+
+void add_percentiles(Format& f) {
+  const Json point{
+      {"type", "object"},
+      {"properties", {{"at", format_text::sourced(format_text::schema_of(Range{0, 1}))}, {"value", schema_of_value()}}},
+      {"required", {"at", "value"}},
+      {"additionalProperties", false}};
+  auto& field = f.custom("percentiles", "`[{\"at\", \"value\"}, ...]`", "", {{"type", "array"}, {"items", point}});
+  field.means("ascending; a `pareto-tail` by least squares");
+  field.read = [](const JsonNode& node, DelaySpec& delay) { read_percentiles(node, delay); };
+  field.write = [](const DelaySpec& delay) {
+    Json list = Json::array();
+    for (const PercentileSpec& one : delay.percentiles)
+      list.push_back({{"at", one.at}, {"value", write_value(one.value, delay.in_seconds)}});
+    return list;
+  };
+}
+
+Format delay_format(DelaySpec::Kind kind) {
+  using Kind = DelaySpec::Kind;
+  Format f("delay, " + name_of(kind));
+  auto& distribution = f.custom("distribution", "text", "", {{"const", name_of(kind)}});
+  distribution.read = [kind](const JsonNode&, DelaySpec& delay) { delay.kind = kind; };
+  distribution.write = [kind](const DelaySpec&) { return Json(name_of(kind)); };
+  if (kind == Kind::none) return f;
+  f.either("unit", &DelaySpec::in_seconds, "factor", "seconds")
+      .optional("`factor`")
+      .means("of the step's compute time, or times of the whole step");
+  f.boolean("includes_communication", &DelaySpec::includes_communication)
+      .optional("`false`")
+      .means("seconds as seen from outside, so that messages carry no bytes");
+  if (kind == Kind::lognormal || kind == Kind::pareto_tail) add_lognormal(f);
+  if (kind == Kind::gamma) {
+    add_value(f, "scale", &DelaySpec::scale, kFactor, "of the distribution");
+    f.number("shape", &DelaySpec::shape, {1e-2, 1e6}).means("1: exponential");
+  }
+  if (kind == Kind::pareto_tail) {
+    f.number("tail_probability", &DelaySpec::tail_probability, {1e-9, 0.5}).means("of the slowest share");
+    f.number("tail_index", &DelaySpec::tail_index, {0.1, 1000}).means("it falls as x^-index");
+  }
+  if (kind == Kind::empirical) add_empirical(f);
+  if (kind == Kind::percentiles) add_percentiles(f);
+  if (kind == Kind::lognormal || kind == Kind::gamma || kind == Kind::pareto_tail) {
+    const Range shift{0, kFactor.high};
+    auto& field = f.custom("shift", "number or time, **S**", "", schema_of_value());
+    field.optional("0").means("added to what is drawn");
+    field.read = [shift](const JsonNode& node, DelaySpec& delay) {
+      delay.shift = read_value(node, delay.in_seconds, shift);
+    };
+    field.write = [](const DelaySpec& delay) { return write_value(delay.shift, delay.in_seconds); };
+    field.is_unsaid = [](const DelaySpec& delay) { return delay.shift == 0; };
+  }
+  f.then([](const JsonNode& node, DelaySpec& delay) {
+    if (delay.includes_communication && !delay.in_seconds)
+      node.at("includes_communication")
+          .fail("factors of the compute time cannot include communication", "allowed: with \"unit\": \"seconds\"");
+  });
+  return f;
+}
+
 }  // namespace
 
 DelaySpec read_delay(const JsonNode& node) {
-  DelaySpec delay;
-  const std::string kind =
-      node.at("distribution").choice({"none", "lognormal", "gamma", "pareto-tail", "empirical", "percentiles"});
-  if (const auto unit = node.find("unit")) delay.in_seconds = unit->choice({"factor", "seconds"}) == "seconds";
-  if (kind == "none") {
-    node.keys({"distribution"});
-  } else if (kind == "lognormal") {
-    node.keys({"distribution", "unit", "includes_communication", "median", "sigma", "shift"});
-    delay.kind = DelaySpec::Kind::lognormal;
-    read_lognormal(node, delay);
-  } else if (kind == "gamma") {
-    node.keys({"distribution", "unit", "includes_communication", "scale", "shape", "shift"});
-    delay.kind = DelaySpec::Kind::gamma;
-    delay.scale = read_value(node.at("scale"), delay.in_seconds);
-    delay.shape = node.at("shape").sourced_number({1e-2, 1e6});
-  } else if (kind == "pareto-tail") {
-    node.keys({"distribution", "unit", "includes_communication", "median", "sigma", "tail_probability", "tail_index",
-               "shift"});
-    delay.kind = DelaySpec::Kind::pareto_tail;
-    read_pareto_tail(node, delay);
-  } else if (kind == "empirical") {
-    node.keys({"distribution", "unit", "includes_communication", "samples"});
-    delay.kind = DelaySpec::Kind::empirical;
-    read_empirical(node, delay);
-  } else {
-    node.keys({"distribution", "unit", "includes_communication", "percentiles"});
-    delay.kind = DelaySpec::Kind::percentiles;
-    read_percentiles(node.at("percentiles"), delay);
-  }
-  if (const auto included = node.find("includes_communication")) {
-    delay.includes_communication = included->boolean();
-    if (delay.includes_communication && !delay.in_seconds)
-      included->fail("factors of the compute time cannot include communication", "allowed: with \"unit\": \"seconds\"");
-  }
-  if (const auto shift = node.find("shift")) delay.shift = read_value(*shift, delay.in_seconds, {0, kFactor.high});
-  return delay;
+  return delay_format(read_choice<DelaySpec::Kind>(node.at("distribution"))).read(node);
+}
+
+Json to_json(const DelaySpec& delay) {
+  return delay_format(delay.kind).write(delay);
+}
+
+std::string delay_table(DelaySpec::Kind kind) {
+  return delay_format(kind).table();
+}
+
+Json delay_schema() {
+  Json kinds = Json::array();
+  for (const Choice<DelaySpec::Kind>& kind : choices_of(DelaySpec::Kind()))
+    kinds.push_back(delay_format(kind.value).schema());
+  return {{"anyOf", kinds}};
 }
 
 }  // namespace lockstep::sim

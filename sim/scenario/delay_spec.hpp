@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 
 namespace lockstep::sim {
 
@@ -35,7 +35,19 @@ struct DelaySpec {
   std::vector<PercentileSpec> percentiles;
 };
 
+inline const Choices<DelaySpec::Kind>& choices_of(DelaySpec::Kind) {
+  using Kind = DelaySpec::Kind;
+  static const Choices<Kind> all{{Kind::none, "none"},           {Kind::lognormal, "lognormal"},
+                                 {Kind::gamma, "gamma"},         {Kind::pareto_tail, "pareto-tail"},
+                                 {Kind::empirical, "empirical"}, {Kind::percentiles, "percentiles"}};
+  return all;
+}
+
 /// Reads {"distribution", "unit", ...}; keys are in the README.
 DelaySpec read_delay(const JsonNode& node);
+/// The same form; read_delay() of it gives the same distribution. Samples are written out.
+Json to_json(const DelaySpec& delay);
+Json delay_schema();
+std::string delay_table(DelaySpec::Kind kind);
 
 }  // namespace lockstep::sim

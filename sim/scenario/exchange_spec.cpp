@@ -1,73 +1,99 @@
 #include "sim/scenario/exchange_spec.hpp"
 
+#include <algorithm>
+
+#include "sim/scenario/ranges.hpp"
+
 namespace lockstep::sim {
-namespace {
-
-const Range kRate{1e3, 1e14};
-const Range kBytes{1, 1e12};
-
-Json assumed(const char* value, const char* why) {
-  return {{"value", value}, {"kind", "assumed"}, {"source", why}};
-}
-
-}  // namespace
 
 double LoadingSpec::read_s(int batch, int gpus_of_node, int gpus) const {
-  if (file_bytes_per_sample <= 0) return 0;
   const double bytes = batch * file_bytes_per_sample;
   if (nfs_bandwidth_bytes_per_s > 0) return bytes * gpus / nfs_bandwidth_bytes_per_s;
+  if (disk_bandwidth_bytes_per_s <= 0) return 0;
   return bytes * gpus_of_node / disk_bandwidth_bytes_per_s;
 }
 
-LocalSgdSpec read_local_sgd(const JsonNode& node) {
-  node.keys({"period"});
-  return {static_cast<int>(node.at("period").integer(1, 10000))};
+const ObjectFormat<LoadingSpec>& loading_format() {
+  using Spec = LoadingSpec;
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("loading");
+    f.either("loading", &Spec::blocking, "parallel", "blocking")
+        .otherwise("parallel")
+        .means(
+            "a loader reads the next batches beside the training; or: every batch is read, pre-processed "
+            "and copied after the step before. `blocking` needs algorithm `s-sgd`, `local-sgd`, `sharded` "
+            "or `theano-mpi`");
+    f.quantity("file_bytes_per_sample", &Spec::file_bytes_per_sample, Dimension::size, kBytes)
+        .optional("no reading")
+        .means(
+            "read from files, before the pre-processing of `samples_per_s_per_node`. Needs one of the "
+            "next two");
+    f.quantity("disk_bandwidth", &Spec::disk_bandwidth_bytes_per_s, Dimension::bandwidth, kRate)
+        .optional()
+        .means("of a node's disk; its GPUs share it");
+    f.quantity("nfs_bandwidth", &Spec::nfs_bandwidth_bytes_per_s, Dimension::bandwidth, kRate)
+        .optional()
+        .means("of a file server; all GPUs share it");
+    f.then([](const JsonNode& input, Spec&) {
+      const auto disk = input.find("disk_bandwidth"), nfs = input.find("nfs_bandwidth");
+      if (disk && nfs) nfs->fail("given beside \"disk_bandwidth\"", "allowed: one of the two");
+      if (const auto bytes = input.find("file_bytes_per_sample"); bytes && !disk && !nfs)
+        bytes->fail("nothing says how fast files are read", "allowed: with \"disk_bandwidth\" or \"nfs_bandwidth\"");
+    });
+    return f;
+  }();
+  return format;
 }
 
-ShardingSpec read_sharding(const JsonNode& node) {
-  node.keys({"unit", "units_ahead", "gathers_again"});
-  return {static_cast<std::int64_t>(node.at("unit").sourced_quantity(Dimension::size, kBytes)),
-          static_cast<int>(node.at("units_ahead").integer(0, 1000)), node.at("gathers_again").boolean()};
+const ObjectFormat<LocalSgdSpec>& local_sgd_format() {
+  static const ObjectFormat<LocalSgdSpec> format = [] {
+    ObjectFormat<LocalSgdSpec> f("local_sgd");
+    f.whole("period", &LocalSgdSpec::period, 1, 10000)
+        .otherwise(8)
+        .means("steps from one averaging to the next; 1: the time of S-SGD without overlap");
+    return f;
+  }();
+  return format;
 }
 
-TheanoMpiSpec read_theano_mpi(const JsonNode& node) {
-  node.keys({"exchange", "staging_bandwidth", "host_copy_rate", "host_reduction_rate"});
-  return {read_choice<ParameterExchange>(node.at("exchange")),
-          node.at("staging_bandwidth").sourced_quantity(Dimension::bandwidth, kRate),
-          node.at("host_copy_rate").sourced_quantity(Dimension::bandwidth, kRate),
-          node.at("host_reduction_rate").sourced_quantity(Dimension::bandwidth, kRate)};
+const ObjectFormat<ShardingSpec>& sharding_format() {
+  static const ObjectFormat<ShardingSpec> format = [] {
+    ObjectFormat<ShardingSpec> f("sharding");
+    f.quantity("unit", &ShardingSpec::unit_bytes, Dimension::size, kBytes)
+        .assumed("100 MB", "default: of the order of a transformer block; PyTorch wraps by parameter count")
+        .means("layers collect in a unit until its parameters reach it");
+    f.whole("units_ahead", &ShardingSpec::units_ahead, 0, 1000)
+        .otherwise(1)
+        .means("units gathered while one is computed");
+    f.boolean("gathers_again", &ShardingSpec::gathers_again)
+        .otherwise(true)
+        .means("`false`: parameters stay from forward to backward; 2 (n-1)/n of the bytes");
+    return f;
+  }();
+  return format;
 }
 
-LoadingSpec read_loading(const JsonNode& input) {
-  LoadingSpec loading;
-  loading.blocking = input.at("loading").choice({"parallel", "blocking"}) == "blocking";
-  const auto bytes = input.find("file_bytes_per_sample");
-  const auto disk = input.find("disk_bandwidth"), nfs = input.find("nfs_bandwidth");
-  if (disk && nfs) nfs->fail("given beside \"disk_bandwidth\"", "allowed: one of the two");
-  if (bytes) loading.file_bytes_per_sample = bytes->sourced_quantity(Dimension::size, kBytes);
-  if (disk) loading.disk_bandwidth_bytes_per_s = disk->sourced_quantity(Dimension::bandwidth, kRate);
-  if (nfs) loading.nfs_bandwidth_bytes_per_s = nfs->sourced_quantity(Dimension::bandwidth, kRate);
-  if (bytes && !disk && !nfs)
-    bytes->fail("nothing says how fast files are read", "allowed: with \"disk_bandwidth\" or \"nfs_bandwidth\"");
-  return loading;
-}
-
-Json local_sgd_defaults() {
-  return {{"period", 8}};
-}
-
-Json sharding_defaults() {
-  return {{"unit", assumed("100 MB", "default: of the order of a transformer block; PyTorch wraps by parameter count")},
-          {"units_ahead", 1},
-          {"gathers_again", true}};
-}
-
-Json theano_mpi_defaults() {
-  return {{"exchange", "asa"},
-          {"staging_bandwidth", assumed("3 GB/s", "default: copies between a GPU and pageable host memory")},
-          {"host_copy_rate", assumed("5 GB/s", "default: one core copying memory, servers of 2012 to 2015")},
-          {"host_reduction_rate",
-           assumed("2 GB/s", "default: one core adding a vector of floats to another, by bytes of one")}};
+const ObjectFormat<TheanoMpiSpec>& theano_mpi_format() {
+  static const ObjectFormat<TheanoMpiSpec> format = [] {
+    ObjectFormat<TheanoMpiSpec> f("theano_mpi");
+    f.choice("exchange", &TheanoMpiSpec::exchange)
+        .otherwise("asa")
+        .means(
+            "`ar`: copied to the host, MPI_Allreduce there by a ring, copied back. `asa`: all-to-all, sum "
+            "on the GPU, all-gather; what is staged in host memory follows from the cluster. `asa16`: the "
+            "same in half precision, with conversions");
+    f.quantity("staging_bandwidth", &TheanoMpiSpec::staging_bytes_per_s, Dimension::bandwidth, kRate)
+        .assumed("3 GB/s", "default: copies between a GPU and pageable host memory")
+        .means("`ar`: copies between a GPU and its host");
+    f.quantity("host_copy_rate", &TheanoMpiSpec::host_copy_bytes_per_s, Dimension::bandwidth, kRate)
+        .assumed("5 GB/s", "default: one core copying memory, servers of 2012 to 2015")
+        .means("`ar`: one core copying memory; messages within a node are copied twice");
+    f.quantity("host_reduction_rate", &TheanoMpiSpec::host_reduction_bytes_per_s, Dimension::bandwidth, kRate)
+        .assumed("2 GB/s", "default: one core adding a vector of floats to another, by bytes of one")
+        .means("`ar`: one core adding a vector to another, by bytes of one");
+    return f;
+  }();
+  return format;
 }
 
 }  // namespace lockstep::sim

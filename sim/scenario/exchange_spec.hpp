@@ -1,15 +1,10 @@
 #pragma once
 // The objects of a scenario for the algorithms that exchange otherwise than by one all-reduce per iteration; their keys
 // are described in sim/scenario/README.md.
-//
-//   "local_sgd":  {"period": 8}                                                              algorithm "local-sgd"
-//   "sharding":   {"unit": "100 MB" S, "units_ahead": 1, "gathers_again": true}              algorithm "sharded"
-//   "theano_mpi": {"exchange": "ar" | "asa" | "asa16", "staging_bandwidth": "3 GB/s" S,
-//                  "host_copy_rate": "5 GB/s" S, "host_reduction_rate": "2 GB/s" S}          algorithm "theano-mpi"
 #include <cstdint>
 #include <string>
 
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
@@ -42,16 +37,10 @@ struct LoadingSpec {
   double read_s(int batch, int gpus_of_node, int gpus) const;
 };
 
-/// All throw InputError.
-LocalSgdSpec read_local_sgd(const JsonNode& node);
-ShardingSpec read_sharding(const JsonNode& node);
-TheanoMpiSpec read_theano_mpi(const JsonNode& node);
-/// The keys "loading", "file_bytes_per_sample", "disk_bandwidth" and "nfs_bandwidth" of "input".
-LoadingSpec read_loading(const JsonNode& input);
-
-/// What the objects leave out.
-Json local_sgd_defaults();
-Json sharding_defaults();
-Json theano_mpi_defaults();
+/// Fields of "input".
+const ObjectFormat<LoadingSpec>& loading_format();
+const ObjectFormat<LocalSgdSpec>& local_sgd_format();
+const ObjectFormat<ShardingSpec>& sharding_format();
+const ObjectFormat<TheanoMpiSpec>& theano_mpi_format();
 
 }  // namespace lockstep::sim

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "sim/scenario/ranges.hpp"
-#include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -22,41 +21,55 @@ std::vector<FillSpec> read_fill(const JsonNode& node) {
   if (!node.is_array()) return {{1, node.sourced_number(kFill)}};
   std::vector<FillSpec> curve;
   for (const JsonNode& item : node.items()) {
-    item.keys({"batch", "fill"});
-    const FillSpec point{static_cast<int>(item.at("batch").integer(1, kLargestBatch)),
-                         item.at("fill").sourced_number(kFill)};
-    if (!curve.empty() && point.batch <= curve.back().batch)
-      item.at("batch").fail("not in ascending order", "allowed: more than " + std::to_string(curve.back().batch));
-    curve.push_back(point);
+    curve.push_back(fill_format().read(item));
+    if (curve.size() > 1 && curve.back().batch <= curve[curve.size() - 2].batch)
+      item.at("batch").fail("not in ascending order",
+                            "allowed: more than " + std::to_string(curve[curve.size() - 2].batch));
   }
   if (curve.empty()) node.fail("empty list", "allowed: a fraction, or [{\"batch\", \"fill\"}, ...]");
   return curve;
 }
 
-int read_count(const JsonNode& node, int high) {
-  return sourced_whole(node, 1, high);
+Json write_fill(const LearnersSpec& spec) {
+  if (spec.fill_of_profile) return "profile";
+  if (spec.fill.empty()) return Json();
+  if (spec.fill.size() == 1 && spec.fill.front().batch == 1) return spec.fill.front().fill;
+  return fill_format().write_all(spec.fill);
 }
 
-OccupancySpec read_occupancy(const JsonNode& node) {
-  node.keys({"multiprocessors", "streaming_threads", "matrix_threads", "outputs_per_thread"});
-  OccupancySpec spec;
-  spec.multiprocessors = read_count(node.at("multiprocessors"), 1024);
-  if (const auto threads = node.find("streaming_threads")) spec.streaming_threads = read_count(*threads, 4096);
-  if (const auto threads = node.find("matrix_threads")) spec.matrix_threads = read_count(*threads, 4096);
-  if (const auto outputs = node.find("outputs_per_thread")) spec.outputs_per_thread = read_count(*outputs, 1024);
-  return spec;
+Json schema_of_fill() {
+  return {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(kFill)),
+                                 {{"const", "profile"}},
+                                 {{"type", "array"}, {"minItems", 1}, {"items", fill_format().schema()}}})}};
 }
 
-void read_auto_tune(const JsonNode& node, LearnersSpec& spec) {
-  node.keys({"threshold", "window"});
-  spec.auto_tune = true;
-  if (const auto threshold = node.find("threshold")) spec.tuner_threshold = threshold->sourced_number({1e-6, 1});
-  if (const auto window = node.find("window")) spec.tuner_window = static_cast<int>(window->integer(1, 10000));
+ObjectFormat<OccupancySpec> occupancy_format() {
+  ObjectFormat<OccupancySpec> f("occupancy");
+  f.sourced_whole("multiprocessors", &OccupancySpec::multiprocessors, 1, 1024).means("of the GPU");
+  f.sourced_whole("streaming_threads", &OccupancySpec::streaming_threads, 1, 4096)
+      .optional("2048")
+      .means("resident threads of a multiprocessor, element-wise kernels");
+  f.sourced_whole("matrix_threads", &OccupancySpec::matrix_threads, 1, 4096)
+      .optional("512")
+      .means("the same, convolutions and fully-connected layers");
+  f.sourced_whole("outputs_per_thread", &OccupancySpec::outputs_per_thread, 1, 1024).optional("64").means("of these");
+  return f;
 }
 
-double read_pre_processing(const JsonNode& node) {
-  node.keys({"workers", "rate"});
-  return read_count(node.at("workers"), 4096) * node.at("rate").sourced_quantity(Dimension::rate, {1e-6, 1e12});
+ObjectFormat<PreProcessingSpec> pre_processing_format() {
+  ObjectFormat<PreProcessingSpec> f("pre_processing");
+  f.sourced_whole("workers", &PreProcessingSpec::workers, 1, 4096).means("CPU workers of a node");
+  f.quantity("rate", &PreProcessingSpec::samples_per_s, Dimension::rate, {1e-6, 1e12}).means("what each prepares");
+  return f;
+}
+
+ObjectFormat<AutoTuneSpec> auto_tune_format() {
+  ObjectFormat<AutoTuneSpec> f("auto_tune");
+  f.number("threshold", &AutoTuneSpec::threshold, {1e-6, 1})
+      .optional("0.05")
+      .means("by which throughput must rise or fall, as a share of it");
+  f.whole("window", &AutoTuneSpec::window, 1, 10000).optional("5").means("iterations of an observation");
+  return f;
 }
 
 }  // namespace
@@ -71,44 +84,84 @@ double LearnersSpec::fill_at(int batch) const {
   return fill.back().fill;
 }
 
-LearnersSpec read_learners(const JsonNode& node) {
-  node.keys({"per_gpu", "tau", "scheduling", "overlap", "synchronised_by", "host_wait", "fill", "occupancy",
-             "workspace", "pre_processing", "auto_tune"});
-  LearnersSpec spec;
-  spec.per_gpu = static_cast<int>(node.at("per_gpu").integer(1, kMostLearners));
-  spec.tau = read_tau(node.at("tau"));
-  spec.round_robin = node.at("scheduling").choice({"first-come-first-served", "round-robin"}) == "round-robin";
-  spec.overlap = node.at("overlap").boolean();
-  spec.by_host = node.at("synchronised_by").choice({"streams", "host"}) == "host";
-  if (spec.by_host) spec.overlap = false;
-  if (const auto wait = node.find("host_wait")) spec.host_wait_s = wait->sourced_quantity(Dimension::time, {0, 1});
-  if (spec.by_host && !node.find("host_wait"))
-    node.fail("missing key \"host_wait\"", "allowed: a time, for the host to notice that a GPU is done");
-  if (const auto fill = node.find("fill")) {
-    spec.fill_of_profile = fill->is_string();
-    if (spec.fill_of_profile)
-      fill->choice({"profile"});
-    else
-      spec.fill = read_fill(*fill);
-  }
-  if (const auto occupancy = node.find("occupancy")) spec.occupancy = read_occupancy(*occupancy);
-  if (spec.fill.empty() && !spec.fill_of_profile && spec.occupancy.multiprocessors == 0)
-    node.fail("the GPU's concurrency is not stated", "allowed: \"fill\", or \"occupancy\" to estimate it from");
-  spec.workspace_bytes = node.at("workspace").sourced_quantity(Dimension::size, {0, 1e12});
-  if (const auto workers = node.find("pre_processing")) spec.preprocessed_per_s = read_pre_processing(*workers);
-  if (const auto tuner = node.find("auto_tune")) read_auto_tune(*tuner, spec);
-  return spec;
+const ObjectFormat<FillSpec>& fill_format() {
+  static const ObjectFormat<FillSpec> format = [] {
+    ObjectFormat<FillSpec> f("fill");
+    f.whole("batch", &FillSpec::batch, 1, kLargestBatch).means("of a learner");
+    f.number("fill", &FillSpec::fill, kFill).means("the fraction there");
+    return f;
+  }();
+  return format;
 }
 
-Json learners_defaults() {
-  return {
-      {"per_gpu", 1},
-      {"tau", 1},
-      {"scheduling", "first-come-first-served"},
-      {"overlap", true},
-      {"synchronised_by", "streams"},
-      {"workspace",
-       {{"value", "64 MB"}, {"kind", "assumed"}, {"source", "default: scratch memory of a learner's convolutions"}}}};
+const ObjectFormat<LearnersSpec>& learners_format() {
+  using Spec = LearnersSpec;
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("learners");
+    f.whole("per_gpu", &Spec::per_gpu, 1, kMostLearners).otherwise(1).means("learners on each GPU");
+    auto& tau = f.custom("tau", "whole or `never`", "1 to 100",
+                         {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLongestTau}},
+                                                 {{"const", "never"}}})}});
+    tau.otherwise(1).means("synchronise in every tau-th iteration; whole rounds of tau are measured");
+    tau.read = [](const JsonNode& node, Spec& spec) { spec.tau = read_tau(node); };
+    tau.write = [](const Spec& spec) { return spec.tau == 0 ? Json("never") : Json(spec.tau); };
+    f.either("scheduling", &Spec::round_robin, "first-come-first-served", "round-robin")
+        .otherwise("first-come-first-served")
+        .means("a free learner takes its next batch at once, or in turn with the others of its GPU");
+    f.boolean("overlap", &Spec::overlap)
+        .otherwise(true)
+        .means("synchronisation beside the next iteration's learning; `false`: before it");
+    f.either("synchronised_by", &Spec::by_host, "streams", "host")
+        .otherwise("streams")
+        .means(
+            "by events on the GPUs' streams, as the paper describes; or by the host, as in the released "
+            "program: it waits for all learners, has one GPU after the other form its differences, and "
+            "hands out no batch before the average model has moved. `overlap` then has no effect");
+    f.quantity("host_wait", &Spec::host_wait_s, Dimension::time, {0, 1})
+        .optional("required with `host`")
+        .means("for the host to notice that a GPU is done");
+    auto& fill = f.custom("fill", "number **S**, an array of `{\"batch\", \"fill\"}`, ascending, or `profile`",
+                          "1e-3 to 1", schema_of_fill());
+    fill.optional("estimated")
+        .means(
+            "f. A curve is linear in log(batch), outside that of the nearest. `profile`: the curve that "
+            "`compute/profile` has measured, at each batch the least t_m / (m t_1) of m learners over one "
+            "([profile_spec.hpp](profile_spec.hpp))");
+    fill.read = [](const JsonNode& node, Spec& spec) {
+      spec.fill_of_profile = node.is_string();
+      if (spec.fill_of_profile)
+        node.choice({"profile"});
+      else
+        spec.fill = read_fill(node);
+    };
+    fill.write = write_fill;
+    f.object("occupancy", &Spec::occupancy, occupancy_format())
+        .optional("required without `fill`")
+        .means("estimates f of each layer, see below");
+    f.quantity("workspace", &Spec::workspace_bytes, Dimension::size, {0, 1e12})
+        .assumed("64 MB", "default: scratch memory of a learner's convolutions")
+        .means("scratch memory of each learner");
+    f.object("pre_processing", &Spec::pre_processing, pre_processing_format())
+        .optional("`input/samples_per_s_per_node`")
+        .means(
+            "CPU workers of a node and what each prepares; its GPUs share them. Learners stall where they are too "
+            "slow; `input/prefetch` of 2 is double buffering");
+    f.object("auto_tune", &Spec::auto_tune, auto_tune_format())
+        .optional("none")
+        .means(
+            "the auto-tuner (its Alg. 2) chooses the number of learners inside the simulation, beginning with one: "
+            "every `window` iterations it adds one where throughput rose by more than `threshold` of itself, and "
+            "takes one away where it fell by that. `per_gpu` has no effect");
+    f.then([](const JsonNode& node, Spec& spec) {
+      if (spec.by_host) spec.overlap = false;
+      if (spec.by_host && !node.find("host_wait"))
+        node.fail("missing key \"host_wait\"", "allowed: a time, for the host to notice that a GPU is done");
+      if (spec.fill.empty() && !spec.fill_of_profile && spec.occupancy.multiprocessors == 0)
+        node.fail("the GPU's concurrency is not stated", "allowed: \"fill\", or \"occupancy\" to estimate it from");
+    });
+    return f;
+  }();
+  return format;
 }
 
 }  // namespace lockstep::sim

@@ -3,14 +3,14 @@
 // "ea-sgd"). Its keys are described in sim/scenario/README.md.
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 
 namespace lockstep::sim {
 
 /// What fraction of the GPU a learner can use at a batch size.
 struct FillSpec {
-  int batch;
-  double fill;
+  int batch = 1;
+  double fill = 1;
 };
 
 /// For the estimate of the fill where it is not given; cost/occupancy.hpp.
@@ -19,6 +19,18 @@ struct OccupancySpec {
   int streaming_threads = 2048;
   int matrix_threads = 512;
   int outputs_per_thread = 64;
+};
+
+/// CPU workers of a node that prepare batches, and what each prepares.
+struct PreProcessingSpec {
+  int workers = 1;
+  double samples_per_s = 0;
+};
+
+/// Algorithm 2 of Crossbow.
+struct AutoTuneSpec {
+  double threshold = 0.05;
+  int window = 5;  ///< iterations of an observation
 };
 
 struct LearnersSpec {
@@ -31,20 +43,19 @@ struct LearnersSpec {
   std::vector<FillSpec> fill;    ///< ascending batch; empty: estimated
   bool fill_of_profile = false;  ///< `fill` is what the profile of `compute` has measured
   OccupancySpec occupancy;
-  double workspace_bytes = 0;     ///< of each learner
-  double preprocessed_per_s = 0;  ///< samples/s of a node's CPU workers together; 0: never the bottleneck
-  bool auto_tune = false;
-  double tuner_threshold = 0.05;
-  int tuner_window = 5;  ///< iterations of an observation
+  double workspace_bytes = 0;  ///< of each learner
+  std::optional<PreProcessingSpec> pre_processing;
+  std::optional<AutoTuneSpec> auto_tune;
 
   /// Linear in log(batch) between the stated batches, flat outside. `fill` must not be empty.
   double fill_at(int batch) const;
+  /// Samples/s of a node's CPU workers together; 0: never the bottleneck.
+  double preprocessed_per_s() const {
+    return pre_processing ? pre_processing->workers * pre_processing->samples_per_s : 0;
+  }
 };
 
-/// Throws InputError.
-LearnersSpec read_learners(const JsonNode& node);
-
-/// What "learners" leaves out.
-Json learners_defaults();
+const ObjectFormat<FillSpec>& fill_format();
+const ObjectFormat<LearnersSpec>& learners_format();
 
 }  // namespace lockstep::sim

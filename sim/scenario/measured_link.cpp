@@ -97,6 +97,20 @@ int hops_of(const JsonNode& node, const LinkPlace& place) {
 
 }  // namespace
 
+Json copy_schema() {
+  const Json text{{"type", "string"}, {"minLength", 1}};
+  return {{"type", "object"},
+          {"properties",
+           {{"from", text},
+            {"to", text},
+            {"both_ways", {{"type", "boolean"}}},
+            {"memory", text},
+            {"link", text},
+            {"hops", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostHops}}}}},
+          {"required", {"from", "to"}},
+          {"additionalProperties", false}};
+}
+
 bool names_copy(const JsonNode& node) {
   return node.is_object() && (node.has("from") || node.has("to"));
 }

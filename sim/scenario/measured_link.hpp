@@ -20,6 +20,9 @@ struct LinkPlace {
   bool is_one_nvlink = false;  ///< of the n that join a pair ("NV2"), between which its bytes are divided
 };
 
+/// JSON Schema of such a copy.
+Json copy_schema();
+
 /// Whether a link is given by a copy, and not by its bandwidth and latency.
 bool names_copy(const JsonNode& node);
 

@@ -2,19 +2,25 @@
 
 #include <algorithm>
 
-#include "calib/profile.hpp"
+#include "engine/base/text.hpp"
+#include "sim/scenario/file_schema.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr int kMostChannels = 64;
 
-NcclGraphSpec read_graph(const JsonNode& node) {
-  node.keys({"channels", "intra", "inter"});
-  const Range bandwidth{1e6, 1e13};
-  return {static_cast<int>(node.at("channels").integer(1, kMostChannels)),
-          node.at("intra").sourced_quantity(Dimension::bandwidth, bandwidth),
-          node.at("inter").sourced_quantity(Dimension::bandwidth, bandwidth)};
+const ObjectFormat<NcclGraphSpec>& graph_format() {
+  static const ObjectFormat<NcclGraphSpec> format = [] {
+    const Range bandwidth{1e6, 1e13};
+    ObjectFormat<NcclGraphSpec> f("graph");
+    f.whole("channels", &NcclGraphSpec::channels, 1, kMostChannels).means("that NCCL opens");
+    f.quantity("intra", &NcclGraphSpec::intra_bytes_per_s, Dimension::bandwidth, bandwidth).means("of each in a node");
+    f.quantity("inter", &NcclGraphSpec::inter_bytes_per_s, Dimension::bandwidth, bandwidth)
+        .means("of each between nodes");
+    return f;
+  }();
+  return format;
 }
 
 bool is_all_reduce(const calib::Fit& fit) {
@@ -25,7 +31,7 @@ bool is_all_reduce(const calib::Fit& fit) {
 // The out-of-place all-reduces of NCCL: within a node, over the most ranks that were measured, and over several nodes
 // of `gpus_per_node`.
 void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
-  const calib::Profile profile = calib::profile_from_json(node);
+  const calib::Profile& profile = *spec.profile;
   const calib::Fit* one_node = nullptr;
   std::vector<int> nodes_taken;
   bool has_other_nodes = false, is_all_measured = true;
@@ -80,24 +86,58 @@ std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name) {
   return std::nullopt;
 }
 
+const ObjectFormat<NcclSpec>& nccl_format() {
+  using Spec = NcclSpec;
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("nccl");
+    auto& generation = f.choice("generation", &Spec::generation);
+    generation.optional("by the name of the cluster's GPU")
+        .means("row of NCCL's tables; required for a GPU whose name is not known");
+    generation.is_unsaid = nullptr;  // written out: the name's meaning may change
+    f.either("cpu", &Spec::has_amd_cpu, "intel", "amd")
+        .optional("`intel`")
+        .means("limit of LL and cost of posting to the network");
+    f.quantity("nic_latency", &Spec::nic_latency_s, Dimension::time, {0, 1})
+        .optional("0 s")
+        .means("that the network plugin reports to NCCL");
+    f.choice("algorithm", &Spec::algorithm).optional("NCCL's choice").means("as `NCCL_ALGO`");
+    f.choice("protocol", &Spec::protocol).optional("NCCL's choice").means("as `NCCL_PROTO`");
+    const std::string meaning = "the graph that NCCL finds, as its log prints it: `nChannels 12, bw 30.0/30.0`";
+    f.object("ring", &Spec::ring, graph_format()).optional("from the cluster").means(meaning);
+    f.object("tree", &Spec::tree, graph_format()).optional("from the cluster").means("the same of its trees");
+    f.object("nvls", &Spec::nvls, graph_format()).optional("from the cluster").means("the same of its NVLS");
+    auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                             file_or_object_schema());
+    profile.optional("none").means(
+        "all-reduces of NCCL on one node, over several, or both, as `calibrate` measured or imported "
+        "them. On one node: what they take beyond the tables is added to the latency of every call, "
+        "and the tables' bandwidths are multiplied by what the node reaches of them (least squares, "
+        "[nccl.hpp](../collective/nccl.hpp)). Over several nodes, of as many GPUs as the cluster's: "
+        "what every pass of the network takes beyond the tables and what share of their bandwidth the "
+        "network gives ([nccl_fit.hpp](../collective/nccl_fit.hpp)); calls over more nodes than were "
+        "measured follow, and `details/nccl_fit` tells the constants, residuals, leave-one-out "
+        "errors, and the error at the most nodes measured when they follow from fewer. Without calls "
+        "over several nodes those of one hold between nodes too. Needs a `launch_overhead` of `\"0 "
+        "us\"`: measured calls contain their launch. NCCL's choice stays that of the tables");
+    profile.read = [](const JsonNode& node, Spec& spec) {
+      spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
+    };
+    profile.write = [](const Spec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); };
+    return f;
+  }();
+  return format;
+}
+
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node) {
-  node.keys({"generation", "cpu", "nic_latency", "algorithm", "protocol", "ring", "tree", "nvls", "profile"});
-  NcclSpec spec;
-  std::optional<NcclGeneration> generation = nccl_generation(gpu_name);
-  if (const auto stated = node.find("generation")) generation = read_choice<NcclGeneration>(*stated);
-  if (!generation)
-    node.fail("NCCL's tables have no \"" + gpu_name + "\"",
-              "allowed: with \"generation\": " + joined(choice_names<NcclGeneration>()));
-  spec.generation = *generation;
-  if (const auto cpu = node.find("cpu")) spec.has_amd_cpu = cpu->choice({"intel", "amd"}) == "amd";
-  if (const auto latency = node.find("nic_latency"))
-    spec.nic_latency_s = latency->sourced_quantity(Dimension::time, {0, 1});
-  if (const auto algorithm = node.find("algorithm")) spec.algorithm = read_choice<NcclAlgorithm>(*algorithm);
-  if (const auto protocol = node.find("protocol")) spec.protocol = read_choice<NcclProtocol>(*protocol);
-  if (const auto graph = node.find("ring")) spec.ring = read_graph(*graph);
-  if (const auto graph = node.find("tree")) spec.tree = read_graph(*graph);
-  if (const auto graph = node.find("nvls")) spec.nvls = read_graph(*graph);
-  if (const auto profile = node.find("profile")) read_measured(*profile, gpus_per_node, spec);
+  NcclSpec spec = nccl_format().read(node);
+  if (!node.has("generation")) {
+    const std::optional<NcclGeneration> by_name = nccl_generation(gpu_name);
+    if (!by_name)
+      node.fail("NCCL's tables have no \"" + gpu_name + "\"",
+                "allowed: with \"generation\": " + joined(choice_names<NcclGeneration>()));
+    spec.generation = *by_name;
+  }
+  if (spec.profile) read_measured(node.at("profile"), gpus_per_node, spec);
   return spec;
 }
 

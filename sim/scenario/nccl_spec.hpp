@@ -1,19 +1,15 @@
 #pragma once
 // What NCCL knows of the machine, where a scenario reduces with "all_reduce": "nccl" (or "collectives": "nccl" of the
 // sharded schedule). All keys may be left out; the machine's side then follows from the cluster
-// (replay/nccl_system.hpp).
-//
-//   "nccl": {"generation": "pascal" | "volta" | "ampere" | "hopper" | "blackwell",   else by the GPU's name
-//            "cpu": "intel" | "amd", "nic_latency": "0 us" S,
-//            "algorithm": "ring" | "tree" | "nvls" | "nvls-tree", "protocol": "ll" | "ll128" | "simple",
-//            "ring" | "tree" | "nvls": {"channels": 12, "intra": "30 GB/s" S, "inter": "30 GB/s" S},
-//            "profile": "nccl.json"}   all-reduces as measured: latency and bandwidth follow them
+// (program/nccl_system.hpp).
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "calib/profile.hpp"
+#include "engine/base/object_format.hpp"
 #include "sim/collective/nccl_choices.hpp"
 
 namespace lockstep::sim {
@@ -32,7 +28,8 @@ struct NcclSpec {
   std::optional<NcclAlgorithm> algorithm;  ///< as NCCL_ALGO; none: NCCL's choice, as the next
   std::optional<NcclProtocol> protocol;    ///< as NCCL_PROTO
   std::optional<NcclGraphSpec> ring, tree, nvls;
-  /// All-reduces of one node that a profile holds, (bytes, seconds); empty: none.
+  std::shared_ptr<const calib::Profile> profile;  ///< whose all-reduces latency and bandwidth follow; null: none
+  /// All-reduces of one node that it holds, (bytes, seconds); empty: none.
   std::vector<std::pair<double, double>> measured;
   int measured_ranks = 0;
   /// The same over several nodes, of as many GPUs as the cluster's.
@@ -48,6 +45,8 @@ struct NcclSpec {
 
 /// The generation of a GPU by its name ("Tesla V100", "H100 SXM5"); none for one that NCCL's tables do not have.
 std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name);
+
+const ObjectFormat<NcclSpec>& nccl_format();
 
 /// Reads "nccl"; `gpu_name` names the generation where the object does not. Throws InputError.
 NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_per_node);

@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
-#include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
 
@@ -23,13 +22,6 @@ struct ParameterServerSpec {
   double apply_bytes_per_s = 0;    ///< gradient bytes that a server applies once all are there; 0: hidden
 };
 
-/// Reads and checks. Throws InputError.
-ParameterServerSpec read_parameter_server(const JsonNode& node);
-
-/// Refuses separate servers for which the cluster has no nodes beside those of `workers` GPUs.
-void check_servers(const JsonNode& node, const ParameterServerSpec& spec, const ClusterSpec& cluster, int workers);
-
-/// Values of the keys that the object leaves out.
-Json parameter_server_defaults();
+const ObjectFormat<ParameterServerSpec>& parameter_server_format();
 
 }  // namespace lockstep::sim

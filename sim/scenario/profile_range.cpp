@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -60,8 +61,7 @@ std::string range_text(const std::pair<double, double>& range, const Text& text)
 
 // Where collectives go on beside compute and are kernels of the GPUs that compute.
 bool has_collectives_beside(const Scenario& s, int gpus) {
-  const bool is_such = s.algorithm == Algorithm::s_sgd || s.algorithm == Algorithm::sharded || s.trains_learners();
-  return gpus > 1 && s.communication.overlap && is_such;
+  return gpus > 1 && s.communication.overlap && traits_of(s.algorithm).has_kernels_beside;
 }
 
 }  // namespace

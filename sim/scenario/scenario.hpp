@@ -22,21 +22,21 @@ namespace lockstep::sim {
 
 /// Images per GPU for GPU counts up to `up_to_gpus`.
 struct BatchRule {
-  int up_to_gpus;
-  int batch;
+  int up_to_gpus = 1;
+  int batch = 1;
 };
 
 /// A training rate of one GPU without communication. `model` is set when it was measured on another model than the
 /// scenario's; the ratio of measured to roofline time then carries over.
 struct RateSpec {
-  int batch;
-  double samples_per_s;
+  int batch = 1;
+  double samples_per_s = 0;
   std::string model;
 };
 
 struct EfficiencySpec {
-  double flop;
-  double efficiency;
+  double flop = 1;
+  double efficiency = 1;
 };
 
 struct ComputeSpec {
@@ -69,6 +69,12 @@ struct InputSpec {
   }
 };
 
+/// Buckets of PyTorch's DistributedDataParallel.
+struct DdpSpec {
+  std::int64_t bucket_cap_bytes = 25 << 20;
+  std::int64_t first_bucket_bytes = 1 << 20;
+};
+
 struct CommunicationSpec {
   AllReduceKind all_reduce = AllReduceKind::ring;
   int group_size = 16;                      ///< hierarchical, hybrid
@@ -78,13 +84,19 @@ struct CommunicationSpec {
   int tree_slices = 16;                     ///< double-binary-tree
   Wire wire = Wire::fp32;
   std::int64_t fusion_threshold_bytes = 0;  ///< 0: every tensor alone
-  std::int64_t first_bucket_bytes = -1;     ///< of PyTorch's DDP; -1: as the others
-  int accumulation = 1;                     ///< micro-steps from one exchange to the next
+  bool fuses_as_ddp = false;                ///< buckets as PyTorch's DDP makes them, instead of the threshold
+  DdpSpec ddp;
+  int accumulation = 1;  ///< micro-steps from one exchange to the next
   bool overlap = true;
   double message_overhead_s = 0;          ///< software cost of every message, added to the route's latency
   double launch_overhead_s = 0;           ///< of every all-reduce
   NcclSpec nccl;                          ///< nccl
   double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
+
+  /// Gradients collect until their bytes on the wire reach it; 0: every tensor alone.
+  std::int64_t bucket_bytes() const { return fuses_as_ddp ? ddp.bucket_cap_bytes : fusion_threshold_bytes; }
+  /// The same of the first bucket; -1: as the others.
+  std::int64_t first_bucket_bytes() const { return fuses_as_ddp ? ddp.first_bucket_bytes : -1; }
 };
 
 /// A published result to print beside the prediction.
@@ -130,10 +142,16 @@ struct Scenario {
   int iterations = 10;  ///< measured; one more is run before them
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::fast;
+  bool ignores_memory = false;  ///< predicts what does not fit into a GPU's memory, too
 
   int batch_at(int gpu_count) const;
   bool trains_learners() const { return algorithm == Algorithm::sma || algorithm == Algorithm::ea_sgd; }
 };
+
+/// The file that reads as this scenario; what was read from files stands in it, and so do defaults. Where `sources` has
+/// an entry for the pointer of a value, the value carries its kind and source. Two scenarios with the same text are
+/// predicted alike, so that it is what caches go by.
+Json to_json(const Scenario& scenario, const std::vector<Assumption>& sources = {});
 
 /// What decides how many iterations the scenario's training takes on so many GPUs; a learner or worker without noise,
 /// and asynchronous gradients as old as there are other workers.

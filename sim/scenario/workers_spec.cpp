@@ -1,56 +1,33 @@
 #include "sim/scenario/workers_spec.hpp"
 
-#include <algorithm>
-
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-void read_servers(const JsonNode& node, WorkersSpec& spec) {
-  spec.servers = sourced_whole(node.at("servers"), 1, kMostGpus);
-  spec.separate = node.at("placement").choice({"separate", "co-located"}) == "separate";
-  if (const auto rate = node.find("apply_rate"))
-    spec.apply_bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
-  spec.delay = read_delay(node.at("delay"));
+using Spec = WorkersSpec;
+
+// One set of keys for all algorithms, so that variants can change the algorithm. What belongs to one alone:
+const std::vector<std::string> kOfBackups{"backups", "aggregate", "timeout", "late"};
+const std::vector<std::string> kOfAsyncSgd{"shards", "reads", "sends"};
+const std::vector<std::string> kOfEasgd{"alpha", "tau"};
+
+bool is_among(const std::vector<std::string>& keys, const std::string& key) {
+  return std::count(keys.begin(), keys.end(), key) > 0;
 }
 
-void read_backups(const JsonNode& node, WorkersSpec& spec) {
-  if (node.has("backups") && node.has("aggregate"))
-    node.at("aggregate").fail("both backups and aggregate", "allowed: one of them");
-  if (const auto backups = node.find("backups")) spec.backups = static_cast<int>(backups->integer(0, kMostGpus));
-  if (const auto aggregate = node.find("aggregate"))
-    spec.aggregate = static_cast<int>(aggregate->integer(1, kMostGpus));
-  if (const auto timeout = node.find("timeout"))
-    spec.timeout_s = timeout->sourced_quantity(Dimension::time, {1e-6, 1e6});
-  spec.is_interrupted = node.at("late").choice({"finish", "interrupted"}) == "interrupted";
-}
-
-void read_async_sgd(const JsonNode& node, WorkersSpec& spec) {
-  spec.by_module = node.at("shards").choice({"equal", "modules"}) == "modules";
-  spec.reads_in_forward = node.at("reads").choice({"in-forward", "at-start"}) == "in-forward";
-  spec.sends_in_backward = node.at("sends").choice({"in-backward", "at-end"}) == "in-backward";
-}
-
-void read_async_easgd(const JsonNode& node, WorkersSpec& spec) {
-  spec.elastic_rate = node.at("alpha").sourced_number({1e-6, 0.999999});
-  spec.period = static_cast<int>(node.at("tau").integer(1, 1'000'000));
-}
-
-// Keys of the other algorithms, which variants may use: mistakes are found, and nothing of them is noted.
-void check_others(const JsonNode& node, Algorithm algorithm) {
-  const UnnotedCopy copy(node);
-  WorkersSpec ignored;
-  if (algorithm != Algorithm::backup_workers) read_backups(copy.node(), ignored);
-  if (algorithm != Algorithm::async_sgd) read_async_sgd(copy.node(), ignored);
-  if (algorithm != Algorithm::async_easgd) read_async_easgd(copy.node(), ignored);
+bool is_of(Algorithm algorithm, const std::string& key) {
+  if (is_among(kOfBackups, key)) return algorithm == Algorithm::backup_workers;
+  if (is_among(kOfAsyncSgd, key)) return algorithm == Algorithm::async_sgd;
+  if (is_among(kOfEasgd, key)) return algorithm == Algorithm::async_easgd;
+  return true;
 }
 
 }  // namespace
 
 int WorkersSpec::aggregate_of(int gpus) const {
-  return std::clamp(aggregate > 0 ? aggregate : gpus - backups, 1, gpus);
+  return aggregate > 0 ? aggregate : gpus - backups;
 }
 
 bool has_workers(Algorithm algorithm) {
@@ -58,44 +35,67 @@ bool has_workers(Algorithm algorithm) {
          algorithm == Algorithm::async_easgd;
 }
 
+const ObjectFormat<WorkersSpec>& workers_format() {
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("workers");
+    f.whole("backups", &Spec::backups, 0, kMostGpus)
+        .optional("0")
+        .means("b: the slowest gradients of each step, dropped");
+    f.whole("aggregate", &Spec::aggregate, 1, kMostGpus).optional("GPUs less backups").means("N, instead of `backups`");
+    f.quantity("timeout", &Spec::timeout_s, Dimension::time, {1e-6, 1e6})
+        .optional("none")
+        .means("an update takes what has come after this time (at least one gradient), if N have not");
+    f.either("late", &Spec::is_interrupted, "finish", "interrupted")
+        .otherwise("finish")
+        .means("late workers finish their gradient, or abandon it when there are new parameters");
+    f.either("shards", &Spec::by_module, "equal", "modules")
+        .otherwise("equal")
+        .means(
+            "`async-sgd`: a shard per server, or one per module (layers whose names agree up to the first "
+            "`.` or `/`; one that the last layer does not need, an auxiliary classifier, goes back as "
+            "soon as it has gone forward)");
+    f.either("reads", &Spec::reads_in_forward, "at-start", "in-forward")
+        .otherwise("in-forward")
+        .means(
+            "`async-sgd`: a shard is read when the forward pass comes to it, or all at the beginning of a "
+            "step");
+    f.either("sends", &Spec::sends_in_backward, "at-end", "in-backward")
+        .otherwise("in-backward")
+        .means("`async-sgd`: gradients are sent as they are ready, or all at the end");
+    f.number("alpha", &Spec::elastic_rate, {1e-6, 0.999999})
+        .assumed(0.5, "default: Theano-MPI's best")
+        .means("`async-easgd`: moving rate; no effect on time");
+    f.whole("tau", &Spec::period, 1, 1'000'000).otherwise(1).means("`async-easgd`: steps between exchanges");
+    f.sourced_whole("servers", &Spec::servers, 1, kMostGpus)
+        .assumed(1, "default")
+        .means("M; each holds an equal part of the parameters. `async-easgd`: 1");
+    f.either("placement", &Spec::separate, "co-located", "separate")
+        .otherwise("separate")
+        .means("servers on nodes of their own, or on the workers' in turn");
+    f.quantity("apply_rate", &Spec::apply_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
+        .optional("in no time")
+        .means("at which a server adds up or applies gradients");
+    auto& delay = f.custom("delay", "object", "", delay_schema());
+    delay.otherwise({{"distribution", "none"}}).means("how the time of a worker's step varies, below");
+    delay.read = [](const JsonNode& node, Spec& spec) { spec.delay = read_delay(node); };
+    delay.write = [](const Spec& spec) { return to_json(spec.delay); };
+    return f;
+  }();
+  return format;
+}
+
+// Keys of the other algorithms, which variants may use: mistakes are found, and nothing of them is noted.
 WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm) {
-  // One set of keys for all, so that variants can change the algorithm.
-  node.keys({"backups", "aggregate", "timeout", "late", "servers", "placement", "apply_rate", "delay", "shards",
-             "reads", "sends", "alpha", "tau"});
-  WorkersSpec spec;
-  if (algorithm == Algorithm::backup_workers) read_backups(node, spec);
-  if (algorithm == Algorithm::async_sgd) read_async_sgd(node, spec);
-  if (algorithm == Algorithm::async_easgd && sourced_whole(node.at("servers"), 1, kMostGpus) != 1)
+  Spec spec;
+  workers_format().read_some(node, spec, [&](const std::string& key) { return is_of(algorithm, key); });
+  const UnnotedCopy copy(node);
+  Spec ignored;
+  workers_format().read_some(copy.node(), ignored, [&](const std::string& key) { return !is_of(algorithm, key); });
+  if (node.has("backups") && node.has("aggregate"))
+    node.at("aggregate").fail("both backups and aggregate", "allowed: one of them");
+  if (algorithm == Algorithm::async_easgd && spec.servers != 1)
     node.at("servers").fail("the centre of EASGD has one server", "allowed: 1");
-  if (algorithm == Algorithm::async_easgd) read_async_easgd(node, spec);
-  read_servers(node, spec);
-  check_others(node, algorithm);
   return spec;
-}
-
-void check_workers(const JsonNode& node, const WorkersSpec& spec, const ClusterSpec& cluster, int gpus) {
-  const int aggregate = spec.aggregate > 0 ? spec.aggregate : gpus - spec.backups;
-  if (aggregate < 1 || aggregate > gpus)
-    node.at(node.has("aggregate") ? "aggregate" : "backups")
-        .fail(std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",
-              "allowed: 1 to all of them");
-  const int left = cluster.nodes - (gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
-  if (spec.server_nodes() > left)
-    node.at("servers").fail(std::to_string(spec.servers) + " separate servers beside " + std::to_string(gpus) +
-                                " GPUs are more nodes than the cluster has",
-                            "allowed: at most " + std::to_string(left));
-}
-
-Json workers_defaults() {
-  return {{"servers", {{"value", 1}, {"kind", "assumed"}, {"source", "default"}}},
-          {"placement", "separate"},
-          {"delay", {{"distribution", "none"}}},
-          {"late", "finish"},
-          {"shards", "equal"},
-          {"reads", "in-forward"},
-          {"sends", "in-backward"},
-          {"alpha", {{"value", 0.5}, {"kind", "assumed"}, {"source", "default: Theano-MPI's best"}}},
-          {"tau", 1}};
 }
 
 }  // namespace lockstep::sim

@@ -3,9 +3,8 @@
 // asynchronous EASGD. Its keys are described in README.md.
 #include <string>
 
-#include "engine/base/json.hpp"
+#include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
-#include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/delay_spec.hpp"
 
 namespace lockstep::sim {
@@ -25,7 +24,7 @@ struct WorkersSpec {
   int period = 1;                 ///< async-easgd: tau
   DelaySpec delay;                ///< of a worker's step
 
-  /// N at a number of GPUs; at a baseline too small for the backups, at least 1 and at most all.
+  /// N at a number of GPUs that check_workers() allows.
   int aggregate_of(int gpus) const;
   /// Nodes that separate servers occupy.
   int server_nodes() const { return separate ? servers : 0; }
@@ -37,10 +36,6 @@ bool has_workers(Algorithm algorithm);
 /// Reads and checks the keys that concern `algorithm`. Throws InputError.
 WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm);
 
-/// Refuses numbers that `gpus` GPUs of the cluster do not allow.
-void check_workers(const JsonNode& node, const WorkersSpec& spec, const ClusterSpec& cluster, int gpus);
-
-/// Values of the keys that the object leaves out.
-Json workers_defaults();
+const ObjectFormat<WorkersSpec>& workers_format();
 
 }  // namespace lockstep::sim

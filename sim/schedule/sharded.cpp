@@ -87,7 +87,7 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
                                    options.launch_s, {computed[at(pass)]});
     }
     if (options.gpus == 1) scattered = computed.back();
-    updated = gpu.compute(kCompute, "update", cost.update_s / options.gpus, {scattered});
+    updated = gpu.compute(kCompute, "update", cost.sharded_update_s(options.gpus), {scattered});
     gpu.end_iteration(updated);
   }
   return gpu.finish();

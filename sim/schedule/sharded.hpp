@@ -33,8 +33,10 @@ struct Sharded : SSgd {
   bool gathers_again = true;  ///< for the backward pass
 };
 
-/// Streams: "input", "copy", "compute", "shards". The update takes 1/n of its time; the batch's gradients are exchanged
-/// in every iteration (SSgd::accumulation and overlap do not apply). One GPU keeps everything and exchanges nothing.
+/// Streams: "input", "copy", "compute", "shards". Every GPU updates its 1/n of each tensor, in as many kernels as whole
+/// ones take (as PyTorch's fully_shard): the launches stay, so that more GPUs save only the rest. The batch's gradients
+/// are exchanged in every iteration (SSgd::accumulation and overlap do not apply). One GPU keeps everything and
+/// exchanges nothing.
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
                 const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);
 

@@ -24,6 +24,14 @@ TEST_CASE("Words are joined by comma and blank") {
   CHECK(joined({"a", "", "b"}) == "a, , b");
 }
 
+TEST_CASE("The nearest names take the fewest edits, alike ones in their order") {
+  const std::vector<std::string> names{"resnet101", "resnet50", "vgg16", "ResNet152"};
+  CHECK(nearest_names("resnet51", names) == std::vector<std::string>{"resnet50", "resnet101", "ResNet152"});
+  CHECK(nearest_names("RESNET152", names, 1) == std::vector<std::string>{"ResNet152"});
+  CHECK(nearest_names("", {"ab", "a", "b"}, 2) == std::vector<std::string>{"a", "b"});
+  CHECK(nearest_names("x", {}, 3).empty());
+}
+
 TEST_CASE("Short numbers have six significant digits at most") {
   CHECK(short_number(0) == "0");
   CHECK(short_number(65536) == "65536");

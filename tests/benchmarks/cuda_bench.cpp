@@ -26,6 +26,7 @@
 #include "engine/sync/sma.hpp"
 #ifdef LOCKSTEP_WITH_CUDA
 #include "engine/cuda/cuda_backend.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #endif
 
 namespace {

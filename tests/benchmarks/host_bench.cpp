@@ -10,6 +10,7 @@
 
 #include "engine/host/gemm.hpp"
 #include "engine/host/network.hpp"
+#include "engine/model/zoo/zoo.hpp"
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include "engine/base/process_pool.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/collective/collectives.hpp"
-#include "sim/point/processes.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/report/result.hpp"

@@ -2,6 +2,7 @@
 #include "calib/probe/expectation.hpp"
 
 #include "calib/probe/calibrate.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/calib/planted_device.hpp"
 #include "tests/catch.hpp"

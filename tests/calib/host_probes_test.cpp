@@ -5,6 +5,7 @@
 #include "engine/data/augment.hpp"
 #include "engine/data/synthetic.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

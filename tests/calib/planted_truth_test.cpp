@@ -4,6 +4,7 @@
 #include "calib/overlap.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "engine/base/atomic_file.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/calib/planted_device.hpp"
 #include "tests/catch.hpp"

@@ -1,4 +1,7 @@
+#include <cmath>
+
 #include "calib/import/imported.hpp"
+#include "engine/model/graph.hpp"
 #include "tests/calib/data.hpp"
 #include "tests/catch.hpp"
 
@@ -16,7 +19,7 @@ std::string trace() {
 
 double seconds_of(const Imported& imported, const std::string& layer, const std::string& pass) {
   for (const Sample& sample : imported.samples)
-    if (sample.key["layer"] == layer && sample.key["pass"] == pass) return sample.seconds[0];
+    if (sample.key.value("layer", "") == layer && sample.key.value("pass", "") == pass) return sample.seconds[0];
   return -1;
 }
 
@@ -24,7 +27,12 @@ double seconds_of(const Imported& imported, const std::string& layer, const std:
 
 TEST_CASE("a PyTorch trace gives each module's forward and backward time per step") {
   const Imported imported = import_torch_trace(trace(), "t.json", {"cnn", 32, "bf16"});
-  CHECK(imported.samples.size() == 4);
+  REQUIRE(imported.samples.size() == 5);
+  CHECK(imported.samples[4].probe == "iteration");
+  CHECK(imported.samples[4].key ==
+        Json{{"model", "cnn"}, {"precision", "bf16"}, {"learners", 1}, {"devices", 1}, {"batch", 32}});
+  REQUIRE(imported.samples[4].seconds.size() == 1);  // from the first step's begin to the second's
+  CHECK(imported.samples[4].seconds[0] == Approx(1e-4));
   CHECK(seconds_of(imported, "Conv2d_0", "forward") == Approx(4e-6));
   CHECK(seconds_of(imported, "Linear_0", "forward") == Approx(2e-6));
   CHECK(seconds_of(imported, "Linear_0", "backward") == Approx(3e-6));
@@ -56,9 +64,81 @@ TEST_CASE("a PyTorch trace with a step missing, or without any, still gives time
         "t.json: no ProfilerStep; taken as 2 steps, for as often its modules ran");
 }
 
+TEST_CASE("a PyTorch trace of a process among several: steps that hold the exchange, and its collectives") {
+  Json json = Json::parse(trace());
+  json["distributedInfo"] = {{"backend", "nccl"}, {"rank", 0}, {"world_size", 8}};
+  const auto call = [](const char* what, double in, double out) {
+    return Json{{"ph", "X"},
+                {"cat", "kernel"},
+                {"name", "ncclDevKernel"},
+                {"ts", 50},
+                {"dur", 30},
+                {"pid", 0},
+                {"tid", 9},
+                {"args",
+                 {{"Collective name", what},
+                  {"In msg nelems", in},
+                  {"Out msg nelems", out},
+                  {"Group size", 8},
+                  {"dtype", "BFloat16"}}}};
+  };
+  json["traceEvents"].push_back(call("allreduce", 1000, 1000));
+  json["traceEvents"].push_back(call("allreduce", 1000, 1000));
+  json["traceEvents"].push_back(call("_allgather_base", 100, 800));
+  json["traceEvents"].push_back(call("send", 100, 100));
+  const Imported imported = import_torch_trace(json.dump(), "t.json", {"cnn", 32, "bf16"});
+  REQUIRE(imported.samples.size() == 4 + 1 + 2);
+  CHECK(imported.samples[4].probe == "step");
+  CHECK(imported.samples[4].key["ranks"] == 8);
+  CHECK(imported.samples[5].key["operation"] == "all-reduce");
+  CHECK(imported.samples[5].key["bytes"] == 2000);
+  CHECK(imported.samples[5].seconds.size() == 2);
+  CHECK(imported.samples[6].key["operation"] == "all-gather");
+  CHECK(imported.samples[6].key["bytes"] == 1600);
+  CHECK(imported.device.count == 8);
+}
+
+TEST_CASE("modules of a built-in model are its layers in order, or there are no times by layer") {
+  // LeNet has two convolutions and two fully-connected layers.
+  Json json = Json::parse(trace()), twice = Json::array();
+  const Json events = json["traceEvents"];
+  for (int copy = 0; copy < 2; ++copy)
+    for (Json event : events) {
+      const std::string name = event["name"];
+      if (name.find("ProfilerStep") == 0) {
+        if (copy == 1) continue;
+        event["dur"] = 199;
+        event["ts"] = event["ts"] == 0 ? 0 : 200;
+      } else {
+        const double at = event["ts"];
+        event["ts"] = (at >= 100 ? 200 : 0) + std::fmod(at, 100) + 100 * copy;
+        if (name.find("nn.Module") == 0) event["name"] = name.substr(0, name.size() - 1) + std::to_string(copy);
+      }
+      for (const char* id : {"correlation", "Sequence number"})
+        if (event.contains("args") && event["args"].contains(id))
+          event["args"][id] = event["args"][id].get<int>() + 1000 * copy;
+      twice.push_back(event);
+    }
+  json["traceEvents"] = twice;
+  const Imported imported = import_torch_trace(json.dump(), "t.json", {"lenet", 32, "bf16"});
+  const model::Graph lenet = model::zoo_graph("lenet");
+  std::vector<std::string> convolutions;
+  for (const model::Layer& layer : lenet.layers)
+    if (layer.kind == model::LayerKind::conv) convolutions.push_back(layer.name);
+  REQUIRE(convolutions.size() == 2);
+  CHECK(seconds_of(imported, convolutions[0], "forward") == Approx(4e-6));
+  CHECK(seconds_of(imported, convolutions[1], "forward") == Approx(4e-6));
+  CHECK(seconds_of(imported, "Conv2d_0", "forward") == -1);
+  // One convolution does not match two: the steps are left.
+  const Imported half = import_torch_trace(trace(), "t.json", {"lenet", 32, "bf16"});
+  REQUIRE(half.samples.size() == 1);
+  CHECK(half.samples[0].probe == "iteration");
+  CHECK(half.refused.back() == "t.json: 1 modules Conv2d, and lenet has 2 such layers: no times by layer");
+}
+
 TEST_CASE("traces without modules, without kernels, or without what they cannot tell") {
   CHECK_THROWS_WITH(import_torch_trace("{\"traceEvents\": []}", "t.json", {"cnn", 32, "bf16"}),
-                    Contains("t.json: no GPU kernel of a module"));
+                    Contains("t.json: no ProfilerStep and no GPU kernel of a module; allowed: "));
   CHECK_THROWS_WITH(import_torch_trace(trace(), "t.json", {"cnn", 0, "bf16"}), Contains("--batch"));
   CHECK_THROWS_AS(import_torch_trace("{", "t.json", {"cnn", 32, "bf16"}), InputError);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -300,7 +301,7 @@ TEST_CASE("simulate: a simulation that dies is one line, exit code 1 and no outp
   const Outcome outcome = run_for_a_second(folder, std::string(kEndless) + " --json out.json --csv out.csv");
   CHECK(outcome.code == 1);
   CHECK(outcome.out == "");
-  CHECK(outcome.err.rfind("simulate: a simulation process was ended by signal ", 0) == 0);
+  CHECK(outcome.err.rfind("simulate: a child process was ended by signal ", 0) == 0);
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
   CHECK(slurp(folder.path("out.json")) == "precious");
   CHECK(names_in(folder) == std::set<std::string>{"cluster.json", "out.json", "scenario.json"});
@@ -363,6 +364,31 @@ TEST_CASE("simulate: a job in words is predicted without a file, the same each t
   CHECK(slurp(folder.path("a.json")) == slurp(folder.path("b.json")));
 }
 
+TEST_CASE("simulate: a network is what it says however it is written, and a text that is none becomes no other") {
+  const TemporaryFolder folder;
+  const auto run_with = [&](const std::string& network) {
+    return run_program(folder.path(""), "simulate",
+                       "job --model resnet50 --gpu H100 --gpus 64 --batch 128 --network '" + network + "'");
+  };
+  const Outcome one = run_with("100 GbE");
+  CHECK(one.code == 0);
+  CHECK_THAT(one.out, Contains("Read: ResNet-50 v1") && Contains("1x 100 Gb/s Ethernet (12.5 GB/s by TCP)"));
+  for (const char* same : {"100 gbe", "100GbE", "100 Gb/s Ethernet"}) CHECK(run_with(same).out == one.out);
+  const Outcome fast = run_with("8x NDR");
+  CHECK_THAT(fast.out, Contains("8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA)"));
+  CHECK(fast.out != one.out);
+  for (const std::string& none :
+       {std::string("0x 100 GbE"), std::string("-1x 100 GbE"), std::string("8x RoCE 100"), std::string("100"),
+        std::string("fast network"), std::string(60000, '9') + " GbE", std::string(400, '9') + " GbE"}) {
+    const Outcome refused = run_with(none);
+    CHECK(refused.code == 2);
+    CHECK(refused.out == "");
+    CHECK(refused.err.rfind("--network ", 0) == 0);
+    CHECK(refused.err.find('\n') == refused.err.size() - 1);
+    CHECK_THAT(refused.err, Contains("; allowed: [COUNTx ]RATE[ KIND][ per GPU| per node] "));
+  }
+}
+
 TEST_CASE("simulate: a job that cannot be predicted is one line, exit code 2 and no output") {
   struct Refused {
     const char* arguments;
@@ -375,8 +401,14 @@ TEST_CASE("simulate: a job that cannot be predicted is one line, exit code 2 and
   CHECK(unwritable.out == "");
   CHECK_THAT(unwritable.err, Contains("nowhere/o.json: cannot be written"));
   for (const Refused& refused :
-       {Refused{"--model resnet50 --gpu H900 --gpus 8", "simulate job: gpu \"H900\" is not in the catalogue"},
-        Refused{"--model resnet50 --gpu V100 --gpus 64 --network string", "simulate job: network \"string\" is not in"},
+       {Refused{"--model resnet50 --gpu H900 --gpus 8", "--gpu \"H900\": no GPU of that name is known; allowed: "},
+        Refused{"--model vit_b32 --gpu H100 --gpus 8",
+                "--model \"vit_b32\": no model of that name is known; allowed: "},
+        Refused{"--model resnet50 --gpu V100 --gpus 8 --algorithm foo",
+                "--algorithm \"foo\": no algorithm of that name"},
+        Refused{"--model resnet50 --gpu V100 --gpus 8 --software foo", "--software \"foo\": no software of that name"},
+        Refused{"--model resnet50 --gpu V100 --gpus 64 --network string",
+                "--network \"string\": \"string\" is not a kind of"},
         Refused{"--model resnet50 --gpu V100", "simulate job: --model, --gpu or --gpus is missing"},
         Refused{"--model resnet50 --gpu V100 --gpus 8 --rate 700", "--rate: at which batch it was measured"},
         Refused{"--model resnet50 --gpu V100 --gpus 0", "--gpus: "},

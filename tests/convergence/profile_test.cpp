@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/study.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "tests/base/input_error.hpp"
@@ -96,6 +98,17 @@ TEST_CASE("train's algorithms under the simulator's names") {
   CHECK(run_of(json).setting.staleness == 20);
 }
 
+TEST_CASE("an algorithm's older and newer name are one") {
+  const std::vector<std::pair<std::string, std::string>> names{
+      {"ssgd", "s-sgd"}, {"easgd", "ea-sgd"}, {"backup", "backup-workers"}, {"stale", "async-sgd"}};
+  for (const auto& [older, name] : names)
+    CHECK(run_of(record(older, 16, 1, {{100, 0.9}})).setting.algorithm ==
+          run_of(record(name, 16, 1, {{100, 0.9}})).setting.algorithm);
+  CHECK_THROWS_WITH(
+      run_of(record("local-sgd", 16, 1, {{100, 0.9}})),
+      Contains("/options/algorithm: ") && Contains("allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd"));
+}
+
 TEST_CASE("processes multiply workers, of stale gradients the batch, and not backup workers") {
   Json json = record("sma", 16, 1, {{100, 0.9}});
   json["options"]["gpus"] = 2;
@@ -142,6 +155,41 @@ TEST_CASE("a profile from a sweep's folder finds the planted law, without the se
   CHECK(fit->from_x == 25);
   CHECK(fit->to_x == 400);
   CHECK_FALSE(profile.fit(Algorithm::s_sgd, "batch", 1));  // none reached it: no law, rather than a guess
+}
+
+/// The same records as one file beside the folder.
+std::string write_study(const TemporaryFolder& folder) {
+  std::map<std::string, Json> records;
+  const std::filesystem::path out = folder.path("out");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {
+    if (!entry.is_regular_file() || entry.path().filename() == "sweep.json") continue;
+    const std::string name = entry.path().lexically_relative(out).replace_extension().string();
+    records[name] = Json::parse(read_file(entry.path().string()));
+  }
+  return folder.write("out.jsonl", study_text(Json::parse(read_file(folder.path("out/sweep.json"))), records));
+}
+
+TEST_CASE("a profile from one file of records is that from their folder, byte for byte") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  const std::string of_folder = to_json(fitted(folder)).dump();
+  const std::string study = write_study(folder);
+  ConvergenceProfile profile = profile_of({study}, {"LeNet", {}, {}});
+  fit_profile(profile);
+  CHECK(to_json(profile).dump() == of_folder);
+  CHECK_THAT(error_of([&] { profile_of({study, folder.path("out/ssgd-25")}, {}); }), Contains("counted twice"));
+
+  std::filesystem::remove_all(folder.path("out"));
+  profile = profile_of({folder.path("")}, {"LeNet", {}, {}});  // found in a folder, too
+  fit_profile(profile);
+  CHECK(to_json(profile).dump() == of_folder);
+}
+
+TEST_CASE("other files of JSON lines in a folder are no records") {
+  const TemporaryFolder folder;
+  write_sweep(folder);
+  folder.write("out/plan.points.jsonl", "{\"a\": 1}\n");
+  CHECK(fitted(folder).runs.size() == 10);
 }
 
 TEST_CASE("a cell that is held out does not move the fit, and is predicted by it") {

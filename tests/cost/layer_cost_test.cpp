@@ -1,5 +1,6 @@
 #include "sim/cost/layer_cost.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

@@ -1,6 +1,7 @@
 // How much of a GPU kernels fill: bounds, growth with the batch, a case by hand.
 #include "sim/cost/occupancy.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;

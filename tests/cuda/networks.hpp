@@ -10,6 +10,7 @@
 
 #include "engine/cuda/cuda_replica.hpp"
 #include "engine/host/network.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/cuda/gpu.hpp"
 #include "tests/host/helpers.hpp"

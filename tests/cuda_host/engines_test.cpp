@@ -9,6 +9,7 @@
 #include "engine/cuda/convolution.hpp"
 #include "engine/cuda/program.hpp"
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::cuda {

@@ -3,6 +3,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/cuda/device_random.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/host/helpers.hpp"
 

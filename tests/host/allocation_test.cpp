@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "engine/host/gemm.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/host/helpers.hpp"
 

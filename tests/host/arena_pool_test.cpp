@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/host/helpers.hpp"
 

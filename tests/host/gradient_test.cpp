@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/host/helpers.hpp"
 

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::model {

@@ -1,5 +1,6 @@
 // Models from JSON: the form's defaults, exact errors, and zoo -> JSON -> graph.
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::model {
@@ -53,11 +54,39 @@ void check_equal(const Graph& a, const Graph& b) {
 }  // namespace
 
 TEST_CASE("Every network of the zoo is the same after a trip through JSON") {
-  for (const std::string& name : zoo_names()) {
+  for (const std::string& name : trainable_names()) {
     INFO(name);
     const Graph graph = zoo_graph(name);
     check_equal(graph, parse(to_json(graph).dump()));
   }
+}
+
+TEST_CASE("An opaque layer has the counts that it is given, and survives the trip through JSON") {
+  const Graph graph = parse(with_layers(
+      R"({"name": "c", "kind": "conv", "out": 4, "kernel": 1},
+         {"name": "odd", "kind": "opaque", "from": ["c", "input"], "out": [2, 5, 1], "parameters": [7, 3], "macs": 900},
+         {"name": "plain", "kind": "opaque", "out": [6, 1, 1]})"));
+  const Layer& odd = graph.layers[2];
+  CHECK(odd.parameter_count() == 10);
+  CHECK(odd.parameters[1].name == "odd/2");
+  CHECK(odd.macs == 900);
+  CHECK(odd.input_elements == (4 + 3) * 8 * 8);
+  CHECK(odd.out == Shape{2, 5, 1});
+  CHECK(graph.layers[3].parameters.empty());
+  CHECK(graph.layers[3].inputs == std::vector<int>{2});
+  // Its gradients come when its own backward pass is done: behind those of later layers, the last tensor first.
+  CHECK(gradient_order(graph)[0].elements == 3);
+  CHECK(graph.parameter_count() == 10 + 3 * 4 + 4);
+  check_equal(graph, parse(to_json(graph).dump()));
+}
+
+TEST_CASE("An opaque layer says what it lacks") {
+  CHECK(error_of(with_layers(R"({"name": "o", "kind": "opaque"})")) == "m.json: /layers/0: missing key \"out\"");
+  CHECK(error_of(with_layers(R"({"name": "o", "kind": "opaque", "out": 4})")).find("m.json: /layers/0/out") == 0);
+  CHECK(error_of(with_layers(R"({"name": "o", "kind": "opaque", "out": [1, 1, 1], "parameters": [0]})"))
+            .find("m.json: /layers/0/parameters/0") == 0);
+  CHECK(error_of(with_layers(R"({"name": "r", "kind": "relu", "from": ["input"]})")).find("m.json: /layers/0/from") ==
+        0);
 }
 
 TEST_CASE("Windows that differ between the axes survive the trip through JSON") {
@@ -121,7 +150,7 @@ TEST_CASE("A malformed model is refused in one line with file, pointer and what 
   const std::string conv = R"({"name": "c", "kind": "conv", "out": 4, "kernel": 3)";
   const std::string kinds =
       "allowed: conv, fc, batch_norm, relu, max_pool, avg_pool, global_avg_pool, lrn, dropout, add, concat, softmax, "
-      "subsample";
+      "subsample, opaque";
   const std::string pads = "allowed: a number, [height, width], [top, bottom, left, right], \"same\"";
   const std::vector<std::pair<std::string, std::string>> cases{
       // The document

@@ -1,7 +1,7 @@
 // Closed-form points that share a process and its cluster are those of processes of their own; replays that would need
 // too many messages stay in closed form.
+#include "engine/base/process_pool.hpp"
 #include "sim/point/point.hpp"
-#include "sim/point/processes.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 
@@ -34,10 +34,10 @@ TEST_CASE("closed-form points that share a cluster are the same as alone, in any
                                    {"/communication/message_overhead", all_reduce[0] == 'r' ? "5 us" : "50 us"}}));
   std::vector<std::string> alone;
   for (const sim::Scenario& s : scenarios)
-    alone.push_back(sim::in_processes(1, 1, [&](std::size_t) {
+    alone.push_back(in_processes(1, 1, [&](std::size_t) {
                       return digits(sim::predict_point(s, request(4, 16, sim::Fidelity::analytic)));
                     }).front());
-  const std::string shared = sim::in_processes(1, 1, [&](std::size_t) {
+  const std::string shared = in_processes(1, 1, [&](std::size_t) {
                                sim::AnalyticPoints points;
                                std::string all;
                                for (const sim::Scenario& s : scenarios)
@@ -56,9 +56,9 @@ TEST_CASE("a process takes closed-form points of one cluster and one number of G
   const sim::Scenario s = files.one();
   sim::Scenario learners = s;
   learners.algorithm = Algorithm::sma;
-  learners.learners.auto_tune = true;
+  learners.learners.auto_tune.emplace();
   CHECK(!sim::AnalyticPoints::can_predict(learners));
-  const std::string said = sim::in_processes(1, 1, [&](std::size_t) {
+  const std::string said = in_processes(1, 1, [&](std::size_t) {
                              sim::AnalyticPoints points;
                              const auto at_4 = request(4, 16, sim::Fidelity::analytic);
                              std::string text = points.accepts("c", s, at_4) ? "any " : "";
@@ -82,7 +82,7 @@ TEST_CASE("a point that fast would replay by too many messages stays in closed f
   const sim::Scenario s =
       files.one({{"/communication/all_reduce", "halving-doubling"}, {"/cluster/nic/bandwidth", "1 Gbit/s"}});
   const auto method = [&](double most_messages) {
-    return sim::in_processes(1, 1,
+    return in_processes(1, 1,
                              [&](std::size_t) {
                                sim::PointRequest r = request(4, 16, sim::Fidelity::fast);
                                r.most_messages = most_messages;

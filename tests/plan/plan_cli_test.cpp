@@ -52,10 +52,22 @@ TEST_CASE("plan prints the answer and writes what it is asked for") {
   CHECK(done.code == 0);
   CHECK(done.err.empty());
   CHECK_THAT(done.out, Contains("Frontier of time and cost") && Contains("recommended") && Contains("what if"));
+  CHECK_THAT(done.out, Contains("memory/GPU") && Contains(" of 16 GB "));
   CHECK(document(files, "out.json")["points"].size() == 12);
   CHECK(lines_of(files.folder.path("out.csv")) == 13);
   CHECK_THAT(slurp(files.folder.path("out.md")), Contains("**Answer.**"));
   CHECK_THAT(slurp(files.folder.path("out.html")), Contains("<!DOCTYPE html>") || Contains("<!doctype html>"));
+}
+
+TEST_CASE("plan --ignore-memory predicts what does not fit") {
+  SmallPlan files;
+  files.plan["axes"][1]["values"] = Json::array({100000});
+  const Outcome refused = plan(files, "plan.json");
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.out, Contains("refused: memory: batch 100000 needs "));
+  const Outcome asked = plan(files, "plan.json --ignore-memory");
+  CHECK(asked.code == 0);
+  CHECK_THAT(asked.out, Contains("6 points: 6 predicted"));
 }
 
 TEST_CASE("plan: bad usage and bad input end with 2 and touch no file") {

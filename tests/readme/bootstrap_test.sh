@@ -19,6 +19,7 @@ check() {
 
 check "help" 0 out "usage: ./bootstrap" "$root/bootstrap" help
 check "an unknown verb" 2 err "usage: ./bootstrap" "$root/bootstrap" fly
+check "a test with something else" 2 err "usage: ./bootstrap" "$root/bootstrap" test --with-care
 check "two verbs" 2 err "usage: ./bootstrap" "$root/bootstrap" run test
 
 # A system with neither apt nor a compiler: a PATH that holds no more than the shell and a few tools.

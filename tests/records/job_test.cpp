@@ -1,7 +1,11 @@
 // A job in words: laws first, then what a measured rate and the facts left open do, then what is refused.
 #include "sim/records/job.hpp"
 
+#include <map>
+#include <sstream>
+
 #include "engine/base/json.hpp"
+#include "sim/records/job_names.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/input_error.hpp"
@@ -86,27 +90,57 @@ TEST_CASE("epochs take their samples over the rate", "[job]") {
 TEST_CASE("the table has a row per number of GPUs and says what was left open", "[job]") {
   sim::Job job = small_job();
   job.epochs = 90;
-  const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1));
-  CHECK(text.find("ResNet-50") == 0);
+  const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
   CHECK(text.find("\n  64         64") != std::string::npos);
   CHECK(text.find("network 4x InfiniBand EDR (not stated; usual for Tesla V100 SXM2)") != std::string::npos);
   job.network = "100 GbE";
-  const std::string stated = sim::job_table(job, sim::predict_job(job, catalogue(), 1));
+  const std::string stated = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(stated.find("network 4x") == std::string::npos);
 }
 
-TEST_CASE("what has no place in the catalogue is refused by name", "[job]") {
+TEST_CASE("a name that is not known is refused, with the three nearest", "[job]") {
+  struct Refused {
+    std::string sim::Job::*word;
+    const char* text;
+    const char* error;
+  };
+  for (const Refused& refused : {
+           Refused{
+               &sim::Job::gpu, "H1000",
+               "--gpu \"H1000\": no GPU of that name is known; allowed: the names of --list, the nearest h100-sxm, "},
+           Refused{&sim::Job::gpu, "H800", "--gpu \"H800\": no GPU of that name"},
+           Refused{&sim::Job::gpu, "XH100Z", "--gpu \"XH100Z\": no GPU of that name"},
+           Refused{&sim::Job::gpu, "H100,A100", "--gpu \"H100,A100\": no GPU of that name"},
+           Refused{&sim::Job::model, "vit_b32",
+                   "--model \"vit_b32\": no model of that name is known; allowed: the names of --list, the nearest "
+                   "vit_b16, "},
+           Refused{&sim::Job::model, "bert_large_1024", "--model \"bert_large_1024\": no model"},
+           Refused{&sim::Job::model, "resnet50_fused", "--model \"resnet50_fused\": no model"},
+           Refused{&sim::Job::software, "foo",
+                   "--software \"foo\": no software of that name is known; allowed: the names of --list, the nearest "},
+           Refused{
+               &sim::Job::algorithm, "foo",
+               "--algorithm \"foo\": no algorithm of that name is known; allowed: the names of --list, the nearest "},
+           Refused{&sim::Job::algorithm, "backup workers",
+                   "--algorithm \"backup workers\": a job in words cannot have it; allowed: a scenario with it"},
+           Refused{&sim::Job::intra_node_link, "NVLink 9",
+                   "--link \"NVLink 9\": no link in a node of that name is known; allowed: the names of --list, the "
+                   "nearest nvlink"},
+           Refused{&sim::Job::network, "a wet string",
+                   "--network \"a wet string\": \"a wet string\" is not a kind of network that is known; allowed: "
+                   "[COUNTx ]RATE[ KIND][ per GPU| per node] (--list explains it), the nearest \"100 Gb/s\""},
+           Refused{&sim::Job::network, "8x RoCE 100", "the nearest \"8x 100 Gb/s RoCE\""},
+       }) {
+    sim::Job job = small_job();
+    job.*refused.word = refused.text;
+    CHECK_THAT(why_refused(job), Contains(refused.error));
+  }
+}
+
+TEST_CASE("what a job leaves no sense for is refused", "[job]") {
   sim::Job job = small_job();
-  job.gpu = "H900";
-  CHECK(why_refused(job).find("gpu \"H900\" is not in the catalogue; allowed: ") != std::string::npos);
-  job = small_job();
-  job.model = "NoNet";
-  CHECK(why_refused(job).find("model \"NoNet\" is not in the catalogue") != std::string::npos);
-  job = small_job();
-  job.network = "a wet string";
-  CHECK(why_refused(job).find("network \"a wet string\" is not in the catalogue") != std::string::npos);
-  job = small_job();
   job.precision = "tf32";
   CHECK(why_refused(job).find("precision tf32: Tesla V100 SXM2 does not have it") != std::string::npos);
   job = small_job();
@@ -125,7 +159,7 @@ TEST_CASE("servers have eight GPUs unless the job says otherwise", "[job]") {
   CHECK(predicted.predictions.front().mapped.target.front().scenario.cluster.gpus_per_node == 4);
   CHECK(predicted.predictions.back().mapped.target.front().scenario.cluster.gpus_per_node == 8);
   CHECK(predicted.predictions.back().mapped.target.front().scenario.cluster.nodes == 2);
-  CHECK_THAT(sim::job_table(job, predicted),
+  CHECK_THAT(sim::job_table(job, predicted, catalogue()),
              Contains("gpus_per_node 8 (not stated; at most 8, as is usual of servers)"));
   job.gpus_per_node = 16;
   const sim::JobPrediction larger = sim::predict_job(job, catalogue(), 1);
@@ -167,7 +201,7 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
   for (const sim::Job& job : {images, measured, pcie, tokens, sharded, one_node}) {
     INFO(job.model << " on " << job.gpus[0] << " " << job.gpu << " " << job.algorithm << job.rate_samples_per_s);
     const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-    const Json file = sim::job_scenario(job, predicted, catalogue());
+    const Json file = sim::job_scenario(job, predicted);
     const sim::Report report = simulated(file);
     REQUIRE(report.points.size() == 1);
     const sim::PointResult& point = report.points[0].point;
@@ -181,7 +215,7 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
     CHECK(point.relative_high - 1 <= 1.2 * half);  // slower links bring to light what was hidden
     CHECK(point.relative_high - 1 >= half / std::sqrt(3));
   }
-  const Json file = sim::job_scenario(measured, sim::predict_job(measured, catalogue(), 1), catalogue());
+  const Json file = sim::job_scenario(measured, sim::predict_job(measured, catalogue(), 1));
   CHECK(file.at("compute").at("rates")[0].at("rate").at("kind") == "measured");
   CHECK(file.at("cluster").at("gpu").at("peak").at("fp16").at("kind") == "published");
   CHECK(file.at("cluster").at("intra_node").at("gpu_link").at("bandwidth").at("kind") == "fitted");
@@ -189,7 +223,7 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
 
 TEST_CASE("a job without a scenario is refused", "[job]") {
   const auto refusal = [](const sim::Job& job) {
-    return error_of([&] { sim::job_scenario(job, sim::predict_job(job, catalogue(), 1), catalogue()); });
+    return error_of([&] { sim::job_scenario(job, sim::predict_job(job, catalogue(), 1)); });
   };
   sim::Job alone = small_job();
   alone.gpus = {1};
@@ -201,10 +235,176 @@ TEST_CASE("a job without a scenario is refused", "[job]") {
         "sharded");
 }
 
-TEST_CASE("names are listed with what they are", "[job]") {
-  const std::string names = sim::names_text(catalogue());
-  CHECK(names.find("models: alexnet_") == 0);
-  CHECK(names.find(", h100-sxm,") != std::string::npos);
+// The ids behind "models: " and so on.
+std::vector<std::string> listed(const std::string& what) {
+  std::istringstream lines(sim::names_text(catalogue()));
+  std::vector<std::string> ids;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(what + ": ", 0) != 0) continue;
+    std::istringstream words(line.substr(what.size() + 2));
+    for (std::string id; words >> id;) ids.push_back(id.back() == ',' ? id.substr(0, id.size() - 1) : id);
+  }
+  return ids;
+}
+
+TEST_CASE("every name that is listed reads as itself", "[job]") {
+  const auto read = [](std::string sim::Job::*word, const std::string& name) {
+    INFO(name);
+    sim::Job job = small_job();
+    job.*word = name;
+    return sim::read_names(job, catalogue());
+  };
+  REQUIRE(listed("models").size() == catalogue().models.size());
+  REQUIRE(listed("GPUs").size() == catalogue().gpus.size());
+  REQUIRE(listed("links in a node").size() == catalogue().intra_nodes.size());
+  REQUIRE(listed("software").size() == catalogue().stacks.size());
+  REQUIRE(listed("networks").size() > 15);
+  REQUIRE(listed("algorithms").size() > 15);
+  for (const std::string& id : listed("models")) CHECK(read(&sim::Job::model, id).model->id == id);
+  for (const std::string& id : listed("GPUs")) CHECK(read(&sim::Job::gpu, id).gpu->id == id);
+  for (const std::string& id : listed("links in a node"))
+    CHECK(read(&sim::Job::intra_node_link, id).intra_node->id == id);
+  for (const std::string& id : listed("software")) CHECK(read(&sim::Job::software, id).stack->id == id);
+  for (const std::string& id : listed("networks")) CHECK(read(&sim::Job::network, id).network->entry->id == id);
+  for (const std::string& id : listed("algorithms")) CHECK_FALSE(read(&sim::Job::algorithm, id).algorithm.empty());
+  CHECK_THAT(sim::names_text(catalogue()), Contains("network: [COUNTx ]RATE[ KIND][ per GPU| per node]"));
+}
+
+TEST_CASE("no word names two algorithms", "[job]") {
+  sim::NameIndex index;
+  for (std::size_t i = 0; i < sim::job_algorithms().size(); ++i) {
+    const sim::JobAlgorithm& algorithm = sim::job_algorithms()[i];
+    CHECK_FALSE(index.add(algorithm.id, i));
+    CHECK_FALSE(index.add(algorithm.title, i));
+    for (const std::string& alias : algorithm.aliases) CHECK_FALSE(index.add(alias, i));
+  }
+  for (const char* name : {"ring", "hierarchical", "parameter server", "parameter-server"})  // of --help
+    CHECK(index.find(name).has_value());
+  for (const auto& choice : choices_of(Algorithm())) {
+    CHECK(index.find(choice.name).has_value());
+    for (const std::string& alias : choice.aliases) CHECK(index.find(alias) == index.find(choice.name));
+  }
+  for (const auto& choice : sim::choices_of(sim::AllReduceKind())) CHECK(index.find(choice.name).has_value());
+}
+
+TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
+  const auto scenario_with = [](const std::string& algorithm) {
+    INFO(algorithm);
+    sim::Job job = small_job();
+    job.gpus = {64};
+    job.algorithm = algorithm;
+    return sim::predict_job(job, catalogue(), 1).predictions.front().mapped.target.front().scenario;
+  };
+  const std::map<std::string, sim::AllReduceKind> all_reduces{{"ring", sim::AllReduceKind::ring},
+                                                              {"NCCL tree", sim::AllReduceKind::double_binary_tree},
+                                                              {"tree", sim::AllReduceKind::tree},
+                                                              {"Rabenseifner", sim::AllReduceKind::halving_doubling},
+                                                              {"hierarchical", sim::AllReduceKind::hierarchical},
+                                                              {"hybrid", sim::AllReduceKind::hybrid},
+                                                              {"2D torus", sim::AllReduceKind::torus}};
+  for (const auto& [name, all_reduce] : all_reduces) {
+    INFO(name);
+    const sim::Scenario scenario = scenario_with(name);
+    CHECK(scenario.algorithm == Algorithm::s_sgd);
+    CHECK(scenario.communication.all_reduce == all_reduce);
+  }
+  const std::map<std::string, Algorithm> algorithms{{"ddp", Algorithm::s_sgd},
+                                                    {"PS", Algorithm::parameter_server},
+                                                    {"kvstore", Algorithm::parameter_server},
+                                                    {"sfb", Algorithm::parameter_server},
+                                                    {"one-bit", Algorithm::parameter_server},
+                                                    {"FSDP", Algorithm::sharded},
+                                                    {"ZeRO-3", Algorithm::sharded},
+                                                    {"sma", Algorithm::sma},
+                                                    {"easgd", Algorithm::ea_sgd},
+                                                    {"MPI_Allreduce", Algorithm::theano_mpi}};
+  for (const auto& [name, algorithm] : algorithms) {
+    INFO(name);
+    CHECK(scenario_with(name).algorithm == algorithm);
+  }
+}
+
+TEST_CASE("a network is what was written, and one that is written otherwise is the same", "[job]") {
+  const auto rate = [](const std::string& network, int gpus_per_node = 0) {
+    sim::Job job = small_job();
+    job.gpu = "H100";
+    job.batch_per_gpu = 128;
+    job.gpus = {64};
+    job.gpus_per_node = gpus_per_node;
+    job.network = network;
+    return rates(job).front();
+  };
+  CHECK(rate("100 GbE") == rate("100 gbe"));
+  CHECK(rate("100 GbE") == rate("100 Gb/s Ethernet"));
+  CHECK(rate("100 GbE") < rate("8x NDR"));
+  CHECK(rate("25 gbit/s ethernet") == rate("25 GbE"));
+  CHECK(rate("8x 400 Gb/s InfiniBand") == rate(""));  // usual for H100
+  CHECK(rate("400 Gb/s InfiniBand per GPU") == rate("8x 400 Gb/s InfiniBand"));
+  CHECK(rate("400 Gb/s InfiniBand per GPU", 4) == rate("4x 400 Gb/s InfiniBand", 4));
+  CHECK(rate("200 Gb/s InfiniBand") < rate("400 Gb/s InfiniBand"));
+}
+
+TEST_CASE("a job's network may be slower than any that is usual, whatever its software", "[job]") {
+  sim::Job job = small_job();
+  job.gpus = {64};
+  job.software = "mlperf";
+  job.network = "1 GbE";
+  const double slow = rates(job).front();
+  job.network = "";
+  CHECK(slow < rates(job).front() / 2);
+}
+
+TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
+  sim::Job job = small_job();
+  job.model = "ResNet-50 v1.5";
+  job.gpu = "H100 SXM";
+  job.gpus = {8, 64};
+  job.network = "400 Gb/s per GPU";
+  job.software = "torch";
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  const std::string text = sim::job_table(job, predicted, catalogue());
+  CHECK(text.rfind("Read: ResNet-50 v1.5", 0) == 0);
+  CHECK_THAT(text, Contains(" (resnet50_v15) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4 (nvlink4);\n"
+                            "      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA); PyTorch DDP (pytorch), "
+                            "mixed precision.\n"));
+  CHECK_THAT(text, Contains("network kind InfiniBand NDR (not stated; "));
+  const Json read = sim::job_json(job, predicted, catalogue()).at("read");
+  CHECK(read.at("model").at("id") == "resnet50_v15");
+  CHECK(read.at("gpu").at("id") == "h100-sxm");
+  CHECK(read.at("network").at("id") == "ib-ndr");
+  CHECK(read.at("network").at("ports") == 8);
+  CHECK(read.at("network").at("rdma") == true);
+  CHECK(read.at("network").at("kind_stated") == false);
+  CHECK(read.at("link").at("id") == "nvlink4");
+  CHECK(read.at("link").at("stated") == false);
+  CHECK(read.at("software").at("id") == "pytorch");
+  CHECK(read.at("precision") == "mixed");
+  job.network = "";
+  job.intra_node_link = "PCIe 5";
+  job.algorithm = "ring";
+  const std::string open = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  CHECK_THAT(open,
+             Contains("8 per node by PCIe 5.0 (pcie5);\n      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by "
+                      "RDMA), assumed; PyTorch DDP (pytorch), ring all-reduce, mixed precision.\n"));
+  job.gpus = {8};
+  const std::string one_node = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  CHECK(one_node.find("network") == std::string::npos);
+}
+
+TEST_CASE("a transformer with _fused behind its name has fused attention, as in scenarios", "[job]") {
+  sim::Job job = small_job();
+  job.model = "bert_large_512";
+  job.batch_per_gpu = 8;
+  job.gpus = {8};
+  sim::Job fused = job;
+  fused.model = "bert_large_512_fused";
+  CHECK(rates(fused).front() > rates(job).front());
+}
+
+TEST_CASE("a board with more memory is as fast", "[job]") {
+  sim::Job small = small_job(), large = small_job();
+  large.gpu = "Tesla V100-SXM2-32GB";
+  CHECK(rates(small) == rates(large));
 }
 
 }  // namespace

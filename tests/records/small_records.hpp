@@ -1,20 +1,16 @@
 #pragma once
-// Records for tests: JSON text to records, and the catalogue of the sources.
+// Records for tests: JSON text to records.
 #include <string>
 #include <vector>
 
 #include "sim/records/predict.hpp"
+#include "tests/catalogue/catalogue.hpp"
 
 namespace lockstep::tests {
 
 inline std::vector<sim::Record> records_from(const std::string& json) {
   const JsonDocument document = JsonDocument::parse(json, "records.json");
   return sim::read_records(document.root());
-}
-
-inline const sim::Catalogue& catalogue() {
-  static const sim::Catalogue loaded = sim::load_catalogue(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue");
-  return loaded;
 }
 
 /// Predictions of the targets, in their order.

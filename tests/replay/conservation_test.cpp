@@ -6,6 +6,7 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"

@@ -3,6 +3,9 @@
 
 #include "engine/base/index.hpp"
 #include "sim/point/point.hpp"
+#include "sim/program/gpu_memory.hpp"
+#include "sim/program/learners.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
 
@@ -80,15 +83,12 @@ TEST_CASE("EA-SGD differs from SMA by the update of its average model alone") {
 
 TEST_CASE("learners that do not fit in the GPU's memory are refused with one line") {
   const Scenario s = scenario_of(0.4, {{"/learners/per_gpu", 8}, {"/learners/workspace", "4 GB"}});
-  try {
-    predict_with(s);
-    FAIL("was predicted");
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    CHECK(what.find("/learners/per_gpu: 8 learners of batch 16 need ") != std::string::npos);
-    CHECK(what.find("the GPU has 16000 MB; allowed: at most 3") != std::string::npos);
-    CHECK(what.find('\n') == std::string::npos);
-  }
+  CHECK(most_learners(s, 16) == 3);
+  const std::string what = error_of([&] { check_memory(s, 2, 16, "s.json: /learners/per_gpu"); });
+  CHECK_THAT(what, Contains("s.json: /learners/per_gpu: memory: batch 16 of 8 learners needs ") &&
+                       Contains(" of 16 GB a GPU, ") && Contains("the largest part workspace of 32.0 GB") &&
+                       Contains("allowed: fewer learners, or --ignore-memory"));
+  CHECK(what.find('\n') == std::string::npos);
 }
 
 TEST_CASE("the auto-tuner ends at the best number of learners of a sweep, or one off") {

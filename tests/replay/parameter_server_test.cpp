@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/adam.hpp"
 #include "sim/point/point.hpp"
 #include "sim/program/parameter_server.hpp"

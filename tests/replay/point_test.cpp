@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/statistics.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
 

@@ -92,7 +92,7 @@ TEST_CASE("no batch and no number of learners is tried that the GPU's memory doe
   SmallFiles files(even_scenario(), even_cluster());
   prepare(files);
   const auto megabytes = [&](int batch) {
-    return sim::memory_bytes_per_gpu(files.load().variants.front(), 1, batch) / 1e6;
+    return sim::gpu_memory(files.load().variants.front(), 1, batch).total_bytes() / 1e6;
   };
   files.cluster["gpu"]["memory"] = std::to_string((megabytes(256) + megabytes(384)) / 2) + " MB";
   const auto curves = sim::optimise(files.load(), "batch", 1);

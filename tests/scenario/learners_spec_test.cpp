@@ -26,7 +26,7 @@ TEST_CASE("learners: defaults") {
   CHECK(!l.round_robin);
   CHECK(l.overlap);
   CHECK(!l.auto_tune);
-  CHECK(l.preprocessed_per_s == 0);
+  CHECK(l.preprocessed_per_s() == 0);
   CHECK(l.workspace_bytes == 64e6);
   CHECK(loaded.resolved["learners"]["tau"] == 1);
   // A scenario without learners does not get them.
@@ -53,10 +53,10 @@ TEST_CASE("learners: every key") {
   CHECK(l.occupancy.streaming_threads == 1024);
   CHECK(l.occupancy.matrix_threads == 256);
   CHECK(l.occupancy.outputs_per_thread == 16);
-  CHECK(l.preprocessed_per_s == 2000);
-  CHECK(l.auto_tune);
-  CHECK(l.tuner_threshold == 0.02);
-  CHECK(l.tuner_window == 7);
+  CHECK(l.preprocessed_per_s() == 2000);
+  REQUIRE(l.auto_tune);
+  CHECK(l.auto_tune->threshold == 0.02);
+  CHECK(l.auto_tune->window == 7);
 }
 
 TEST_CASE("learners: a curve of fills is linear in the logarithm of the batch") {

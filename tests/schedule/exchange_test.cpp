@@ -1,6 +1,7 @@
 // DDP's buckets, gradient accumulation, local SGD, sharded data parallelism, Theano-MPI's exchanges and its loading:
 // what is enqueued, worked by hand on a model of two layers.
 #include "sim/collective/exchange.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/schedule/local_sgd.hpp"
 #include "sim/schedule/sharded.hpp"

@@ -1,5 +1,6 @@
 #include "sim/schedule/s_sgd.hpp"
 
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/collectives.hpp"
 #include "tests/catch.hpp"
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "engine/base/study.hpp"
 #include "engine/sweep/outcome.hpp"
 #include "engine/sweep/runner.hpp"
 #include "tests/base/ended_process.hpp"
@@ -78,6 +79,37 @@ TEST_CASE("A sweep runs its search and every cell and seed once") {
     CHECK(again.err.empty());
     for (const std::string& run : kRuns)
       CHECK(std::filesystem::last_write_time(folder.path("out/" + run + ".json")) == written[run]);
+  }
+  SECTION("and knows them by the algorithm's older name") {
+    const std::string path = folder.path("out/ssgd-8/seed-1.json");
+    std::string text = slurp(path);
+    const std::string name = "\"algorithm\": \"s-sgd\"";
+    REQUIRE(text.find(name) != std::string::npos);
+    text.replace(text.find(name), name.size(), "\"algorithm\": \"ssgd\"");
+    folder.write("out/ssgd-8/seed-1.json", text);
+    const Outcome again = run_program(folder.path(""), "train", "sweep sweep.json -o out");
+    CHECK(again.code == 0);
+    CHECK(again.err.empty());
+    CHECK(slurp(path) == text);
+  }
+  SECTION("and says as much in one file, from which it goes on as from the folder") {
+    const Outcome collected = run_program(folder.path(""), "train", "sweep sweep.json -o out --collect");
+    CHECK(collected.code == 0);
+    CHECK(collected.out == outcome.out);
+    std::vector<StudyLine> lines = load_study(folder.path("out.jsonl"));
+    REQUIRE(lines.size() == 1 + 4 + 4);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      Json record = lines[i].document.json();
+      record.erase("name");
+      CHECK(record.dump() == Json::parse(slurp(lines[i].file)).dump());
+    }
+    std::filesystem::remove_all(folder.path("out"));
+    const Outcome shown = run_program(folder.path(""), "train", "sweep sweep.json -o out/ --show");
+    CHECK(shown.out == outcome.out);
+    const Outcome again = run_program(folder.path(""), "train", "sweep sweep.json -o out");
+    CHECK(again.err.empty());
+    CHECK(again.out == outcome.out);
+    CHECK_FALSE(std::filesystem::exists(folder.path("out/ssgd-8")));
   }
   SECTION("but runs what a wider sweep adds, and refuses other settings in the same folder") {
     std::string text = slurp(folder.path("sweep.json"));
@@ -175,7 +207,7 @@ const Bad kBad[] = {
     {"\"over\": {\"batch\": [8, 16]}", "\"over\": {\"batch\": []}", "/groups/0/over/batch: is empty"},
     {"\"over\": {\"batch\": [8, 16]}", "\"over\": {\"batch\": [8, 8]}", "/groups/0: cell \"ssgd-8\" is there twice"},
     {"\"over\": {\"batch\": [8, 16]}", "\"over\": {\"tau\": [2]}",
-     "/groups/0: run search/ssgd-2/rate-0.01: --tau: has no meaning with --algorithm ssgd"},
+     "/groups/0: run search/ssgd-2/rate-0.01: --tau: has no meaning with --algorithm s-sgd"},
     {"\"name\": \"ssgd\"", "\"name\": \"../ssgd\"", "/groups/0/name: \"../ssgd\" is no name of files"},
 };
 

@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
 #include "engine/base/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/small_runs.hpp"
@@ -141,6 +143,41 @@ std::string refusal(const Request& request) {
     return error.what();
   }
   return "accepted";
+}
+
+// A checkpoint's first line has the length of its header and the digest of the rest.
+void rename_algorithm(const std::string& path, const std::string& from, const std::string& to) {
+  const std::string bytes = read_file(path);
+  const std::size_t line_end = bytes.find('\n');
+  std::istringstream line(bytes.substr(0, line_end));
+  std::string magic;
+  std::size_t header_bytes = 0;
+  line >> magic >> header_bytes;
+  std::string header = bytes.substr(line_end + 1, header_bytes);
+  const std::string was = "\"algorithm\":\"" + from + "\"";
+  header.replace(header.find(was), was.size(), "\"algorithm\":\"" + to + "\"");
+  const std::string body = header + bytes.substr(line_end + 1 + header_bytes);
+  write_file_atomically(path, magic + " " + std::to_string(header.size()) + " " + sha256_hex(body) + "\n" + body);
+}
+
+TEST_CASE("A checkpoint that names its algorithm as it was called before goes on") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "s-sgd");
+  r.epochs = 1;
+  r.checkpoint = folder.path("state");
+  run(r);
+  rename_algorithm(r.checkpoint, "s-sgd", "ssgd");
+  r.resume = true;
+  r.epochs = 2;
+  const Json rest = run(r);
+  CHECK(rest.at("resumed") == 1);
+  r.resume = false;
+  CHECK(numbers(rest) == numbers(run(r)));
+
+  rename_algorithm(r.checkpoint, "s-sgd", "easgd");
+  r.resume = true;
+  CHECK(refusal(r) ==
+        r.checkpoint + ": was written with algorithm \"easgd\", not \"s-sgd\"; allowed: the same settings");
 }
 
 TEST_CASE("A checkpoint of another run, or a damaged one, is refused") {

@@ -21,11 +21,20 @@ struct BadUsage {
 };
 
 const BadUsage kBadUsage[] = {
-    {"--algorithm sgd", "--algorithm: \"sgd\" is unknown; allowed: ssgd, sma, easgd, backup, stale"},
+    {"--algorithm sgd", "--algorithm: \"sgd\" is unknown; allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd"},
+    {"--algorithm local-sgd",
+     "--algorithm: \"local-sgd\" is predicted by simulate, and not trained; allowed: s-sgd, sma, ea-sgd, "
+     "backup-workers, async-sgd"},
     {"--device gpu", "--device: \"gpu\" is unknown; allowed: host, cuda"},
     {"--precision fp8", "--precision: \"fp8\" is unknown; allowed: fp32, tf32, fp16, bf16"},
     {"--precision tf32",
      "--precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated), or --device cuda"},
+    {"--model gpt2",
+     "model \"gpt2\" is predicted, not trained: no backend has its attention; allowed: the nearest that are trained, "
+     "vgg11, vgg13, vgg16, or others of --list-models"},
+    {"--model resnet51",
+     "model \"resnet51\" is unknown; allowed: a .json file, or a name of --list-models, such as resnet50, resnet101, "
+     "resnet152"},
     {"--model nothing.json", "nothing.json: cannot read: No such file or directory"},
     {"--data cifar",
      "--data: \"cifar\" is unknown; allowed: mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar"},
@@ -37,11 +46,11 @@ const BadUsage kBadUsage[] = {
     {"--train-images 0", "--train-images: 0 is out of range; allowed: 1 to 4294967296"},
     {"--gpus 0", "--gpus: 0 is out of range; allowed: 1 to 1024"},
     {"--algorithm sma --learners 0", "--learners: 0 is out of range; allowed: 1 to 1024"},
-    {"--learners 2", "--learners: ssgd has one replica per GPU; allowed: 1 (a larger --batch has the same effect)"},
+    {"--learners 2", "--learners: s-sgd has one replica per GPU; allowed: 1 (a larger --batch has the same effect)"},
     {"--algorithm backup --gpus 2",
      "--gpus: backup workers share one set of parameters; allowed: 1 (--learners N --backups b)"},
     {"--algorithm stale --learners 2",
-     "--learners: stale has one replica per GPU; allowed: 1 (a larger --batch has the same effect)"},
+     "--learners: async-sgd has one replica per GPU; allowed: 1 (a larger --batch has the same effect)"},
     {"--batch 0", "--batch: 0 is out of range; allowed: 1 to 65536"},
     {"--evaluations-per-epoch 0", "--evaluations-per-epoch: 0 is out of range; allowed: 1 to 1000"},
     {"--epochs 0", "--epochs: 0 is out of range; allowed: 1 to 1000000"},
@@ -65,26 +74,27 @@ const BadUsage kBadUsage[] = {
     {"--warmup-epochs -1", "--warmup-epochs: -1 is out of range; allowed: 0 or more"},
     {"--moving-average 1", "--moving-average: 1 is out of range; allowed: above 0, below 1"},
     {"--moving-average 0.9 --algorithm sma",
-     "--moving-average: has no meaning with --algorithm sma; allowed: with ssgd, backup, stale"},
-    {"--tau 2", "--tau: has no meaning with --algorithm ssgd; allowed: with sma, easgd"},
+     "--moving-average: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd"},
+    {"--tau 2", "--tau: has no meaning with --algorithm s-sgd; allowed: with sma, ea-sgd"},
     {"--algorithm easgd --tau never", "--tau: \"never\" is no number of iterations; allowed: 1 to 1000000"},
     {"--algorithm sma --tau 0", "--tau: \"0\" is no number of iterations; allowed: 1 to 1000000, or never"},
-    {"--alpha 0.5", "--alpha: has no meaning with --algorithm ssgd; allowed: with sma, easgd"},
+    {"--alpha 0.5", "--alpha: has no meaning with --algorithm s-sgd; allowed: with sma, ea-sgd"},
     {"--algorithm sma --alpha 2", "--alpha: 2 is out of range; allowed: 0 to 1"},
     {"--algorithm sma --averaging two", "--averaging: \"two\" is unknown; allowed: one, reference"},
     {"--algorithm sma --momentum 0",
      "--momentum 0: one SMA learner diverges without momentum; allowed: a momentum, --alpha below 1, more learners"},
     {"--algorithm easgd --momentum 0.9",
-     "--momentum: has no meaning with --algorithm easgd; allowed: with ssgd, sma, backup, stale"},
-    {"--algorithm sma --lars 0.001", "--lars: has no meaning with --algorithm sma; allowed: with ssgd, backup, stale"},
+     "--momentum: has no meaning with --algorithm ea-sgd; allowed: with s-sgd, sma, backup-workers, async-sgd"},
+    {"--algorithm sma --lars 0.001",
+     "--lars: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd"},
     {"--algorithm sma --auto-tune --learners 2",
      "--learners: the auto-tuner chooses it, beginning with one; allowed: without --auto-tune"},
-    {"--auto-tune", "--auto-tune: has no meaning with --algorithm ssgd; allowed: with sma"},
-    {"--backups 1", "--backups: has no meaning with --algorithm ssgd; allowed: with backup"},
+    {"--auto-tune", "--auto-tune: has no meaning with --algorithm s-sgd; allowed: with sma"},
+    {"--backups 1", "--backups: has no meaning with --algorithm s-sgd; allowed: with backup-workers"},
     {"--algorithm backup --backups -1", "--backups: -1 is out of range; allowed: 0 to 1024"},
     {"--algorithm backup --delay normal", "--delay: \"normal\" is unknown; allowed: lognormal, gamma, pareto"},
     {"--algorithm backup --delay-scale 0", "--delay-scale: 0 is out of range; allowed: above 0"},
-    {"--staleness 1", "--staleness: has no meaning with --algorithm ssgd; allowed: with stale"},
+    {"--staleness 1", "--staleness: has no meaning with --algorithm s-sgd; allowed: with async-sgd"},
     {"--algorithm stale --staleness -1", "--staleness: -1 is out of range; allowed: 0 to 10000"},
     {"--resume", "--resume: without a checkpoint; allowed: with --checkpoint FILE"},
     {"-o nowhere/run.json", "nowhere/run.json: cannot be written: No such file or directory"},
@@ -117,6 +127,26 @@ TEST_CASE("train without a GPU says so in one line and exits 1") {
   CHECK(outcome.code == 1);
   CHECK(outcome.err.rfind("train: --device cuda: ", 0) == 0);
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+}
+
+TEST_CASE("Algorithms have simulate's names, and are read by their older ones") {
+  const std::vector<std::pair<std::string, std::string>> names{
+      {"ssgd", "s-sgd"}, {"sma", "sma"}, {"easgd", "ea-sgd"}, {"backup", "backup-workers"}, {"stale", "async-sgd"}};
+  for (const auto& [older, name] : names) {
+    Request r;
+    CHECK(resolve(r).algorithm == Algorithm::s_sgd);
+    r.algorithm = older;
+    const Settings settings = resolve(r);
+    r.algorithm = name;
+    CHECK(resolve(r).algorithm == settings.algorithm);
+    CHECK(to_json(settings, false).at("algorithm") == name);  // the one that is written
+    CHECK(is_same_setting("algorithm", older, name));
+    CHECK(is_same_setting("algorithm", name, older));
+    CHECK(is_same_setting("algorithm", "sma", name) == (name == "sma"));
+  }
+  CHECK_FALSE(is_same_setting("algorithm", "none", "s-sgd"));
+  CHECK_FALSE(is_same_setting("model", "ssgd", "s-sgd"));
+  CHECK(is_same_setting("batch", 16, 16));
 }
 
 TEST_CASE("The record of a run has what the interface promises") {

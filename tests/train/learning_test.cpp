@@ -1,6 +1,7 @@
 // Training learns, with every algorithm; and what must not matter does not.
 #include <cmath>
 
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"

@@ -1,5 +1,6 @@
 // Memory plans: nothing live overlaps, no plan needs less than what is live, and a case worked by hand.
 #include "engine/model/memory_plan.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::model {
@@ -76,6 +77,32 @@ TEST_CASE("Bytes grow with the batch, and there is no pool of no learners") {
   CHECK(pooled_bytes(graph, plan, 2, 32, 4) == 2 * pooled_bytes(graph, plan, 2, 16, 4));
   CHECK(pooled_bytes(graph, plan, 2, 16, 4) == 2 * pooled_bytes(graph, plan, 2, 16, 2));
   CHECK_THROWS_AS(pooled_bytes(graph, plan, 0, 16, 4), std::invalid_argument);
+}
+
+// x -> a = conv(x), s = softmax(a), p = product(s, a), fc(p), loss: attention's softmax is a layer as any other, and
+// the product's backward pass reads both of its inputs again.
+TEST_CASE("A softmax in the middle has a gradient, and a product of activations reads them again") {
+  GraphBuilder net("net", "net", {2, 1, 1});
+  const int a = net.fc("a", 0, 4);
+  const int s = net.softmax("s", a);
+  const int p = net.add("p", {s, a});
+  net.softmax("loss", net.fc("f", p, 3));
+  Graph graph = net.finish();
+  const auto buffer = [&](const MemoryPlan& plan, int layer, bool is_gradient) -> const Buffer* {
+    for (const Buffer& b : plan.buffers)
+      if (b.layer == layer && b.is_gradient == is_gradient) return &b;
+    return nullptr;
+  };
+  const auto backward = [&](int layer) { return 2 * static_cast<int>(graph.layers.size()) - 1 - layer; };
+  MemoryPlan plan = live_buffers(graph);
+  REQUIRE(buffer(plan, s, true) != nullptr);
+  CHECK(buffer(plan, s, true)->first_step == backward(p));
+  CHECK(buffer(plan, s, false)->last_step == backward(s));  // its own backward pass reads what it put out
+  CHECK(buffer(plan, a, false)->last_step == p);            // a sum reads its inputs once
+  CHECK(buffer(plan, static_cast<int>(graph.layers.size()) - 1, true) == nullptr);
+  graph.layers[static_cast<std::size_t>(p)].macs = 16;
+  plan = live_buffers(graph);
+  CHECK(buffer(plan, a, false)->last_step == backward(p));
 }
 
 }  // namespace

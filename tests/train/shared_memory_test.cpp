@@ -1,5 +1,6 @@
 // Memory of activations that the learners of a device share.
 #include "engine/device/backend.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 #include "tests/host/helpers.hpp"
 

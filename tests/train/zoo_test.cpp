@@ -5,6 +5,7 @@
 
 #include "engine/base/random.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::train {
@@ -19,7 +20,7 @@ constexpr int kBatch = 4;
 TEST_CASE("Small models of the zoo learn from one iteration on the host") {
   int run = 0;
   const auto backend = device::make_host_backend(1, 0);
-  for (const std::string& name : model::zoo_names()) {
+  for (const std::string& name : model::trainable_names()) {
     const model::Graph graph = model::zoo_graph(name);
     if (graph.input.height > kMostPixels) continue;
     const std::int64_t n = graph.parameter_count();

@@ -23,10 +23,10 @@ for batch in $batches; do
     --set "/convergence={\"profile\": \"scenarios/convergence/$profile.json\", \"target\": $target}" \
     --csv "$out/predicted-$batch.csv" >/dev/null
 done
-"$build/train" sweep "$here/$sweep.json" -o "$out/measured" --threads "$threads" --jobs 1
+"$build/train" sweep "$here/$sweep.json" -o "$out/measured" --threads "$threads" --jobs 1 --collect
 
 python3 - "$out" $target $batches <<'PY' | tee "$out/table.txt"
-import csv, glob, json, math, statistics, sys
+import csv, json, math, statistics, sys
 
 def crossing_s(record, target):
     """Training seconds at which the test error crosses the target's, log-linear between two evaluations."""
@@ -42,11 +42,11 @@ def crossing_s(record, target):
     return None
 
 out, target, batches = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+records = [json.loads(line) for line in open(f"{out}/measured.jsonl")]
 print("batch  predicted s     bounds        measured s (median)  runs                     error")
 for batch in batches:
     point = next(csv.DictReader(open(f"{out}/predicted-{batch}.csv")))
-    runs = [crossing_s(json.load(open(f)), target)
-            for f in sorted(glob.glob(f"{out}/measured/ssgd-{batch}/seed-*.json"))]
+    runs = [crossing_s(r, target) for r in records if r.get("name", "").startswith(f"ssgd-{batch}/seed-")]
     reached = sorted(r for r in runs if r is not None)
     if len(reached) < len(runs):
         print(f"{batch:>5}  {len(runs) - len(reached)} of {len(runs)} runs did not reach it")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD WORK [runs | collect]...: the runs of this folder, or what is left of them, and what follows from their
-# records. WORK keeps checkpoints and logs; it may hold runs that were cut off. Needs ./bootstrap data; call it from the
+# records. WORK keeps records, checkpoints and logs; it may hold runs that were cut off. Needs ./bootstrap data; call it from the
 # repository's root. Several calls at a time divide the runs. JOBS (one per core) runs at a time, one thread each.
 set -euo pipefail
 build=$(realpath "$1")
@@ -22,23 +22,21 @@ runs() {
 profile() {
   local file=$1 name=$2 cell out=""
   for cell in ${3//,/ }; do
-    if compgen -G "$here/records/*/$cell/seed-*.json" >/dev/null; then out+=${out:+,}$cell; fi
+    if grep -qF "\"name\":\"$cell/seed-" "$here"/records/*.jsonl; then out+=${out:+,}$cell; fi
   done
   shift 3
-  (cd "$here/records" && "$build/simulate" convergence "$@" ${out:+--hold-out "$out"} --name "$name" \
+  (cd "$here/records" && "$build/simulate" convergence "${@/%/.jsonl}" ${out:+--hold-out "$out"} --name "$name" \
     -o "$here/../../../scenarios/convergence/$file")
 }
 
 # The records, without checkpoints and logs, and the profiles, tables and pictures that follow from all of them.
 collect() {
-  local sweep file
+  local sweep
   mkdir -p "$here/records"
   for sweep in $sweeps; do
-    [[ -d "$work/$sweep" ]] || continue
-    (cd "$work" && find "$sweep" -name '*.json') | while read -r file; do
-      mkdir -p "$here/records/$(dirname "$file")"
-      cp "$work/$file" "$here/records/$file"
-    done
+    [[ -d "$work/$sweep" || -f "$work/$sweep.jsonl" ]] || continue
+    "$build/train" sweep "$here/$sweep.json" -o "$work/$sweep" --show --collect >/dev/null
+    cp "$work/$sweep.jsonl" "$here/records/"
   done
   results/relative_paths.sh "$here/records" "$(dirname "$build")" "$PWD" "$(realpath "$work")"
   for sweep in $all; do

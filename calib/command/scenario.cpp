@@ -1,0 +1,190 @@
+// A scenario that predicts with a profile: what the profile measured is taken from it, what has no effect beside
+// measured times is filled in and says so.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "calib/command/commands.hpp"
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/outputs.hpp"
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "engine/model/graph.hpp"
+
+namespace lockstep::calib {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json assumed(const Json& value, const std::string& why) {
+  return {{"value", value}, {"kind", "assumed"}, {"source", why}};
+}
+
+Json measured(const Json& value, const std::string& source) {
+  return {{"value", value}, {"kind", "measured"}, {"source", source}};
+}
+
+const char* const kSpreads = "spreads the measured time over layers, no more";
+const char* const kUnlimited = "no limit: collectives take as long as they were measured to take";
+
+bool has(const Json& key, const char* member, const Json& value) {
+  const auto found = key.find(member);
+  return found != key.end() && *found == value;
+}
+
+// What of a profile makes the scenario.
+struct Measurements {
+  std::string model, precision;
+  std::vector<int> batches;
+  std::set<int> devices;  ///< that trained together, or summed
+  int processes = 1;
+  const Fit* all_reduce = nullptr;  ///< over the most devices
+  std::string library;
+};
+
+std::string text_of(const Json& key, const char* name) {
+  const auto member = key.find(name);
+  return member != key.end() && member->is_string() ? member->get<std::string>() : "";
+}
+
+int count_of(const Json& key, const char* name) {
+  const auto member = key.find(name);
+  return member != key.end() && member->is_number() ? member->get<int>() : 1;
+}
+
+Measurements measurements_of(const Profile& profile, const std::string& path, const std::string& model) {
+  Measurements m;
+  std::set<std::string> models;
+  for (const Sample& sample : profile.samples) {
+    if (sample.probe != "iteration" || !has(sample.key, "learners", 1) || sample.key.contains("input")) continue;
+    models.insert(text_of(sample.key, "model"));
+    if (!model.empty() && text_of(sample.key, "model") != model) continue;
+    if (m.model.empty()) {
+      m.model = text_of(sample.key, "model");
+      m.precision = text_of(sample.key, "precision");
+    }
+    if (!has(sample.key, "model", m.model) || !has(sample.key, "precision", m.precision)) continue;
+    m.batches.push_back(count_of(sample.key, "batch"));
+    m.devices.insert(count_of(sample.key, "devices"));
+  }
+  if (m.model.empty())
+    throw InputError(path + ": has no iterations of " + (model.empty() ? "a model" : in_quotes(model)) + "; allowed: " +
+                     (models.empty() ? "a profile with iterations"
+                                     : joined(std::vector<std::string>(models.begin(), models.end()))));
+  for (const Fit& fit : profile.fits) {
+    if (fit.probe != "collective" || !has(fit.key, "operation", "all-reduce") || fit.key.contains("in_place")) continue;
+    const int ranks = count_of(fit.key, "ranks");
+    m.devices.insert(ranks);
+    if (m.all_reduce != nullptr && count_of(m.all_reduce->key, "ranks") >= ranks) continue;
+    m.all_reduce = &fit;
+    m.library = text_of(fit.key, "library");
+  }
+  return m;
+}
+
+// Of a ring: 2 (n - 1) (alpha + S beta / n), by the longest piece of the measured line. Used where the scenario is told
+// to ring over other numbers of devices than were measured.
+Json ring_link(const Measurements& m) {
+  if (m.all_reduce == nullptr)
+    return {{"bandwidth", assumed("1 TB/s", "not measured: one device")}, {"latency", assumed("0 us", "not measured")}};
+  const int n = count_of(m.all_reduce->key, "ranks");
+  const std::vector<Piece>& pieces = m.all_reduce->line.pieces;
+  const double slope = std::max(1e-15, pieces.back().line.seconds_per_unit);
+  const double latency_s = pieces.front().line.latency_s / (2 * (n - 1));
+  const std::string source = "a ring of " + std::to_string(n) + " with the all-reduces measured by " + m.library;
+  return {
+      {"bandwidth",
+       {{"value", short_number(2.0 * (n - 1) / n / slope * 1e-9) + " GB/s"}, {"kind", "fitted"}, {"source", source}}},
+      {"latency", {{"value", short_number(latency_s / 2 * 1e6) + " us"}, {"kind", "fitted"}, {"source", source}}}};
+}
+
+Json link(const std::string& bandwidth, const std::string& latency, const char* why) {
+  return {{"bandwidth", assumed(bandwidth, why)}, {"latency", assumed(latency, why)}};
+}
+
+Json gpu_of(const Profile& profile, const Measurements& m) {
+  const bool is_host = profile.device.kind == "host";
+  const Json torch = profile.device.facts.value("torch", Json::object());
+  const double memory_bytes = torch.value("memory_bytes", 0.0);
+  Json gpu{{"name", profile.device.name}};
+  gpu["memory"] = memory_bytes > 0 ? measured(short_number(memory_bytes * 1e-9) + " GB", "as the device says")
+                                   : assumed("1 TB", "not measured: nothing bounds the batch");
+  gpu["memory_bandwidth"] = assumed(is_host ? "10 GB/s" : "1 TB/s", kSpreads);
+  gpu["peak"]["fp32"] = assumed(is_host ? "50 GFLOP/s" : "50 TFLOP/s", kSpreads);
+  if (m.precision != "fp32") gpu["peak"][m.precision] = assumed(is_host ? "100 GFLOP/s" : "200 TFLOP/s", kSpreads);
+  return gpu;
+}
+
+Json cluster_of(const Profile& profile, const Measurements& m) {
+  const int most = m.devices.empty() ? 1 : *m.devices.rbegin();
+  return {{"schema", "lockstep/cluster/1"},
+          {"name", "the machine that was measured"},
+          {"nodes", assumed(1, "one machine; more need \"nic\" and \"fabric\"")},
+          {"gpus_per_node", measured(most, "as many as were measured together")},
+          {"gpu", gpu_of(profile, m)},
+          {"host",
+           {{"memory_bandwidth", assumed("100 GB/s", kUnlimited)},
+            {"memory_latency", assumed("0 us", kUnlimited)},
+            {"cores", assumed(most, "not used")}}},
+          {"intra_node",
+           {{"kind", "nvswitch"},
+            {"gpu_link", ring_link(m)},
+            {"pcie_link", link("1 TB/s", "0 us", "the input is in place: its copy was not measured apart")}}}};
+}
+
+Json communication_of(const Measurements& m) {
+  const char* const kWithin = "part of the measured all-reduce";
+  Json communication{{"all_reduce", "profile"}};
+  if (m.all_reduce == nullptr) communication = {{"all_reduce", "ring"}};
+  communication["fusion"] = "ddp";
+  communication["message_overhead"] = assumed("0 us", kWithin);
+  communication["launch_overhead"] = assumed("0 us", kWithin);
+  return communication;
+}
+
+// As the scenario, which lies at `from`, names the file.
+std::string seen_from(const std::string& from, const std::string& file) {
+  const fs::path folder = fs::absolute(from).parent_path();
+  return fs::relative(fs::absolute(file), folder).string();
+}
+
+std::string model_file_of(const std::string& profile) {
+  const std::string file = fs::path(profile).replace_extension(".model.json").string();
+  return fs::exists(file) ? file : "";
+}
+
+std::string checked_model_name(const std::string& file) {
+  const JsonDocument document = JsonDocument::load(file);
+  return model::graph_from_json(document.root()).name;
+}
+
+}  // namespace
+
+int write_scenario(const ScenarioRequest& request) {
+  check_outputs({request.output}, {request.profile});
+  const Profile profile = load_profile(request.profile);
+  const std::string model_file = request.model.empty() ? model_file_of(request.profile) : request.model;
+  const std::string wanted = model_file.empty() ? "" : checked_model_name(model_file);
+  const Measurements m = measurements_of(profile, request.profile, wanted);
+  const std::string profile_seen = seen_from(request.output, request.profile);
+  std::string optimizer = profile.device.facts.value("torch", Json::object()).value("optimizer", "momentum");
+  const std::vector<std::string> known{"sgd", "momentum", "lars", "adam", "lamb"};
+  if (std::find(known.begin(), known.end(), optimizer) == known.end()) optimizer = "momentum";
+  Json scenario{{"schema", "lockstep/scenario/1"},
+                {"name", m.model + ", as measured"},
+                {"description", "Written by `calibrate scenario`; rests on the profile that it names."},
+                {"cluster", cluster_of(profile, m)},
+                {"model", model_file.empty() ? m.model : seen_from(request.output, model_file)}};
+  scenario["gpus"] = Json::array({1});
+  for (const int devices : m.devices)
+    if (devices > 1) scenario["gpus"].push_back(devices);
+  scenario["baseline"] = {{"gpus", 1}};
+  scenario["batch_per_gpu"] = request.batch > 0 ? request.batch : *std::max_element(m.batches.begin(), m.batches.end());
+  scenario["compute"] = {{"precision", m.precision}, {"profile", profile_seen}, {"optimizer", optimizer}};
+  scenario["communication"] = communication_of(m);
+  write_file_atomically(request.output, scenario.dump(1) + "\n");
+  std::printf("%s: simulate it; --set /batch_per_gpu=N for another batch\n", request.output.c_str());
+  return 0;
+}
+
+}  // namespace lockstep::calib

@@ -1,0 +1,44 @@
+#pragma once
+// Inside the zoo: its entries, file by file, in the order of --list-models.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/model/graph.hpp"
+
+namespace lockstep::model::zoo {
+
+/// Whether the scores of attention pass through memory or are kept on the chip (Dao et al. 2022).
+enum class Attention { in_passes, fused };
+
+struct Entry {
+  std::string name;
+  std::function<Graph()> build;
+  /// What of its arithmetic no backend has, so that it is predicted and not trained; empty: it is trained.
+  std::string lacks{};
+  /// A transformer with fused attention; empty for other networks.
+  std::function<Graph()> build_fused{};
+};
+
+/// LeNets, CIFAR-10 quick, ResNet-32.
+std::vector<Entry> small_networks();
+/// AlexNets and VGGs of the seed papers.
+std::vector<Entry> alexnets_and_vggs();
+std::vector<Entry> googlenets();
+std::vector<Entry> inceptions();
+/// ResNet-50, 101 and 152.
+std::vector<Entry> resnets();
+/// ResNet-18 and 34, ResNeXt-50, VGG-11 and 13, AlexNets, SqueezeNet, MobileNets, DenseNets, NiN, Inception-v4.
+std::vector<Entry> convolutional_networks();
+/// ResNets of other depths, on ImageNet and on CIFAR, wide ones, and Inception-ResNet.
+std::vector<Entry> residual_networks();
+/// ResNeXt-101, wide ResNets, squeeze and excitation, EfficientNet.
+std::vector<Entry> gated_networks();
+/// SSD300 and U-Net.
+std::vector<Entry> dense_networks();
+/// GNMT.
+std::vector<Entry> recurrent_networks();
+/// BERT, GPT, ViT and translators.
+std::vector<Entry> transformers();
+
+}  // namespace lockstep::model::zoo

@@ -1,0 +1,75 @@
+// GNMT (Wu et al. 2016) in the smaller form of MLPerf's reference: four layers each way of 1,024 LSTM cells, the first
+// of the encoder in both directions, and the attention of Bahdanau et al. 2015.
+//
+// What enters a layer is multiplied for all tokens at once; what it hands itself is not, token by token, with the same
+// matrix. Sentences have some 28 pieces of words in each language, of 32,317.
+#include <string>
+
+#include "engine/model/zoo/entries.hpp"
+#include "engine/model/zoo/token_graph.hpp"
+
+namespace lockstep::model::zoo {
+namespace {
+
+constexpr int kWidth = 1024, kTokens = 28, kWords = 32317;
+
+class Gnmt {
+ public:
+  Graph build() {
+    const int words = net_.lookup("embeddings", 0, {std::int64_t{kWords} * kWidth}, kElements);
+    const int both = net_.each("e1", LayerKind::concat,
+                               {lstm("e1/forward", words, kWidth), lstm("e1/back", words, kWidth)}, 2 * kElements);
+    int at = lstm("e2", both, 2 * kWidth);
+    for (const char* name : {"e3", "e4"}) at = added(name, lstm(name, at, kWidth), at);
+    const int encoded = at;
+    const int target = net_.lookup("target", 0, {}, kElements);
+    at = lstm("d1", target, kWidth);
+    const int context = attention(at, encoded);
+    for (const char* name : {"d2", "d3", "d4"}) {
+      const std::string n(name);
+      const int joined = net_.each(n + "/concat", LayerKind::concat, {at, context}, 2 * kElements);
+      const int out = lstm(n, net_.each(n + "/drop", LayerKind::dropout, {joined}, 2 * kElements), 2 * kWidth);
+      at = n == "d2" ? out : added(n, out, at);
+    }
+    at = net_.linear("words", at, kTokens, kWidth, kWords);
+    net_.each("loss", LayerKind::softmax, {at}, std::int64_t{kTokens} * kWords);
+    return net_.finish();
+  }
+
+ private:
+  static constexpr std::int64_t kElements = std::int64_t{kTokens} * kWidth;
+
+  int added(const std::string& n, int out, int at) {
+    return net_.each(n + "/add", LayerKind::add, {out, at}, kElements);
+  }
+
+  // Four gates, from the input and from the last output; two biases.
+  int lstm(const std::string& n, int from, int in) {
+    int at = net_.linear(n + "/in", from, kTokens, in, 4 * kWidth);
+    for (int token = 0; token < kTokens; ++token) {
+      const std::string step = n + "/" + std::to_string(token + 1);
+      at = token == 0 ? net_.linear(step, at, 1, kWidth, 4 * kWidth) : net_.tied(step, at, 1, kWidth, 4 * kWidth);
+      at = net_.each(step + "/gates", LayerKind::relu, {at}, 4 * kWidth);
+    }
+    return at;
+  }
+
+  // Every target token's query against every source token's key, through a layer of tanh.
+  int attention(int queries, int encoded) {
+    const int q = net_.linear("attention/q", queries, kTokens, kWidth, kWidth, false);
+    const int k = net_.linear("attention/k", encoded, kTokens, kWidth, kWidth, false);
+    const int sums = net_.each("attention/tanh", LayerKind::relu, {q, k}, kTokens * kElements);
+    const int scores = net_.linear("attention/score", sums, kTokens * kTokens, kWidth, 1, false);
+    return net_.product("attention/context", {scores, encoded}, kTokens * kElements, kElements, kElements);
+  }
+
+  TokenGraph net_{"gnmt", "GNMT v2, 28 + 28 tokens", kTokens, kWidth};
+};
+
+}  // namespace
+
+std::vector<Entry> recurrent_networks() {
+  return {{"gnmt", [] { return Gnmt().build(); }, "LSTM cells and attention"}};
+}
+
+}  // namespace lockstep::model::zoo

@@ -1,0 +1,113 @@
+#include "sim/catalogue/catalogue.hpp"
+
+#include <filesystem>
+
+#include "engine/base/text.hpp"
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/catalogue/read_entries.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+JsonDocument open(const std::string& folder, const std::string& file, const std::string& key) {
+  JsonDocument document = JsonDocument::load(folder + "/" + file);
+  document.root().keys({"schema", "description", key});
+  document.root().at("schema").choice({"lockstep/catalogue/1"});
+  return document;
+}
+
+// What reading `entry` has noted, as the facts of that entry.
+std::vector<Assumption> facts_below(const JsonDocument& document, const JsonNode& entry) {
+  std::vector<Assumption> facts;
+  for (const Assumption& fact : document.assumptions())
+    if (fact.pointer.rfind(entry.pointer() + "/", 0) == 0) facts.push_back(fact);
+  return facts;
+}
+
+template <typename Of>
+void add_names(const JsonNode& node, const std::vector<Of>& entries, NameIndex& names) {
+  const auto add = [&](const std::string& name, const JsonNode& at) {
+    if (plain_name(name).empty()) at.fail(in_quotes(name) + " has no letter", "allowed: a name with letters or digits");
+    if (const auto other = names.add(name, entries.size() - 1))
+      at.fail(in_quotes(name) + " stands for " + in_quotes(entries[*other].id) + " already",
+              "allowed: names that no other entry has, case, blanks and separators aside");
+  };
+  const Of& entry = entries.back();
+  add(entry.id, node.at("id"));
+  if (!entry.name.empty()) add(entry.name, node.at("name"));
+  for (const JsonNode& alias : node.at("aliases").items()) add(alias.text(), alias);
+}
+
+template <typename Of>
+Entries<Of> read_all(const std::string& folder, const std::string& file, const std::string& key,
+                     Of (*read)(const JsonNode&)) {
+  const JsonDocument document = open(folder, file, key);
+  std::vector<Of> entries;
+  NameIndex names;
+  for (const JsonNode& node : document.root().at(key).items()) {
+    entries.push_back(read(node));
+    entries.back().facts = facts_below(document, node);
+    add_names(node, entries, names);
+  }
+  if (entries.empty()) document.root().at(key).fail("no entry", "allowed: at least one");
+  return {std::move(entries), std::move(names)};
+}
+
+std::map<std::string, Constant> read_constants(const std::string& folder) {
+  std::map<std::string, Constant> constants;
+  if (!std::filesystem::exists(folder + "/fitted.json")) return constants;
+  const JsonDocument document = open(folder, "fitted.json", "constants");
+  for (const JsonNode& node : document.root().at("constants").items()) {
+    node.keys({"name", "value", "records"});
+    constants[node.at("name").text()] = {node.at("value").number({0, 1e9}), texts_of(node.at("records"))};
+  }
+  return constants;
+}
+
+// What a GPU names must be there.
+void check_gpus(const Catalogue& catalogue, const std::string& folder) {
+  for (const GpuEntry& gpu : catalogue.gpus) {
+    const std::string where = folder + "/gpus.json: " + in_quotes(gpu.id) + ": ";
+    if (catalogue.intra_nodes.with_id(gpu.intra_node) == nullptr)
+      throw InputError(where + "no link " + in_quotes(gpu.intra_node) + "; allowed: an id of intra_node.json");
+    if (catalogue.gpus.with_id(gpu.speed_of) == nullptr)
+      throw InputError(where + "no GPU " + in_quotes(gpu.speed_of) + "; allowed: an id of gpus.json");
+    const NetworkReading network = read_network(catalogue.networks, gpu.network, 8);
+    if (!network.wrong.empty())
+      throw InputError(where + "network " + in_quotes(gpu.network) + ": " + network.wrong +
+                       "; allowed: " + kNetworkGrammar);
+  }
+}
+
+}  // namespace
+
+const IntraNodeEntry& Catalogue::intra_node_by_id(const std::string& id) const {
+  const IntraNodeEntry* entry = intra_nodes.with_id(id);
+  if (entry == nullptr) throw InputError("catalogue: no intra-node link " + in_quotes(id));
+  return *entry;
+}
+
+Catalogue load_catalogue(const std::string& folder) {
+  Catalogue catalogue;
+  catalogue.gpus = read_all(folder, "gpus.json", "gpus", read_gpu);
+  catalogue.intra_nodes = read_all(folder, "intra_node.json", "intra_node", read_intra_node);
+  catalogue.networks = read_all(folder, "networks.json", "networks", read_network);
+  catalogue.stacks = read_all(folder, "stacks.json", "stacks", read_stack);
+  catalogue.models = read_all(folder, "models.json", "models", read_model);
+  catalogue.constants = read_constants(folder);
+  check_gpus(catalogue, folder);
+  return catalogue;
+}
+
+std::string default_catalogue_folder() {
+  std::error_code unknown;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::filesystem::path installed = program.parent_path().parent_path() / "share/lockstep/scenarios/catalogue";
+  const std::filesystem::path beside_build = program.parent_path().parent_path() / "scenarios/catalogue";
+  for (const std::filesystem::path& folder :
+       {installed, beside_build, std::filesystem::path(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue")})
+    if (std::filesystem::exists(folder / "gpus.json")) return folder.string();
+  throw InputError("no catalogue beside the program: " + installed.string() + "; allowed: --catalogue FOLDER");
+}
+
+}  // namespace lockstep::sim

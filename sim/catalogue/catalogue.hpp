@@ -1,0 +1,53 @@
+#pragma once
+// What the project knows beside the inputs of a prediction: GPUs, links, networks, software and models by name, and
+// constants fitted on records. Files of scenarios/catalogue/, schema "lockstep/catalogue/1"; every figure with its kind
+// and source.
+//
+//   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "in_texts"?, "intra_node", "network",
+//                     "memory", "memory_bandwidth", "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?}}
+//   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "in_texts"?, "description", "gpus_per_switch",
+//                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
+//                     "host_memory_bandwidth"} or
+//                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "bus_bandwidth",
+//                     "latency", "nvls_bandwidth"?, "host_memory_bandwidth"}
+//   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "line_rate"?, "needs_rate"?, "ethernet"?,
+//                     "family"?, "bandwidth", "latency", "rdma"}
+//   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
+//                     "overlap", "fast_convolutions"?: false}
+//   models.json      {"id", "aliases", "in_texts"?, "train_samples"?, "tokens"?}
+//   fitted.json      {"name", "value", "records": [ids it was fitted on]}
+//
+// An entry's names are its id, its name and its aliases (name_index.hpp says when two names are one); no name stands
+// for two entries of a file. "in_texts" is for what publications write: sim/records/names_in_texts.hpp.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/entries.hpp"
+
+namespace lockstep::sim {
+
+struct Constant {
+  double value = 0;
+  std::vector<std::string> records;  ///< ids it was fitted on
+};
+
+struct Catalogue {
+  Entries<GpuEntry> gpus;
+  Entries<IntraNodeEntry> intra_nodes;
+  Entries<NetworkEntry> networks;
+  Entries<StackEntry> stacks;
+  Entries<ModelEntry> models;
+  std::map<std::string, Constant> constants;
+
+  const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError where there is none
+};
+
+/// Reads the files of a folder. Throws InputError, also for a name that stands for two entries, and for a GPU whose
+/// link or network is not one of the catalogue's.
+Catalogue load_catalogue(const std::string& folder);
+/// The catalogue's folder of an installed program, of a build folder, or of the sources it was built from. Throws
+/// InputError when there is none.
+std::string default_catalogue_folder();
+
+}  // namespace lockstep::sim

@@ -1,0 +1,103 @@
+#pragma once
+// Entries of the catalogue, and a list of them that is looked up by name.
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/name_index.hpp"
+#include "sim/scenario/choices.hpp"
+#include "sim/scenario/cluster_spec.hpp"
+
+namespace lockstep::sim {
+
+/// What every entry has. Its names are `id`, `name` and `aliases`.
+struct Entry {
+  std::string id;
+  std::string name;  ///< for people, "H100 SXM5"; empty: the id
+  std::vector<std::string> aliases;
+  std::vector<std::string> in_texts;  ///< words by which publications mean it
+  std::vector<Assumption> facts;      ///< its figures with their sources
+};
+
+struct GpuEntry : Entry {
+  std::string generation;
+  std::string
+      speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
+  std::string intra_node;  ///< id of the link that a node of them usually has
+  std::string network;     ///< that a node of them usually has (network_grammar.hpp)
+  GpuSpec spec;
+};
+
+struct IntraNodeEntry : Entry {
+  bool is_nvlink = false;
+  // pcie-tree
+  int gpus_per_switch = 0, switches_per_socket = 0;
+  LinkSpec gpu_link, switch_uplink, socket_link;
+  bool peer_across_sockets = true;
+  // nvlink
+  LinkSpec bus;
+  double nvls_bytes_per_s = 0;  ///< 0: without in-switch reduction
+  double host_memory_bytes_per_s = 0;
+};
+
+struct NetworkEntry : Entry {
+  double port_bytes_per_s = 0;  ///< as an application sees it with RDMA, the line rate with TCP; 0: of the stated rate
+  double line_bits_per_s = 0;   ///< of a port, by its standard; 0: none of its own
+  double latency_s = 0;
+  bool rdma = true;
+  bool is_whole_node = false;  ///< a cloud's machine: its bandwidth is that of all ports of a node
+  bool needs_rate = false;     ///< a kind such as Ethernet, whose rate must be said
+  bool is_ethernet = false;    ///< may be written with a rate in GbE
+  std::string family;          ///< of generations that are told apart by their line rate: "InfiniBand"
+};
+
+struct StackEntry : Entry {
+  std::vector<std::string> keywords;
+  double fusion_bytes = 0;
+  std::string all_reduce, wire_mixed;
+  Optimizer optimizer = Optimizer::momentum;
+  bool overlap = true;
+  bool fast_convolutions = true;  ///< Winograd in single precision
+};
+
+/// `id` is that of a network of the zoo.
+struct ModelEntry : Entry {
+  double train_samples = 0;  ///< of an epoch; 0: no data set goes without saying
+  int tokens = 0;            ///< of a sequence; 0: its samples are no sequences
+};
+
+/// Entries in the order of their file, with an index of their names.
+template <typename Of>
+class Entries {
+ public:
+  Entries() = default;
+  /// `names` has the entries' names by their place in `entries`.
+  Entries(std::vector<Of> entries, NameIndex names) : entries_(std::move(entries)), names_(std::move(names)) {}
+
+  /// The entry of that name, whole; nullptr: none.
+  const Of* named(const std::string& name) const {
+    const std::optional<std::size_t> found = names_.find(name);
+    return found ? &entries_[*found] : nullptr;
+  }
+  /// The entry whose id is spelled exactly so; nullptr: none.
+  const Of* with_id(const std::string& id) const {
+    const Of* found = named(id);
+    return found != nullptr && found->id == id ? found : nullptr;
+  }
+  /// Ids of the entries with the nearest names, nearest first.
+  std::vector<std::string> nearest_ids(const std::string& name, std::size_t count = 3) const {
+    std::vector<std::string> ids;
+    for (std::size_t place : names_.nearest(name, count)) ids.push_back(entries_[place].id);
+    return ids;
+  }
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  const Of& back() const { return entries_.back(); }
+
+ private:
+  std::vector<Of> entries_;
+  NameIndex names_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,88 @@
+#include "sim/catalogue/name_index.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep::sim {
+namespace {
+
+constexpr std::size_t kLongest = 100;  // characters that are compared for the nearest names: no name is longer
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_separator(char c) {
+  return std::string(" \t-_/.()").find(c) != std::string::npos;
+}
+
+char lower_case(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+std::string plain_name(const std::string& name) {
+  std::string plain;
+  bool is_apart = false;
+  for (char c : name) {
+    if (is_separator(c)) {
+      is_apart = true;
+      continue;
+    }
+    if (is_apart && !plain.empty() && is_digit(c) && is_digit(plain.back())) plain += '_';
+    plain += lower_case(c);
+    is_apart = false;
+  }
+  return plain;
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::optional<std::size_t> NameIndex::add(const std::string& name, std::size_t entry) {
+  const std::string plain = plain_name(name);
+  const auto [place, is_new] = entries_.emplace(plain, entry);
+  if (is_new) names_.emplace_back(plain, entry);
+  if (place->second != entry) return place->second;
+  return std::nullopt;
+}
+
+std::optional<std::size_t> NameIndex::find(const std::string& name) const {
+  const auto found = entries_.find(plain_name(name));
+  if (found == entries_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::size_t> NameIndex::nearest(const std::string& name, std::size_t count) const {
+  const std::string plain = plain_name(name.substr(0, kLongest));
+  std::vector<std::pair<std::size_t, std::size_t>> by_distance;  // distance, entry
+  for (const auto& [known, entry] : names_) {
+    const std::size_t distance = edit_distance(plain, known), which = entry;
+    const auto same =
+        std::find_if(by_distance.begin(), by_distance.end(), [&](const auto& other) { return other.second == which; });
+    if (same == by_distance.end())
+      by_distance.emplace_back(distance, which);
+    else
+      same->first = std::min(same->first, distance);
+  }
+  std::stable_sort(by_distance.begin(), by_distance.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::size_t> entries;
+  for (std::size_t i = 0; i < by_distance.size() && i < count; ++i) entries.push_back(by_distance[i].second);
+  return entries;
+}
+
+}  // namespace lockstep::sim

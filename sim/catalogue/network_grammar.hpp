@@ -1,0 +1,53 @@
+#pragma once
+// A network between nodes as a user writes it:
+//
+//   [COUNTx ]RATE[ KIND][ per GPU| per node]     "8x 400 Gb/s InfiniBand", "100 GbE", "2x HDR", "400 Gb/s per GPU"
+//
+//   COUNT  ports of a node, 1 to 32; with "per GPU" of each GPU. Without it: one.
+//   RATE   of a port: a number of Mb/s, Gb/s or Tb/s (Gbit/s, Gbps, 400G), or of GbE, which is Ethernet. Bytes (GB/s)
+//          are refused. Or a name that has a rate of its own: an InfiniBand generation, Slingshot, Omni-Path, a class.
+//   KIND   a network of the catalogue: Ethernet, TCP, RoCE, InfiniBand, EFA, ... It may stand before the rate too.
+//          GbE alone is Ethernet with TCP. A rate alone is InfiniBand from 56 Gb/s (FDR) on and Ethernet with TCP
+//          below, which is an assumption, and marked so.
+//
+// A class of the catalogue (aws-p4d) is a node's whole network and stands alone. Case and blanks do not matter, but for
+// the B of bytes. What a port carries: the catalogue's figure where the rate is that of the entry's standard; else the
+// line rate with TCP, and 0.94 of it with RDMA (11.75 of 12.5 GB/s).
+#include <optional>
+#include <string>
+
+#include "sim/catalogue/entries.hpp"
+
+namespace lockstep::sim {
+
+inline constexpr const char* kNetworkGrammar = "[COUNTx ]RATE[ KIND][ per GPU| per node]";
+/// Of a line rate that an application reaches with RDMA.
+inline constexpr double kRdmaShare = 0.94;
+
+struct NetworkFound {
+  const NetworkEntry* entry = nullptr;
+  int ports = 1;  ///< of a node
+  bool ports_stated = false;
+  double port_bytes_per_s = 0;  ///< as an application sees it (RDMA), or the line rate (TCP)
+  double line_bits_per_s = 0;   ///< of a port; 0: not known
+  bool is_kind_assumed = false;
+};
+
+struct NetworkReading {
+  std::optional<NetworkFound> found;
+  std::string wrong;    ///< why there is none
+  std::string nearest;  ///< a text that can be read, near to what was written; empty where it was read
+};
+
+/// Reads `text` for nodes of `gpus_per_node` GPUs.
+NetworkReading read_network(const Entries<NetworkEntry>& networks, const std::string& text, int gpus_per_node);
+
+/// "8x 400 Gb/s InfiniBand NDR": reads as the same network.
+std::string network_words(const NetworkFound& network);
+/// The same with what it carries: "8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA)".
+std::string network_description(const NetworkFound& network);
+
+/// The grammar for people, with examples; a line each.
+std::string network_grammar_text(const Entries<NetworkEntry>& networks);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,28 @@
+#pragma once
+// Inside sim/catalogue: the text of a network cut into its parts, before anything is looked up.
+#include <optional>
+#include <string>
+
+namespace lockstep::sim {
+
+/// A number with a unit of bits: "400 Gb/s", "100GbE".
+struct WrittenRate {
+  double bits_per_s = 0;
+  bool is_ethernet = false;  ///< written in GbE
+};
+
+/// What stands where in "[COUNTx ]RATE[ KIND][ per GPU| per node]".
+struct NetworkWords {
+  std::optional<double> count;  ///< as written, also where it is no allowed one
+  std::optional<WrittenRate> rate;
+  std::string kind;  ///< the other words, with a blank between
+  bool is_per_gpu = false;
+  std::optional<double> bare_number;  ///< one without a unit, which no name has in it
+  std::optional<double> bytes_per_s;  ///< a rate in bytes
+  std::string wrong;                  ///< why it is no network whatever its parts are
+};
+
+/// At most 200 characters are read.
+NetworkWords cut_network(const std::string& text);
+
+}  // namespace lockstep::sim

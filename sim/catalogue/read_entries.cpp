@@ -1,0 +1,132 @@
+#include "sim/catalogue/read_entries.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr Range kBandwidth{1, 1e15};
+constexpr Range kAnyBandwidth{0, 1e15};
+constexpr Range kAnyLatency{0, 10};
+
+// Names of every entry, and the keys of its own.
+void read_names(const JsonNode& node, Entry& entry, std::vector<std::string> own_keys) {
+  own_keys.insert(own_keys.begin(), {"id", "name", "aliases", "in_texts"});
+  node.keys(own_keys);
+  entry.id = node.at("id").text();
+  entry.aliases = texts_of(node.at("aliases"));
+  if (const auto name = node.find("name")) entry.name = name->text();
+  const std::optional<JsonNode> in_texts = node.find("in_texts");
+  entry.in_texts = in_texts ? texts_of(*in_texts) : entry.aliases;
+}
+
+bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) {
+  const std::optional<JsonNode> found = node.find(key);
+  return found ? found->boolean() : otherwise;
+}
+
+LinkSpec read_link(const JsonNode& node) {
+  node.keys({"bandwidth", "latency"});
+  return {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
+          node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
+}
+
+}  // namespace
+
+std::vector<std::string> texts_of(const JsonNode& array) {
+  std::vector<std::string> texts;
+  for (const JsonNode& node : array.items()) texts.push_back(node.text());
+  return texts;
+}
+
+GpuEntry read_gpu(const JsonNode& node) {
+  GpuEntry gpu;
+  read_names(node, gpu, {"generation", "speed_of", "intra_node", "network", "memory", "memory_bandwidth", "peak"});
+  node.at("name");
+  gpu.generation = node.at("generation").text();
+  const std::optional<JsonNode> speed_of = node.find("speed_of");
+  gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
+  gpu.intra_node = node.at("intra_node").text();
+  gpu.network = node.at("network").text();
+  gpu.spec.name = gpu.name;
+  gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
+  gpu.spec.memory_bandwidth_bytes_per_s =
+      node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
+  const JsonNode peak = node.at("peak");
+  peak.keys({"fp32", "tf32", "fp16", "bf16"});
+  const auto flops = [&](const char* key) {
+    const std::optional<JsonNode> found = peak.find(key);
+    return found ? found->sourced_quantity(Dimension::compute, {1e9, 1e18}) : 0.0;
+  };
+  gpu.spec.fp32_flops = flops("fp32");
+  gpu.spec.tf32_flops = flops("tf32");
+  gpu.spec.fp16_flops = flops("fp16");
+  gpu.spec.bf16_flops = flops("bf16");
+  return gpu;
+}
+
+IntraNodeEntry read_intra_node(const JsonNode& node) {
+  IntraNodeEntry entry;
+  entry.is_nvlink = node.at("kind").choice({"pcie-tree", "nvlink"}) == "nvlink";
+  std::vector<std::string> keys{
+      "kind",          "description", "gpus_per_switch",     "switches_per_socket",  "gpu_link",
+      "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};
+  if (entry.is_nvlink)
+    keys = {"kind", "description", "bus_bandwidth", "latency", "nvls_bandwidth", "host_memory_bandwidth"};
+  read_names(node, entry, keys);
+  entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
+  if (entry.is_nvlink) {
+    entry.bus = {node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
+                 node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
+    if (const auto nvls = node.find("nvls_bandwidth"))
+      entry.nvls_bytes_per_s = nvls->sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
+    return entry;
+  }
+  entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));
+  entry.switches_per_socket = static_cast<int>(node.at("switches_per_socket").integer(1, 64));
+  entry.gpu_link = read_link(node.at("gpu_link"));
+  entry.switch_uplink = read_link(node.at("switch_uplink"));
+  entry.socket_link = read_link(node.at("socket_link"));
+  entry.peer_across_sockets = node.at("peer_across_sockets").boolean();
+  return entry;
+}
+
+NetworkEntry read_network(const JsonNode& node) {
+  NetworkEntry entry;
+  read_names(node, entry,
+             {"whole_node", "line_rate", "needs_rate", "ethernet", "family", "bandwidth", "latency", "rdma"});
+  entry.port_bytes_per_s = node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
+  if (const auto rate = node.find("line_rate"))
+    entry.line_bits_per_s = 8 * rate->quantity(Dimension::bandwidth, kBandwidth);
+  entry.latency_s = node.at("latency").sourced_quantity(Dimension::time, kAnyLatency);
+  entry.rdma = node.at("rdma").boolean();
+  entry.is_whole_node = flag(node, "whole_node");
+  entry.needs_rate = flag(node, "needs_rate");
+  entry.is_ethernet = flag(node, "ethernet");
+  if (const auto family = node.find("family")) entry.family = family->text();
+  if (!entry.needs_rate && entry.port_bytes_per_s == 0)
+    node.at("bandwidth").fail("no bandwidth", "allowed: above 0 B/s, or 0 B/s with \"needs_rate\"");
+  return entry;
+}
+
+StackEntry read_stack(const JsonNode& node) {
+  StackEntry entry;
+  read_names(node, entry,
+             {"keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap", "fast_convolutions"});
+  entry.keywords = texts_of(node.at("keywords"));
+  entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
+  entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
+  entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
+  entry.optimizer = read_choice<Optimizer>(node.at("optimizer"));
+  entry.overlap = node.at("overlap").boolean();
+  entry.fast_convolutions = flag(node, "fast_convolutions", true);
+  return entry;
+}
+
+ModelEntry read_model(const JsonNode& node) {
+  ModelEntry entry;
+  read_names(node, entry, {"train_samples", "tokens"});
+  if (const auto samples = node.find("train_samples")) entry.train_samples = samples->number({1, 1e12});
+  if (const auto tokens = node.find("tokens")) entry.tokens = static_cast<int>(tokens->integer(1, 1 << 20));
+  return entry;
+}
+
+}  // namespace lockstep::sim

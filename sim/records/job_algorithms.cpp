@@ -1,0 +1,65 @@
+// Names of exchanges, as simulate and as people have them.
+#include "sim/records/job_names.hpp"
+
+namespace lockstep::sim {
+
+const std::vector<JobAlgorithm>& job_algorithms() {
+  static const std::vector<JobAlgorithm> all{
+      {"s-sgd",
+       "all-reduce of gradients",
+       {"ssgd", "synchronous SGD", "BSP", "DDP", "data parallel", "all-reduce", "NCCL", "NCCL all-reduce", "Horovod"},
+       std::nullopt,
+       "NCCL all-reduce"},
+      {"ring", "ring all-reduce", {"NCCL ring"}, AllReduceKind::ring, "NCCL ring all-reduce"},
+      {"double-binary-tree",
+       "double binary trees",
+       {"NCCL tree"},
+       AllReduceKind::double_binary_tree,
+       "NCCL double binary tree"},
+      {"tree", "tree all-reduce", {}, AllReduceKind::tree, "NCCL tree all-reduce"},
+      {"halving-doubling",
+       "halving and doubling",
+       {"recursive halving-doubling", "Rabenseifner", "butterfly"},
+       AllReduceKind::halving_doubling,
+       "halving-doubling all-reduce"},
+      {"hierarchical", "hierarchical all-reduce", {}, AllReduceKind::hierarchical, "hierarchical all-reduce"},
+      {"hybrid",
+       "hybrid of rings and groups",
+       {"hybrid all-reduce"},
+       AllReduceKind::hybrid,
+       "hierarchical hybrid all-reduce"},
+      {"torus", "torus all-reduce", {"2-D torus", "2D torus all-reduce"}, AllReduceKind::torus, "2D torus all-reduce"},
+      {"baidu-ring",
+       "ring all-reduce of MPI messages",
+       {"Baidu RingAllReduce"},
+       AllReduceKind::ring,
+       "Baidu ring all-reduce"},
+      {"parameter-server",
+       "parameter servers",
+       {"parameter server", "PS", "pserver"},
+       std::nullopt,
+       "parameter server"},
+      {"ps-gpu", "parameter servers on GPUs", {"PS on GPU"}, std::nullopt, "ps on gpu"},
+      {"kvstore", "MXNet's key-value store", {"dist_sync_device", "dist_device_sync"}, std::nullopt, "kvstore"},
+      {"sfb", "sufficient factors", {"factors", "sufficient factor broadcasting"}, std::nullopt, "sfb"},
+      {"hybcomm", "servers or factors for each layer", {"best", "PS + SFB"}, std::nullopt, "hybcomm"},
+      {"one-bit", "one bit for each gradient", {"1-bit", "1-bit SGD"}, std::nullopt, "1-bit"},
+      {"sharded", "sharded parameters", {"FSDP", "fully sharded", "ZeRO-3", "ZeRO stage 3"}, std::nullopt, "FSDP"},
+      {"sma", "synchronous model averaging", {"synchronous model averaging"}, std::nullopt, "sma"},
+      {"ea-sgd", "elastic averaging", {"EASGD"}, std::nullopt, "ea-sgd"},
+      {"theano-mpi",
+       "host-staged MPI all-reduce",
+       {"host-staged", "MPI_Allreduce"},
+       std::nullopt,
+       "host-staged MPI_Allreduce"},
+      {"cuda-aware", "CUDA-aware MPI", {"CUDA-aware MPI", "ASA"}, std::nullopt, "CUDA-aware MPI"},
+      {"backup-workers", "backup workers", {"backup"}, std::nullopt, ""},
+      {"async-sgd", "asynchronous SGD", {"async", "stale"}, std::nullopt, ""},
+      {"async-easgd", "asynchronous elastic averaging", {}, std::nullopt, ""},
+      {"local-sgd", "local SGD", {}, std::nullopt, ""},
+      {"profile", "a profile's all-reduce", {"profile-average"}, std::nullopt, ""},
+  };
+  return all;
+}
+
+}  // namespace lockstep::sim

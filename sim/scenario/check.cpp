@@ -1,0 +1,158 @@
+#include "sim/scenario/check.hpp"
+
+#include <cmath>
+
+#include "engine/base/text.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using Problem = std::optional<ScenarioProblem>;
+
+int nodes_of(const Scenario& s, int gpus) {
+  return (gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
+}
+
+// Whole nodes, or a part of one.
+Problem of_gpus(const std::string& pointer, int gpus, const Scenario& s) {
+  const ClusterSpec& cluster = s.cluster;
+  const int most = cluster.nodes * cluster.gpus_per_node;
+  if (gpus > most)
+    return {{pointer, std::to_string(gpus) + " GPUs are more than the cluster has",
+             "allowed: at most " + std::to_string(most)}};
+  if (gpus > cluster.gpus_per_node && gpus % cluster.gpus_per_node != 0)
+    return {{pointer, std::to_string(gpus) + " GPUs do not fill whole nodes",
+             "allowed: multiples of " + std::to_string(cluster.gpus_per_node)}};
+  return {};
+}
+
+Problem of_batch(const std::string& pointer, int gpus, const Scenario& s) {
+  if (gpus <= s.batch.back().up_to_gpus) return {};
+  return {{pointer, "no batch size for " + std::to_string(gpus) + " GPUs",
+           "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu"}};
+}
+
+Problem of_torus(const std::string& pointer, int gpus, const Scenario& s) {
+  const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
+  if (s.communication.all_reduce != AllReduceKind::torus || gpus <= columns || gpus % columns == 0) return {};
+  return {{pointer,
+           "a torus of " + std::to_string(columns) + " columns does not divide " + std::to_string(gpus) + " GPUs", ""}};
+}
+
+// An all-reduce that was not measured is not guessed.
+Problem of_measured_all_reduce(const std::string& pointer, int gpus, const Scenario& s) {
+  const AllReduceKind kind = s.communication.all_reduce;
+  if (kind != AllReduceKind::profile && kind != AllReduceKind::profile_average) return {};
+  if (!s.compute.profile)
+    return {{pointer, "all_reduce \"profile\" without a profile", "allowed: one in /compute/profile"}};
+  if (gpus == 1 || s.compute.profile.all_reduce(gpus)) return {};
+  return {
+      {pointer, "the profile has no " + s.compute.profile.exchange + " over " + std::to_string(gpus) + " devices", ""}};
+}
+
+// What an algorithm does not do is refused rather than ignored.
+Problem of_algorithm(const Scenario& s) {
+  const AlgorithmTraits& traits = traits_of(s.algorithm);
+  const CommunicationSpec& c = s.communication;
+  const std::string name = "\"" + name_of(s.algorithm) + "\"";
+  if (c.accumulation > 1 && !traits.accumulates)
+    return {{"/communication/accumulation", name + " does not accumulate gradients", "allowed: 1"}};
+  if (s.input.loading.blocking && !traits.may_block)
+    return {{"/input/loading", name + " loads beside the training", "allowed: parallel"}};
+  if (s.input.is_on_links && !traits.has_input) return {{"/input/traffic", name + " has no input", "allowed: aside"}};
+  if (s.algorithm == Algorithm::sharded && c.all_reduce != AllReduceKind::ring && c.all_reduce != AllReduceKind::nccl)
+    return {{"/communication/all_reduce", "shards are gathered by ring or nccl", "allowed: ring, nccl"}};
+  if (s.algorithm == Algorithm::theano_mpi && c.wire != Wire::fp32)
+    return {{"/communication/wire", "Theano-MPI's wire follows from its exchange", "allowed: fp32"}};
+  return {};
+}
+
+// A file server has a node of its own, after all others.
+Problem of_file_server(int gpus, const Scenario& s) {
+  const int servers = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers : 0;
+  const int occupied = nodes_of(s, gpus) + servers;
+  if (!s.input.reads_over_links() || occupied < s.cluster.nodes) return {};
+  return {{"/input/traffic", "the cluster has no node for the file server beside " + std::to_string(gpus) + " GPUs",
+           "allowed: a cluster of at least " + std::to_string(occupied + 1) + " nodes"}};
+}
+
+Problem of_separate(const std::string& pointer, int servers, int gpus, const Scenario& s) {
+  const int left = s.cluster.nodes - nodes_of(s, gpus);
+  if (servers <= left) return {};
+  return {{pointer,
+           std::to_string(servers) + " separate servers beside " + std::to_string(gpus) +
+               " GPUs are more nodes than the cluster has",
+           "allowed: at most " + std::to_string(left)}};
+}
+
+Problem of_workers(int gpus, const Scenario& s) {
+  if (!s.workers) return {};
+  const int aggregate = s.workers->aggregate_of(gpus);
+  if (s.algorithm == Algorithm::backup_workers && (aggregate < 1 || aggregate > gpus))
+    return {{s.workers->aggregate > 0 ? "/workers/aggregate" : "/workers/backups",
+             std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",
+             "allowed: 1 to all of them"}};
+  return of_separate("/workers/servers", s.workers->server_nodes(), gpus, s);
+}
+
+Problem of_servers(int gpus, const Scenario& s) {
+  if (!s.parameter_server || !s.parameter_server->separate) return {};
+  return of_separate("/parameter_server/servers", s.parameter_server->servers, gpus, s);
+}
+
+// A profile of another model, and GPU counts for which it has no law or is too far beyond its runs.
+Problem of_convergence(const Scenario& s) {
+  if (!s.convergence || !s.convergence->profile) return {};
+  const ConvergenceProfile& profile = *s.convergence->profile;
+  const std::string pointer = "/convergence/profile";
+  if (profile.model != s.model.name)
+    return {{pointer, "its runs trained " + in_quotes(profile.model) + ", not " + in_quotes(s.model.name), ""}};
+  if (s.trains_learners() && s.learners.auto_tune) return {};  // the number of learners is not known yet
+  for (const int gpus : s.gpus) {
+    const auto why = why_not_covered(profile, *profile.target_named(s.convergence->target), training_setting(s, gpus));
+    if (why) return {{pointer, "at " + std::to_string(gpus) + " GPUs " + *why, ""}};
+  }
+  return {};
+}
+
+Problem of_point(const std::string& pointer, int gpus, const Scenario& s) {
+  if (Problem problem = of_gpus(pointer, gpus, s)) return problem;
+  if (Problem problem = of_batch(pointer, gpus, s)) return problem;
+  if (Problem problem = of_torus(pointer, gpus, s)) return problem;
+  if (Problem problem = of_measured_all_reduce(pointer, gpus, s)) return problem;
+  if (Problem problem = of_file_server(gpus, s)) return problem;
+  if (Problem problem = of_workers(gpus, s)) return problem;
+  return of_servers(gpus, s);
+}
+
+Problem of_baseline(const Scenario& s) {
+  const std::string pointer = "/baseline/gpus";
+  if (Problem problem = of_torus(pointer, s.baseline_gpus, s)) return problem;
+  if (Problem problem = of_file_server(s.baseline_gpus, s)) return problem;
+  return of_measured_all_reduce(pointer, s.baseline_gpus, s);
+}
+
+}  // namespace
+
+std::optional<ScenarioProblem> find_problem(const Scenario& s) {
+  if (Problem problem = of_algorithm(s)) return problem;
+  if (Problem problem = of_convergence(s)) return problem;
+  if (Problem problem = of_gpus("/baseline/gpus", s.baseline_gpus, s)) return problem;
+  for (std::size_t i = 0; i < s.gpus.size(); ++i)
+    if (Problem problem = of_point("/gpus/" + std::to_string(i), s.gpus[i], s)) return problem;
+  if (Problem problem = of_baseline(s)) return problem;
+  if (s.model.parameter_count() == 0) return {{"/model", "the model has no parameters to train", ""}};
+  if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
+    return {
+        {"/compute/precision", "the cluster's GPU has no peak rate for \"" + name_of(s.compute.precision) + "\"", ""}};
+  return {};
+}
+
+void check(const Scenario& s) {
+  if (const Problem problem = find_problem(s))
+    throw InputError(s.name + ": " + problem->pointer + ": " + problem->wrong +
+                     (problem->allowed.empty() ? "" : "; " + problem->allowed));
+}
+
+}  // namespace lockstep::sim

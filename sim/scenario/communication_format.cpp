@@ -1,0 +1,137 @@
+#include "sim/scenario/communication_format.hpp"
+
+#include "sim/scenario/ranges.hpp"
+#include "sim/scenario/sourced.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using Spec = CommunicationSpec;
+
+const ObjectFormat<DdpSpec>& ddp_format() {
+  static const ObjectFormat<DdpSpec> format = [] {
+    ObjectFormat<DdpSpec> f("ddp");
+    f.quantity("bucket_cap", &DdpSpec::bucket_cap_bytes, Dimension::size, kBytes)
+        .assumed("25 MiB", "default: PyTorch's DistributedDataParallel, bucket_cap_mb")
+        .means("`ddp`: gradients collect until their bytes on the wire reach it");
+    f.quantity("first_bucket", &DdpSpec::first_bucket_bytes, Dimension::size, kBytes)
+        .assumed("1 MiB", "default: PyTorch's DistributedDataParallel, first bucket")
+        .means("`ddp`: the same for the first bucket, so that the first all-reduce starts early");
+    return f;
+  }();
+  return format;
+}
+
+// By the wire's type; only the one in use has an effect, and is kept.
+void add_reduction_rate(ObjectFormat<Spec>& f) {
+  Json properties = Json::object();
+  for (const std::string& wire : choice_names<Wire>())
+    properties[wire] = format_text::sourced(format_text::schema_of(Dimension::bandwidth));
+  auto& field = f.custom("reduction_rate", "object `{\"fp32\", \"fp16\"}`, each a bandwidth, **S**",
+                         "1 kB/s to 1 PB/s (1e15 B/s)",
+                         {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}});
+  field.otherwise(Json::object())
+      .means(
+          "highest rate at which a receiver adds what arrives, by type on the wire. Without it sums "
+          "cost nothing. Only the type of `wire` has an effect");
+  field.read = [](const JsonNode& node, Spec& spec) {
+    node.keys(choice_names<Wire>());
+    for (const Wire wire : {Wire::fp32, Wire::fp16})
+      if (const auto rate = node.find(name_of(wire))) {
+        const double bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
+        if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
+      }
+  };
+  field.write = [](const Spec& spec) {
+    Json rates = Json::object();
+    if (spec.reduction_rate_bytes_per_s > 0)
+      rates[name_of(spec.wire)] = quantity_text(spec.reduction_rate_bytes_per_s, Dimension::bandwidth);
+    return rates;
+  };
+}
+
+// An object that is not used is checked, and nothing of it is noted.
+void add_ddp(ObjectFormat<Spec>& f) {
+  auto& field = f.object("ddp", &Spec::ddp, ddp_format());
+  field.needed_where([](const Json& holder) { return holder.value("fusion", Json()) == "ddp"; })
+      .means("buckets with `fusion` `ddp`");
+  field.read = [](const JsonNode& node, Spec& spec) {
+    if (spec.fuses_as_ddp)
+      ddp_format().read(node, spec.ddp);
+    else
+      ddp_format().read(UnnotedCopy(node).node());
+  };
+  field.is_unsaid = [](const Spec& spec) { return !spec.fuses_as_ddp; };
+}
+
+void add_nccl(ObjectFormat<Spec>& f, const ClusterSpec* cluster) {
+  auto& field = f.custom("nccl", "object", "", nccl_format().schema());
+  field.needed_where([](const Json& holder) { return holder.value("all_reduce", Json()) == "nccl"; })
+      .means("[nccl](#nccl)");
+  field.read = [cluster](const JsonNode& node, Spec& spec) {
+    spec.nccl = read_nccl(node, cluster->gpu.name, cluster->gpus_per_node);
+  };
+  field.write = [](const Spec& spec) {
+    return spec.all_reduce == AllReduceKind::nccl ? nccl_format().write(spec.nccl) : Json();
+  };
+}
+
+}  // namespace
+
+ObjectFormat<CommunicationSpec> communication_format(const ClusterSpec* cluster) {
+  ObjectFormat<Spec> f("communication");
+  f.choice("all_reduce", &Spec::all_reduce).otherwise("ring").means("algorithm, see below");
+  f.whole("group_size", &Spec::group_size, 1, kMostGpus)
+      .otherwise(16)
+      .means("`hierarchical`, `hybrid`: consecutive GPUs in a group");
+  f.sourced_whole("chain_slices", &Spec::chain_slices, 0, kMostGpus)
+      .assumed(0, "default: as many as a group has members")
+      .means(
+          "`hierarchical`, `hybrid`: slices in which reduce and broadcast in a group are pipelined; 0: "
+          "as many as the group has members");
+  f.quantity("hybrid_threshold", &Spec::hybrid_threshold_bytes, Dimension::size, kBytes)
+      .optional("required for `hybrid`")
+      .means("buckets of at least this size go by ring, smaller ones by hierarchy");
+  f.whole("torus_columns", &Spec::torus_columns, 0, kMostGpus)
+      .otherwise(0)
+      .means(
+          "`torus`: GPUs in a row; 0: GPUs of a node. It must divide every GPU count, `baseline` "
+          "included, that exceeds it");
+  f.whole("tree_slices", &Spec::tree_slices, 1, 4096)
+      .otherwise(16)
+      .means("`double-binary-tree`: slices of each half of the vector");
+  f.choice("wire", &Spec::wire).otherwise("fp32").means("4 or 2 bytes per gradient element in messages");
+  f.quantity("fusion_threshold", &Spec::fusion_threshold_bytes, Dimension::size, {0, kBytes.high})
+      .assumed("0 B", "default: every tensor alone")
+      .means(
+          "gradients collect, in the order of back-propagation, until their bytes on the wire reach it; "
+          "then they are reduced together. 0: every tensor alone");
+  f.either("fusion", &Spec::fuses_as_ddp, "threshold", "ddp")
+      .otherwise("threshold")
+      .means(
+          "`ddp`: as PyTorch's DistributedDataParallel: by threshold, with a smaller first bucket; "
+          "`fusion_threshold` has no effect");
+  add_ddp(f);
+  f.whole("accumulation", &Spec::accumulation, 1, 100000)
+      .otherwise(1)
+      .means(
+          "micro-steps of an iteration: gradients add up over so many batches and are exchanged with "
+          "the last. The global batch grows by it. `s-sgd` only");
+  f.boolean("overlap", &Spec::overlap).otherwise(true).means("reduce during back-propagation; `false`: after it");
+  f.quantity("message_overhead", &Spec::message_overhead_s, Dimension::time, kSeconds)
+      .assumed("5 us", "default: software cost of a message between GPUs")
+      .means("software cost, added to the latency of every message");
+  f.quantity("launch_overhead", &Spec::launch_overhead_s, Dimension::time, kSeconds)
+      .assumed("20 us", "default: launch of a collective")
+      .means("before the first message of every all-reduce");
+  add_nccl(f, cluster);
+  add_reduction_rate(f);
+  f.then([](const JsonNode& node, Spec& spec) {
+    if (spec.all_reduce == AllReduceKind::hybrid) node.at("hybrid_threshold");
+    if (spec.nccl.is_measured() && spec.launch_overhead_s > 0)
+      node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
+  });
+  return f;
+}
+
+}  // namespace lockstep::sim

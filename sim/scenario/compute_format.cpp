@@ -1,0 +1,230 @@
+#include "sim/scenario/compute_format.hpp"
+
+#include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/scenario/file_schema.hpp"
+#include "sim/scenario/ranges.hpp"
+#include "sim/scenario/sourced.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kMostSlowdown = 100;
+const Range kMemoryShare{1e-6, 4};  // fused kernels move less than the model counts: above 1
+
+const ObjectFormat<RateSpec>& rate_format() {
+  static const ObjectFormat<RateSpec> format = [] {
+    ObjectFormat<RateSpec> f("rate");
+    f.whole("batch", &RateSpec::batch, 1, kLargestBatch).means("images per GPU at which it was measured");
+    f.quantity("rate", &RateSpec::samples_per_s, Dimension::rate, kRate)
+        .means("training rate of one GPU without communication");
+    auto& model = f.custom("model", "text", "a name of `--list-models` in full", {{"enum", model::zoo_names()}});
+    model.optional("the scenario's model")
+        .means(
+            "model on which it was measured; all rates must name the same. The ratio of measured to "
+            "roofline time carries over");
+    model.read = [](const JsonNode& node, RateSpec& rate) { rate.model = node.choice(model::zoo_names()); };
+    model.write = [](const RateSpec& rate) { return rate.model.empty() ? Json() : Json(rate.model); };
+    return f;
+  }();
+  return format;
+}
+
+void check_rates(const JsonNode& node, const ComputeSpec& compute) {
+  const std::vector<JsonNode> items = node.items();
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    const RateSpec &rate = compute.rates[i], &before = compute.rates[i - 1];
+    if (rate.batch <= before.batch)
+      items[i].at("batch").fail("not in ascending order", "allowed: more than " + std::to_string(before.batch));
+    if (rate.model != before.model) items[i].fail("rates of different models", "allowed: all rates of one model");
+  }
+}
+
+const ObjectFormat<EfficiencySpec>& efficiency_point_format() {
+  static const ObjectFormat<EfficiencySpec> format = [] {
+    ObjectFormat<EfficiencySpec> f("efficiency");
+    auto& flop = f.custom("flop", "number", "1 to 1e18", format_text::schema_of(Range{1, 1e18}));
+    flop.means("FLOP of one kernel");
+    flop.read = [](const JsonNode& node, EfficiencySpec& point) { point.flop = node.number({1, 1e18}); };
+    flop.write = [](const EfficiencySpec& point) { return Json(point.flop); };
+    f.number("efficiency", &EfficiencySpec::efficiency, kFraction).means("share of peak there");
+    return f;
+  }();
+  return format;
+}
+
+std::vector<EfficiencySpec> read_efficiency_curve(const JsonNode& node) {
+  if (!node.is_array()) return {{1, node.sourced_number(kFraction)}};
+  std::vector<EfficiencySpec> curve;
+  for (const JsonNode& item : node.items()) {
+    curve.push_back(efficiency_point_format().read(item));
+    if (curve.size() > 1 && curve.back().flop <= curve[curve.size() - 2].flop)
+      item.at("flop").fail("not in ascending order");
+  }
+  if (curve.empty()) node.fail("empty list", "allowed: an efficiency, or [{\"flop\", \"efficiency\"}, ...]");
+  return curve;
+}
+
+Json write_efficiency_curve(const ComputeSpec& compute) {
+  const std::vector<EfficiencySpec>& curve = compute.compute_efficiency;
+  if (curve.size() == 1 && curve.front().flop == 1) return curve.front().efficiency;
+  return efficiency_point_format().write_all(curve);
+}
+
+ObjectFormat<ComputeSpec> efficiency_format() {
+  ObjectFormat<ComputeSpec> f("efficiency");
+  auto& compute = f.custom(
+      "compute", "number **S**, or a curve", "1e-6 to 1",
+      {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(kFraction)),
+                              {{"type", "array"}, {"minItems", 1}, {"items", efficiency_point_format().schema()}}})}});
+  compute.assumed(0.6, "default: share of peak that large convolutions and GEMMs reach")
+      .means("share of peak that kernels reach");
+  compute.read = [](const JsonNode& node, ComputeSpec& spec) { spec.compute_efficiency = read_efficiency_curve(node); };
+  compute.write = write_efficiency_curve;
+  f.number("memory", &ComputeSpec::memory_efficiency, kMemoryShare)
+      .assumed(0.8, "default: share of peak bandwidth that streaming kernels reach")
+      .means(
+          "share of memory bandwidth that kernels reach; above 1 where fused kernels move fewer bytes "
+          "than the model's layers one by one");
+  f.number("fast_convolution", &ComputeSpec::fast_convolution_gain, {1, 4})
+      .optional("1")
+      .means("multiplications that 3x3 and 5x5 convolutions save (2.25: Winograd's F(2x2, 3x3))");
+  f.sourced_whole("channel_tile", &ComputeSpec::channel_tile, 1, 1024)
+      .optional("1")
+      .means("channels that a convolution computes at once; a started tile costs a whole one");
+  f.number("cast_bytes_per_parameter", &ComputeSpec::cast_bytes_per_parameter, {0, 64})
+      .optional("0")
+      .means(
+          "bytes moved by a layer's casts between single and half precision, before its forward and "
+          "behind its backward kernel");
+  return f;
+}
+
+// Without jitter its width is checked, and nothing of it is noted.
+ObjectFormat<ComputeSpec> jitter_format() {
+  ObjectFormat<ComputeSpec> f("jitter");
+  f.choice("distribution", &ComputeSpec::jitter)
+      .means("of a factor on compute time, drawn per GPU and iteration, mean 1");
+  auto& variation = f.number("coefficient_of_variation", &ComputeSpec::jitter_variation, {0, 1});
+  variation.optional("required unless `none`")
+      .means(
+          "standard deviation over mean. GPUs wait for the slowest, so it costs more the more GPUs "
+          "there are");
+  variation.read = [](const JsonNode& node, ComputeSpec& compute) {
+    if (compute.jitter != JitterKind::none)
+      compute.jitter_variation = node.sourced_number({0, 1});
+    else
+      UnnotedCopy(node).node().sourced_number({0, 1});
+  };
+  f.then([](const JsonNode& node, ComputeSpec& compute) {
+    if (compute.jitter != JitterKind::none) node.at("coefficient_of_variation");
+  });
+  return f;
+}
+
+// Which of them a point takes goes by its devices; the node's largest number stands for all.
+void note_measured_overlap(const JsonNode& node, const ComputeSpec& compute) {
+  const auto measured = compute.profile.overlap(kMostGpus);
+  if (!measured) return;
+  const OverlapSlowdown& slowdown = measured->slowdown;
+  const std::string beside = measured->is_emulated ? "a collective that one GPU emulates" : "all-reduces";
+  node.document().note({node.pointer() + "/overlap_slowdown",
+                        short_number(slowdown.least()) + " to " + short_number(slowdown.most()),
+                        measured->is_emulated ? "assumed" : "measured",
+                        "profile " + compute.profile.profile->name + ", iterations beside " + beside + " of " +
+                            measured->library + ", " + std::to_string(measured->devices) + " devices"});
+}
+
+}  // namespace
+
+ObjectFormat<ComputeSpec> compute_format(const std::string& model) {
+  using Spec = ComputeSpec;
+  ObjectFormat<Spec> f("compute");
+  f.choice("precision", &Spec::precision)
+      .means(
+          "picks `gpu/peak` of the cluster, which must state it; `mixed` takes the larger of fp16 and "
+          "fp32. Activations take 4 bytes in fp32 and tf32, else 2. It does not change `wire`");
+  auto& rates = f.list("rates", &Spec::rates, rate_format());
+  rates.otherwise(Json::array()).means("measured rates of one GPU, see below; empty: the roofline alone");
+  rates.read = [read = rates.read](const JsonNode& node, Spec& compute) {
+    read(node, compute);
+    check_rates(node, compute);
+  };
+  auto& input = f.custom("profile_input", "text", "`synthetic`", {{"enum", {"synthetic"}}});
+  input.optional("none").means(
+      "takes the iterations that were measured while the input pipeline of `train` prepared the "
+      "next batches beside them");
+  input.read = [](const JsonNode& node, Spec& compute) { compute.profile.input = node.choice({"synthetic"}); };
+  input.write = [](const Spec& compute) {
+    return compute.profile && !compute.profile.input.empty() ? Json(compute.profile.input) : Json();
+  };
+  auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                           file_or_object_schema());
+  profile.optional("none").means(
+      "times of whole iterations as `calibrate` measured them "
+      "([calib/README.md](../../calib/README.md)): of this model, at this precision (`mixed`: "
+      "`fp16`, or `bf16` where that alone was measured), by one learner, with as many devices busy "
+      "as a node uses at the point. Where the profile has single layers, an iteration is spread "
+      "over them as they were measured, else by the roofline. Batches between those measured come "
+      "from the fit; where a point reaches beyond what was measured (batch, devices, sizes and "
+      "nodes of all-reduces, another device), the table and the point's `notes` say so. Not beside "
+      "`rates`");
+  profile.read = [model](const JsonNode& node, Spec& compute) {
+    compute.profile = read_profile(node, model, compute.precision, compute.profile.input);
+    if (!compute.rates.empty()) node.fail("stands beside \"rates\"", "allowed: one of the two");
+  };
+  profile.write = [](const Spec& compute) {
+    return compute.profile ? calib::to_json(*compute.profile.profile) : Json();
+  };
+  f.quantity("launch_overhead", &Spec::launch_s, Dimension::time, kSeconds)
+      .assumed("5 us", "default: a kernel launch on a busy stream")
+      .means("of each kernel");
+  f.group("efficiency", efficiency_format()).otherwise(Json::object()).means("shares that kernels reach, see below");
+  f.choice("optimizer", &Spec::optimizer)
+      .otherwise("momentum")
+      .means("time of the update: 12, 20 or 28 bytes per parameter, one kernel per tensor (`lars`: two)");
+  f.group("jitter", jitter_format())
+      .otherwise({{"distribution", "none"}})
+      .means("variation of compute time, see below");
+  f.number("overlap_slowdown", &Spec::overlap_slowdown, {1, kMostSlowdown})
+      .optional("the profile's `overlap`, else 1")
+      .means(
+          "how many times longer a GPU's compute takes while one of its collectives is in flight, see "
+          "below");
+  f.then([](const JsonNode& node, Spec& compute) {
+    if (!compute.overlap_slowdown) note_measured_overlap(node, compute);
+  });
+  return f;
+}
+
+const ObjectFormat<InputSpec>& input_format() {
+  using Spec = InputSpec;
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("input");
+    f.quantity("samples_per_s_per_node", &Spec::samples_per_s_per_node, Dimension::rate, kRate)
+        .optional("never a bottleneck")
+        .means("what one node reads, decodes and augments; its GPUs share it");
+    f.quantity("bytes_per_sample", &Spec::bytes_per_sample, Dimension::size, kBytes)
+        .optional("no copy")
+        .means(
+            "copied to the GPU at the bandwidth of `gpu_link` of the PCIe tree (`pcie_link` of an "
+            "nvswitch node)");
+    f.whole("prefetch", &Spec::prefetch, 1, 64).otherwise(2).means("batches in flight ahead of the computation");
+    f.merge(loading_format(), &Spec::loading);
+    f.either("traffic", &Spec::is_on_links, "aside", "links")
+        .optional("`aside`")
+        .means(
+            "`links`: copies to the GPUs, and reading from a file server, cross the cluster's links and "
+            "share them with messages, see below");
+    f.then([](const JsonNode& node, Spec& input) {
+      if (input.is_on_links && input.bytes_per_sample <= 0 && !input.reads_over_links())
+        node.at("traffic").fail(
+            "no bytes cross the links",
+            "allowed: with \"bytes_per_sample\", or \"file_bytes_per_sample\" and \"nfs_bandwidth\"");
+    });
+    return f;
+  }();
+  return format;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,30 @@
+#pragma once
+// Values that may be a file's name.
+#include "engine/base/object_format.hpp"
+
+namespace lockstep::sim {
+
+inline Json file_schema() {
+  return {{"type", "string"}, {"pattern", "\\.json$"}};
+}
+
+/// A path ending in .json, or an object of a schema of its own.
+inline Json file_or_object_schema() {
+  return {{"anyOf", Json::array({file_schema(), {{"type", "object"}}})}};
+}
+
+/// The same with the object's schema.
+inline Json file_or_object_schema(const Json& object) {
+  return {{"anyOf", Json::array({file_schema(), object})}};
+}
+
+/// "$schema": which JSON Schema an editor may check the file by; no effect.
+template <class T>
+void add_schema_link(ObjectFormat<T>& format) {
+  auto& field = format.custom("$schema", "text", "", {{"type", "string"}});
+  field.optional("none").means("the JSON Schema that an editor checks the file by; no effect");
+  field.read = [](const JsonNode& node, T&) { node.text(); };
+  field.write = [](const T&) { return Json(); };
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,20 @@
+#pragma once
+// What the descriptions of the scenario's and the cluster's objects give to readers: JSON Schemas and tables.
+#include <map>
+#include <string>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::sim {
+
+/// "scenario", "cluster": JSON Schemas, draft 2020-12.
+std::map<std::string, Json> format_schemas();
+
+/// The tables of sim/scenario/README.md by the names in its marks, Markdown.
+std::map<std::string, std::string> format_tables();
+
+/// `document` with the table of its name behind every line "<!-- fields: NAME -->", up to "<!-- end -->". Throws
+/// std::runtime_error for a name without a table and a mark without an end.
+std::string with_tables(const std::string& document);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,13 @@
+#pragma once
+// The scenario's list "published".
+#include "sim/scenario/scenario_format.hpp"
+
+namespace lockstep::sim {
+
+const ObjectFormat<PublishedSpec>& published_format();
+
+/// Results of this variant, and those that name none.
+std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant,
+                                          const std::vector<Variant>& variants);
+
+}  // namespace lockstep::sim

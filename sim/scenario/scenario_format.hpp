@@ -1,0 +1,25 @@
+#pragma once
+// The whole scenario file, described once.
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+/// A variant as the file lists it.
+struct Variant {
+  std::string name;
+  std::string origin;  ///< "FILE: /variants/0/set", for errors
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+/// `variants`, and the one that is read: which published results are its own.
+ObjectFormat<Scenario> scenario_format(const std::vector<Variant>& variants = {}, const std::string& variant = "");
+std::vector<Variant> read_variants(const JsonNode& root);
+
+/// Adds to a scenario what it leaves out, all but the baseline.
+void fill_defaults(JsonDocument& scenario);
+/// The baseline, where the scenario names none: one node of the cluster that settings and variants have left in place.
+void fill_baseline(JsonDocument& scenario);
+/// Of the scenario's cluster; 1 where there is no such number, which the cluster's reader refuses later.
+int gpus_per_node(const Json& scenario);
+
+}  // namespace lockstep::sim

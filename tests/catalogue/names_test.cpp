@@ -1,0 +1,253 @@
+// Names mean one thing or nothing.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/base/atomic_file.hpp"
+#include "sim/catalogue/name_index.hpp"
+#include "sim/models/models.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catalogue/catalogue.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+std::vector<std::string> names_of(const sim::Entry& entry) {
+  std::vector<std::string> names = entry.aliases;
+  names.push_back(entry.id);
+  if (!entry.name.empty()) names.push_back(entry.name);
+  return names;
+}
+
+std::string in_capitals(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string replaced(std::string text, char from, char to) {
+  std::replace(text.begin(), text.end(), from, to);
+  return text;
+}
+
+template <typename Of>
+void check_names(const sim::Entries<Of>& entries) {
+  std::map<std::string, std::string> owners;
+  for (const Of& entry : entries)
+    for (const std::string& name : names_of(entry)) {
+      INFO(entry.id << ": " << name);
+      for (const std::string& spelling : {name, in_capitals(name), replaced(name, ' ', '-'), replaced(name, '_', ' '),
+                                          replaced(name, '-', '_'), replaced(name, ' ', '/'), " " + name + " "}) {
+        INFO(spelling);
+        const Of* found = entries.named(spelling);
+        REQUIRE(found != nullptr);
+        CHECK(found->id == entry.id);
+      }
+      const std::string owner = owners.emplace(sim::plain_name(name), entry.id).first->second;
+      CHECK(owner == entry.id);
+    }
+}
+
+// With a character more, one less, or another one, a name is that of its entry's other names, or of none.
+template <typename Of>
+void check_mutations(const sim::Entries<Of>& entries) {
+  std::set<std::string> known;
+  for (const Of& entry : entries)
+    for (const std::string& name : names_of(entry)) known.insert(sim::plain_name(name));
+  for (const Of& entry : entries)
+    for (const std::string& name : names_of(entry))
+      for (const std::string& mutated :
+           {name + "0", name + "Z", "X" + name, "1" + name, name + "," + entry.id, name + "+", name.substr(1)}) {
+        INFO(mutated);
+        CHECK((entries.named(mutated) != nullptr) == (known.count(sim::plain_name(mutated)) > 0));
+      }
+}
+
+template <typename Of>
+std::string id_of(const sim::Entries<Of>& entries, const std::string& name) {
+  const Of* found = entries.named(name);
+  return found == nullptr ? "none" : found->id;
+}
+
+}  // namespace
+
+TEST_CASE("a name has one spelling, case, blanks and separators aside") {
+  CHECK(sim::plain_name("ResNet-50") == "resnet50");
+  CHECK(sim::plain_name("  resnet_50 ") == "resnet50");
+  CHECK(sim::plain_name("ViT-B/16") == "vitb16");
+  CHECK(sim::plain_name("K80 (one die)") == "k80onedie");
+  // Digits that were apart stay so: 1.3 billions are not 13.
+  CHECK(sim::plain_name("GPT-3 1.3B") == "gpt3_1_3b");
+  CHECK(sim::plain_name("GPT-3 13B") == "gpt3_13b");
+  CHECK(sim::plain_name("P4 0") != sim::plain_name("P40"));
+  CHECK(sim::plain_name("H100,A100") == "h100,a100");
+  CHECK(sim::plain_name(" -_/") == "");
+}
+
+TEST_CASE("the edit distance is a metric that counts characters") {
+  CHECK(sim::edit_distance("kitten", "sitting") == 3);
+  CHECK(sim::edit_distance("h100", "h1000") == 1);
+  CHECK(sim::edit_distance("", "abc") == 3);
+  const std::vector<std::string> words{"", "a100", "h100", "h200", "vitb16", "vitb32", "resnet50", "resnet500"};
+  for (const std::string& a : words)
+    for (const std::string& b : words) {
+      CHECK(sim::edit_distance(a, b) == sim::edit_distance(b, a));
+      CHECK((sim::edit_distance(a, b) == 0) == (a == b));
+      for (const std::string& c : words)
+        CHECK(sim::edit_distance(a, c) <= sim::edit_distance(a, b) + sim::edit_distance(b, c));
+    }
+}
+
+TEST_CASE("the nearest names come first, each entry once") {
+  sim::NameIndex index;
+  CHECK_FALSE(index.add("H100", 0));
+  CHECK_FALSE(index.add("H100 SXM5", 0));
+  CHECK_FALSE(index.add("H200", 1));
+  CHECK_FALSE(index.add("V100", 2));
+  CHECK_FALSE(index.add("K80", 3));
+  CHECK_FALSE(index.add("h-100", 0));  // again
+  CHECK(index.add("h 100", 1) == std::optional<std::size_t>(0));
+  CHECK(index.nearest("H1000", 3) == std::vector<std::size_t>{0, 1, 2});
+  CHECK(index.nearest("H20", 1) == std::vector<std::size_t>{1});
+  CHECK(index.nearest("V100", 9).size() == 4);
+  CHECK(index.find("H100 sxm5") == std::optional<std::size_t>(0));
+  CHECK_FALSE(index.find(""));
+  CHECK(index.nearest(std::string(100000, 'x'), 3).size() == 3);
+}
+
+TEST_CASE("every name of the catalogue is that of its entry alone") {
+  check_names(catalogue().gpus);
+  check_names(catalogue().intra_nodes);
+  check_names(catalogue().networks);
+  check_names(catalogue().stacks);
+  check_names(catalogue().models);
+}
+
+TEST_CASE("a mutated name is none") {
+  check_mutations(catalogue().gpus);
+  check_mutations(catalogue().intra_nodes);
+  check_mutations(catalogue().networks);
+  check_mutations(catalogue().stacks);
+  check_mutations(catalogue().models);
+  for (const char* name : {"H1000", "H800", "A800", "XH100Z", "H100,A100", "H100 A100", "8x H100", "8xH100", "TITAN Xp",
+                           "RTX 8000", "V100S", "100", "GPU", ""}) {
+    INFO(name);
+    CHECK(id_of(catalogue().gpus, name) == "none");
+  }
+  for (const char* name : {"vit_b32", "bert_large_1024", "bert_large_256", "resnet", "resnet500", "resnet50x",
+                           "ResNet-50 (CIFAR-10)", "gpt3", "GPT-3 175B", "gpt3_3b", "opt 1.3b"}) {
+    INFO(name);
+    CHECK(id_of(catalogue().models, name) == "none");
+  }
+}
+
+TEST_CASE("names that used to be another's, or none, are what they say") {
+  for (const char* id : {"resnet50_v15", "alexnet_tf", "googlenet_noaux", "gpt3_1b3", "gpt3_2b7", "gpt3_6b7",
+                         "megatron_1b2", "megatron_8b3"})
+    CHECK(id_of(catalogue().models, id) == id);
+  CHECK(id_of(catalogue().gpus, "gtx-titan") == "gtx-titan");
+  CHECK(catalogue().gpus.named("a100-sxm4-40")->spec.memory_bytes == 40e9);
+  CHECK(catalogue().gpus.named("A100 80GB")->spec.memory_bytes == 80e9);
+  CHECK(catalogue().gpus.named("V100-SXM2-32GB")->spec.memory_bytes == 32e9);
+  CHECK(catalogue().gpus.named("Tesla V100-SXM2-16GB")->spec.memory_bytes == 16e9);
+  CHECK(catalogue().gpus.named("Tesla V100-PCIE-16GB")->spec.memory_bytes == 16e9);
+  CHECK(id_of(catalogue().networks, "azure-nd-a100") == "azure-nd-a100");
+  CHECK(id_of(catalogue().networks, "azure-nd-h100") == "azure-nd-h100");
+}
+
+TEST_CASE("what people write is declared") {
+  const std::map<std::string, std::string> gpus{{"A100", "a100-sxm4"},
+                                                {"A100-40GB", "a100-sxm4-40"},
+                                                {"A100 80GB", "a100-sxm4"},
+                                                {"NVIDIA A100-SXM4-80GB", "a100-sxm4"},
+                                                {"NVIDIA A100 80GB PCIe", "a100-pcie"},
+                                                {"H100", "h100-sxm"},
+                                                {"H100 SXM", "h100-sxm"},
+                                                {"H100-SXM5-80GB", "h100-sxm"},
+                                                {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+                                                {"V100", "v100-sxm2"},
+                                                {"Tesla V100-SXM2-16GB", "v100-sxm2"},
+                                                {"Tesla V100-SXM2-32GB", "v100-sxm2-32"},
+                                                {"NVIDIA GeForce RTX 4090", "rtx4090"},
+                                                {"NVIDIA GH200 480GB", "gh200"}};
+  for (const auto& [name, id] : gpus) CHECK(id_of(catalogue().gpus, name) == id);
+  const std::map<std::string, std::string> models{{"ResNet-50", "resnet50"},
+                                                  {"resnet50", "resnet50"},
+                                                  {"ResNet-50 v1.5", "resnet50_v15"},
+                                                  {"bert-large", "bert_large"},
+                                                  {"BERT-large 512", "bert_large_512"},
+                                                  {"gpt2", "gpt2"},
+                                                  {"GPT-3 1.3B", "gpt3_1b3"},
+                                                  {"GPT-3 13B", "gpt3_13b"},
+                                                  {"ViT-B/16", "vit_b16"},
+                                                  {"VGG-16", "vgg16"}};
+  for (const auto& [name, id] : models) CHECK(id_of(catalogue().models, name) == id);
+  CHECK(id_of(catalogue().intra_nodes, "PCIe 4.0") == "pcie4");
+  CHECK(id_of(catalogue().intra_nodes, "NVLink 4") == "nvlink4");
+  CHECK(id_of(catalogue().stacks, "PyTorch 2 DDP") == "pytorch");
+  CHECK(id_of(catalogue().stacks, "torch") == "pytorch");
+}
+
+TEST_CASE("every model of the catalogue is a network of the zoo, under the zoo's own name") {
+  std::set<std::string> ids;
+  for (const sim::ModelEntry& entry : catalogue().models) {
+    INFO(entry.id);
+    CHECK(sim::network(entry.id).name == entry.id);
+    CHECK(ids.insert(entry.id).second);
+  }
+  std::vector<std::string> zoo = model::zoo_names();
+  for (const std::string& name : sim::further_models()) zoo.push_back(name);
+  for (const std::string& name : zoo) {
+    INFO(name);
+    CHECK(ids.count(name) == 1);
+  }
+  // The short forms of scenarios are the same networks.
+  for (const char* name : {"lenet", "alexnet", "resnet32", "googlenet"})
+    CHECK(id_of(catalogue().models, name) == sim::network(name).name);
+}
+
+TEST_CASE("a board that differs in memory alone has the other's speeds") {
+  for (const sim::GpuEntry& gpu : catalogue().gpus) {
+    const sim::GpuEntry& chip = *catalogue().gpus.with_id(gpu.speed_of);
+    CHECK(gpu.spec.fp32_flops == chip.spec.fp32_flops);
+    CHECK(gpu.spec.fp16_flops == chip.spec.fp16_flops);
+    CHECK(gpu.spec.memory_bandwidth_bytes_per_s == chip.spec.memory_bandwidth_bytes_per_s);
+    CHECK(gpu.generation == chip.generation);
+  }
+  CHECK(catalogue().gpus.named("v100-sxm2-32")->speed_of == "v100-sxm2");
+}
+
+namespace {
+
+// The catalogue of the sources with one file changed; what loading it says.
+std::string error_with(const std::string& file, const std::string& from, const std::string& to) {
+  const TemporaryFolder folder;
+  for (const char* name : {"gpus", "intra_node", "networks", "stacks", "models"}) {
+    std::string text = read_file(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue/" + std::string(name) + ".json");
+    if (file == name) {
+      const std::size_t at = text.find(from);
+      REQUIRE(at != std::string::npos);
+      text.replace(at, from.size(), to);
+    }
+    folder.write(std::string(name) + ".json", text);
+  }
+  return error_of([&] { sim::load_catalogue(folder.path("")); });
+}
+
+}  // namespace
+
+TEST_CASE("a catalogue whose names are not clear is refused with file and pointer") {
+  CHECK_THAT(error_with("gpus", "\"K20c\"", "\"k-40\""),
+             Contains("gpus.json: /gpus/1/id: \"k40\" stands for \"k20m\" already; allowed: "));
+  CHECK_THAT(error_with("gpus", "\"K20c\"", "\"/\""), Contains("gpus.json: /gpus/0/aliases/1: \"/\" has no letter"));
+  CHECK_THAT(error_with("gpus", "\"K20c\"", "7"), Contains("gpus.json: /gpus/0/aliases/1: expected a string"));
+  CHECK_THAT(error_with("gpus", "\"1x InfiniBand FDR\"", "\"a wet string\""),
+             Contains("gpus.json: \"k20m\": network \"a wet string\": "));
+  CHECK_THAT(error_with("gpus", "\"intra_node\": \"pcie\"", "\"intra_node\": \"pcie9\""),
+             Contains("gpus.json: \"k20m\": no link \"pcie9\"; allowed: "));
+  CHECK_THAT(error_with("networks", "\"needs_rate\": true", "\"needs_rate\": false"), Contains("networks.json: "));
+  CHECK(error_with("models", "\"rn101\"", "\"RN-101\"") == "");
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,57 @@
+// simulate killed with -9: its simulations end with it.
+#include <fcntl.h>
+#include <poll.h>
+
+#include <csignal>
+#include <stdexcept>
+
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/cli/small_inputs.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// Whether every process that inherited the other end has ended.
+bool have_all_ended(int end, int within_ms) {
+  pollfd waiting{end, POLLIN, 0};
+  return poll(&waiting, 1, within_ms) == 1 && (waiting.revents & POLLHUP) != 0;
+}
+
+bool has_child(pid_t process) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string stat = slurp(entry.path() / "stat");
+    const std::size_t name_end = stat.rfind(')');  // then the state and the parent
+    if (name_end != std::string::npos && std::atol(stat.c_str() + name_end + 4) == process) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("simulate: kill -9 leaves no simulation computing") {
+  const TemporaryFolder folder;
+  folder.write("scenario.json", kScenario);
+  folder.write("cluster.json", small_cluster(10));
+  int life[2];
+  REQUIRE(pipe(life) == 0);
+  const pid_t simulate = fork();
+  if (simulate == 0) {
+    close(life[0]);
+    if (chdir(folder.path("").c_str()) != 0) _exit(126);
+    execl(LOCKSTEP_BUILD_DIR "/simulate", "simulate", "scenario.json", "--gpus", "20", "--fidelity", "message", "--set",
+          "/iterations=100000", "--jobs", "2", "--quiet", nullptr);
+    _exit(127);
+  }
+  close(life[1]);
+  while (!has_child(simulate) && !have_all_ended(life[0], 10)) {
+  }
+  CHECK_FALSE(have_all_ended(life[0], 100));
+  kill(simulate, SIGKILL);
+  waitpid(simulate, nullptr, 0);
+  CHECK(have_all_ended(life[0], 5000));
+  close(life[0]);
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,172 @@
+// Memory of a GPU: counts by hand, laws, and the activations as `train --memory-plan` has them.
+#include "sim/program/gpu_memory.hpp"
+
+#include "engine/model/zoo/zoo.hpp"
+#include "engine/train/memory_report.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+Scenario scenario_of(const std::string& model, Precision precision, Optimizer optimizer) {
+  Scenario s;
+  s.model = model::zoo_graph(model);
+  s.compute.precision = precision;
+  s.compute.optimizer = optimizer;
+  s.cluster.gpu.memory_bytes = 80e9;
+  return s;
+}
+
+double parameters_of(const Scenario& s) {
+  return static_cast<double>(s.model.parameter_count());
+}
+
+double state_bytes(const GpuMemory& m) {
+  return m.weights_bytes + m.gradients_bytes + m.master_weights_bytes + m.optimizer_state_bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Activations are to the byte what train --memory-plan says, for every network of the zoo") {
+  train::Request request;
+  request.batch = 8;
+  for (const std::string& name : model::zoo_names()) {
+    for (const bool is_half : {false, true}) {
+      request.device = is_half ? "cuda" : "host";
+      request.precision = is_half ? "fp16" : "fp32";
+      const Json plan = train::memory_plan_json(model::zoo_graph(name), train::resolve(request));
+      const Scenario s = scenario_of(name, is_half ? Precision::fp16 : Precision::fp32, Optimizer::momentum);
+      INFO(name);
+      CHECK(plan.at("offline_bytes").get<double>() == gpu_memory(s, 1, 8).activations_bytes);
+    }
+  }
+}
+
+TEST_CASE("Bytes per parameter by hand: with Adam in mixed precision 2 + 2 + 4 + 4 + 4 = 16") {
+  const auto per_parameter = [](Precision precision, Optimizer optimizer) {
+    const Scenario s = scenario_of("gpt3_6b7", precision, optimizer);
+    return state_bytes(gpu_memory(s, 1, 1)) / parameters_of(s);
+  };
+  CHECK(per_parameter(Precision::mixed, Optimizer::adam) == 16);
+  CHECK(per_parameter(Precision::mixed, Optimizer::momentum) == 12);
+  CHECK(per_parameter(Precision::mixed, Optimizer::sgd) == 8);
+  CHECK(per_parameter(Precision::fp32, Optimizer::adam) == 16);
+  CHECK(per_parameter(Precision::fp32, Optimizer::lars) == 12);
+  CHECK(per_parameter(Precision::tf32, Optimizer::sgd) == 8);
+}
+
+TEST_CASE("6.7 billion parameters: Adam's second moment is 4 bytes of each more than momentum") {
+  const Scenario adam = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::adam);
+  const Scenario momentum = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::momentum);
+  const double more = gpu_memory(adam, 8, 1).total_bytes() - gpu_memory(momentum, 8, 1).total_bytes();
+  CHECK(more == 4 * parameters_of(adam));
+  CHECK(more == Approx(26.6e9).epsilon(0.01));
+}
+
+TEST_CASE("Sharding divides the state by the number of GPUs, and holds the units in flight") {
+  Scenario s = scenario_of("gpt3_1b3", Precision::mixed, Optimizer::adam);
+  const GpuMemory whole = gpu_memory(s, 64, 4);
+  s.algorithm = Algorithm::sharded;
+  s.sharding.unit_bytes = 1;
+  const GpuMemory of_8 = gpu_memory(s, 8, 4), of_64 = gpu_memory(s, 64, 4);
+  CHECK(state_bytes(of_8) == Approx(state_bytes(whole) / 8).epsilon(1e-12));
+  CHECK(state_bytes(of_64) == Approx(state_bytes(whole) / 64).epsilon(1e-12));
+  CHECK(of_64.activations_bytes == whole.activations_bytes);
+  // The table of words, 2048 x 50257 in half precision, with the layer norm before it; weights and gradients.
+  CHECK(of_64.communication_bytes == of_8.communication_bytes);
+  CHECK(of_64.communication_bytes == Approx(2 * 2 * 2048.0 * 50257).epsilon(0.01));
+  s.sharding.gathers_again = false;
+  CHECK(gpu_memory(s, 64, 4).weights_bytes == 2 * parameters_of(s));
+}
+
+TEST_CASE("What updates on servers keeps no state of the optimizer") {
+  Scenario s = scenario_of("resnet50", Precision::mixed, Optimizer::adam);
+  s.algorithm = Algorithm::async_sgd;
+  CHECK(state_bytes(gpu_memory(s, 8, 4)) == 4 * parameters_of(s));
+  s.algorithm = Algorithm::parameter_server;
+  s.parameter_server = ParameterServerSpec();
+  CHECK(state_bytes(gpu_memory(s, 8, 4)) == 4 * parameters_of(s));
+  s.parameter_server->scheme = ServerScheme::best;  // factors are applied by every worker
+  CHECK(state_bytes(gpu_memory(s, 8, 4)) == 16 * parameters_of(s));
+  s.algorithm = Algorithm::async_easgd;
+  CHECK(state_bytes(gpu_memory(s, 8, 4)) == 16 * parameters_of(s));
+}
+
+TEST_CASE("Buffers of gradients: DDP's copy of all, a threshold's largest, none where tensors travel as they are") {
+  Scenario s = scenario_of("resnet50", Precision::fp32, Optimizer::momentum);
+  CHECK(gpu_memory(s, 8, 4).communication_bytes == 0);
+  s.communication.wire = Wire::fp16;
+  CHECK(gpu_memory(s, 8, 4).communication_bytes == 2 * 2'359'296);  // the largest tensor, a 3x3 convolution's
+  s.communication.fusion_threshold_bytes = 25 << 20;
+  const double fused = gpu_memory(s, 8, 4).communication_bytes;
+  CHECK(fused >= 25 << 20);
+  CHECK(fused <= (25 << 20) + 2 * 2'359'296);
+  s.communication.fuses_as_ddp = true;
+  CHECK(gpu_memory(s, 8, 4).communication_bytes == 2 * parameters_of(s));
+  CHECK(gpu_memory(s, 1, 4).communication_bytes == 0);
+}
+
+TEST_CASE("Learners are Crossbow's: three models each and three of the GPU, and an arena each") {
+  Scenario s = scenario_of("resnet32_crossbow", Precision::fp32, Optimizer::sgd);
+  s.algorithm = Algorithm::sma;
+  s.learners.per_gpu = 4;
+  s.learners.workspace_bytes = 64e6;
+  s.cluster.gpu.reserved_bytes = 1e9;
+  const GpuMemory m = gpu_memory(s, 8, 16);
+  const double model = 4 * parameters_of(s);
+  CHECK(m.weights_bytes + m.gradients_bytes + m.averages_bytes == Approx((4 * 3 + 3) * model).epsilon(1e-12));
+  CHECK(m.activations_bytes == 4 * 16 * 4 * 633'876.0);
+  CHECK(m.workspace_bytes == 4 * 64e6);
+  CHECK(m.optimizer_state_bytes == 0);
+  s.cluster.gpu.memory_bytes = m.total_bytes();
+  CHECK(gpu_memory(s, 8, 16).fits());
+  s.learners.per_gpu = 5;
+  CHECK_FALSE(gpu_memory(s, 8, 16).fits());
+}
+
+TEST_CASE("The largest batch fits and one more does not") {
+  for (const char* name : {"resnet50", "vgg16", "bert_large", "gpt2_fused"}) {
+    for (const double capacity : {12e9, 16e9, 80e9}) {
+      Scenario s = scenario_of(name, Precision::mixed, Optimizer::adam);
+      s.cluster.gpu.memory_bytes = capacity;
+      s.input.bytes_per_sample = 1e5;
+      const int largest = gpu_memory(s, 8, 1).largest_batch();
+      INFO(name << " in " << capacity << ": " << largest);
+      REQUIRE(largest > 0);
+      CHECK(gpu_memory(s, 8, 65536).largest_batch() == largest);
+      CHECK(gpu_memory(s, 8, largest).fits());
+      CHECK_FALSE(gpu_memory(s, 8, largest + 1).fits());
+    }
+  }
+}
+
+TEST_CASE("Memory is told in the unit of the GPU's") {
+  CHECK(memory_text(36.7e9, 80e9) == "36.7 of 80 GB");
+  CHECK(memory_text(2.5e9, 11.3e9) == "2.5 of 11.3 GB");
+  CHECK(memory_text(26131e9, 80e9) == "26131 of 80 GB");
+  CHECK(memory_text(5e6, 16e6) == "5.0 of 16 MB");
+  Scenario s = scenario_of("resnet50", Precision::fp32, Optimizer::momentum);
+  const std::vector<std::pair<int, GpuMemory>> points{
+      {1, gpu_memory(s, 1, 64)}, {8, gpu_memory(s, 8, 64)}, {16, gpu_memory(s, 16, 32)}};
+  CHECK(memory_line(points) == "Memory per GPU: 6.9 of 80 GB at 1 to 8 GPUs, 4.3 of 80 GB at 16 GPUs.\n");
+  CHECK(memory_line({points.front()}) == "Memory per GPU: 6.9 of 80 GB.\n");
+}
+
+TEST_CASE("What does not fit is refused with the excess, the largest part and what would fit") {
+  Scenario s = scenario_of("resnet50", Precision::fp32, Optimizer::momentum);
+  s.cluster.gpu.memory_bytes = 16e9;
+  CHECK_NOTHROW(check_memory(s, 8, 64, "f"));
+  const std::string error = error_of([&] { check_memory(s, 8, 65536, "f: /batch_per_gpu"); });
+  const int largest = gpu_memory(s, 8, 1).largest_batch();
+  CHECK(error ==
+        "f: /batch_per_gpu: memory: batch 65536 needs 5329 of 16 GB a GPU, 5313 GB too much, the largest part "
+        "activations of 5328 GB; allowed: a batch of at most " +
+            std::to_string(largest) + ", or --ignore-memory");
+  s.ignores_memory = true;
+  CHECK_NOTHROW(check_memory(s, 8, 65536, "f"));
+  Scenario large = scenario_of("gpt3_13b", Precision::mixed, Optimizer::adam);
+  CHECK_THAT(why_not_in_memory(large, gpu_memory(large, 64, 1)), Contains("(no batch fits)"));
+}
+
+}  // namespace lockstep::sim

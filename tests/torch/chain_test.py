@@ -1,0 +1,128 @@
+"""From a PyTorch job to a prediction: the probe's file is imported and simulated, and the networks that it reads are
+those of the zoo. Needs torch, and LOCKSTEP_BUILD with the programs; without SimGrid the simulating parts are skipped."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PROBE = os.path.join(ROOT, "calib", "torch", "lockstep_probe.py")
+sys.path[:0] = [os.path.dirname(PROBE), HERE, os.path.join(ROOT, "results", "baselines")]
+
+import torch
+from torch import nn
+
+import lockstep_probe
+import models
+import nets
+
+BUILD = os.environ.get("LOCKSTEP_BUILD", os.path.join(ROOT, "build"))
+CALIBRATE, SIMULATE = os.path.join(BUILD, "calibrate"), os.path.join(BUILD, "simulate")
+needs_simulate = unittest.skipUnless(os.path.exists(SIMULATE), "no simulate: built without SimGrid")
+
+
+def run(*words, status=0):
+    result = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
+    assert result.returncode == status, f"{words}: {result.returncode}\n{result.stdout}{result.stderr}"
+    return result
+
+
+def rows(model):
+    """(kind, output, parameters, multiply-adds) of the layers that have either, as `simulate --show-model` prints them."""
+    found = []
+    for line in run(SIMULATE, "--show-model", model).stdout.splitlines():
+        cells = re.split(r"\s{2,}", line.strip())
+        if len(cells) >= 4 and cells[1] in ("conv", "fc", "batch_norm", "opaque"):
+            counts = [int(c.replace(",", "")) for c in cells[2:] if re.fullmatch(r"[\d,]+", c)]
+            if cells[1] != "opaque":
+                found.append((cells[1], counts[-2:] if cells[1] != "batch_norm" else counts[-1:]))
+    return found
+
+
+class Chain(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def measured(self, build, *more):
+        run(sys.executable, PROBE, f"{HERE}/nets.py:{build}", "--batches", "2,4,8", "--threads", 1, "--seconds", 0.3, "--least",
+            5, "--passes", 3, "--most-bytes", 262144, "-o", self.path(f"{build}{len(more)}.jsonl"), *more)
+        return self.path(f"{build}{len(more)}.jsonl")
+
+    @needs_simulate
+    def test_a_profile_of_the_probe_predicts_other_batches_and_more_processes(self):
+        files = [self.measured("build"), self.measured("build", "--processes", 2, "--pin")]
+        profile, scenario, result = self.path("p.json"), self.path("s.json"), self.path("r.json")
+        run(CALIBRATE, "import", "torch-probe", *files, "-o", profile)
+        self.assertIn("iteration", run(CALIBRATE, "show", profile).stdout)
+        run(CALIBRATE, "scenario", profile, "-o", scenario)
+        run(SIMULATE, scenario, "--quiet", "--set", "/batch_per_gpu=6", "--json", result)
+        points = {p["gpus"]: p for p in json.load(open(result))["points"]}
+        self.assertEqual(sorted(points), [1, 2])
+        # Between its neighbours, as measured alone.
+        samples = json.load(open(profile))["samples"]
+        alone = {s["key"]["batch"]: sorted(s["seconds"]) for s in samples
+                 if s["probe"] == "iteration" and s["key"]["devices"] == 1}
+        one = points[1]["iteration_s"]["mean"]
+        self.assertGreater(one, alone[2][0])
+        self.assertLess(one, alone[8][-1])
+        # More than were measured: a ring over links that are fitted to the measured sums.
+        run(SIMULATE, scenario, "--quiet", "--gpus", 4, "--set", "/communication/all_reduce=ring", "--set",
+            "/cluster/gpus_per_node=4", "--json", result)
+        self.assertGreater(json.load(open(result))["points"][0]["exposed_communication_s"], 0)
+
+    @needs_simulate
+    def test_a_measurement_stands_beside_its_prediction_and_becomes_a_record(self):
+        profile, record = self.path("p.json"), self.path("record.json")
+        run(CALIBRATE, "import", "torch-probe", self.measured("build"), "-o", profile)
+        said = run(sys.executable, PROBE, f"{HERE}/nets.py:build", "--check", profile, "--programs", BUILD, "--batches", "5",
+                   "--threads", 1, "--seconds", 0.3, "--record", record).stdout
+        self.assertRegex(said, r"\n +5 +1 +[\d.]+ ms +[\d.]+ to +[\d.]+ +[\d.]+ ms +[\d.]+ to +[\d.]+ +[+-][\d.]+ %\n")
+        table = run(SIMULATE, record, "--quiet").stdout
+        self.assertIn("samples_per_s", table[table.index("Predicted against published"):])
+
+    @needs_simulate
+    def test_what_the_format_does_not_know_is_predicted_as_well(self):
+        profile, scenario, result = self.path("p.json"), self.path("s.json"), self.path("r.json")
+        run(CALIBRATE, "import", "torch-probe", self.measured("gpt"), "-o", profile)
+        run(CALIBRATE, "scenario", profile, "-o", scenario)
+        run(SIMULATE, scenario, "--quiet", "--json", result)
+        self.assertGreater(json.load(open(result))["points"][0]["samples_per_s"], 0)
+
+    @needs_simulate
+    def test_networks_that_the_probe_reads_are_those_of_the_zoo(self):
+        for name, model, classes in (("resnet50", models.resnet50, 1000), ("vgg16", nets.vgg16, 1000),
+                                     ("resnet18", nets.resnet18, 1000), ("mobilenet_v2", nets.mobilenet_v2, 1000)):
+            built = nets.classifier_job(model(), side=224, classes=classes)
+            job = lockstep_probe.Job(built)
+            graph = lockstep_probe.traced(job, "read", 1 if name != "resnet50" else 2)[1]
+            self.assertEqual([l["name"] for l in graph.layers if l.get("macs") or l.get("parameters")], [])
+            file = self.path(f"{name}.json")
+            with open(file, "w", encoding="utf-8") as out:
+                json.dump(graph.json(), out)
+            key = lambda row: (row[0], tuple(row[1]))
+            self.assertEqual(sorted(rows(file), key=key), sorted(rows(name), key=key), name)
+
+    @needs_simulate
+    def test_a_vision_transformer_has_the_totals_of_the_zoo(self):
+        # Attention of PyTorch is one layer, so that only sums compare.
+        graph = lockstep_probe.traced(lockstep_probe.Job(nets.classifier_job(nets.VisionTransformer(), 224, 1000)), "vit", 1)[1]
+        file = self.path("vit.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(graph.json(), out)
+        totals = [re.search(r"([\d,]+) parameters .* ([\d,]+) MACs", run(SIMULATE, "--show-model", name).stdout).groups()
+                  for name in (file, "vit_b16")]
+        self.assertEqual(totals[0], totals[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
