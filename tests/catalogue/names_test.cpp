@@ -196,8 +196,7 @@ TEST_CASE("every model of the catalogue is a network of the zoo, under the zoo's
     CHECK(model::zoo_graph(entry.id).name == entry.id);
     CHECK(ids.insert(entry.id).second);
   }
-  const std::vector<std::string> zoo = model::zoo_names();
-  for (const std::string& name : zoo) {
+  for (const std::string& name : model::zoo_names()) {
     INFO(name);
     CHECK(ids.count(name) == 1);
   }
