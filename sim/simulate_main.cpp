@@ -23,6 +23,7 @@
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
+#include "sim/scenario/format_documents.hpp"
 
 namespace {
 
@@ -39,6 +40,7 @@ struct Options {
   std::string records, explicit_records, catalogue;
   std::string optimise;
   std::string show_model;
+  std::string show_schema;
   bool list_models = false;
   bool ignore_memory = false;
   bool quiet = false;
@@ -80,6 +82,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
   app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target")
       ->check(CLI::IsMember(sim::optimise_targets()));
+  app.add_option("--schema", o.show_schema, "Prints the JSON Schema of a file's format")
+      ->check(CLI::IsMember({"scenario", "cluster"}));
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
   app.add_option("--show-model", o.show_model,
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
@@ -193,7 +197,8 @@ struct ConvergenceOptions {
 
 CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
   CLI::App* sub = app.add_subcommand("convergence", "Fits a convergence profile to the records of training runs");
-  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew")->required();
+  sub->add_option("records", o.records, "Records of train, their folders, studies (.jsonl), or a profile to fit anew")
+      ->required();
   sub->add_option("-o,--output", o.output, "Writes the profile (schema lockstep/convergence/1)");
   sub->add_option("--name", o.request.name, "Of the profile (model and data)");
   sub->add_option("--targets", o.request.targets, "Test accuracies (those of the sweep)")
@@ -275,7 +280,7 @@ void check_outputs_of_mode(const Options& o) {
   const auto refuse = [](const char* option, const std::string& path, const char* why) {
     if (!path.empty()) throw InputError(std::string(option) + " " + path + ": " + why);
   };
-  if (o.list_models || !o.show_model.empty()) {
+  if (o.list_models || !o.show_model.empty() || !o.show_schema.empty()) {
     constexpr const char* kListing = "lists of models go to standard output; allowed: with a scenario";
     refuse("--json", o.json, kListing);
     refuse("--html", o.html, kListing);
@@ -306,6 +311,8 @@ void run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
     std::fputs(model::list_models_text().c_str(), stdout);
+  } else if (!o.show_schema.empty()) {
+    std::fputs((sim::format_schemas().at(o.show_schema).dump(1) + "\n").c_str(), stdout);
   } else if (!o.show_model.empty()) {
     show_model(o.show_model);
   } else if (!o.records.empty()) {

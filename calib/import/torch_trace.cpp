@@ -6,6 +6,7 @@
 
 #include "calib/import/imported.hpp"
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::calib {
 namespace {

@@ -259,12 +259,7 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     PlanRow& row = result.rows[i];
     if (!row.outcome.is_ok()) continue;
-    const Outcome& of_baseline = evaluation.at(baseline(i));
-    row.scaling_efficiency = efficiency(row.outcome, of_baseline);
-    if (row.scaling_efficiency <= 1) continue;
-    const Scenario scenario = scenario_with(plan, plan.points[i].settings).variants.front();
-    const std::string why = above_baseline(scenario, work_of(row.outcome), work_of(of_baseline));
-    if (!why.empty()) row.outcome.warnings.push_back(why);
+    row.scaling_efficiency = efficiency(row.outcome, evaluation.at(baseline(i)));
   }
 }
 

@@ -46,7 +46,7 @@ Scenario baseline_of(const Scenario& scenario, int learners) {
   Scenario baseline = scenario;
   if (learners > 0) {
     baseline.learners.per_gpu = learners;
-    baseline.learners.auto_tune = false;
+    baseline.learners.auto_tune.reset();
   }
   if (scenario.algorithm == Algorithm::backup_workers) {
     baseline.workers->backups = 0;

@@ -106,6 +106,7 @@ std::vector<std::string> extrapolations(const Scenario& scenario, const PointRes
   for (const Json& call : point.details.value("calls", Json::array()))
     call_bytes.push_back(call["bytes"].get<double>());
   std::vector<std::string> lines = beyond_profile(scenario, point.gpus, point.batch_per_gpu);
+  for (const std::string& line : beyond_rates(scenario, point.batch_per_gpu)) lines.push_back(line);
   for (const std::string& line : calls_beyond_profile(scenario, point.gpus, point.nodes, call_bytes))
     lines.push_back(line);
   for (const std::string& line : overlap_beyond_profile(scenario, point.gpus, point.batch_per_gpu, call_bytes))
@@ -119,7 +120,7 @@ GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
   if (!scenario.trains_learners() || !scenario.learners.auto_tune)
     return gpu_memory(scenario, point.gpus, point.batch_per_gpu);
   Scenario tuned = scenario;
-  tuned.learners.auto_tune = false;
+  tuned.learners.auto_tune.reset();
   tuned.learners.per_gpu = point.details.at("learners_per_gpu");
   return gpu_memory(tuned, point.gpus, point.batch_per_gpu);
 }

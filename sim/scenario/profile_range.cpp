@@ -66,6 +66,23 @@ bool has_collectives_beside(const Scenario& s, int gpus) {
 
 }  // namespace
 
+std::vector<std::string> beyond_rates(const Scenario& s, int batch_per_gpu) {
+  std::vector<std::string> lines;
+  const std::vector<RateSpec>& rates = s.compute.rates;
+  if (rates.empty()) return lines;
+  if (!rates.front().model.empty() && rates.front().model != s.model.name)
+    lines.push_back("the rates were measured on " + rates.front().model +
+                    ": how far its times are from the roofline is "
+                    "taken for " +
+                    s.model.name);
+  const std::pair<double, double> batches{rates.front().batch, rates.back().batch};
+  if (!is_within(batch_per_gpu, batches))
+    lines.push_back("batch " + std::to_string(batch_per_gpu) + " is outside the rates' " +
+                    range_text(batches, [](double batch) { return short_number(batch); }) +
+                    ": the nearest's distance from the roofline is taken");
+  return lines;
+}
+
 std::vector<std::string> beyond_profile(const Scenario& s, int gpus, int batch_per_gpu) {
   std::vector<std::string> lines;
   const ProfileSpec& profile = s.compute.profile;

@@ -7,6 +7,9 @@
 
 namespace lockstep::sim {
 
+/// Lines about what given rates of one GPU do not say of a batch: another model's, or batches outside theirs.
+std::vector<std::string> beyond_rates(const Scenario& scenario, int batch_per_gpu);
+
 /// A line each, empty without a profile of compute: a batch outside the measured ones (the fit goes on), another number
 /// of busy devices than was measured (the nearest curve is taken), a profile of another device than the cluster's GPU.
 std::vector<std::string> beyond_profile(const Scenario& scenario, int gpus, int batch_per_gpu);

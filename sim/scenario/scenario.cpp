@@ -5,6 +5,7 @@
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/scenario_format.hpp"
@@ -47,12 +48,33 @@ void include_files(JsonDocument& document) {
   document.include("/communication/nccl/profile");
 }
 
+// Rates are of the model that the file names; where a setting puts another in its place, they say so, and the ratio of
+// measured to roofline time carries over.
+void keep_model_of_rates(JsonDocument& document, const std::string& pointer) {
+  if (pointer != "/model") return;
+  const Json::json_pointer rates("/compute/rates");
+  const Json model = document.json().value("model", Json());
+  if (!model.is_string() || !document.json().contains(rates) || !document.json().at(rates).is_array()) return;
+  for (std::size_t i = 0; i < document.json().at(rates).size(); ++i) {
+    const Json& rate = document.json().at(rates).at(i);
+    if (!rate.is_object() || rate.contains("model")) continue;
+    const std::string name = model::zoo_graph(model.get<std::string>()).name;
+    document.set("/compute/rates/" + std::to_string(i) + "/model", name, "the model before");
+  }
+}
+
+void apply_setting(JsonDocument& document, const std::string& pointer, const std::string& text,
+                   const std::string& origin, const std::string& folder) {
+  keep_model_of_rates(document, pointer);
+  document.set(pointer, text, origin, folder);
+  include_files(document);
+}
+
 // The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.
 void apply(JsonDocument& document, const std::vector<std::pair<std::string, std::string>>& settings,
            const std::vector<int>& gpus) {
   for (const auto& [pointer, text] : settings) {
-    document.set(pointer, text);
-    include_files(document);
+    apply_setting(document, pointer, text, "--set", "");
   }
   if (!gpus.empty()) document.set("/gpus", Json(gpus).dump(), "--gpus");
   fill_defaults(document);
@@ -125,8 +147,7 @@ ScenarioTemplate::ScenarioTemplate(JsonDocument document, const std::string& var
   }
   const std::string folder = std::filesystem::path(document_.name()).parent_path().string();
   for (const auto& [pointer, text] : chosen->settings) {
-    document_.set(pointer, text, chosen->origin, folder);
-    include_files(document_);
+    apply_setting(document_, pointer, text, chosen->origin, folder);
   }
 }
 
@@ -142,8 +163,7 @@ LoadedScenario ScenarioTemplate::with(const std::vector<Setting>& settings) cons
     }
     if (has_new_members && !is_member) fill_defaults(varied);
     has_new_members = is_member;
-    varied.set(s.pointer, s.text, s.origin, s.folder);
-    include_files(varied);
+    apply_setting(varied, s.pointer, s.text, s.origin, s.folder);
   }
   if (nodes) set_nodes(varied, *nodes);
   fill_defaults(varied);
@@ -171,8 +191,7 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   for (const Variant& variant : read_variants(document.root())) {
     JsonDocument varied = as_written;
     for (const auto& [pointer, text] : variant.settings) {
-      varied.set(pointer, text, variant.origin, folder);
-      include_files(varied);
+      apply_setting(varied, pointer, text, variant.origin, folder);
     }
     apply(varied, settings, gpus);
     loaded.variants.push_back(read_scenario(varied.root(), variant.name));

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/catalogue/name_index.hpp"
-#include "sim/models/models.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catalogue/catalogue.hpp"
@@ -193,18 +193,16 @@ TEST_CASE("every model of the catalogue is a network of the zoo, under the zoo's
   std::set<std::string> ids;
   for (const sim::ModelEntry& entry : catalogue().models) {
     INFO(entry.id);
-    CHECK(sim::network(entry.id).name == entry.id);
+    CHECK(model::zoo_graph(entry.id).name == entry.id);
     CHECK(ids.insert(entry.id).second);
   }
-  std::vector<std::string> zoo = model::zoo_names();
-  for (const std::string& name : sim::further_models()) zoo.push_back(name);
-  for (const std::string& name : zoo) {
+  for (const std::string& name : model::zoo_names()) {
     INFO(name);
     CHECK(ids.count(name) == 1);
   }
   // The short forms of scenarios are the same networks.
   for (const char* name : {"lenet", "alexnet", "resnet32", "googlenet"})
-    CHECK(id_of(catalogue().models, name) == sim::network(name).name);
+    CHECK(id_of(catalogue().models, name) == model::zoo_graph(name).name);
 }
 
 TEST_CASE("a board that differs in memory alone has the other's speeds") {
