@@ -62,8 +62,9 @@ const ObjectFormat<GpuSpec>& gpu_format() {
         .means("what a point must [fit into](#memory-of-a-gpu)");
     f.quantity("reserved_memory", &GpuSpec::reserved_bytes, Dimension::size, {0, kMemory.high})
         .optional("1.343 GB, assumed")
-        .means("of it that driver and framework take before they train; the default is what PyTorch's context and "
-               "kernels take");
+        .means(
+            "of it that driver and framework take before they train; the default is what PyTorch's context and "
+            "kernels take");
     f.quantity("memory_bandwidth", &GpuSpec::memory_bandwidth_bytes_per_s, Dimension::bandwidth, kBandwidth)
         .means("roofline of kernels bound by memory, and of the update");
     f.group("peak", peak).means("by precision");

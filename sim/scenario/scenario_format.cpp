@@ -228,8 +228,9 @@ void add_results(Format& f, const std::vector<Variant>& variants, const std::str
       .means("seed of the compute jitter");
   f.boolean("ignore_memory", &Scenario::ignores_memory)
       .optional("`false`")
-      .means("points that do not fit into the GPUs' [memory](#memory-of-a-gpu) are predicted all the same "
-             "(`--ignore-memory`)");
+      .means(
+          "points that do not fit into the GPUs' [memory](#memory-of-a-gpu) are predicted all the same "
+          "(`--ignore-memory`)");
   f.choice("fidelity", &Scenario::fidelity).otherwise("fast").means("how time is computed, see below");
   const Json one{{"type", "object"},
                  {"properties", {{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}}},

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "calib/import/imported.hpp"
-#include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "tests/calib/data.hpp"
 #include "tests/catch.hpp"
 

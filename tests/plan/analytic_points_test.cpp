@@ -83,11 +83,11 @@ TEST_CASE("a point that fast would replay by too many messages stays in closed f
       files.one({{"/communication/all_reduce", "halving-doubling"}, {"/cluster/nic/bandwidth", "1 Gbit/s"}});
   const auto method = [&](double most_messages) {
     return in_processes(1, 1,
-                             [&](std::size_t) {
-                               sim::PointRequest r = request(4, 16, sim::Fidelity::fast);
-                               r.most_messages = most_messages;
-                               return sim::predict_point(s, r).method;
-                             })
+                        [&](std::size_t) {
+                          sim::PointRequest r = request(4, 16, sim::Fidelity::fast);
+                          r.most_messages = most_messages;
+                          return sim::predict_point(s, r).method;
+                        })
         .front();
   };
   CHECK(method(0) == "fair flows");

@@ -83,7 +83,8 @@ TEST_CASE("defaults that a prediction rests on are listed as assumed, and the sc
                                           "/compute/efficiency/memory", "/communication/fusion_threshold",
                                           "/communication/chain_slices", "/communication/message_overhead",
                                           "/communication/launch_overhead", "/uncertainty/compute",
-                                          "/uncertainty/bandwidth", "/uncertainty/latency", "/uncertainty/epochs", "/cluster/gpu/reserved_memory"});
+                                          "/uncertainty/bandwidth", "/uncertainty/latency", "/uncertainty/epochs",
+                                          "/cluster/gpu/reserved_memory"});
   CHECK(assumption_at(loaded, "/compute/efficiency/compute").value == 0.6);
   CHECK(loaded.resolved["baseline"]["gpus"] == 2);
   CHECK(loaded.resolved["communication"]["group_size"] == 16);
