@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/base/json_text.hpp"
 
@@ -31,15 +32,29 @@ std::string name_of_dimension(Dimension dimension) {
   return "";
 }
 
+namespace {
+
+// The text of fewest digits that reads back as `si`; empty where rounding in the unit keeps it from that.
+std::string exact_text(double in_unit, const std::string& unit, Dimension dimension, double si) {
+  for (const int digits : {6, 9, 12, 15, 17}) {
+    char number[64];
+    std::snprintf(number, sizeof number, "%.*g", digits, in_unit);
+    const std::string text = std::string(number) + " " + unit;
+    double read = 0;
+    if (parse_quantity(text, dimension, read).empty() && read == si) return text;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string quantity_text(double si, Dimension dimension) {
   std::string best;
   for (const std::string& unit : unit_names(dimension)) {
     double one = 0;
     if (!parse_quantity("1 " + unit, dimension, one).empty()) continue;
-    const std::string text = format_text::shortest(si / one) + " " + unit;
-    double read = 0;
-    const bool is_exact = parse_quantity(text, dimension, read).empty() && read == si;
-    if (is_exact && (best.empty() || text.size() < best.size())) best = text;
+    const std::string text = exact_text(si / one, unit, dimension, si);
+    if (!text.empty() && (best.empty() || text.size() < best.size())) best = text;
   }
   return best.empty() ? format_text::shortest(si) + " " + si_unit(dimension) : best;
 }

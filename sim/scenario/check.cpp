@@ -86,16 +86,6 @@ Problem of_separate(const std::string& pointer, int servers, int gpus, const Sce
            "allowed: at most " + std::to_string(left)}};
 }
 
-Problem of_workers(int gpus, const Scenario& s) {
-  if (!s.workers) return {};
-  const int aggregate = s.workers->aggregate_of(gpus);
-  if (s.algorithm == Algorithm::backup_workers && (aggregate < 1 || aggregate > gpus))
-    return {{s.workers->aggregate > 0 ? "/workers/aggregate" : "/workers/backups",
-             std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",
-             "allowed: 1 to all of them"}};
-  return of_separate("/workers/servers", s.workers->server_nodes(), gpus, s);
-}
-
 Problem of_servers(int gpus, const Scenario& s) {
   if (!s.parameter_server || !s.parameter_server->separate) return {};
   return of_separate("/parameter_server/servers", s.parameter_server->servers, gpus, s);
@@ -122,7 +112,7 @@ Problem of_point(const std::string& pointer, int gpus, const Scenario& s) {
   if (Problem problem = of_torus(pointer, gpus, s)) return problem;
   if (Problem problem = of_measured_all_reduce(pointer, gpus, s)) return problem;
   if (Problem problem = of_file_server(gpus, s)) return problem;
-  if (Problem problem = of_workers(gpus, s)) return problem;
+  if (Problem problem = s.workers ? find_problem(*s.workers, gpus, s) : Problem()) return problem;
   return of_servers(gpus, s);
 }
 
@@ -134,6 +124,15 @@ Problem of_baseline(const Scenario& s) {
 }
 
 }  // namespace
+
+std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus, const Scenario& s) {
+  const int aggregate = workers.aggregate_of(gpus);
+  if (aggregate < 1 || aggregate > gpus)
+    return {{workers.aggregate > 0 ? "/workers/aggregate" : "/workers/backups",
+             std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",
+             "allowed: 1 to all of them"}};
+  return of_separate("/workers/servers", workers.server_nodes(), gpus, s);
+}
 
 std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = of_algorithm(s)) return problem;

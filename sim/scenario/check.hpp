@@ -13,6 +13,9 @@ struct ScenarioProblem {
 /// The first problem, in the order of the file; nothing: the scenario can be predicted at all its GPU counts.
 std::optional<ScenarioProblem> find_problem(const Scenario& scenario);
 
+/// The same of the object "workers" alone, at a number of GPUs, whatever the scenario's algorithm.
+std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus, const Scenario& scenario);
+
 /// Throws InputError with the first problem: "NAME: /pointer: what is wrong; what is allowed".
 void check(const Scenario& scenario);
 

@@ -171,7 +171,6 @@ ObjectFormat<ComputeSpec> compute_format(const std::string& model) {
       "`rates`");
   profile.read = [model](const JsonNode& node, Spec& compute) {
     compute.profile = read_profile(node, model, compute.precision, compute.profile.input);
-    if (!compute.rates.empty()) node.fail("stands beside \"rates\"", "allowed: one of the two");
   };
   profile.write = [](const Spec& compute) {
     return compute.profile ? calib::to_json(*compute.profile.profile) : Json();
@@ -192,6 +191,8 @@ ObjectFormat<ComputeSpec> compute_format(const std::string& model) {
           "how many times longer a GPU's compute takes while one of its collectives is in flight, see "
           "below");
   f.then([](const JsonNode& node, Spec& compute) {
+    if (compute.profile && !compute.rates.empty())
+      node.at("rates").fail("stand beside a profile", "allowed: one of the two");
     if (!compute.overlap_slowdown) note_measured_overlap(node, compute);
   });
   return f;

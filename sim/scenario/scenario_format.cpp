@@ -5,6 +5,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "sim/scenario/check.hpp"
 #include "sim/scenario/communication_format.hpp"
 #include "sim/scenario/compute_format.hpp"
 #include "sim/scenario/convergence_read.hpp"
@@ -195,7 +196,13 @@ void add_algorithms(Format& f) {
   workers.read = [](const JsonNode& node, Scenario& s) {
     const Algorithm algorithm = has_workers(s.algorithm) ? s.algorithm : Algorithm::backup_workers;
     const WorkersSpec spec = read_workers(node, algorithm);
-    if (has_workers(s.algorithm)) s.workers = spec;
+    if (has_workers(s.algorithm)) {
+      s.workers = spec;
+      return;
+    }
+    const int most = *std::max_element(s.gpus.begin(), s.gpus.end());
+    if (const auto problem = find_problem(spec, most, s))
+      node.at(problem->pointer.substr(std::string("/workers/").size())).fail(problem->wrong, problem->allowed);
   };
   f.object("local_sgd", &Scenario::local_sgd, local_sgd_format())
       .needed_where(where_algorithm(Algorithm::local_sgd))

@@ -108,9 +108,11 @@ std::vector<Case> cases() {
        "scenario.json: /schema: \"lockstep/scenario/9\" is unknown; allowed: lockstep/scenario/1"},
       {s, "/schema", "remove", "scenario.json: /: missing key \"schema\""},
       {s, "/gpu", "[8]",
-       "scenario.json: /: unknown key \"gpu\"; known: schema, name, description, cluster, model, gpus, baseline, "
-       "batch_per_gpu, compute, input, algorithm, communication, convergence, uncertainty, iterations, seed, fidelity, "
-       "published, variants, learners, parameter_server, workers, local_sgd, sharding, theano_mpi"},
+       "scenario.json: /: unknown key \"gpu\"; known: schema, $schema, name, description, algorithm, cluster, model, "
+       "gpus, "
+       "baseline, batch_per_gpu, compute, input, communication, learners, parameter_server, workers, local_sgd, "
+       "sharding, theano_mpi, convergence, published, uncertainty, iterations, seed, ignore_memory, fidelity, "
+       "variants"},
       {s, "/name", "\"\"", "scenario.json: /name: expected a string that is not empty"},
       {s, "/name", "7", "scenario.json: /name: expected a string, got a number"},
       {s, "/algorithm", "\"sgd\"",
@@ -120,7 +122,9 @@ std::vector<Case> cases() {
       {s, "/cluster", "\"none.json\"", "scenario.json: /cluster: cannot read \"none.json\": No such file or directory"},
       {s, "/cluster", "5", "scenario.json: /cluster: expected an object, got a number"},
       {s, "/model", "\"resnet5\"",
-       "scenario.json: /model: unknown model \"resnet5\"; allowed: a name of --list-models, or a .json file"},
+       "scenario.json: /model: model \"resnet5\" is unknown; allowed: a .json file, or a name of --list-models, such "
+       "as "
+       "resnet50, resnet152, resnet18"},
       {s, "/model", "remove", "scenario.json: /: missing key \"model\""},
       // Counts
       {s, "/gpus", "[]", "scenario.json: /gpus: empty list; allowed: one or more GPU counts"},
@@ -194,8 +198,9 @@ std::vector<Case> cases() {
        "scenario.json: /communication/overlap: expected a boolean, got a string; allowed: true, false"},
       {s, "/communication/latncy", "\"1 us\"",
        "scenario.json: /communication: unknown key \"latncy\"; known: all_reduce, group_size, chain_slices, "
-       "hybrid_threshold, torus_columns, tree_slices, wire, fusion_threshold, overlap, message_overhead, "
-       "launch_overhead, reduction_rate, nccl, fusion, ddp, accumulation"},
+       "hybrid_threshold, "
+       "torus_columns, tree_slices, wire, fusion_threshold, fusion, ddp, accumulation, overlap, message_overhead, "
+       "launch_overhead, nccl, reduction_rate"},
       // NCCL, buckets, local SGD, shards, Theano-MPI, loading
       {s, "/communication/all_reduce", "\"nccl\"",
        "default: /communication/nccl: NCCL's tables have no \"G\"; allowed: with \"generation\": pascal, volta, "
@@ -279,7 +284,7 @@ std::vector<Case> cases() {
        "[{\"gpus\": 4, \"metric\": \"throughput_gain\", \"value\": 1, \"over\": \"x\", \"source\": \"s\"}]",
        "scenario.json: /published/0/over: no such variant; allowed: a name of /variants"},
       {s, "/published",
-       "[{\"gpus\": 4, \"metric\": \"samples_per_s\", \"value\": \"1 1/s\", \"over\": 7, \"source\": \"s\"}]",
+       "[{\"gpus\": 4, \"metric\": \"samples_per_s\", \"value\": \"1 1/s\", \"over\": \"a\", \"source\": \"s\"}]",
        "scenario.json: /published/0/over: \"samples_per_s\" is compared with no variant; allowed: with "
        "\"throughput_gain\""},
       // Workers
@@ -296,14 +301,14 @@ std::vector<Case> cases() {
       {s, "/workers", "{\"servers\": 1.5}",
        "scenario.json: /workers/servers: expected a whole number, got 1.5; allowed: 1 to 65536"},
       {s, "/workers", "{\"sends\": \"never\"}",
-       "scenario.json: /workers/sends: \"never\" is unknown; allowed: in-backward, at-end"},
+       "scenario.json: /workers/sends: \"never\" is unknown; allowed: at-end, in-backward"},
       {s, "/workers", "{\"late\": \"never\"}",
        "scenario.json: /workers/late: \"never\" is unknown; allowed: finish, interrupted"},
       {s, "/workers", "{\"timeout\": 2}", "scenario.json: /workers/timeout: missing unit; allowed: {TIME}"},
       {s, "/workers", "{\"apply_rate\": \"2 GB\"}",
        "scenario.json: /workers/apply_rate: unit \"GB\" is unknown; allowed: {BANDWIDTH}"},
       {s, "/workers", "{\"placement\": \"anywhere\"}",
-       "scenario.json: /workers/placement: \"anywhere\" is unknown; allowed: separate, co-located"},
+       "scenario.json: /workers/placement: \"anywhere\" is unknown; allowed: co-located, separate"},
       {s, "/workers", "{\"delay\": {\"distribution\": \"gamma\", \"scale\": 1, \"shape\": 0}}",
        "scenario.json: /workers/delay/shape: value 0 is out of range; allowed: 0.01 to 1e+06"},
       {s, "/workers", "{\"delay\": {\"distribution\": \"lognormal\", \"median\": -1, \"sigma\": 0.1}}",
@@ -318,7 +323,7 @@ std::vector<Case> cases() {
       {s, "", R"({"schema": "lockstep/scenario/1", "name": "n", "cluster": "cluster.json", "model": "lenet_crossbow",
            "gpus": [2], "batch_per_gpu": 16, "compute": {"precision": "fp32"}, "algorithm": "async-sgd",
            "workers": {"reads": "never"}})",
-       "scenario.json: /workers/reads: \"never\" is unknown; allowed: in-forward, at-start"},
+       "scenario.json: /workers/reads: \"never\" is unknown; allowed: at-start, in-forward"},
       {s, "/workers", "{\"delay\": {\"distribution\": \"cauchy\"}}",
        "scenario.json: /workers/delay/distribution: \"cauchy\" is unknown; allowed: none, lognormal, gamma, "
        "pareto-tail, "

@@ -137,7 +137,7 @@ TEST_CASE("an extrapolated point says so, and its bounds are the profile's") {
   REQUIRE(row.accuracy.notes.size() == 1);
   CHECK(row.accuracy.notes[0].find("600 images an update, and the runs of LeNet had 8 to 512") != std::string::npos);
   CHECK(sim::table_text(report).find("extrapolated") != std::string::npos);
-  CHECK(sim::result_json(report, {}).at("points")[0].at("notes").size() == 1);
+  CHECK(sim::result_json(report, {}).at("points")[0].at("notes").size() == 2);
 }
 
 TEST_CASE("a fixed number of epochs says nothing of the batch: no batch is recommended by it") {

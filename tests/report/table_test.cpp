@@ -58,6 +58,7 @@ TEST_CASE("the table of a small scenario") {
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency  time to accuracy      low      high
    1         16            16    16.0 ms  16.0 ms   0.0 ms     1,000     100.0 %          2.00 min  114.0 s  2.10 min
    2         16            32    16.4 ms  16.0 ms   0.4 ms     1,946      97.3 %            61.7 s   58.6 s    64.7 s
+Memory per GPU: 1.4 of 16 GB.
 
 Predicted against published:
 GPUs              metric       predicted     published        error
@@ -66,7 +67,7 @@ GPUs              metric       predicted     published        error
    2           iteration         16.4 ms       20.0 ms      -17.8 %
    2    time_to_accuracy          61.7 s        60.0 s       +2.8 %
 
-Fidelity fast, 10 iterations a point, simulated in TIME. Inputs: 28 assumed (--json lists them with their sources).
+Fidelity fast, 10 iterations a point, simulated in TIME. Inputs: 29 assumed (--json lists them with their sources).
 )");
 }
 
@@ -85,14 +86,16 @@ TEST_CASE("the table of variants: one part each, without a target no time to it"
 
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency
    1         16            16    32.0 ms  32.0 ms   0.0 ms       500     100.0 %
+Memory per GPU: 1.4 of 16 GB.
 
 small, by size: LeNet (Crossbow repo variant, MNIST 28x28) on two even nodes
   G, fp32, S-SGD, hybrid all-reduce, groups of 4, ring from 2.00 MB, fp16 wire, fused to 1.00 GB, after back-propagation
 
 GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency
    1         16            16    32.0 ms  32.0 ms   0.0 ms       500     100.0 %
+Memory per GPU: 1.4 of 16 GB.
 
-Fidelity fast, 2 iterations a point, simulated in TIME. Inputs: 1 measured, 27 assumed (--json lists them with their sources).
+Fidelity fast, 2 iterations a point, simulated in TIME. Inputs: 1 measured, 28 assumed (--json lists them with their sources).
 )");
 }
 

@@ -160,7 +160,7 @@ TEST_CASE("mistakes at the top") {
       {changed("/schema", R"("lockstep/cluster/2")"),
        "/schema: \"lockstep/cluster/2\" is unknown; allowed: lockstep/cluster/1"},
       {changed("/colour", "1"),
-       "/: unknown key \"colour\"; known: schema, name, description, nodes, gpus_per_node, gpu, "
+       "/: unknown key \"colour\"; known: schema, $schema, name, description, nodes, gpus_per_node, gpu, "
        "host, profile, intra_node, nic, fabric"},
       {changed("/nodes", "0"), "/nodes: value 0 is out of range; allowed: 1 to 65536"},
       {changed("/nodes", "2.5"), "/nodes: expected a whole number, got 2.5; allowed: 1 to 65536"},

@@ -217,7 +217,8 @@ TEST_CASE("Fewer workers than processes are refused once, by the first") {
   if (!has_mpi()) return;
   TemporaryFolder folder;
   const std::string error =
-      "--algorithm backup: 1 workers are too few for 2 processes; allowed: a worker or more in each (--learners N "
+      "--algorithm backup-workers: 1 workers are too few for 2 processes; allowed: a worker or more in each "
+      "(--learners N "
       "--backups b are of all processes)\n";
   const tests::Outcome outcome =
       run_processes(folder, 2, "--data synthetic --quiet --algorithm backup --learners 1 --backups 0");
