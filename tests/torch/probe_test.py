@@ -273,7 +273,8 @@ class Files(unittest.TestCase):
     def test_two_processes_measure_what_they_exchange(self):
         result = self.probe("--processes", 2, "--most-bytes", 65536, "--pin")
         self.assertEqual(result.returncode, 0, result.stderr)
-        keys = [(e["probe"], e["key"]) for e in entries(self.path) if "series" in e]
+        # A disturbed series is measured again, which depends on the machine's other work.
+        keys = [(e["probe"], e["key"]) for e in entries(self.path) if "series" in e and not e.get("again")]
         self.assertEqual({k["devices"] for p, k in keys if p == "iteration"}, {1, 2})
         self.assertEqual({k["ranks"] for p, k in keys if p == "step" and k["how"] == "ddp"}, {2})
         sums = [k for p, k in keys if p == "collective" and k["operation"] == "all-reduce"]
