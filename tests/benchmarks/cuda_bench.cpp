@@ -22,11 +22,11 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/version.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "engine/sync/s_sgd.hpp"
 #include "engine/sync/sma.hpp"
 #ifdef LOCKSTEP_WITH_CUDA
 #include "engine/cuda/cuda_backend.hpp"
-#include "engine/model/zoo/zoo.hpp"
 #endif
 
 namespace {

@@ -7,6 +7,7 @@
 #include "engine/base/process_pool.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/collective/collectives.hpp"
+#include "sim/program/jitter.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/report/result.hpp"
