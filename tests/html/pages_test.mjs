@@ -108,11 +108,13 @@ async function sortBy(table, title) {
 
 const tableOf = (page, caption) => page.locator('.table-box', {has: page.locator('caption', {hasText: caption})});
 
-// The rows of the program's table: cells stand two blanks apart, a number and its unit one.
+// The rows of the program's table: cells stand two blanks apart, a number and its unit one. A line about memory may
+// stand below them.
 function printedRows(name) {
   const lines = fs.readFileSync(path.join(folder, name + '.txt'), 'utf8').split('\n').map(line => line.trim().split(/ {2,}/));
   const head = lines.findIndex(cells => cells[0] === 'GPUs' && cells[1] === 'batch/GPU');
-  return lines.slice(head + 1, lines.findIndex((cells, index) => index > head && cells[0] === ''));
+  const isBehind = (cells, index) => index > head && (cells[0] === '' || cells[0].startsWith('Memory per GPU'));
+  return lines.slice(head + 1, lines.findIndex(isBehind));
 }
 
 async function showsWhatIsPrinted(table, name) {
