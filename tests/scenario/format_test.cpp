@@ -1,5 +1,8 @@
 // The one description of a scenario's objects: what is written reads as the same scenario, every field counts in it,
 // and the committed schemas and tables are those that follow from it. LOCKSTEP_UPDATE=1 writes these anew.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
