@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "sim/scenario/cluster_read.hpp"
-#include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -60,8 +59,8 @@ FatTreeSpec read_levels(const JsonNode& node) {
 
 // Leaves of `leaf_nodes` nodes below one level of spines; every leaf has leaf_nodes / oversubscription uplinks.
 FatTreeSpec read_two_levels(const JsonNode& node, int nodes) {
-  const int leaf_nodes = sourced_whole(node.at("leaf_nodes"), 1, kMostPorts);
-  const int oversubscription = sourced_whole(node.at("oversubscription"), 1, leaf_nodes);
+  const int leaf_nodes = format_text::whole(node.at("leaf_nodes"), 1, kMostPorts);
+  const int oversubscription = format_text::whole(node.at("oversubscription"), 1, leaf_nodes);
   if (leaf_nodes % oversubscription != 0)
     node.at("oversubscription")
         .fail(std::to_string(oversubscription) + " does not divide \"leaf_nodes\", " + std::to_string(leaf_nodes));

@@ -61,7 +61,7 @@ const ObjectFormat<GpuSpec>& gpu_format() {
     f.quantity("memory", &GpuSpec::memory_bytes, Dimension::size, kMemory)
         .means("what a point must [fit into](#memory-of-a-gpu)");
     f.quantity("reserved_memory", &GpuSpec::reserved_bytes, Dimension::size, {0, kMemory.high})
-        .optional("1.343 GB, assumed")
+        .optional(quantity_text(kReservedBytes, Dimension::size) + ", assumed")
         .means(
             "of it that driver and framework take before they train; the default is what PyTorch's context and "
             "kernels take");
@@ -71,7 +71,7 @@ const ObjectFormat<GpuSpec>& gpu_format() {
     f.then([](const JsonNode& node, GpuSpec&) {
       if (!node.has("reserved_memory"))
         node.document().note(
-            {node.pointer() + "/reserved_memory", "1.343 GB", "assumed",
+            {node.pointer() + "/reserved_memory", quantity_text(kReservedBytes, Dimension::size), "assumed",
              "default: what PyTorch's context and kernels take (Hugging Face, Model training anatomy)"});
     });
     return f;

@@ -64,21 +64,17 @@ void add_ddp(ObjectFormat<Spec>& f) {
   field.is_unsaid = [](const Spec& spec) { return !spec.fuses_as_ddp; };
 }
 
-void add_nccl(ObjectFormat<Spec>& f, const ClusterSpec* cluster) {
+void add_nccl(ObjectFormat<Spec>& f) {
   auto& field = f.custom("nccl", "object", "", nccl_format().schema());
   field.needed_where([](const Json& holder) { return holder.value("all_reduce", Json()) == "nccl"; })
       .means("[nccl](#nccl)");
-  field.read = [cluster](const JsonNode& node, Spec& spec) {
-    spec.nccl = read_nccl(node, cluster->gpu.name, cluster->gpus_per_node);
-  };
+  field.read = [](const JsonNode&, Spec&) {};  // by read_communication(): it goes by the cluster
   field.write = [](const Spec& spec) {
     return spec.all_reduce == AllReduceKind::nccl ? nccl_format().write(spec.nccl) : Json();
   };
 }
 
-}  // namespace
-
-ObjectFormat<CommunicationSpec> communication_format(const ClusterSpec* cluster) {
+ObjectFormat<Spec> make_communication_format() {
   ObjectFormat<Spec> f("communication");
   f.choice("all_reduce", &Spec::all_reduce).otherwise("ring").means("algorithm, see below");
   f.whole("group_size", &Spec::group_size, 1, kMostGpus)
@@ -124,14 +120,27 @@ ObjectFormat<CommunicationSpec> communication_format(const ClusterSpec* cluster)
   f.quantity("launch_overhead", &Spec::launch_overhead_s, Dimension::time, kSeconds)
       .assumed("20 us", "default: launch of a collective")
       .means("before the first message of every all-reduce");
-  add_nccl(f, cluster);
+  add_nccl(f);
   add_reduction_rate(f);
   f.then([](const JsonNode& node, Spec& spec) {
     if (spec.all_reduce == AllReduceKind::hybrid) node.at("hybrid_threshold");
-    if (spec.nccl.is_measured() && spec.launch_overhead_s > 0)
-      node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
   });
   return f;
+}
+
+}  // namespace
+
+const ObjectFormat<CommunicationSpec>& communication_format() {
+  static const ObjectFormat<Spec> format = make_communication_format();
+  return format;
+}
+
+CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster) {
+  Spec spec = communication_format().read(node);
+  if (const auto nccl = node.find("nccl")) spec.nccl = read_nccl(*nccl, cluster.gpu.name, cluster.gpus_per_node);
+  if (spec.nccl.is_measured() && spec.launch_overhead_s > 0)
+    node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");
+  return spec;
 }
 
 }  // namespace lockstep::sim

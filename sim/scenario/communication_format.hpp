@@ -5,7 +5,9 @@
 
 namespace lockstep::sim {
 
-/// `cluster`: whose GPU NCCL's tables are looked up for; null: "nccl" is not read (schemas, tables).
-ObjectFormat<CommunicationSpec> communication_format(const ClusterSpec* cluster = nullptr);
+const ObjectFormat<CommunicationSpec>& communication_format();
+
+/// By the format, and what NCCL's tables say of the cluster's GPU. Throws InputError.
+CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster);
 
 }  // namespace lockstep::sim

@@ -137,7 +137,9 @@ void note_measured_overlap(const JsonNode& node, const ComputeSpec& compute) {
 
 }  // namespace
 
-ObjectFormat<ComputeSpec> compute_format(const std::string& model) {
+namespace {
+
+ObjectFormat<ComputeSpec> make_compute_format() {
   using Spec = ComputeSpec;
   ObjectFormat<Spec> f("compute");
   f.choice("precision", &Spec::precision)
@@ -169,8 +171,8 @@ ObjectFormat<ComputeSpec> compute_format(const std::string& model) {
       "from the fit; where a point reaches beyond what was measured (batch, devices, sizes and "
       "nodes of all-reduces, another device), the table and the point's `notes` say so. Not beside "
       "`rates`");
-  profile.read = [model](const JsonNode& node, Spec& compute) {
-    compute.profile = read_profile(node, model, compute.precision, compute.profile.input);
+  profile.read = [](const JsonNode& node, Spec& compute) {
+    compute.profile = read_profile(node, compute.profile.model, compute.precision, compute.profile.input);
   };
   profile.write = [](const Spec& compute) {
     return compute.profile ? calib::to_json(*compute.profile.profile) : Json();
@@ -196,6 +198,13 @@ ObjectFormat<ComputeSpec> compute_format(const std::string& model) {
     if (!compute.overlap_slowdown) note_measured_overlap(node, compute);
   });
   return f;
+}
+
+}  // namespace
+
+const ObjectFormat<ComputeSpec>& compute_format() {
+  static const ObjectFormat<ComputeSpec> format = make_compute_format();
+  return format;
 }
 
 const ObjectFormat<InputSpec>& input_format() {

@@ -5,8 +5,8 @@
 
 namespace lockstep::sim {
 
-/// `model`: whose times a profile must hold; empty: profiles are not read (schemas, tables).
-ObjectFormat<ComputeSpec> compute_format(const std::string& model = "");
+/// A profile must hold times of the model that `profile.model` names before the object is read.
+const ObjectFormat<ComputeSpec>& compute_format();
 const ObjectFormat<InputSpec>& input_format();
 
 }  // namespace lockstep::sim

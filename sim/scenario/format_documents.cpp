@@ -46,7 +46,7 @@ std::map<std::string, Json> format_schemas() {
 }
 
 std::map<std::string, std::string> format_tables() {
-  const ObjectFormat<Scenario> scenario = scenario_format();
+  const ObjectFormat<Scenario>& scenario = scenario_format();
   return {{"scenario", scenario.table("", false)},
           {"compute", compute_format().table()},
           {"input", input_format().table()},

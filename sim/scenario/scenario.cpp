@@ -7,6 +7,7 @@
 #include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/check.hpp"
+#include "sim/scenario/published_format.hpp"
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/scenario_format.hpp"
 
@@ -31,7 +32,8 @@ JsonNode node_at(const JsonNode& root, const std::string& pointer) {
 Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   Scenario s;
   s.variant = variant;
-  scenario_format(read_variants(root), variant).read(root, s);
+  scenario_format().read(root, s);
+  s.published = read_published(root.at("published"), variant, read_variants(root));
   if (const std::optional<ScenarioProblem> problem = find_problem(s))
     node_at(root, problem->pointer).fail(problem->wrong, problem->allowed);
   return s;
@@ -107,8 +109,7 @@ void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>
 }  // namespace
 
 Json to_json(const Scenario& scenario, const std::vector<Assumption>& sources) {
-  static const ObjectFormat<Scenario> format = scenario_format();
-  Json json = format.write(scenario);
+  Json json = scenario_format().write(scenario);
   for (const Assumption& source : sources) {
     const Json::json_pointer place(source.pointer);
     if (!json.contains(place) || json.at(place).is_structured()) continue;

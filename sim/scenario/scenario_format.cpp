@@ -167,12 +167,15 @@ void add_machine(Format& f) {
 void add_parts(Format& f) {
   auto& compute = f.object("compute", &Scenario::compute, compute_format());
   compute.means("[compute](#compute)");
-  compute.read = [](const JsonNode& node, Scenario& s) { compute_format(s.model.name).read(node, s.compute); };
+  compute.read = [](const JsonNode& node, Scenario& s) {
+    s.compute.profile.model = s.model.name;
+    compute_format().read(node, s.compute);
+  };
   f.object("input", &Scenario::input, input_format()).otherwise(Json::object()).means("[input](#input)");
   auto& communication = f.object("communication", &Scenario::communication, communication_format());
   communication.otherwise(Json::object()).means("[communication](#communication)");
   communication.read = [](const JsonNode& node, Scenario& s) {
-    communication_format(&s.cluster).read(node, s.communication);
+    s.communication = read_communication(node, s.cluster);
     if (s.communication.all_reduce == AllReduceKind::profile_average) s.compute.profile.exchange = "average";
   };
 }
@@ -215,15 +218,13 @@ void add_algorithms(Format& f) {
       .means("[of this algorithm](#local_sgd-sharding-theano_mpi)");
 }
 
-void add_results(Format& f, const std::vector<Variant>& variants, const std::string& variant) {
+void add_results(Format& f) {
   auto& convergence = f.object("convergence", &Scenario::convergence, convergence_format());
   convergence.means("[convergence](#convergence); without it there is no time to accuracy");
   convergence.read = [](const JsonNode& node, Scenario& s) { s.convergence = read_convergence(node); };
   auto& published = f.list("published", &Scenario::published, published_format());
   published.otherwise(Json::array()).means("[published](#published)");
-  published.read = [variants, variant](const JsonNode& node, Scenario& s) {
-    s.published = read_published(node, variant, variants);
-  };
+  published.read = [](const JsonNode&, Scenario&) {};  // read_published()
   f.object("uncertainty", &Scenario::uncertainty, uncertainty_format())
       .otherwise(Json::object())
       .means("[uncertainty](#uncertainty)");
@@ -251,14 +252,17 @@ void add_results(Format& f, const std::vector<Variant>& variants, const std::str
 
 }  // namespace
 
-ObjectFormat<Scenario> scenario_format(const std::vector<Variant>& variants, const std::string& variant) {
-  Format f("scenario");
-  add_identity(f);
-  add_machine(f);
-  add_parts(f);
-  add_algorithms(f);
-  add_results(f, variants, variant);
-  return f;
+const ObjectFormat<Scenario>& scenario_format() {
+  static const Format format = [] {
+    Format f("scenario");
+    add_identity(f);
+    add_machine(f);
+    add_parts(f);
+    add_algorithms(f);
+    add_results(f);
+    return f;
+  }();
+  return format;
 }
 
 std::vector<Variant> read_variants(const JsonNode& root) {
@@ -290,8 +294,7 @@ int gpus_per_node(const Json& scenario) {
 }
 
 void fill_defaults(JsonDocument& scenario) {
-  static const Format format = scenario_format();
-  format.complete(scenario, "");
+  scenario_format().complete(scenario, "");
 }
 
 void fill_baseline(JsonDocument& scenario) {

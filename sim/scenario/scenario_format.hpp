@@ -11,8 +11,8 @@ struct Variant {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-/// `variants`, and the one that is read: which published results are its own.
-ObjectFormat<Scenario> scenario_format(const std::vector<Variant>& variants = {}, const std::string& variant = "");
+/// Published results are read apart, by the variants that they name (published_format.hpp).
+const ObjectFormat<Scenario>& scenario_format();
 std::vector<Variant> read_variants(const JsonNode& root);
 
 /// Adds to a scenario what it leaves out, all but the baseline.

@@ -1,7 +1,6 @@
 #pragma once
 // Reading of values that may carry their origin.
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "engine/base/json.hpp"
@@ -26,16 +25,5 @@ class UnnotedCopy {
   const JsonDocument document_;
   const std::string pointer_;
 };
-
-/// A whole number, plain or with its origin; noted in the ledger.
-inline int sourced_whole(const JsonNode& node, int low, int high) {
-  const double value = node.sourced_number({double(low), double(high)});
-  if (value != std::floor(value)) {
-    const JsonNode number = node.is_object() ? node.at("value") : node;
-    number.fail("expected a whole number, got " + number.json().dump(),
-                "allowed: " + std::to_string(low) + " to " + std::to_string(high));
-  }
-  return static_cast<int>(value);
-}
 
 }  // namespace lockstep::sim
