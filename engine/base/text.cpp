@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <numeric>
+
+#include "engine/base/edit_distance.hpp"
 
 namespace lockstep {
 namespace {
@@ -31,22 +32,6 @@ bool continues_character(char c) {
 std::string in_small_letters(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-/// Levenshtein's distance, row by row of his table.
-std::size_t edits_between(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -82,7 +67,7 @@ std::vector<std::string> nearest_names(const std::string& text, const std::vecto
   const std::string wanted = in_small_letters(text);
   std::vector<std::pair<std::size_t, std::size_t>> by_distance;  // distance, index
   for (std::size_t i = 0; i < names.size(); ++i)
-    by_distance.emplace_back(edits_between(wanted, in_small_letters(names[i])), i);
+    by_distance.emplace_back(edit_distance(wanted, in_small_letters(names[i])), i);
   std::sort(by_distance.begin(), by_distance.end());
   std::vector<std::string> nearest;
   for (std::size_t i = 0; i < std::min(count, names.size()); ++i) nearest.push_back(names[by_distance[i].second]);

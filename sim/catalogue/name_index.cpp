@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/base/edit_distance.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -35,21 +37,6 @@ std::string plain_name(const std::string& name) {
     is_apart = false;
   }
   return plain;
-}
-
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 std::optional<std::size_t> NameIndex::add(const std::string& name, std::size_t entry) {

@@ -13,10 +13,6 @@ namespace lockstep::sim {
 /// digits, so that "GPT-3 1.3B" is not "GPT-3 13B". Other characters count: "H100,A100" is no "H100 A100".
 std::string plain_name(const std::string& name);
 
-/// Levenshtein's distance: the fewest insertions, deletions and replacements of a character that make one text the
-/// other (Wagner & Fischer 1974).
-std::size_t edit_distance(const std::string& a, const std::string& b);
-
 /// Names of entries, which are numbered by whoever asks.
 class NameIndex {
  public:

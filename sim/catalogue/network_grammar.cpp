@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/edit_distance.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/catalogue/network_words.hpp"

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/edit_distance.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/catalogue/name_index.hpp"
 #include "tests/base/input_error.hpp"
@@ -86,16 +87,15 @@ TEST_CASE("a name has one spelling, case, blanks and separators aside") {
 }
 
 TEST_CASE("the edit distance is a metric that counts characters") {
-  CHECK(sim::edit_distance("kitten", "sitting") == 3);
-  CHECK(sim::edit_distance("h100", "h1000") == 1);
-  CHECK(sim::edit_distance("", "abc") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("h100", "h1000") == 1);
+  CHECK(edit_distance("", "abc") == 3);
   const std::vector<std::string> words{"", "a100", "h100", "h200", "vitb16", "vitb32", "resnet50", "resnet500"};
   for (const std::string& a : words)
     for (const std::string& b : words) {
-      CHECK(sim::edit_distance(a, b) == sim::edit_distance(b, a));
-      CHECK((sim::edit_distance(a, b) == 0) == (a == b));
-      for (const std::string& c : words)
-        CHECK(sim::edit_distance(a, c) <= sim::edit_distance(a, b) + sim::edit_distance(b, c));
+      CHECK(edit_distance(a, b) == edit_distance(b, a));
+      CHECK((edit_distance(a, b) == 0) == (a == b));
+      for (const std::string& c : words) CHECK(edit_distance(a, c) <= edit_distance(a, b) + edit_distance(b, c));
     }
 }
 
