@@ -29,7 +29,7 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 64));
-  app.add_option("--precision", r.precisions, "fp32, tf32, fp16, bf16; repeatable (fp32)")
+  app.add_option("--precision", r.precisions, "fp32, tf32, fp16, bf16; repeatable (host: fp32; cuda: tf32)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));

@@ -278,7 +278,8 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   ProbeOptions options = request.probes;
   options.models = models_of(request, inputs);
   const std::unique_ptr<device::Backend> backend = backend_of(request, processes);
-  if (!request.precisions.empty()) options.precisions = request.precisions;
+  options.precisions = request.precisions;
+  if (options.precisions.empty()) options.precisions = {device::to_string(device::usual_precision(backend->name()))};
   options.learners = request.learners.empty() ? usual_learners(*backend) : request.learners;
   options.nodes = nodes_of(processes);
   options.pairs = pairs_of(*backend, processes);

@@ -19,7 +19,7 @@ struct MeasureRequest {
   ProbeOptions probes;                  ///< `models` is filled from those, `most_bytes` and `learners` from the next
   std::int64_t most_bytes = 0;          ///< 0: 64 MiB on the host, 1 GiB on CUDA
   std::vector<int> learners;            ///< that share a device; empty: usual_learners()
-  std::vector<std::string> precisions;  ///< empty: fp32
+  std::vector<std::string> precisions;  ///< empty: device::usual_precision()
   SamplingOptions sampling;
   bool resume = false;
   bool only_plans = false;  ///< says what it would measure, and measures nothing

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "calib/probe/probes.hpp"
 #include "calib/probe/sizes.hpp"
 #include "calib/probe/training.hpp"
@@ -7,6 +9,12 @@ namespace {
 
 // With an input pipeline a sample holds several iterations: between samples it would get ahead, in training it cannot.
 constexpr double kShortestWithInput_s = 0.03;
+
+Window window_of(device::Backend& backend, bool has_input) {
+  Window window = iteration_window(backend);
+  if (has_input) window.shortest_s = std::max(window.shortest_s, kShortestWithInput_s);
+  return window;
+}
 
 }  // namespace
 
@@ -19,7 +27,7 @@ Probe iteration_probe(device::Backend& backend, const model::Graph& model, const
             auto training =
                 std::make_shared<Training>(backend, TrainingOptions{model, precision, learners, batch, has_input});
             return timed_work(
-                backend, [training] { training->iterate(); }, has_input ? kShortestWithInput_s : kShortestSample_s);
+                backend, [training] { training->iterate(); }, window_of(backend, has_input));
           }};
 }
 

@@ -53,8 +53,10 @@ class Overlap {
       training_ = std::make_unique<Training>(backend, options);
       for (int i = 0; i < kFirstIterations; ++i) training_->iterate();
       training_->wait();
-      const double wanted = std::ceil(kShortestOverlap_s / std::max(iteration_s(), 1e-9));
-      iterations_ = static_cast<int>(std::clamp<double>(wanted, 1, kMostIterations));
+      const Window window = iteration_window(backend);
+      const double shortest_s = std::max(kShortestOverlap_s, window.shortest_s);
+      const double wanted = std::ceil(shortest_s / std::max(iteration_s(), 1e-9));
+      iterations_ = static_cast<int>(std::clamp<double>(wanted, window.least_repeats, kMostIterations));
     });
     sums_ = backend.repeat_sums(floats_in(bytes));
     if (!sums_) throw std::runtime_error("this backend does not sum beside other work");

@@ -20,7 +20,7 @@
 // Times are by the device's own events where it has them: of layers, collectives, updates, and of copies but those from
 // and to ordinary (pageable) memory. Else, and for what the host is part of (iterations, input, launches, overlap), by
 // the backend's clock around work that the device has finished. Short work is repeated inside one sample, as often as
-// makes it last `kShortestSample_s`.
+// makes it last `kShortestSample_s`; iterations of a device that goes on by itself in windows (iteration_window()).
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,11 +95,22 @@ Probe pass_probe(device::Backend& backend, const model::Graph& model, const std:
 std::vector<Probe> layer_update_probes(device::Backend& backend, const model::Graph& model,
                                        const std::string& precision, int batch);
 
-/// Times `work` by the backend's clock, from an idle backend to an idle one, repeated so that a sample lasts long
-/// enough; gives the seconds of one. Samples taken at a low device clock are told from others.
-Prepared timed_work(device::Backend& backend, std::function<void()> work, double shortest_s = kShortestSample_s);
+/// How much work a sample holds at least: so long, and so many times.
+struct Window {
+  double shortest_s = kShortestSample_s;
+  int least_repeats = 1;
+};
+/// Of iterations. A device that goes on by itself copies the next batch while it computes, and the host hands in the
+/// next iteration: what is timed alone, from idle to idle, has all of that in it (a fifth to a third of ResNet-50's step
+/// at batch 64). So a window is 5 iterations and 50 ms, and waits for the device at its ends only; one copy of its five
+/// or more still shows. The host computes what it is handed in before it goes on: no window.
+Window iteration_window(device::Backend& backend);
+
+/// Times `work` by the backend's clock, from an idle backend to an idle one, repeated so that a sample fills the window;
+/// gives the seconds of one. Samples taken at a low device clock are told from others.
+Prepared timed_work(device::Backend& backend, std::function<void()> work, const Window& window = {});
 /// The same by the devices' own clocks, where they have any (Backend::device_seconds(), whose rules `work` keeps): the
-/// host's launches do not show. Short work is repeated up to 256 times.
+/// host's launches do not show. Short work is repeated up to 256 times. What a device did not wait for is taken anew.
 Prepared device_timed_work(device::Backend& backend, std::function<void()> work);
 
 }  // namespace lockstep::calib

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
+#include <stdexcept>
 
 #include "calib/probe/probes.hpp"
 
@@ -11,6 +13,7 @@ constexpr int kMostRepeats = 10000;
 // What is held back must fit into a stream's queue, which holds about a thousand kernels: where it is full, handing in
 // waits for the stream.
 constexpr int kMostHeldRepeats = 256;
+constexpr int kMostTries = 6;
 
 double host_seconds(device::Backend& backend, const std::function<void()>& work, int repeats) {
   backend.synchronise();
@@ -21,26 +24,57 @@ double host_seconds(device::Backend& backend, const std::function<void()>& work,
   return backend.agreed(backend.now_s() - began_s);
 }
 
-double device_seconds(device::Backend& backend, const std::function<void()>& work, int repeats) {
+// Empty where a device did not wait until everything was handed in.
+std::optional<double> device_seconds(device::Backend& backend, const std::function<void()>& work, int repeats) {
   backend.synchronise();
   backend.agreed(0);
-  return backend.agreed(backend.device_seconds(work, repeats));
+  const std::optional<double> seconds = backend.device_seconds(work, repeats);
+  if (!seconds) return std::nullopt;
+  return backend.agreed(*seconds);
 }
 
-// `seconds_of` times so many repeats of the work. Their number follows the fastest seen until it is settled: the first
-// runs are slow.
-Prepared repeated(device::Backend& backend, std::function<double(int repeats)> seconds_of, double shortest_s,
-                  int most_repeats) {
-  auto repeats = std::make_shared<int>(1);
-  const auto run = [seconds_of = std::move(seconds_of), repeats, shortest_s, most_repeats] {
-    double seconds = seconds_of(*repeats);
-    while (seconds < shortest_s && *repeats < most_repeats) {
-      const double wanted = 1.2 * shortest_s / std::max(seconds, 1e-9) * *repeats;
-      *repeats = std::min(most_repeats, std::max(*repeats + 1, static_cast<int>(std::ceil(wanted))));
-      seconds = seconds_of(*repeats);
+// Runs work as often as fills a window. The number follows the fastest seen until it is settled: the first runs are
+// slow.
+class Repeated {
+ public:
+  using SecondsOf = std::function<std::optional<double>(int repeats)>;
+  Repeated(SecondsOf seconds_of, const Window& window, int most_repeats)
+      : seconds_of_(std::move(seconds_of)),
+        shortest_s_(window.shortest_s),
+        repeats_(window.least_repeats),
+        most_repeats_(most_repeats) {}
+
+  /// Seconds of one.
+  double run() {
+    double seconds = all_s();
+    while (seconds < shortest_s_ && repeats_ < most_repeats_) {
+      const double wanted = 1.2 * shortest_s_ / std::max(seconds, 1e-9) * repeats_;
+      repeats_ = std::min(most_repeats_, std::max(repeats_ + 1, static_cast<int>(std::ceil(wanted))));
+      seconds = all_s();
     }
-    return seconds / *repeats;
-  };
+    return seconds / repeats_;
+  }
+
+ private:
+  // What has no time is taken once more, the host may have been busy, and then in smaller parts.
+  double all_s() {
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const std::optional<double> seconds = seconds_of_(repeats_);
+      if (seconds) return *seconds;
+      if (tries > 0) most_repeats_ = repeats_ = std::max(1, repeats_ / 4);
+    }
+    throw std::runtime_error("the device did not wait until all of it was handed in, " + std::to_string(kMostTries) +
+                             " times: its queue does not hold so much, or the host is too slow");
+  }
+
+  SecondsOf seconds_of_;
+  double shortest_s_;
+  int repeats_, most_repeats_;
+};
+
+Prepared repeated(device::Backend& backend, Repeated::SecondsOf seconds_of, const Window& window, int most_repeats) {
+  auto work = std::make_shared<Repeated>(std::move(seconds_of), window, most_repeats);
+  const auto run = [work] { return work->run(); };
   return {{run, [&backend] { return backend.clock_ratio(); }, [&backend] { return backend.now_s(); }, 0}, {}};
 }
 
@@ -53,11 +87,15 @@ std::string Probe::id() const {
   return sample.id();
 }
 
-Prepared timed_work(device::Backend& backend, std::function<void()> work, double shortest_s) {
+Window iteration_window(device::Backend& backend) {
+  return backend.has_device_clock() ? Window{0.05, 5} : Window{};
+}
+
+Prepared timed_work(device::Backend& backend, std::function<void()> work, const Window& window) {
   const auto seconds_of = [&backend, work = std::move(work)](int repeats) {
     return host_seconds(backend, work, repeats);
   };
-  return repeated(backend, seconds_of, shortest_s, kMostRepeats);
+  return repeated(backend, seconds_of, window, kMostRepeats);
 }
 
 Prepared device_timed_work(device::Backend& backend, std::function<void()> work) {
@@ -68,7 +106,7 @@ Prepared device_timed_work(device::Backend& backend, std::function<void()> work)
     *has_run = true;
     return device_seconds(backend, work, repeats);
   };
-  return repeated(backend, seconds_of, kShortestSample_s, kMostHeldRepeats);
+  return repeated(backend, seconds_of, Window{}, kMostHeldRepeats);
 }
 
 }  // namespace lockstep::calib

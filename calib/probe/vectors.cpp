@@ -7,7 +7,7 @@ namespace {
 
 using sync::DeviceVector;
 
-constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the caches of any device
+constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the cache of any device
 constexpr std::int64_t kMostColdSets = 1024;
 constexpr std::int64_t kLeastCollectiveBytes = 8;
 
@@ -64,10 +64,10 @@ Prepared sum_all_work(device::Backend& backend, std::int64_t bytes) {
 }
 
 // The mean of the devices' vectors on each of them: what S-SGD of `train` does with gradients. They come from a pass
-// that went through more memory than caches hold, so the vectors are cold here too: sets of them take turns, of
-// `kColdBytes` in all.
+// that went through more memory than caches hold, so the vectors are cold here too: sets of them take turns, which have
+// `kColdBytes` on each device that has a cache of its own.
 Prepared average_work(device::Backend& backend, std::int64_t bytes) {
-  const std::int64_t of_set = 2 * backend.devices() * bytes;
+  const std::int64_t of_set = 2 * bytes * (backend.has_shared_cache() ? backend.devices() : 1);
   const auto sets = static_cast<std::size_t>(std::clamp<std::int64_t>(kColdBytes / of_set, 1, kMostColdSets));
   struct Set {
     std::vector<DeviceVector> inputs, outputs;

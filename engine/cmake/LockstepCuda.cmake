@@ -2,7 +2,8 @@
 #
 #   LOCKSTEP_CUDA_FOUND    all of it is there; the language CUDA is on then, and not otherwise
 #   LOCKSTEP_CUDA_MISSING  else what is missing, in words
-#   CUDNN_*, NCCL_*        INCLUDE_DIR and LIBRARY of each
+#   CUDNN_*, NCCL_*, ...   INCLUDE_DIR and LIBRARY of each
+#   lockstep_nvidia        what engine/cuda is compiled and linked with
 #
 # PyTorch's wheels bring all of it under site-packages/nvidia, in folders of their own and without the .so links that
 # linkers ask for. -DLOCKSTEP_NVIDIA_WHEELS=.../site-packages/nvidia has them searched too.
@@ -21,11 +22,12 @@ if(NOT CUDAToolkit_FOUND)
   return()
 endif()
 
-# The headers and the library of one package: the usual places first, then the wheels' folder for it.
-macro(lockstep_find_nvidia prefix header library soname wheel)
-  find_path(${prefix}_INCLUDE_DIR ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS} ${LOCKSTEP_NVIDIA_WHEELS}/${wheel}/include)
-  find_library(${prefix}_LIBRARY NAMES ${library} ${soname}
-               HINTS ${CUDAToolkit_LIBRARY_DIR} ${LOCKSTEP_NVIDIA_WHEELS}/${wheel}/lib)
+# The headers and the library of one package: the usual places first, then the wheels' folders for it.
+macro(lockstep_find_nvidia prefix header library soname)
+  set(folders ${ARGN})
+  list(TRANSFORM folders PREPEND "${LOCKSTEP_NVIDIA_WHEELS}/")
+  find_path(${prefix}_INCLUDE_DIR ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS} ${folders} PATH_SUFFIXES include)
+  find_library(${prefix}_LIBRARY NAMES ${library} ${soname} HINTS ${CUDAToolkit_LIBRARY_DIR} ${folders} PATH_SUFFIXES lib)
   mark_as_advanced(${prefix}_INCLUDE_DIR ${prefix}_LIBRARY)
   if(NOT ${prefix}_INCLUDE_DIR OR NOT ${prefix}_LIBRARY)
     list(APPEND LOCKSTEP_CUDA_MISSING "no ${prefix}")
@@ -34,8 +36,9 @@ endmacro()
 
 lockstep_find_nvidia(CUDNN cudnn_version.h cudnn libcudnn.so.9 cudnn)
 lockstep_find_nvidia(NCCL nccl.h nccl libnccl.so.2 nccl)
+# The wheels of CUDA 13 have it in cu13, those of CUDA 12 in cublas.
 lockstep_find_nvidia(CUBLASLT cublasLt.h cublasLt libcublasLt.so.${CUDAToolkit_VERSION_MAJOR}
-                     cu${CUDAToolkit_VERSION_MAJOR})
+                     cu${CUDAToolkit_VERSION_MAJOR} cublas)
 
 # The compiler check would build for a GPU that newer toolkits do not know any more unless it is told otherwise.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
@@ -61,12 +64,17 @@ endif()
 enable_language(CUDA)
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+# Static, so that programs start where there is no CUDA. The wheels have the shared one only: there they do not.
+if(TARGET CUDA::cudart_static)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  set(cudart CUDA::cudart_static)
+else()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+  set(cudart CUDA::cudart)
+endif()
 set(LOCKSTEP_CUDA_FOUND TRUE)
 
-foreach(package CUDNN NCCL CUBLASLT)
-  add_library(lockstep_nvidia_${package} UNKNOWN IMPORTED)
-  set_target_properties(lockstep_nvidia_${package} PROPERTIES
-    IMPORTED_LOCATION ${${package}_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${${package}_INCLUDE_DIR}
-    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${${package}_INCLUDE_DIR})
-endforeach()
+# The runtime, and the headers of the libraries, which are loaded when they are needed (engine/cuda/libraries).
+add_library(lockstep_nvidia INTERFACE)
+target_link_libraries(lockstep_nvidia INTERFACE ${cudart})
+target_include_directories(lockstep_nvidia SYSTEM INTERFACE ${CUDNN_INCLUDE_DIR} ${NCCL_INCLUDE_DIR} ${CUBLASLT_INCLUDE_DIR})

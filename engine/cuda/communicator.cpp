@@ -1,5 +1,7 @@
 #include "engine/cuda/communicator.hpp"
 
+#include <cuda.h>
+
 #include <algorithm>
 
 namespace lockstep::cuda {
@@ -10,15 +12,32 @@ void check(ncclResult_t result, const std::string& call) {
   fail(call, std::string(ncclGetErrorString(result)) + " (" + ncclGetLastError(nullptr) + ")");
 }
 
-/// Of the driver's numbers, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: the runtime passes it on without a name for it.
-constexpr int kMulticastSupported = 132;
+/// A function of the driver's library, by which the runtime knows it; null where there is none of that version.
+template <typename Function>
+Function of_driver(const char* name, unsigned version) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+#if CUDART_VERSION >= 12050
+  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
+#else
+  static_cast<void>(version);
+  const cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+#endif
+  if (error == cudaSuccess && found == cudaDriverEntryPointSuccess) return reinterpret_cast<Function>(function);
+  forget_cuda_error();
+  return nullptr;
+}
 
+/// The driver's attribute: the runtime has no name for it, and does not say that it passes on numbers it does not know.
 bool can_multicast(int gpu) {
+  using GetDevice = CUresult (*)(CUdevice*, int);
+  using GetAttribute = CUresult (*)(int*, CUdevice_attribute, CUdevice);
+  const auto get_device = of_driver<GetDevice>("cuDeviceGet", 2000);
+  const auto get_attribute = of_driver<GetAttribute>("cuDeviceGetAttribute", 2000);
+  CUdevice device = 0;
   int can = 0;
-  if (cudaDeviceGetAttribute(&can, static_cast<cudaDeviceAttr>(kMulticastSupported), gpu) == cudaSuccess)
-    return can != 0;
-  cudaGetLastError();  // an older driver
-  return false;
+  return get_device != nullptr && get_attribute != nullptr && get_device(&device, gpu) == CUDA_SUCCESS &&
+         get_attribute(&can, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device) == CUDA_SUCCESS && can != 0;
 }
 
 /// NCCL uses the switches' adders from three GPUs on; all processes must decide alike.
@@ -56,6 +75,7 @@ Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& proces
   const int before = static_cast<int>(gpus.size()) * processes.rank();
   const int all = static_cast<int>(gpus.size()) * processes.count();
   ncclUniqueId id{};
+  const OnDevice on_first(gpus_.front());  // NCCL begins on the device that is current
   if (processes.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   processes.broadcast(sizeof(id), &id);
   // One thread has several ranks: without the group the first would wait for the others for ever.

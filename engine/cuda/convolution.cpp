@@ -1,12 +1,15 @@
 #include "engine/cuda/convolution.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "engine/base/text.hpp"
 #include "engine/cuda/device_facts.hpp"
+#include "engine/cuda/self_check.hpp"
 
 namespace lockstep::cuda {
 namespace {
@@ -92,8 +95,8 @@ std::int64_t most_workspace_bytes(const ConvolutionProblem& problem) {
   return std::max(std::int64_t{256} << 20, (image_bytes(problem) + output_bytes(problem)) * 3 / 2);
 }
 
-ConvolutionSolvers::ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device)
-    : handle_(handle), stream_(stream), kind_(device_kind(device)) {}
+ConvolutionSolvers::ConvolutionSolvers(cudnnHandle_t handle, cudaStream_t stream, int device, bool is_self_checked)
+    : handle_(handle), stream_(stream), kind_(device_kind(device)), is_self_checked_(is_self_checked) {}
 
 std::shared_ptr<const ConvolutionEngines> ConvolutionSolvers::engines_of(const ConvolutionProblem& problem,
                                                                          Route route) const {
@@ -145,7 +148,8 @@ std::unique_ptr<Solver> ConvolutionSolvers::again(const ConvolutionProblem& prob
   if (choice.recipe) {
     auto engines = std::make_shared<const ConvolutionEngines>(ConvolutionTarget{handle_, nullptr},
                                                               asked_by(problem, choice.route), *choice.recipe);
-    std::unique_ptr<Solver> solver = build(problem, {choice.route, 0, "", choice.recipe}, std::move(engines), why);
+    std::unique_ptr<Solver> solver =
+        build(problem, {choice.route, 0, choice.why, choice.recipe, choice.is_fallback}, std::move(engines), why);
     if (solver != nullptr) return solver;
     why += "; ";
   }
@@ -156,7 +160,7 @@ std::unique_ptr<Solver> ConvolutionSolvers::again(const ConvolutionProblem& prob
 }
 
 std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& problem,
-                                                    const ConvolutionMemory& memory) const {
+                                                    const ConvolutionMemory& memory) {
   std::vector<Route> routes{Route::engine};
   if (problem.accumulate) routes.push_back(Route::engine_then_add);
   std::vector<std::shared_ptr<const ConvolutionEngines>> engines;
@@ -172,6 +176,8 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest(const ConvolutionProblem& pr
     std::unique_ptr<Solver> best = fastest_of(std::move(candidates), memory, remarks);
     if (best == nullptr) continue;
     best->choice.recipe = best->engines->recipe(best->choice.engine);
+    best->choice.is_fallback = !are_recommended;
+    if (!are_recommended) best->choice.why = remarks;
     return best;
   }
   std::string none;
@@ -201,7 +207,8 @@ void ConvolutionSolvers::append_candidates(const ConvolutionProblem& problem, Ro
 }
 
 std::unique_ptr<Solver> ConvolutionSolvers::fastest_of(std::vector<std::unique_ptr<Solver>> candidates,
-                                                       const ConvolutionMemory& memory, std::string& remarks) const {
+                                                       const ConvolutionMemory& memory, std::string& remarks) {
+  if (candidates.empty()) return nullptr;
   std::int64_t workspace_bytes = 0;
   std::int64_t scratch_bytes = 0;
   for (const std::unique_ptr<Solver>& candidate : candidates) {
@@ -210,25 +217,60 @@ std::unique_ptr<Solver> ConvolutionSolvers::fastest_of(std::vector<std::unique_p
   }
   const DeviceBuffer<char> workspace(workspace_bytes);
   const DeviceBuffer<char> scratch(scratch_bytes);
-  std::unique_ptr<Solver> best;
+  const ConvolutionProblem problem = candidates.front()->problem;
+  fill_for_check(problem, memory, stream_);  // zeros would draw less power than numbers do
+  std::vector<std::pair<float, std::unique_ptr<Solver>>> timed;
   float best_ms = std::numeric_limits<float>::infinity();
   for (std::unique_ptr<Solver>& candidate : candidates) {
     std::string why;
     const float ms = time(*candidate, memory, workspace.data(), scratch.data(), best_ms, why);
     if (!why.empty()) remarks += "; engine " + std::to_string(candidate->choice.engine) + " does not run: " + why;
-    if (ms >= best_ms) continue;
-    best_ms = ms;
-    best = std::move(candidate);
+    if (ms == std::numeric_limits<float>::infinity()) continue;
+    best_ms = std::min(best_ms, ms);
+    timed.emplace_back(ms, std::move(candidate));
   }
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::unique_ptr<Solver> best;
+  for (auto& [ms, candidate] : timed) {
+    if (best == nullptr && is_right(*candidate, memory, workspace.data(), scratch.data())) best = std::move(candidate);
+  }
+  clear_after_check(problem, memory, stream_);
   return best;
 }
 
+bool ConvolutionSolvers::is_right(const Solver& solver, const ConvolutionMemory& memory, void* workspace,
+                                  void* scratch) {
+  if (!is_self_checked_) return true;
+  const auto began = std::chrono::steady_clock::now();
+  fill_for_check(solver.problem, memory, stream_);
+  run(solver, memory, workspace, scratch);
+  const std::string wrong = disagreement(solver.problem.precision, checked_results(solver.problem, memory, stream_));
+  self_check_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (wrong.empty()) {
+    ++agreed_;
+    return true;
+  }
+  const std::string how = solver.choice.route == Route::engine_then_add ? " (a kernel of our own adds)" : "";
+  refuted_.push_back(describe(solver.problem) + ": engine " + std::to_string(solver.choice.engine) + how +
+                     " computes something else and is not used: " + wrong);
+  return false;
+}
+
+std::string ConvolutionSolvers::self_check() const {
+  if (agreed_ == 0 && refuted_.empty()) return "";
+  return std::to_string(agreed_) + " engines agree with sums by the definition, " + std::to_string(refuted_.size()) +
+         " do not: " + short_number(self_check_s_) + " s";
+}
+
 std::vector<std::string> ConvolutionSolvers::slow_paths() const {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = refuted_;
   for (const auto& [key, solver] : solvers_) {
-    if (solver->choice.route != Route::direct) continue;
-    lines.push_back(describe(solver->problem) + ": no engine of cuDNN's, our own slow kernels (" + solver->choice.why +
-                    ")");
+    const Choice& choice = solver->choice;
+    if (choice.route == Route::direct)
+      lines.push_back(describe(solver->problem) + ": no engine of cuDNN's, our own slow kernels (" + choice.why + ")");
+    else if (choice.is_fallback)
+      lines.push_back(describe(solver->problem) + ": none of the engines that cuDNN recommends, one that only has to " +
+                      "run (" + choice.why + ")");
   }
   return lines;
 }

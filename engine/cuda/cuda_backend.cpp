@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "engine/cuda/cuda_network.hpp"
@@ -53,6 +54,7 @@ class GatedReplica final : public device::Replica {
   std::int64_t memory_bytes() const override { return replica_->memory_bytes(); }
   std::int64_t activation_bytes() const override { return replica_->activation_bytes(); }
   std::vector<std::string> slow_paths() const override { return replica_->slow_paths(); }
+  std::string self_check() const override { return replica_->self_check(); }
 
  private:
   /// What is enqueued meanwhile comes after the device's operations so far and before its later ones.
@@ -101,6 +103,7 @@ class CudaBackend final : public device::Backend {
   }
 
   std::shared_ptr<float> allocate_pinned(std::int64_t count) override {
+    const OnDevice on_device(gpus_.front());
     const auto memory = std::make_shared<PinnedBuffer<float>>(count);
     std::fill_n(memory->data(), count, 0.0F);
     return {memory, memory->data()};
@@ -119,7 +122,7 @@ class CudaBackend final : public device::Backend {
   }
   bool has_exchange() override { return ops_.are_distinct(); }
   bool has_device_clock() override { return true; }
-  double device_seconds(const std::function<void()>& work, int repeats) override {
+  std::optional<double> device_seconds(const std::function<void()>& work, int repeats) override {
     return cuda::device_seconds(ops_, processes_, work, repeats);
   }
   double agreed(double x) override { return sync::largest(processes_, x); }
@@ -134,19 +137,17 @@ class CudaBackend final : public device::Backend {
 
   std::vector<std::string> device_ids() override {
     std::vector<std::string> ids;
-    for (const int gpu : gpus_) ids.push_back(device_facts(gpu).uuid);
+    for (const int gpu : gpus_) {
+      const std::string uuid = device_facts(gpu).uuid;
+      ids.push_back(nvml() != nullptr ? nvml()->known_id(uuid) : uuid);
+    }
     return ids;
   }
   double clock_ratio() override {
-    if (!has_asked_nvml_) {
-      has_asked_nvml_ = true;
-      std::string why;
-      nvml_ = nvml::Library::open(why);
-      ids_ = device_ids();
-    }
+    if (nvml() == nullptr) return 1;
+    if (ids_.empty()) ids_ = device_ids();
     double slowest = 1;
-    for (const std::string& id : ids_)
-      if (nvml_) slowest = std::min(slowest, nvml_->clock_ratio(id));
+    for (const std::string& id : ids_) slowest = std::min(slowest, nvml()->clock_ratio(id));
     return slowest;
   }
 
@@ -166,13 +167,20 @@ class CudaBackend final : public device::Backend {
   }
 
  private:
+  /// Null where there is none.
+  const nvml::Library* nvml() {
+    std::string why;
+    if (!std::exchange(has_asked_nvml_, true)) nvml_ = nvml::Library::open(why);
+    return nvml_.get();
+  }
+
   std::vector<int> gpus_;
   sync::Processes alone_;
   sync::Processes& processes_;
   CudaVectorOps ops_;
   CopyStreams copies_;
   bool has_asked_nvml_ = false;
-  std::unique_ptr<nvml::Library> nvml_;  ///< null where there is none
+  std::unique_ptr<nvml::Library> nvml_;
   std::vector<std::string> ids_;
 };
 
@@ -198,6 +206,9 @@ int visible_gpus(std::string& why) {
   if (error != cudaSuccess) {
     cudaGetLastError();
     why = cudaGetErrorString(error);
+    if (error == cudaErrorInsufficientDriver)
+      why = "the driver knows CUDA " + driver_cuda_version() + " at most, and this program was built with CUDA " +
+            runtime_version() + ": a newer driver, or a build with CUDA " + driver_cuda_version();
     return 0;
   }
   if (count == 0) why = "no GPU";
@@ -232,6 +243,7 @@ std::unique_ptr<device::Backend> make_cuda_backend(int devices, sync::Processes*
     throw std::runtime_error("CUDA: " + std::to_string(devices) + " GPUs asked for, " + std::to_string(visible) +
                              " usable" + (why.empty() ? "" : ": " + why));
   }
+  load_libraries();
   const sync::Processes alone;
   const sync::Processes& all = processes != nullptr ? *processes : alone;
   return std::make_unique<CudaBackend>(gpus_of_process(devices, visible, all.local_rank(), all.local_count()),

@@ -5,6 +5,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/cuda/cuda_replica.hpp"
+#include "engine/cuda/self_check.hpp"
 
 namespace lockstep::cuda {
 
@@ -54,7 +55,7 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
       staging_(options.batch, graph.input.elements()) {
   cudnn_ = std::make_unique<CudnnHandle>(stream_);
   cublas_ = std::make_unique<CublasHandle>();
-  convolutions_ = std::make_unique<ConvolutionSolvers>(*cudnn_, stream_, streams.device);
+  convolutions_ = std::make_unique<ConvolutionSolvers>(*cudnn_, stream_, streams.device, options.is_self_checked);
   allocate();
   const bool scaled = options.precision == device::Precision::fp16;
   start_state(state_.data(), scaled ? kFirstLossScale : 1, scaled, stream_);
@@ -65,15 +66,13 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
 }
 
 CudaReplica::~CudaReplica() {
-  int before = 0;
-  cudaGetDevice(&before);
-  cudaSetDevice(streams_.device);
+  const OnDevice on_device(streams_.device, std::nothrow);
   cudaStreamSynchronize(stream_);
+  timed_.reset();
   operations_.clear();
   convolutions_.reset();
   cublas_.reset();
   cudnn_.reset();
-  cudaSetDevice(before);
 }
 
 void CudaReplica::allocate() {
@@ -253,10 +252,61 @@ const float* CudaReplica::gradient(const float* parameters, const device::HostBa
   const OnDevice on_device(streams_.device);
   check_labels(batch.labels, options_.batch);
   bring_in(parameters, batch, options_.batch, step);
-  training_.run(stream_, [this] { training_pass(); });
+  if (options_.is_self_checked && training_.is_to_capture())
+    run_first_replay();
+  else
+    training_.run(stream_, [this] { training_pass(); });
   finished_.record(stream_);
   finished_.hold(streams_.updates);
   return gradient_.data();
+}
+
+/// What a training pass changes beside its gradient: running statistics and the state, as they are now.
+class CudaReplica::Snapshot {
+ public:
+  explicit Snapshot(const CudaReplica& replica)
+      : replica_(replica), running_(replica.running_.size()), state_(replica.state_.size()) {
+    copy(replica_.running_, running_);
+    copy(replica_.state_, state_);
+  }
+  void restore() const {
+    copy(running_, replica_.running_);
+    copy(state_, replica_.state_);
+  }
+
+ private:
+  template <typename T>
+  void copy(const DeviceBuffer<T>& from, const DeviceBuffer<T>& to) const {
+    if (from.bytes() == 0) return;
+    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(from.bytes()),
+                                        cudaMemcpyDeviceToDevice, replica_.stream_));
+  }
+
+  const CudaReplica& replica_;
+  DeviceBuffer<float> running_;
+  DeviceBuffer<PassState> state_;
+};
+
+/// The pass is the same work on the same numbers, enqueued and replayed: to the last bit.
+void CudaReplica::run_first_replay() {
+  const Snapshot before(*this);
+  training_pass();
+  const DeviceBuffer<float> eager(gradient_.size());
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(eager.data(), gradient_.data(), static_cast<std::size_t>(eager.bytes()),
+                                      cudaMemcpyDeviceToDevice, stream_));
+  const Snapshot after(*this);
+  if (!training_.capture(stream_, [this] { training_pass(); })) return stream_.synchronise();
+  before.restore();
+  LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(gradient_.data(), 0xFF, static_cast<std::size_t>(gradient_.bytes()), stream_));
+  training_.run(stream_, [] {});
+  const std::int64_t differing = count_differing(eager.data(), gradient_.data(), gradient_.size(), stream_);
+  if (differing == 0) return;
+  training_.disable("its first replay differs from the pass that it captured in " + std::to_string(differing) + " of " +
+                    std::to_string(gradient_.size()) + " elements of the gradient");
+  after.restore();
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(gradient_.data(), eager.data(), static_cast<std::size_t>(eager.bytes()),
+                                      cudaMemcpyDeviceToDevice, stream_));
+  stream_.synchronise();
 }
 
 std::vector<device::LayerTime> CudaReplica::time_layers(const float* parameters, const device::HostBatch& batch,
@@ -264,11 +314,17 @@ std::vector<device::LayerTime> CudaReplica::time_layers(const float* parameters,
   const OnDevice on_device(streams_.device);
   check_labels(batch.labels, options_.batch);
   bring_in(parameters, batch, options_.batch, step);
-  LayerTimer timer(stream_);
-  training_pass(&timer);
+  if (!timed_) {
+    timed_ = std::make_unique<TimedPass>(stream_);
+    const Snapshot before(*this);
+    training_pass();  // kernels are loaded when they first run
+    before.restore();
+    stream_.synchronise();
+  }
+  std::vector<device::LayerTime> times = timed_->run([this](LayerTimer& timer) { training_pass(&timer); });
   finished_.record(stream_);
   finished_.hold(streams_.updates);
-  return timer.finish();
+  return times;
 }
 
 double CudaReplica::loss() {
@@ -342,6 +398,10 @@ std::vector<std::string> CudaReplica::slow_paths() const {
   if (!training_.refusal().empty()) lines.push_back("training pass without a CUDA graph: " + training_.refusal());
   if (!evaluation_.refusal().empty()) lines.push_back("evaluation pass without a CUDA graph: " + evaluation_.refusal());
   return lines;
+}
+
+std::string CudaReplica::self_check() const {
+  return convolutions_->self_check();
 }
 
 void CudaReplica::disable_graphs() {

@@ -33,10 +33,11 @@ class CudaReplica final : public device::Replica {
   void set_running_statistics(const std::vector<float>& statistics) override;
   std::int64_t memory_bytes() const override;
   std::int64_t activation_bytes() const override { return arena_.bytes(); }
-  /// By CUDA events around the kernels of each step, enqueued one by one while the stream is held.
+  /// By CUDA events around the kernels of each step (layer_timer.hpp).
   std::vector<device::LayerTime> time_layers(const float* parameters, const device::HostBatch& batch,
                                              std::uint64_t step) override;
   std::vector<std::string> slow_paths() const override;
+  std::string self_check() const override;
 
   /// Passes are enqueued kernel by kernel from now on.
   void disable_graphs();
@@ -55,6 +56,10 @@ class CudaReplica final : public device::Replica {
   void bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step);
   void pack();
   void training_pass(LayerTimer* timer = nullptr);
+  class Snapshot;
+  /// The pass that is the first to be replayed is enqueued as well, and the two are compared; where they differ it is
+  /// never replayed. Costs a pass, a copy of the gradient, and a wait, once.
+  void run_first_replay();
   void backward(std::size_t step, LayerTimer* timer);
   void evaluation_pass();
 
@@ -88,6 +93,7 @@ class CudaReplica final : public device::Replica {
 
   std::vector<LayerOperationPtr> operations_;  ///< by step
   PassGraph training_, evaluation_;
+  std::unique_ptr<TimedPass> timed_;  ///< made when first asked for
 };
 
 }  // namespace lockstep::cuda

@@ -1,5 +1,6 @@
 #include "engine/cuda/device_facts.hpp"
 
+#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 #include <nccl.h>
@@ -98,6 +99,12 @@ std::string runtime_version() {
 
 std::string cudnn_version() {
   return library_version_text(static_cast<int>(cudnnGetVersion()));
+}
+
+void load_libraries() {
+  cublasLtGetVersion();
+  cudnnGetVersion();
+  nccl_version();
 }
 
 std::string nccl_version() {

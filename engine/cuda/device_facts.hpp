@@ -10,7 +10,7 @@ constexpr int kLowestMajor = 8;
 
 struct DeviceFacts {
   std::string name;
-  std::string uuid;        ///< as nvidia-smi -L prints it: "GPU-1c8f..."
+  std::string uuid;        ///< as nvidia-smi -L prints it, "GPU-1c8f...", but for parts of GPUs (MIG): nvml::known_id()
   std::string pci_bus_id;  ///< "0000:1b:00.0"
   int major, minor;        ///< compute capability
   int multiprocessors;
@@ -35,5 +35,7 @@ std::string driver_cuda_version();
 std::string runtime_version();
 std::string cudnn_version();
 std::string nccl_version();
+/// Loads cuBLASLt, cuDNN, which looks for cuBLASLt, and NCCL. Throws std::runtime_error where one of them is missing.
+void load_libraries();
 
 }  // namespace lockstep::cuda

@@ -8,7 +8,7 @@
 namespace lockstep::cuda {
 
 Hold::Hold(cudaStream_t stream) : stream_(stream) {
-  LOCKSTEP_CUDA_CHECK(cudaLaunchHostFunc(stream_, wait, &is_open_));
+  LOCKSTEP_CUDA_CHECK(cudaLaunchHostFunc(stream_, wait, this));
 }
 
 Hold::~Hold() {
@@ -17,10 +17,11 @@ Hold::~Hold() {
 }
 
 // Runs on a thread of the driver, where no CUDA call is allowed.
-void Hold::wait(void* is_open) {
+void Hold::wait(void* hold) {
+  Hold& own = *static_cast<Hold*>(hold);
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kLongest_s);
-  while (!*static_cast<std::atomic<bool>*>(is_open) && std::chrono::steady_clock::now() < until)
-    std::this_thread::yield();
+  while (!own.is_open_ && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  own.has_lapsed_ = !own.is_open_;
 }
 
 }  // namespace lockstep::cuda

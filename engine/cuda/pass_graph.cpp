@@ -12,7 +12,7 @@ PassGraph::~PassGraph() {
 
 void PassGraph::run(cudaStream_t stream, const std::function<void()>& enqueue) {
   // The first pass also loads the kernels, which a capture could not wait for.
-  if (has_run_ && !disabled_ && executable_ == nullptr) capture(stream, enqueue);
+  if (is_to_capture()) capture(stream, enqueue);
   if (executable_ != nullptr)
     LOCKSTEP_CUDA_CHECK(cudaGraphLaunch(executable_, stream));
   else
@@ -20,13 +20,14 @@ void PassGraph::run(cudaStream_t stream, const std::function<void()>& enqueue) {
   has_run_ = true;
 }
 
-void PassGraph::disable() {
-  disabled_ = true;
+void PassGraph::disable(const std::string& why) {
+  is_disabled_ = true;
+  if (!why.empty()) refusal_ = why;
   if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
   executable_ = nullptr;
 }
 
-void PassGraph::capture(cudaStream_t stream, const std::function<void()>& enqueue) {
+bool PassGraph::capture(cudaStream_t stream, const std::function<void()>& enqueue) {
   // Only this thread's calls are forbidden to wait: other learners go on.
   LOCKSTEP_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   try {
@@ -42,9 +43,10 @@ void PassGraph::capture(cudaStream_t stream, const std::function<void()>& enqueu
   }
   if (graph != nullptr) cudaGraphDestroy(graph);
   forget_cuda_error();
-  if (executable_ != nullptr) return;
-  disabled_ = true;
+  if (executable_ != nullptr) return true;
+  is_disabled_ = true;
   if (refusal_.empty()) refusal_ = std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status);
+  return false;
 }
 
 }  // namespace lockstep::cuda

@@ -20,18 +20,20 @@ class PassGraph {
   void run(cudaStream_t stream, const std::function<void()>& enqueue);
   /// Whether the last run replayed the graph.
   bool replayed() const { return executable_ != nullptr; }
-  /// From now on nothing is captured or replayed.
-  void disable();
-  /// Why the pass could not be captured; empty where it could, or was not tried.
+  /// Whether the next run captures the pass.
+  bool is_to_capture() const { return has_run_ && !is_disabled_ && executable_ == nullptr; }
+  /// Captures it without running it: everything in it has run before, kernels are loaded. False where it cannot be.
+  bool capture(cudaStream_t stream, const std::function<void()>& enqueue);
+  /// From now on nothing is captured or replayed; `why`, where given, becomes the refusal.
+  void disable(const std::string& why = "");
+  /// Why the pass is not replayed; empty where it is, or was not tried.
   const std::string& refusal() const { return refusal_; }
 
  private:
-  void capture(cudaStream_t stream, const std::function<void()>& enqueue);
-
   cudaGraphExec_t executable_ = nullptr;
   std::string refusal_;
   bool has_run_ = false;
-  bool disabled_ = false;
+  bool is_disabled_ = false;
 };
 
 }  // namespace lockstep::cuda

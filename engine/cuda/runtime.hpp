@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,19 +30,37 @@ inline void forget_cuda_error() {
 /// Names what was asked for and, of a device's memory, what is free.
 [[noreturn]] void fail_to_allocate(const char* call, std::size_t size_bytes, cudaError_t error);
 
-/// Makes a device current for a scope.
+/// Makes a device current for a scope. CUDA opens a context of several hundred MiB on every device that is made current,
+/// and a new thread's is device 0, whosever that is: the end of a scope goes back to the device of the scope around it,
+/// and where there is none the thread stays where it is. No scope, no device that this process does not own.
 class OnDevice {
  public:
-  explicit OnDevice(int device) {
-    LOCKSTEP_CUDA_CHECK(cudaGetDevice(&before_));
-    LOCKSTEP_CUDA_CHECK(cudaSetDevice(device));
+  explicit OnDevice(int device) : OnDevice(device, std::nothrow) {
+    if (error_ != cudaSuccess) check(error_, "cudaSetDevice", __FILE__, __LINE__);
   }
-  ~OnDevice() { cudaSetDevice(before_); }
+  /// For destructors.
+  OnDevice(int device, std::nothrow_t) noexcept : around_(current()) {
+    if (device != around_) error_ = cudaSetDevice(device);
+    if (error_ == cudaSuccess) current() = device;
+  }
+  ~OnDevice() {
+    if (around_ == kNone || around_ == current()) return;
+    cudaSetDevice(around_);
+    current() = around_;
+  }
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
 
  private:
-  int before_ = 0;
+  static constexpr int kNone = -1;
+  /// Of this thread, as scopes have set it. Nothing else calls cudaSetDevice().
+  static int& current() {
+    static thread_local int device = kNone;
+    return device;
+  }
+
+  int around_;
+  cudaError_t error_ = cudaSuccess;
 };
 
 /// A stream of the current device that does not wait for the default stream.

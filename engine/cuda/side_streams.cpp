@@ -90,11 +90,8 @@ class RepeatedSums {
   ~RepeatedSums() {
     communicator_.reset();  // waits for its sums
     for (std::unique_ptr<Share>& share : shares_) {
-      int before = 0;
-      cudaGetDevice(&before);
-      cudaSetDevice(share->gpu);
+      const OnDevice on_device(share->gpu, std::nothrow);
       share.reset();
-      cudaSetDevice(before);
     }
   }
   RepeatedSums(const RepeatedSums&) = delete;

@@ -21,15 +21,16 @@ UpdateScalars scalars(const sync::StepSize& step) {
   return {step.learning_rate, step.momentum, step.weight_decay};
 }
 
-/// Copies between two devices go directly where their link allows it. Without it CUDA goes through the host.
+/// Copies between two devices go directly where their link allows it. Without it CUDA goes through the host: also for
+/// the ninth peer and further ones over PCIe, where a GPU's hardware knows no more than eight.
 void enable_peer_access(int from, int to) {
   int can = 0;
   LOCKSTEP_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, from, to));
   if (can == 0) return;
   const OnDevice on_device(from);
   const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
-  if (error == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();
+  if (error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorTooManyPeers) {
+    forget_cuda_error();
     return;
   }
   check(error, "cudaDeviceEnablePeerAccess");
@@ -52,7 +53,12 @@ CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus, sync::Processes* proc
   }
 }
 
-CudaVectorOps::~CudaVectorOps() = default;
+// On a thread that has had no device yet, what frees memory would open a context on device 0.
+CudaVectorOps::~CudaVectorOps() {
+  const OnDevice on_device(gpu(0), std::nothrow);
+  communicator_.reset();
+  devices_.clear();
+}
 
 int CudaVectorOps::gpu(int device) const {
   return on(device).gpu;
@@ -128,6 +134,7 @@ int CudaVectorOps::device_of(const float* x) const {
     if (x < begin + allocation.count) return allocation.device;
   }
   cudaPointerAttributes attributes = {};
+  const OnDevice on_device(gpu(0));
   LOCKSTEP_CUDA_CHECK(cudaPointerGetAttributes(&attributes, x));
   if (attributes.type != cudaMemoryTypeDevice) fail("vector operation", "a buffer is not in a device's memory");
   const auto is_there = [&](const auto& device) { return device->gpu == attributes.device; };
@@ -151,7 +158,10 @@ float* CudaVectorOps::allocate(std::int64_t n, int device) {
 }
 
 void CudaVectorOps::release(float* x) {
-  allocations_.erase(x);
+  const auto found = allocations_.find(x);
+  if (found == allocations_.end()) return;
+  const OnDevice on_device(gpu(found->second.device), std::nothrow);
+  allocations_.erase(found);
   cudaFree(x);  // waits for the device; called by destructors, so that errors are left to the next call
 }
 

@@ -31,6 +31,10 @@ Precision precision_from(const std::string& name) {
   throw std::invalid_argument("unknown precision " + in_quotes(name) + "; allowed: fp32, tf32, fp16, bf16");
 }
 
+Precision usual_precision(const std::string& device) {
+  return device == "cuda" ? Precision::tf32 : Precision::fp32;
+}
+
 std::string to_string(LayerPart part) {
   switch (part) {
     case LayerPart::forward:
@@ -72,7 +76,7 @@ void Backend::copy_at_once(const std::vector<Transfer>& /*transfers*/) {
   throw std::runtime_error(name() + ": does not copy in two directions at once");
 }
 
-double Backend::device_seconds(const std::function<void()>& /*work*/, int /*repeats*/) {
+std::optional<double> Backend::device_seconds(const std::function<void()>& /*work*/, int /*repeats*/) {
   throw std::runtime_error(name() + ": its devices have no clock");
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ enum class Precision { fp32, tf32, fp16, bf16 };
 std::string to_string(Precision precision);
 /// Throws std::invalid_argument for an unknown name.
 Precision precision_from(const std::string& name);
+/// Of networks where nobody asks for one: TF32 on "cuda", whose tensor cores single precision leaves idle, fp32 on "host".
+Precision usual_precision(const std::string& device);
 
 struct ReplicaOptions {
   int batch = 1;  ///< images of every gradient() and of every correct() call
@@ -34,6 +37,9 @@ struct ReplicaOptions {
   Precision precision = Precision::fp32;
   std::uint64_t seed = 1;  ///< of dropout
   int learners = 1;        ///< of the whole run, this one included: how many may compute side by side
+  /// Library engines are compared with sums by the definition before they are used, and the first pass that is replayed
+  /// with one that is not; what computes something else is not used. Costs some milliseconds for each new problem.
+  bool is_self_checked = true;
 };
 
 /// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
@@ -109,6 +115,9 @@ class Replica {
   /// One line for each thing that runs more slowly than the device could, with the reason: a convolution that no
   /// library offers an engine for, a pass that cannot be captured. Empty where all is well; complete after two passes.
   virtual std::vector<std::string> slow_paths() const { return {}; }
+  /// One line: what ReplicaOptions::is_self_checked has compared, and how long it took. Empty where nothing was: replicas
+  /// of a process share what one of them found.
+  virtual std::string self_check() const { return {}; }
 };
 
 class Backend {
@@ -162,6 +171,8 @@ class Backend {
   /// process: x. Returns in none of them before all have called.
   virtual double agreed(double x) { return x; }
 
+  /// Whether the devices' caches are one: what several of them go through leaves it sooner than what one does.
+  virtual bool has_shared_cache() const { return false; }
   /// Whether exchange() works here.
   virtual bool has_exchange() { return false; }
   /// Of each device, the name by which NVML knows it: "GPU-1c8f..."; empty where there is no such thing.
@@ -175,8 +186,9 @@ class Backend {
   /// clocks: of the device that took longest. All devices are held back until everything is handed in, or for 0.1 s,
   /// so that launching does not show. `work` uses ops(), exchange() and copy_at_once() of pinned memory, waits for none
   /// of it (no upload, no dot product), and has run before: what runs for the first time may wait for a device. All
-  /// processes call it. Throws std::runtime_error where there is no such clock.
-  virtual double device_seconds(const std::function<void()>& work, int repeats);
+  /// processes call it. Empty in all of them where a device went on before everything was handed in: more than its
+  /// queue holds, or a slow host. Throws std::runtime_error where there is no such clock.
+  virtual std::optional<double> device_seconds(const std::function<void()>& work, int repeats);
   /// Current clock of the slowest device over its highest, where something holds it down that would not do so in
   /// training (heat, a power brake); else 1, as where it cannot be read.
   virtual double clock_ratio() { return 1; }

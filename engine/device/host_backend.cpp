@@ -247,6 +247,7 @@ class HostBackend final : public Backend {
     });
   }
 
+  bool has_shared_cache() const override { return true; }
   bool has_exchange() override { return true; }
   double agreed(double x) override { return sync::largest(processes_, x); }
   void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,

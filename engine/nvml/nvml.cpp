@@ -120,6 +120,7 @@ struct Library::Calls {
     load(count, {"nvmlDeviceGetCount_v2"});
     load(by_index, {"nvmlDeviceGetHandleByIndex_v2"});
     load(by_uuid, {"nvmlDeviceGetHandleByUUID"});
+    load(whole_of_part, {"nvmlDeviceGetDeviceHandleFromMigDeviceHandle"});
     load(name, {"nvmlDeviceGetName"});
     load(uuid, {"nvmlDeviceGetUUID"});
     load(pci, {"nvmlDeviceGetPciInfo_v3"});
@@ -154,6 +155,22 @@ struct Library::Calls {
     const Status status = by_index(static_cast<unsigned>(index), &device);
     if (status != kSuccess) throw std::runtime_error("NVML: GPU " + std::to_string(index) + ": " + words(status));
     return device;
+  }
+
+  /// CUDA tells the UUID of a part of a GPU (MIG) as it tells that of a GPU; NVML knows it by another prefix.
+  std::string known_id(const std::string& uuid) const {
+    const std::string gpu = "GPU-", part = "MIG-";
+    Handle device = nullptr;
+    if (by_uuid == nullptr || by_uuid(uuid.c_str(), &device) == kSuccess || uuid.compare(0, gpu.size(), gpu) != 0)
+      return uuid;
+    const std::string other = part + uuid.substr(gpu.size());
+    return by_uuid(other.c_str(), &device) == kSuccess ? other : uuid;
+  }
+  /// Of a part: the GPU that it is of, whose clocks are its own. Null where the driver has no such GPU.
+  Handle whole(const std::string& uuid) const {
+    Handle device = nullptr, all = nullptr;
+    if (by_uuid == nullptr || by_uuid(known_id(uuid).c_str(), &device) != kSuccess) return nullptr;
+    return whole_of_part != nullptr && whole_of_part(device, &all) == kSuccess ? all : device;
   }
 
   using Number = Status (*)(Handle, unsigned*);
@@ -206,6 +223,7 @@ struct Library::Calls {
   Status (*count)(unsigned*) = nullptr;
   Status (*by_index)(unsigned, Handle*) = nullptr;
   Status (*by_uuid)(const char*, Handle*) = nullptr;
+  Status (*whole_of_part)(Handle, Handle*) = nullptr;
   Text name = nullptr, uuid = nullptr;
   Status (*pci)(Handle, PciInfo*) = nullptr;
   Number generation = nullptr, highest_generation = nullptr, width = nullptr, highest_width = nullptr;
@@ -296,9 +314,13 @@ std::string Library::peer_status(int a, int b) const {
   return peer_name(status);
 }
 
+std::string Library::known_id(const std::string& uuid) const {
+  return calls_->known_id(uuid);
+}
+
 double Library::clock_ratio(const std::string& uuid) const {
-  Handle device = nullptr;
-  if (calls_->by_uuid == nullptr || calls_->by_uuid(uuid.c_str(), &device) != kSuccess) return 1;
+  const Handle device = calls_->whole(uuid);
+  if (device == nullptr) return 1;
   const unsigned long long bits = calls_->reason_bits(device);
   const bool is_slowed = std::any_of(std::begin(kReasons), std::end(kReasons), [&](const Reason& reason) {
     return reason.slows_down && (bits & reason.bit) != 0;

@@ -47,6 +47,9 @@ class Library {
   /// Whether they read each other's memory: "ok", "chipset not supported", ...; empty where unknown.
   std::string peer_status(int a, int b) const;
 
+  /// What NVML calls the device of this UUID: "GPU-1c8f...", or "MIG-1c8f..." for a part of a GPU, which CUDA does not tell
+  /// from a whole one. Unchanged where the driver has neither.
+  std::string known_id(const std::string& uuid) const;
   /// Clock of the GPU's multiprocessors over their highest while heat, a power brake or other hardware holds it down;
   /// else 1: at the power cap and idle it runs as it will when it trains. Also 1 where the driver does not tell, or has
   /// no such GPU.

@@ -15,9 +15,12 @@ void declare_run(CLI::App& app, Request& r) {
   app.add_option("--test-images", r.test_images, "Only the first N test images");
   app.add_flag("--augment", r.augment, "Small random rotations and zooms");
   app.add_option("--device", r.device, "host or cuda (host)");
-  app.add_option("--precision", r.precision, "fp32, tf32, fp16, bf16 (fp32)");
+  app.add_option("--precision", r.precision, "fp32, tf32, fp16, bf16 (host: fp32; cuda: tf32)");
   app.add_option("--gpus", r.gpus, "GPUs; on the host, as many logical devices (1)");
   app.add_option("--threads", r.threads, "Threads of the host (one per core)");
+  app.add_flag_callback(
+      "--no-self-check", [&r] { r.is_self_checked = false; },
+      "cuda: uses library engines without comparing them with sums by the definition");
   app.add_option("--seed", r.seed, "Of initial parameters, order of images, dropout, delays (1)");
   app.add_option("--epochs", r.epochs, "Most epochs (30)");
   app.add_option("--evaluations-per-epoch", r.evaluations_per_epoch, "Of the test images, evenly spaced (1)");

@@ -9,12 +9,13 @@ constexpr std::int64_t kImages = 100;  // per pass
 
 }  // namespace
 
-Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, device::Precision precision,
+Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, const Settings& settings,
                      const data::ImageSource& test, sync::Processes& processes)
     : test_(test), processes_(processes), batch_(static_cast<int>(std::min(kImages, test.count()))) {
   device::ReplicaOptions options;
   options.batch = batch_;
-  options.precision = precision;
+  options.precision = settings.precision;
+  options.is_self_checked = settings.request.is_self_checked;
   replica_ = backend.make_replica(graph, options);
 }
 

@@ -5,13 +5,14 @@
 
 #include "engine/data/augment.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/train/options.hpp"
 
 namespace lockstep::train {
 
 class Evaluator {
  public:
   /// `test` and `processes` must outlive it.
-  Evaluator(device::Backend& backend, const model::Graph& graph, device::Precision precision,
+  Evaluator(device::Backend& backend, const model::Graph& graph, const Settings& settings,
             const data::ImageSource& test, sync::Processes& processes);
 
   /// Share of the test images that are classified correctly, with batch norm's `running` statistics: as process 0

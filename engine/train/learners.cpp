@@ -31,6 +31,7 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   options.device = gpu;
   options.precision = settings_.precision;
   options.seed = random_bits(settings_.request.seed, kDropoutStream, static_cast<std::uint64_t>(number));
+  options.is_self_checked = settings_.request.is_self_checked;
   options.learners = settings_.request.auto_tune ? kTunedLearners : settings_.learners_of_process();
   return backend_.make_replica(graph_, options);
 }

@@ -39,6 +39,7 @@ class Learners {
   std::int64_t activation_bytes() const { return replicas_.front()->activation_bytes(); }
   /// Of the first replica; see device::Replica.
   std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
+  std::string self_check() const { return replicas_.front()->self_check(); }
   void visit_state(RunVisitor& state);
 
  private:

@@ -199,9 +199,10 @@ Settings resolve(const Request& r, int processes) {
   s.processes = processes;
   s.algorithm = algorithm_of(r.algorithm);
   using P = device::Precision;
-  s.precision =
-      choose<P>("--precision", r.precision, {"fp32", "tf32", "fp16", "bf16"}, {P::fp32, P::tf32, P::fp16, P::bf16});
   choose<int>("--device", r.device, {"host", "cuda"}, {0, 1});
+  s.precision = r.precision.empty() ? device::usual_precision(r.device)
+                                    : choose<P>("--precision", r.precision, {"fp32", "tf32", "fp16", "bf16"},
+                                                {P::fp32, P::tf32, P::fp16, P::bf16});
   s.stop = choose<Stop>("--stop", r.stop, {"target", "median", "never"}, {Stop::target, Stop::median, Stop::never});
   if (r.device == "host" && s.precision == P::tf32)
     refuse("--precision tf32", "the host has no TF32", "fp32, fp16, bf16 (emulated), or --device cuda");
@@ -309,7 +310,7 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["augment"] = r.augment;
   json["seed"] = r.seed;
   json["device"] = r.device;
-  json["precision"] = r.precision;
+  json["precision"] = device::to_string(s.precision);
   add_algorithm(s, json);
   if (r.moving_average) json["moving_average"] = *r.moving_average;  // as with processes: earlier records still count
   add_schedule(r, json, only_lasting);

@@ -21,13 +21,14 @@ struct Request {
   std::string data_dir;
   std::string algorithm = "s-sgd";
   std::string device = "host";
-  std::string precision = "fp32";
+  std::string precision;  ///< empty: device::usual_precision()
   int gpus = 1;
   std::optional<int> learners;
   std::optional<int> batch;
   int threads = 0;
   std::optional<std::int64_t> train_images, test_images;
   bool augment = false;
+  bool is_self_checked = true;
   std::optional<double> moving_average;
   std::uint64_t seed = 1;
 

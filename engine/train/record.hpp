@@ -2,7 +2,8 @@
 // The record of a run, schema lockstep/run/1:
 //
 //   schema, provenance, options (as resolved), backend {name, description, devices, slow_paths (what
-//   runs more slowly than the device could, with the reason; see device::Replica)}, model {name, parameters},
+//   runs more slowly than the device could, with the reason; see device::Replica), self_check (what was compared with
+//   sums by the definition; only where something was)}, model {name, parameters},
 //   data {name, train_images, test_images},
 //   epochs: [{epoch, iterations, images, learning_rate, train_loss, test_accuracy, epoch_s, train_s, samples_per_s,
 //   ...}]

@@ -53,7 +53,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count())),
       average_(average_of(settings.request, *backend_, *trainable_)),
       learners_(*backend_, graph_, settings_, *trainable_, processes_),
-      evaluator_(*backend_, graph_, settings_.precision, *images_.test, processes_),
+      evaluator_(*backend_, graph_, settings_, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed),
       schedule_(schedule_of(settings, images_.train->count())),
@@ -349,6 +349,7 @@ Json Trainer::record(const std::string& model_digest) {
                        {"description", backend_->description()},
                        {"devices", backend_->devices()},
                        {"slow_paths", learners_.slow_paths()}};
+  if (const std::string checked = learners_.self_check(); !checked.empty()) record["backend"]["self_check"] = checked;
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
   record["data"] = {{"name", images_.train->name()},
                     {"train_images", images_.train->count()},

@@ -42,11 +42,12 @@ struct Request {
   std::string device = "cuda";
   std::string model = "resnet50";
   std::vector<int> batches = {64};
-  std::vector<std::string> precisions = {"fp32"};
+  std::vector<std::string> precisions;  ///< empty: device::usual_precision()
   std::vector<int> learners = {1};
   std::string algorithm = "ssgd";
   int gpus = 1;
   double seconds = 5;
+  bool is_self_checked = true;
 };
 
 struct Configuration {
@@ -83,6 +84,7 @@ class Training {
       options.precision = c.precision;
       options.seed = static_cast<std::uint64_t>(j + 1);
       options.learners = all;
+      options.is_self_checked = request.is_self_checked;
       replicas_.push_back(backend.make_replica(graph, options));
       if (c.precision == device::Precision::fp16) replicas_.back()->set_loss_scale(kLossScale);
     }
@@ -113,6 +115,7 @@ class Training {
   }
   double loss() { return replicas_.front()->loss(); }
   std::vector<std::string> slow_paths() const { return replicas_.front()->slow_paths(); }
+  std::string self_check() const { return replicas_.front()->self_check(); }
   std::int64_t memory_bytes() const {
     std::int64_t sum = 0;
     for (const auto& replica : replicas_) sum += replica->memory_bytes();
@@ -169,6 +172,7 @@ Json measure(device::Backend& backend, const model::Graph& graph, const Request&
   json["setup_s"] = setup_s;
   json["replica_memory_bytes"] = training.memory_bytes();
   json["slow_paths"] = training.slow_paths();
+  json["self_check"] = training.self_check();
   json["loss"] = std::isfinite(loss) ? Json(loss) : Json("not finite");
   return json;
 }
@@ -206,7 +210,8 @@ std::unique_ptr<device::Backend> make_backend(const Request& request) {
 #endif
 }
 
-int run(const Request& request) {
+int run(Request request) {
+  if (request.precisions.empty()) request.precisions = {device::to_string(device::usual_precision(request.device))};
   const bool has_several = *std::max_element(request.learners.begin(), request.learners.end()) > 1;
   if (request.algorithm == "ssgd" && has_several)
     throw InputError("--learners: ssgd takes 1 per GPU; allowed: --algorithm sma for more");
@@ -230,10 +235,12 @@ int main(int argc, char** argv) {
   app.add_option("--device", request.device, "cuda or host (cuda)")->check(CLI::IsMember({"cuda", "host"}));
   app.add_option("--model", request.model, "A network of the zoo (resnet50)");
   app.add_option("--batch", request.batches, "Images per learner (64)")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--precision", request.precisions, "fp32, tf32, fp16, bf16 (fp32)")->delimiter(',');
+  app.add_option("--precision", request.precisions, "fp32, tf32, fp16, bf16 (host: fp32; cuda: tf32)")->delimiter(',');
   app.add_option("--learners", request.learners, "Per GPU (1)")->delimiter(',')->check(CLI::PositiveNumber);
   app.add_option("--algorithm", request.algorithm, "ssgd or sma (ssgd)")->check(CLI::IsMember({"ssgd", "sma"}));
   app.add_option("--gpus", request.gpus, "(1)")->check(CLI::PositiveNumber);
+  app.add_flag_callback(
+      "--no-self-check", [&] { request.is_self_checked = false; }, "Library engines are used as they are");
   app.add_option("--seconds", request.seconds, "Of measuring, per configuration (5)")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   try {

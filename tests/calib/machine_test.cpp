@@ -197,6 +197,12 @@ TEST_CASE("a clock counts as low when something holds it down that would not do 
   CHECK(ratio("0x80", "GPU-1") == 0.5);
   CHECK(ratio("0x40", "GPU-0") == 1);  // 1980 of 1980
   CHECK(ratio("0x40", "GPU-9") == 1);  // not there
+  // A part of GPU 1, by CUDA's name for it and by NVML's.
+  CHECK(library->known_id("GPU-part") == "MIG-part");
+  CHECK(library->known_id("GPU-1") == "GPU-1");
+  CHECK(library->known_id("GPU-9") == "GPU-9");
+  CHECK(ratio("0x40", "GPU-part") == 0.5);
+  CHECK(ratio("0x40", "MIG-part") == 0.5);
   {
     const Environment hot("FAKE_NVML_REASONS", "0x44");
     CHECK(library->gpus()[0].clock_reasons == std::vector<std::string>{"power cap", "thermal, hardware"});

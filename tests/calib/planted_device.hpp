@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "engine/base/random.hpp"
 #include "engine/device/backend.hpp"
@@ -71,6 +73,12 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   /// What the host needs for each call, while the device goes on with others; the device then has a clock that does not
   /// count it. 0: it has none.
   double launch_s = 0;
+  /// What a step has in it that begins on an idle device, and one that follows another does not: its input's copy.
+  double idle_start_s = 0;
+  /// Calls that the devices can be held back for.
+  int most_held = 1 << 20;
+  /// By device, how many bytes average_all() has gone through before it came back to a vector for the first time.
+  std::vector<std::int64_t> cold_bytes;
   std::string kind = "host";
 
   std::string name() const override { return kind; }
@@ -83,6 +91,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   }
   /// Work between two of these is one sample.
   void synchronise() override {
+    is_idle_ = true;
     ++samples_;
     const double rho = disturbances_.correlation;
     deviation_ = rho * deviation_ + std::sqrt(1 - rho * rho) * random_normal(17, 1, samples_);
@@ -104,6 +113,10 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   void copy_at_once(const std::vector<device::Transfer>& transfers) override {
     const device::Transfer& a = transfers.at(0);
     if (transfers.size() == 1) {
+      if (a.from_device != device::kHost && a.to_device != device::kHost) {
+        const bool is_far = std::max(a.from_device, a.to_device) >= 2;
+        return spend((is_far ? costs.to_far_peer : costs.to_peer).of(4.0 * double(a.count)));
+      }
       if (pinned_.count(a.from_device == device::kHost ? a.from : a.to) == 0) std::abort();
       const Cost& one_way = a.from_device == device::kHost ? costs.pinned_to_device : costs.pinned_to_host;
       return spend(one_way.of(4.0 * double(a.count)));
@@ -141,7 +154,8 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   bool has_exchange() override { return true; }
   double now_s() override { return clock_s_ + launched_s_; }
   bool has_device_clock() override { return launch_s > 0; }
-  double device_seconds(const std::function<void()>& work, int repeats) override {
+  std::optional<double> device_seconds(const std::function<void()>& work, int repeats) override {
+    if (repeats > most_held) return std::nullopt;
     is_held_ = true;
     work();
     const double began_s = clock_s_;
@@ -170,7 +184,8 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
       if (number_ == d.always_throttled_replica) device_.is_throttled_ = true;
       if (number_ == d.interrupted_replica && passes_ % 6 == 5) factor = 5;
       if (device_.is_throttled_) factor = 2;
-      device_.spend_waiting(factor * device_.costs.gradient.of(batch_));
+      const double start_s = std::exchange(device_.is_idle_, false) ? device_.idle_start_s : 0;
+      device_.spend_waiting(factor * device_.costs.gradient.of(batch_) + start_s);
       ++passes_;
       return gradient_.data();
     }
@@ -243,7 +258,15 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   void average(std::int64_t n, const std::vector<const float*>&, float*) override {
     spend(costs.average.of(4.0 * double(n)));
   }
-  void average_all(std::int64_t n, const std::vector<const float*>&, const std::vector<float*>&) override {
+  void average_all(std::int64_t n, const std::vector<const float*>& inputs,
+                   const std::vector<float*>& outputs) override {
+    cold_bytes.resize(static_cast<std::size_t>(devices_));
+    is_back_ = is_back_ || averaged_.count(inputs.front()) > 0;
+    for (std::size_t j = 0; j < inputs.size() && !is_back_; ++j)
+      for (const float* x : {inputs[j], static_cast<const float*>(outputs[j])}) {
+        averaged_.insert(x);
+        cold_bytes[static_cast<std::size_t>(device_of(x))] += 4 * n;
+      }
     spend(costs.average.of(4.0 * double(n)));
   }
   void sum_all(std::int64_t n, const std::vector<float*>&) override { spend(costs.sum_s(4.0 * double(n))); }
@@ -269,7 +292,9 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   std::map<const float*, int> buffers_;
   std::set<const float*> pinned_;
   double clock_s_ = 0, launched_s_ = 0;
-  bool is_held_ = false;
+  bool is_held_ = false, is_idle_ = true;
+  bool is_back_ = false;
+  std::set<const float*> averaged_;
   std::atomic<double> beside_{1};
   bool is_recording_ = false;
   int recorded_kernels_ = 0;

@@ -342,6 +342,7 @@ class Pair {
   int batch;
   Floats parameters, images;
   std::vector<std::int32_t> labels;
+  OnDevice on_first{0};
   Stream updates;
   DeviceBuffer<float> device_parameters;
   std::unique_ptr<CudaReplica> replica;

@@ -76,6 +76,9 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   delete reinterpret_cast<int*>(handle);
   return CUBLAS_STATUS_SUCCESS;
 }
+size_t cublasLtGetVersion() {
+  return 0;
+}
 const char* cublasLtGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_SUCCESS ? "success" : "not supported";
 }

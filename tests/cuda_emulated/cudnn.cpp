@@ -22,6 +22,9 @@
 #include <vector>
 
 #include "tests/cuda_emulated/emulated.hpp"
+#include "tests/cuda_emulated/knobs.hpp"
+
+std::atomic<bool> emulated::ignores_beta{false};
 
 namespace {
 
@@ -193,7 +196,7 @@ void compute(const Convolution& problem, int order, std::array<void*, 3> pointer
   const std::size_t result = problem.direction == Direction::forward ? 1 : problem.direction == Direction::data ? 0 : 2;
   std::array<std::vector<float>, 3> tensors;
   for (std::size_t i = 0; i < 3; ++i) tensors[i] = loaded(problem.type, pointers[i], *dimensions[i]);
-  if (!problem.accumulate) std::fill(tensors[result].begin(), tensors[result].end(), 0.0F);
+  if (!problem.accumulate || emulated::ignores_beta) std::fill(tensors[result].begin(), tensors[result].end(), 0.0F);
   const std::int64_t channels = problem.x[1], height = problem.x[2], width = problem.x[3];
   const std::int64_t outputs = problem.y[1], rows = problem.y[2], columns = problem.y[3];
   const std::int64_t kernel_rows = problem.weight[2], kernel_columns = problem.weight[3];

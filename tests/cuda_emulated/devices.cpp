@@ -1,16 +1,64 @@
 // The CUDA runtime's functions of devices and errors: there are two devices.
 #include <cstdio>
 
+#include <cuda.h>
+
+#include "tests/cuda_emulated/knobs.hpp"
 #include "tests/cuda_emulated/machine.hpp"
+
+namespace emulated {
+
+std::atomic<int> most_peers{kDevices};
+std::atomic<int> driver_version{CUDART_VERSION};
+std::atomic<bool> can_multicast{false};
+std::atomic<std::uint64_t> device_synchronisations{0};
+
+void open_context() {
+  const Lock lock(machine().mutex);
+  machine().has_context[current_device] = true;
+}
+bool has_context(int device) {
+  const Lock lock(machine().mutex);
+  return machine().has_context[device];
+}
+void forget_contexts() {
+  const Lock lock(machine().mutex);
+  for (bool& has : machine().has_context) has = false;
+}
+
+namespace {
+
+// Of the driver, by its own names.
+CUresult get_device(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal >= 0 && ordinal < kDevices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult get_attribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED && can_multicast ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+}  // namespace emulated
 
 using namespace emulated;
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = kDevices;
+  return driver_version < CUDART_VERSION ? told(cudaErrorInsufficientDriver) : cudaSuccess;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* status) {
+  const std::string name = symbol;
+  *function = name == "cuDeviceGet"            ? reinterpret_cast<void*>(get_device)
+              : name == "cuDeviceGetAttribute" ? reinterpret_cast<void*>(get_attribute)
+                                               : nullptr;
+  if (status != nullptr)
+    *status = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  *version = driver_version;
   return cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int* version) {
@@ -24,6 +72,7 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= kDevices) return told(cudaErrorInvalidDevice);
   current_device = device;
+  open_context();  // from CUDA 12 on
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -35,7 +84,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->totalGlobalMem = kDeviceBytes;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  if (attribute == static_cast<cudaDeviceAttr>(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED))
+    return told(cudaErrorInvalidValue);  // no attribute of the runtime's
   *value = 1;
   return cudaSuccess;
 }
@@ -48,11 +99,14 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  return cudaSuccess;
+  open_context();
+  return most_peers < kDevices - 1 ? told(cudaErrorTooManyPeers) : cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
+  open_context();
+  ++device_synchronisations;
   finish_device(current_device);
   return cudaSuccess;
 }

@@ -1,5 +1,11 @@
 // The CUDA runtime's functions of graphs: a capture keeps the work of its stream, a launch appends it again.
+#include <utility>
+
+#include "tests/cuda_emulated/knobs.hpp"
 #include "tests/cuda_emulated/machine.hpp"
+
+std::atomic<bool> emulated::refuses_graphs{false}, emulated::loses_graphs_end{false};
+std::atomic<std::uint64_t> emulated::graph_launches{0};
 
 using namespace emulated;
 
@@ -22,12 +28,20 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  *executable = reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  if (refuses_graphs) return told(cudaErrorNotSupported);
+  auto* made = new Graph(*reinterpret_cast<Graph*>(graph));
+  if (loses_graphs_end && !made->items.empty()) made->items.pop_back();
+  *executable = reinterpret_cast<cudaGraphExec_t>(made);
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const Lock lock(machine().mutex);
-  for (const Item& item : reinterpret_cast<Graph*>(executable)->items) append(of(stream), item);
+  ++graph_launches;
+  bool is_counted = true;
+  for (Item item : reinterpret_cast<Graph*>(executable)->items) {
+    item.is_counted = std::exchange(is_counted, false);
+    append(of(stream), item);
+  }
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -31,6 +31,7 @@ struct Item {
   std::shared_ptr<Marks> waits_for;  ///< a wait for
   std::uint64_t mark = 0;            ///< this mark
   bool is_of_host = false;           ///< a function of the host
+  bool is_counted = true;            ///< takes an entry of the stream's queue: of a graph's launch the first does
 };
 
 struct Graph {
@@ -40,6 +41,7 @@ struct Graph {
 struct Stream {
   int device = 0;
   std::deque<Item> queue;
+  std::size_t entries = 0;  ///< those that are counted
   std::unique_ptr<Graph> capture;
   std::thread::id capturing_thread;
   bool is_spoilt = false;  ///< the capture
@@ -65,6 +67,7 @@ struct Machine {
   std::shared_ptr<Stream> default_streams[kDevices];  ///< made when first needed
   std::map<const char*, Allocation> allocations;
   std::size_t allocated_bytes[kDevices] = {};
+  bool has_context[kDevices] = {};
   std::uint64_t random = 1;
 };
 Machine& machine();
@@ -74,6 +77,8 @@ extern thread_local cudaError_t last_error;
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
+/// A call that works on the current device opens a context there.
+void open_context();
 /// The error, kept for cudaGetLastError().
 cudaError_t told(cudaError_t error);
 

@@ -23,6 +23,7 @@ const Allocation* allocation_of(const void* address) {
 cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
   const Lock lock(machine().mutex);
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
+  open_context();
   if (device >= 0 && machine().allocated_bytes[device] + bytes > kDeviceBytes) return told(cudaErrorMemoryAllocation);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t room = (bytes + 255) / 256 * 256;
@@ -41,6 +42,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
 cudaError_t release(void* pointer, bool is_pinned) {
   if (pointer == nullptr) return cudaSuccess;
   const Lock lock(machine().mutex);
+  open_context();
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
   const auto found = machine().allocations.find(static_cast<const char*>(pointer));
   if (found == machine().allocations.end() || (found->second.device < 0) != is_pinned)
@@ -129,12 +131,14 @@ cudaError_t cudaFreeHost(void* pointer) {
 }
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   const Lock lock(machine().mutex);
+  open_context();
   *total_bytes = kDeviceBytes;
   *free_bytes = kDeviceBytes - machine().allocated_bytes[current_device];
   return cudaSuccess;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   const Lock lock(machine().mutex);
+  open_context();
   const Allocation* allocation = allocation_of(pointer);
   *attributes = {};
   attributes->type = allocation == nullptr     ? cudaMemoryTypeUnregistered

@@ -1,12 +1,16 @@
 // The CUDA runtime's functions of streams and events.
 #include <algorithm>
 
+#include "tests/cuda_emulated/knobs.hpp"
 #include "tests/cuda_emulated/machine.hpp"
+
+std::atomic<std::uint64_t> emulated::waits_between_devices{0};
 
 using namespace emulated;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   const Lock lock(machine().mutex);
+  open_context();
   machine().streams.push_back(std::make_shared<Stream>());
   machine().streams.back()->device = current_device;
   *stream = reinterpret_cast<cudaStream_t>(machine().streams.back().get());
@@ -33,6 +37,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  open_context();
   auto* made = new Event;
   made->is_timed = (flags & cudaEventDisableTiming) == 0;
   made->marks->device = current_device;
@@ -58,6 +63,20 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
               nullptr, 0});
   return cudaSuccess;
 }
+/// In a capture an event is the graph's own affair, unless it is recorded as one from outside: then each launch does.
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  const Lock lock(machine().mutex);
+  Stream& on = of(stream);
+  if (!on.capture || flags != cudaEventRecordExternal) return cudaEventRecord(event, stream);
+  if (of(event).marks->device != on.device) return told(cudaErrorInvalidResourceHandle);
+  const std::shared_ptr<Marks> marks = of(event).marks;
+  append(on, {[marks] {
+                marks->reached = ++marks->asked;
+                marks->at = Clock::now();
+              },
+              nullptr, 0});
+  return cudaSuccess;
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(machine().mutex);
   Stream& on = of(stream);
@@ -66,6 +85,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     is_forbidden();  // another stream would join the capture, or the capture depend on what is outside
     return told(cudaErrorStreamCaptureIsolation);
   }
+  if (of(event).marks->device != on.device) ++waits_between_devices;
   append(on, {{}, of(event).marks, of(event).marks->asked});
   return cudaSuccess;
 }

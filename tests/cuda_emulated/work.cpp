@@ -3,9 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/cuda_emulated/knobs.hpp"
 #include "tests/cuda_emulated/machine.hpp"
 
 namespace emulated {
+
+std::atomic<std::size_t> queue_entries{kQueueEntries};
+std::atomic<std::uint64_t> waits_for_room{0};
 
 Machine& machine() {
   static auto* all = [] {
@@ -56,6 +60,7 @@ bool go_on(bool is_waited_for) {
   Stream& stream = *able[draw(able.size())];
   const Item first = std::move(stream.queue.front());
   stream.queue.pop_front();
+  if (first.is_counted) --stream.entries;
   stream.runs = true;  // host functions may call back
   if (first.work) first.work();
   stream.runs = false;
@@ -83,6 +88,11 @@ void append(Stream& stream, Item item) {
     stream.capture->items.push_back(std::move(item));
     return;
   }
+  if (item.is_counted && stream.entries >= queue_entries) {
+    ++waits_for_room;
+    go_on_until([&] { return stream.entries < queue_entries; });
+  }
+  if (item.is_counted) ++stream.entries;
   stream.queue.push_back(std::move(item));
   perhaps_go_on();
 }

@@ -21,6 +21,7 @@ struct nvmlPciInfo {
 constexpr int kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6, kInsufficientSize = 7;
 constexpr unsigned kBuses[] = {0x1b, 0x43, 0xc1};
 int gpus[3] = {0, 1, 2};
+int part_of_gpu_1 = -1;  // a MIG instance
 
 int number_of(void* device) {
   return *static_cast<int*>(device);
@@ -73,12 +74,22 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   return kSuccess;
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  if (std::strcmp(uuid, "MIG-part") == 0) {
+    *device = &part_of_gpu_1;
+    return kSuccess;
+  }
   for (int& gpu : gpus) {
     if (std::strcmp(uuid, ("GPU-" + std::to_string(gpu)).c_str()) != 0) continue;
     *device = &gpu;
     return kSuccess;
   }
   return kNotFound;
+}
+// GPU 1 has a part, and only NVML's own name finds it.
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* part, void** device) {
+  if (part != &part_of_gpu_1) return kInvalidArgument;
+  *device = &gpus[1];
+  return kSuccess;
 }
 int nvmlDeviceGetName(void*, char* name, unsigned length) {
   return copy("Planted H100", name, length);

@@ -1,0 +1,105 @@
+#include "engine/cuda/self_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::cuda {
+namespace {
+
+constexpr std::uint64_t kSeedOfImages = 1, kSeedOfOutputs = 2, kSeedOfWeights = 3;
+constexpr float kScaleAddedTo = 8;  // well above what rounding makes of the sums, so that a beta of 0 shows
+
+double unit_roundoff(device::Precision precision) {
+  switch (precision) {
+    case device::Precision::bf16:
+      return std::ldexp(1.0, -8);
+    case device::Precision::fp16:
+      return std::ldexp(1.0, -11);
+    case device::Precision::tf32:
+      return std::ldexp(1.0, -10);
+    case device::Precision::fp32:
+      break;
+  }
+  return std::ldexp(1.0, -20);
+}
+
+struct Counts {
+  std::int64_t x, y, weight;
+};
+Counts counts_of(const ConvolutionShape& s) {
+  const model::Window& w = s.window;
+  return {std::int64_t{s.images} * s.in_height * s.in_width * s.in_channels,
+          std::int64_t{s.images} * s.out_height * s.out_width * s.out_channels,
+          std::int64_t{s.out_channels} * w.kernel_h * w.kernel_w * (s.in_channels / w.groups)};
+}
+
+float scale_of_images(const ConvolutionProblem& problem) {
+  return problem.direction == Direction::data_gradient ? kScaleAddedTo : 1;
+}
+
+}  // namespace
+
+std::string disagreement(device::Precision precision, const std::vector<CheckedResult>& results) {
+  const double u = unit_roundoff(precision);
+  double squares = 0, squares_off = 0, worst = 0;
+  std::size_t worst_at = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const CheckedResult& r = results[i];
+    const double off = std::abs(double{r.found} - double{r.expected});
+    const double allowed = 4 * u * (std::abs(double{r.expected}) + double{r.spread});
+    const double ratio = off == 0 ? 0 : off / allowed;
+    squares += double{r.expected} * r.expected;
+    squares_off += off * off;
+    if (ratio <= worst) continue;  // a NaN is worse than everything
+    worst = ratio;
+    worst_at = i;
+    if (std::isnan(ratio)) break;
+  }
+  if (worst <= 1 && squares_off <= 4 * u * u * squares) return "";
+  const CheckedResult& r = results[worst_at];
+  return "result " + std::to_string(worst_at) + " of " + std::to_string(results.size()) + " is " +
+         short_number(r.found) + ", by the definition " + short_number(r.expected) + "; all are off by " +
+         short_number(squares > 0 ? std::sqrt(squares_off / squares) : std::sqrt(squares_off)) + " in the norm";
+}
+
+void fill_for_check(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream) {
+  const Element element = element_of(problem.precision);
+  const Counts counts = counts_of(problem.shape);
+  fill_noise(element, memory.x, counts.x, kSeedOfImages, scale_of_images(problem), stream);
+  fill_noise(element, memory.y, counts.y, kSeedOfOutputs, 1, stream);
+  fill_noise(element, memory.weight, counts.weight, kSeedOfWeights, 1, stream);
+}
+
+void clear_after_check(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream) {
+  const std::int64_t each = element_bytes(element_of(problem.precision));
+  const Counts counts = counts_of(problem.shape);
+  for (const auto& [pointer, count] :
+       {std::pair{memory.x, counts.x}, std::pair{memory.y, counts.y}, std::pair{memory.weight, counts.weight}})
+    LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(pointer, 0, static_cast<std::size_t>(count * each), stream));
+}
+
+std::vector<CheckedResult> checked_results(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
+                                           cudaStream_t stream) {
+  const DeviceBuffer<CheckedResult> on_device(kCheckedResults);
+  sample_results(problem, memory, {problem.accumulate, kSeedOfImages, scale_of_images(problem)}, kCheckedResults,
+                 on_device.data(), stream);
+  std::vector<CheckedResult> results(kCheckedResults);
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(results.data(), on_device.data(), static_cast<std::size_t>(on_device.bytes()),
+                                      cudaMemcpyDeviceToHost, stream));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return results;
+}
+
+std::int64_t count_differing(const float* a, const float* b, std::int64_t count, cudaStream_t stream) {
+  const DeviceBuffer<std::uint32_t> on_device(1);
+  LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(on_device.data(), 0, sizeof(std::uint32_t), stream));
+  add_differing(a, b, count, on_device.data(), stream);
+  std::uint32_t differing = 0;
+  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(&differing, on_device.data(), sizeof differing, cudaMemcpyDeviceToHost, stream));
+  LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return differing;
+}
+
+}  // namespace lockstep::cuda

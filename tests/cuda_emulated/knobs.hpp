@@ -1,0 +1,46 @@
+#pragma once
+// What tests set and see of the emulated devices.
+#include <atomic>
+#include <cstdint>
+
+namespace emulated {
+
+/// Entries that a stream's queue holds: a further call waits until one is done. A graph's launch is one.
+constexpr std::size_t kQueueEntries = 1024;
+extern std::atomic<std::size_t> queue_entries;
+/// GPUs that a GPU can have as peers.
+extern std::atomic<int> most_peers;
+/// The driver's, as CUDA counts versions; below the runtime's it serves nothing.
+extern std::atomic<int> driver_version;
+/// Whether the switches between the devices add, as the driver tells.
+extern std::atomic<bool> can_multicast;
+/// Whether cuDNN's engines that should add to what is there overwrite it instead.
+extern std::atomic<bool> ignores_beta;
+/// Whether graphs cannot be made, and whether they lose the last thing that was captured.
+extern std::atomic<bool> refuses_graphs, loses_graphs_end;
+
+/// Which devices have had a context opened on them since forget_contexts().
+bool has_context(int device);
+void forget_contexts();
+
+/// Counted since the program began:
+extern std::atomic<std::uint64_t> waits_for_room;         ///< calls that a full queue made wait
+extern std::atomic<std::uint64_t> waits_between_devices;  ///< a stream told to wait for another device's event
+extern std::atomic<std::uint64_t> device_synchronisations;
+extern std::atomic<std::uint64_t> graph_launches;
+
+/// Sets a knob for a scope.
+template <typename T>
+class With {
+ public:
+  With(std::atomic<T>& knob, T value) : knob_(knob), before_(knob.exchange(value)) {}
+  ~With() { knob_ = before_; }
+  With(const With&) = delete;
+  With& operator=(const With&) = delete;
+
+ private:
+  std::atomic<T>& knob_;
+  T before_;
+};
+
+}  // namespace emulated
