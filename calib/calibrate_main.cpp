@@ -55,15 +55,20 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
 
 CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   CLI::App* command = app.add_subcommand("import", "Logs of other tools as a profile");
-  command->add_option("format", r.format, "nccl-tests, nvbandwidth, torch-trace, torch-probe, csv, topology")
+  command
+      ->add_option("format", r.format,
+                   "nccl-tests, osu, imb, gloo, nvbandwidth, torch-trace, torch-probe, mlperf, csv, topology")
       ->required()
-      ->check(CLI::IsMember({"nccl-tests", "nvbandwidth", "torch-trace", "torch-probe", "csv", "topology"}));
+      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "torch-trace", "torch-probe", "mlperf",
+                             "csv", "topology"}));
   command->add_option("files", r.files, "Logs")->required();
   command->add_option("-o,--output", r.output, "Profile to write")->required();
   command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
-  command->add_option("--ranks", r.nccl.ranks, "nccl-tests: GPUs, where the log does not list them")
+  command->add_option("--ranks", r.nccl.ranks, "nccl-tests, osu: GPUs or processes, where the log does not list them")
       ->check(CLI::PositiveNumber);
-  command->add_option("--nodes", r.nccl.nodes, "nccl-tests: nodes, likewise")->check(CLI::PositiveNumber);
+  command->add_option("--nodes", r.nccl.nodes, "nccl-tests, osu, imb, gloo: nodes, likewise")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--library", r.library, "osu, imb, gloo: name of what was timed (mpi; gloo)");
   command->add_option("--model", r.torch.model, "torch-trace, csv: name of the model");
   command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::PositiveNumber);
   command->add_option("--precision", r.torch.precision, "torch-trace, csv: fp32, tf32, fp16, bf16")

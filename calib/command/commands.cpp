@@ -66,6 +66,10 @@ Imported import_file(const ImportRequest& request, const std::string& path) {
   if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
   if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
   if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);
+  const CollectiveLogOptions collectives{request.nccl.ranks, request.nccl.nodes, request.library};
+  if (request.format == "osu") return import_osu(text, path, collectives);
+  if (request.format == "imb") return import_imb(text, path, collectives);
+  if (request.format == "gloo") return import_gloo(text, path, collectives);
   if (request.format == "csv") return import_csv(text, path, {request.torch.model, request.torch.precision});
   if (request.format == "torch-probe") return import_torch_probe(text, path);
   return import_topology(text, path);

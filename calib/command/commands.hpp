@@ -34,6 +34,7 @@ struct ImportRequest {
   std::vector<std::string> files;
   std::string output;
   NcclTestsOptions nccl;
+  std::string library;  ///< osu, imb, gloo; ranks and nodes are those of nccl-tests
   TorchTraceOptions torch;
   std::vector<std::string> argv;
 };
