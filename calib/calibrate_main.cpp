@@ -45,6 +45,11 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
   app.add_flag_callback(
       "--once", [&r] { r.sampling.has_second_look = false; }, "Nothing is measured a second time for being disturbed");
+  app.add_option("--probes", r.only, "Only these kinds: iteration, collective, copy, ... (all)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("--quick", r.is_quick, "Iterations and all-reduces alone, known to 3 %, in about a minute")
+      ->excludes("--probes", "--seconds", "--tolerance", "--warm-up", "--once");
   app.add_flag("--plan", r.only_plans, "Says what would be measured and how long it takes, and measures nothing");
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
   app.add_flag("--quiet", r.quiet, "No plan, no progress bar, no remarks");
@@ -73,6 +78,10 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::PositiveNumber);
   command->add_option("--precision", r.torch.precision, "torch-trace, csv: fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
+  command->add_option("--target", r.target, "mlperf: accuracy to reach (the benchmark's)")
+      ->check(CLI::Range(1e-6, 1.0));
+  command->add_option("--system", r.system, "mlperf: the submission's description of its system (JSON)");
+  command->add_option("--source", r.results_source, "mlperf: where the logs are from (MLPerf Training)");
   command->footer("Example:\n  calibrate import nccl-tests all_reduce.log --operation all-reduce -o nccl.json");
   return command;
 }
@@ -143,7 +152,7 @@ int main(int argc, char** argv) {
     if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
-    if (*import_command) return calib::import_logs(import);
+    if (*import_command) return import.format == "mlperf" ? calib::import_results(import) : calib::import_logs(import);
     if (*scenario_command) return calib::write_scenario(scenario);
     if (*show) return calib::show_profile(shown);
     if (*merge) return calib::merge_profiles(merged[0], merged[1], output);

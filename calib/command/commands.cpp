@@ -14,6 +14,7 @@
 #include "calib/import/log_text.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "calib/probe/expectation.hpp"
+#include "calib/probe/selection.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/outputs.hpp"
@@ -215,13 +216,13 @@ void show_plan(std::FILE* to, const std::string& source, const std::vector<Probe
 
 // Touches no file.
 int only_plan(const MeasureRequest& request, const std::string& output, const std::string& source,
-              const std::vector<Probe>& probes) {
+              const std::vector<Probe>& probes, const SamplingOptions& sampling) {
   std::vector<Sample> samples;
   if (request.resume) {
     samples = read_samples(sample_file_of(output));
     check_source(samples, sample_file_of(output), source);
   }
-  show_plan(stdout, source, probes, samples, request.sampling);
+  show_plan(stdout, source, probes, samples, sampling);
   return 0;
 }
 
@@ -287,12 +288,14 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   options.nodes = nodes_of(processes);
   options.pairs = pairs_of(*backend, processes);
   options.most_bytes = request.most_bytes > 0 ? request.most_bytes : usual_most_bytes(*backend);
-  const std::vector<Probe> probes = plan_probes(*backend, options);
+  const std::vector<Probe> all = plan_probes(*backend, options);
+  const std::vector<Probe> probes = request.is_quick ? quick_probes(all) : probes_named(all, request.only);
+  const SamplingOptions sampling = request.is_quick ? quick_sampling(probes.size()) : request.sampling;
   const std::string output = output_of(request, *backend);
   const std::string source = source_of(*backend);
-  if (request.only_plans) return is_first ? only_plan(request, output, source, probes) : 0;
+  if (request.only_plans) return is_first ? only_plan(request, output, source, probes, sampling) : 0;
   const std::unique_ptr<SampleLog> log = open_log(request, output, source, processes);
-  if (is_first && !request.quiet) show_plan(stderr, source, probes, log->samples(), request.sampling);
+  if (is_first && !request.quiet) show_plan(stderr, source, probes, log->samples(), sampling);
 
   int failures = 0;
   const Json facts = is_first ? facts_of(*backend, processes.count(), options.nodes) : Json::object();
@@ -300,7 +303,7 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   const auto profile = [&] { return profile_of(*log, name_of(output), *backend, facts, origin); };
   auto stored = std::chrono::steady_clock::now();
   measure(
-      *backend, probes, request.sampling, log.get(),
+      *backend, probes, sampling, log.get(),
       [&](const Progress& p) {
         if (is_first && request.has_bar) show_bar(p);
         if (!is_first || std::chrono::steady_clock::now() - stored < kStoredEvery) return;
