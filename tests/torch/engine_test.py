@@ -153,8 +153,8 @@ def relative(a, b):
 
 # A network of each family; ImageNet's on smaller images where they pool over whatever is left of them.
 NETWORKS = [("lenet_caffe", None), ("lenet_crossbow", None), ("cifar10_quick", None), ("resnet32_crossbow", None),
-            ("vgg11", None), ("googlenet_aux", None), ("resnet18", 64), ("resnet50", 64), ("densenet121", 64),
-            ("mobilenet_v1", 64), ("squeezenet_v11", 64)]
+            ("vgg16_cifar100", None), ("googlenet_aux", None), ("resnet18", 64), ("resnet50", 64), ("densenet121", 64),
+            ("mobilenet_v1", 64), ("squeezenet", 64)]
 
 
 class Gradients(unittest.TestCase):
