@@ -45,6 +45,11 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_flag("--resume", r.resume, "Goes on where a killed run stopped");
   app.add_flag_callback(
       "--once", [&r] { r.sampling.has_second_look = false; }, "Nothing is measured a second time for being disturbed");
+  app.add_option("--probes", r.only, "Only these kinds: iteration, collective, copy, ... (all)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("--quick", r.is_quick, "Iterations and all-reduces alone, known to 3 %, in about a minute")
+      ->excludes("--probes", "--seconds", "--tolerance", "--warm-up", "--once");
   app.add_flag("--plan", r.only_plans, "Says what would be measured and how long it takes, and measures nothing");
   app.add_option("-o,--output", r.output, "Profile to write (results/profiles/NAME.json of the device)");
   app.add_flag("--quiet", r.quiet, "No plan, no progress bar, no remarks");
@@ -55,19 +60,28 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
 
 CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   CLI::App* command = app.add_subcommand("import", "Logs of other tools as a profile");
-  command->add_option("format", r.format, "nccl-tests, nvbandwidth, torch-trace, torch-probe, csv, topology")
+  command
+      ->add_option("format", r.format,
+                   "nccl-tests, osu, imb, gloo, nvbandwidth, torch-trace, torch-probe, mlperf, csv, topology")
       ->required()
-      ->check(CLI::IsMember({"nccl-tests", "nvbandwidth", "torch-trace", "torch-probe", "csv", "topology"}));
+      ->check(CLI::IsMember({"nccl-tests", "osu", "imb", "gloo", "nvbandwidth", "torch-trace", "torch-probe", "mlperf",
+                             "csv", "topology"}));
   command->add_option("files", r.files, "Logs")->required();
   command->add_option("-o,--output", r.output, "Profile to write")->required();
   command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
-  command->add_option("--ranks", r.nccl.ranks, "nccl-tests: GPUs, where the log does not list them")
+  command->add_option("--ranks", r.nccl.ranks, "nccl-tests, osu: GPUs or processes, where the log does not list them")
       ->check(CLI::PositiveNumber);
-  command->add_option("--nodes", r.nccl.nodes, "nccl-tests: nodes, likewise")->check(CLI::PositiveNumber);
+  command->add_option("--nodes", r.nccl.nodes, "nccl-tests, osu, imb, gloo: nodes, likewise")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--library", r.library, "osu, imb, gloo: name of what was timed (mpi; gloo)");
   command->add_option("--model", r.torch.model, "torch-trace, csv: name of the model");
   command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::PositiveNumber);
   command->add_option("--precision", r.torch.precision, "torch-trace, csv: fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
+  command->add_option("--target", r.target, "mlperf: accuracy to reach (the benchmark's)")
+      ->check(CLI::Range(1e-6, 1.0));
+  command->add_option("--system", r.system, "mlperf: the submission's description of its system (JSON)");
+  command->add_option("--source", r.results_source, "mlperf: where the logs are from (MLPerf Training)");
   command->footer("Example:\n  calibrate import nccl-tests all_reduce.log --operation all-reduce -o nccl.json");
   return command;
 }
@@ -138,7 +152,7 @@ int main(int argc, char** argv) {
     if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
     measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
-    if (*import_command) return calib::import_logs(import);
+    if (*import_command) return import.format == "mlperf" ? calib::import_results(import) : calib::import_logs(import);
     if (*scenario_command) return calib::write_scenario(scenario);
     if (*show) return calib::show_profile(shown);
     if (*merge) return calib::merge_profiles(merged[0], merged[1], output);

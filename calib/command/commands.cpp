@@ -14,6 +14,7 @@
 #include "calib/import/log_text.hpp"
 #include "calib/probe/calibrate.hpp"
 #include "calib/probe/expectation.hpp"
+#include "calib/probe/selection.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/outputs.hpp"
@@ -66,6 +67,10 @@ Imported import_file(const ImportRequest& request, const std::string& path) {
   if (request.format == "nccl-tests") return import_nccl_tests(text, path, request.nccl);
   if (request.format == "nvbandwidth") return import_nvbandwidth(text, path);
   if (request.format == "torch-trace") return import_torch_trace(text, path, request.torch);
+  const CollectiveLogOptions collectives{request.nccl.ranks, request.nccl.nodes, request.library};
+  if (request.format == "osu") return import_osu(text, path, collectives);
+  if (request.format == "imb") return import_imb(text, path, collectives);
+  if (request.format == "gloo") return import_gloo(text, path, collectives);
   if (request.format == "csv") return import_csv(text, path, {request.torch.model, request.torch.precision});
   if (request.format == "torch-probe") return import_torch_probe(text, path);
   return import_topology(text, path);
@@ -211,13 +216,13 @@ void show_plan(std::FILE* to, const std::string& source, const std::vector<Probe
 
 // Touches no file.
 int only_plan(const MeasureRequest& request, const std::string& output, const std::string& source,
-              const std::vector<Probe>& probes) {
+              const std::vector<Probe>& probes, const SamplingOptions& sampling) {
   std::vector<Sample> samples;
   if (request.resume) {
     samples = read_samples(sample_file_of(output));
     check_source(samples, sample_file_of(output), source);
   }
-  show_plan(stdout, source, probes, samples, request.sampling);
+  show_plan(stdout, source, probes, samples, sampling);
   return 0;
 }
 
@@ -284,12 +289,14 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   options.nodes = nodes_of(processes);
   options.pairs = pairs_of(*backend, processes);
   options.most_bytes = request.most_bytes > 0 ? request.most_bytes : usual_most_bytes(*backend);
-  const std::vector<Probe> probes = plan_probes(*backend, options);
+  const std::vector<Probe> all = plan_probes(*backend, options);
+  const std::vector<Probe> probes = request.is_quick ? quick_probes(all) : probes_named(all, request.only);
+  const SamplingOptions sampling = request.is_quick ? quick_sampling(probes.size()) : request.sampling;
   const std::string output = output_of(request, *backend);
   const std::string source = source_of(*backend);
-  if (request.only_plans) return is_first ? only_plan(request, output, source, probes) : 0;
+  if (request.only_plans) return is_first ? only_plan(request, output, source, probes, sampling) : 0;
   const std::unique_ptr<SampleLog> log = open_log(request, output, source, processes);
-  if (is_first && !request.quiet) show_plan(stderr, source, probes, log->samples(), request.sampling);
+  if (is_first && !request.quiet) show_plan(stderr, source, probes, log->samples(), sampling);
 
   int failures = 0;
   const Json facts = is_first ? facts_of(*backend, processes.count(), options.nodes) : Json::object();
@@ -297,7 +304,7 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes) {
   const auto profile = [&] { return profile_of(*log, name_of(output), *backend, facts, origin); };
   auto stored = std::chrono::steady_clock::now();
   measure(
-      *backend, probes, request.sampling, log.get(),
+      *backend, probes, sampling, log.get(),
       [&](const Progress& p) {
         if (is_first && request.has_bar) show_bar(p);
         if (!is_first || std::chrono::steady_clock::now() - stored < kStoredEvery) return;

@@ -20,6 +20,8 @@ struct MeasureRequest {
   std::int64_t most_bytes = 0;          ///< 0: 64 MiB on the host, 1 GiB on CUDA
   std::vector<int> learners;            ///< that share a device; empty: usual_learners()
   std::vector<std::string> precisions;  ///< empty: device::usual_precision()
+  std::vector<std::string> only;        ///< kinds of probes; empty: all
+  bool is_quick = false;                ///< what a prediction needs, in a minute (probe/selection.hpp)
   SamplingOptions sampling;
   bool resume = false;
   bool only_plans = false;  ///< says what it would measure, and measures nothing
@@ -34,7 +36,11 @@ struct ImportRequest {
   std::vector<std::string> files;
   std::string output;
   NcclTestsOptions nccl;
+  std::string library;  ///< osu, imb, gloo; ranks and nodes are those of nccl-tests
   TorchTraceOptions torch;
+  double target = 0;           ///< mlperf: accuracy; 0: the benchmark's
+  std::string system;          ///< mlperf: file of the system's description; empty: none
+  std::string results_source;  ///< mlperf: where the logs were published
   std::vector<std::string> argv;
 };
 
@@ -54,6 +60,8 @@ int measure_devices(const MeasureRequest& request, sync::Processes& processes);
 int show_topology(const TopologySources& sources, bool is_json);
 /// All files into one profile. Refused rows go to standard error.
 int import_logs(const ImportRequest& request);
+/// Logs of MLPerf Training as published results, and as runs to a target beside them (OUTPUT with ".convergence.json").
+int import_results(const ImportRequest& request);
 /// A scenario of the profile's model on the measured device, its cluster inside: what measured times make meaningless
 /// is filled in. Throws InputError for a profile without iterations.
 int write_scenario(const ScenarioRequest& request);

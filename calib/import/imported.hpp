@@ -30,6 +30,23 @@ struct NcclTestsOptions {
 /// of aggregated calls (-m, "agg iters" above 1) are refused whole: they do not time one call.
 Imported import_nccl_tests(const std::string& text, const std::string& name, const NcclTestsOptions& options = {});
 
+/// What a log of collectives may not tell.
+struct CollectiveLogOptions {
+  int ranks = 0;        ///< 0: as the log has it
+  int nodes = 0;        ///< 0: one
+  std::string library;  ///< empty: "mpi", as the OSU log has it, "gloo"
+};
+
+/// The OSU micro-benchmarks ("# OSU MPI Allreduce Latency Test"): blocking collectives, by the slowest rank where it is
+/// logged (-f), else by the average; ranks are not logged. Bytes become those that nccl-tests counts. Other benchmarks of
+/// the file are left out, and that is said.
+Imported import_osu(const std::string& text, const std::string& name, const CollectiveLogOptions& options = {});
+/// The Intel MPI Benchmarks ("# Benchmarking Allreduce"), t_max, for each number of processes. Over several nodes those
+/// of all processes alone: which nodes the others were on is not logged.
+Imported import_imb(const std::string& text, const std::string& name, const CollectiveLogOptions& options = {});
+/// gloo's benchmark, p50, one input and one thread: several at once do not time one call.
+Imported import_gloo(const std::string& text, const std::string& name, const CollectiveLogOptions& options = {});
+
 /// busbw / algbw: all-reduce 2 (n - 1) / n; all-gather, reduce-scatter, all-to-all (n - 1) / n; broadcast and reduce 1.
 double bus_factor(const std::string& operation, int ranks);
 

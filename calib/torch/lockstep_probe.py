@@ -809,6 +809,29 @@ def drifts(seconds):
     return max(0, abs(s) - 1) / deviation > 2.5758 and abs(change) > 0.02
 
 
+def outliers(seconds):
+    """More than 1 in 20 beyond 5 scaled median absolute deviations and 2 %, as calib/summary.cpp has it."""
+    middle = statistics.median(seconds)
+    away = [abs(s - middle) for s in seconds]
+    limit = max(5 * 1.4826 * statistics.median(away), 0.02 * middle)
+    return sum(d > limit for d in away) * 20 > len(seconds)
+
+
+UNKNOWN = 0.05  # half width of a median's interval from which on a series is measured again, and said to be imprecise
+
+
+def why_bad(seconds):
+    """What makes a series one not to rely on; empty for a sound one."""
+    reasons = []
+    if drifts(seconds):
+        reasons.append("drifts")
+    if outliers(seconds):
+        reasons.append("has outliers")
+    if half_width(seconds) > UNKNOWN:
+        reasons.append(f"is known to {100 * half_width(seconds):.0f} % only")
+    return " and ".join(reasons)
+
+
 class Series:
     """Timings of one thing: run() does it once and gives its seconds; of several processes the slowest counts."""
 
@@ -835,12 +858,26 @@ class Sampler:
             print(f"lockstep_probe: {what}: {len(series)} series", file=sys.stderr)
         self._warm_up(series)
         self._rounds(series, again=False)
-        bad = self.processes.of_first([float(drifts(s.seconds)) for s in series])
-        again = [s for s, is_bad in zip(series, bad) if is_bad > 0]
+        again = self._bad(series)
         if again:
+            first = {id(s): s.number for s in again}
+            if self.processes.rank == 0:
+                print(f"lockstep_probe: {what}: {len(again)} disturbed series once more, in turn", file=sys.stderr)
             self._rounds(again, again=True)
+            for s in again:
+                self.log.write({"done": first[id(s)]})
+            still = self._bad(again)
+            if still:
+                worst = max(still, key=lambda s: half_width(s.seconds))
+                self.log.say(f"{what}: {len(still)} of {len(series)} series are unsound after a second look, so that "
+                             f"predictions with them have wide bounds; the worst, {worst.probe} {json.dumps(worst.key)}, "
+                             f"{why_bad(worst.seconds)}")
         for s in series:
             self.log.write({"done": s.number})
+
+    def _bad(self, series):
+        bad = self.processes.of_first([float(why_bad(s.seconds) != "") for s in series])
+        return [s for s, is_bad in zip(series, bad) if is_bad > 0]
 
     def _warm_up(self, series):
         for s in series:
@@ -1122,17 +1159,26 @@ def memory_bytes(device, processes):
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // processes.local_count
 
 
+def load():
+    """Processes that wanted a core in the last minute, on average."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def is_cuda(job):
+    return job.device.type == "cuda"
+
+
 def run_facts(job, processes, options, names):
-    is_cuda = job.device.type == "cuda"
+    on_cuda = is_cuda(job)
     # As the engine names a device of the host: what two files share must have one name.
-    device = torch.cuda.get_device_name(job.device) if is_cuda else f"{processor_name()}, torch {torch.__version__}"
+    device = torch.cuda.get_device_name(job.device) if on_cuda else f"{processor_name()}, torch {torch.__version__}"
     facts = {"torch": torch.__version__, "python": platform.python_version(), "system": platform.platform(),
-             "device": device, "kind": "cuda" if is_cuda else "host", "processes": processes.count,
+             "device": device, "kind": "cuda" if on_cuda else "host", "processes": processes.count,
              "nodes": processes.nodes, "library": processes.library, "threads": torch.get_num_threads(),
              "pinned": bool(options.pin), "seed": options.seed, "batches": options.batches, "started": time.time(),
              "optimizer": optimizer_name(job.optimizer), "memory_bytes": memory_bytes(job.device, processes),
-             "tolerance": options.tolerance, "host": platform.node(), **names}
-    if is_cuda:
+             "tolerance": options.tolerance, "host": platform.node(), "load": round(load(), 2), **names}
+    if on_cuda:
         facts.update(cuda=torch.version.cuda, cudnn=torch.backends.cudnn.version(),
                      cudnn_benchmark=torch.backends.cudnn.benchmark, clocks=clocks())
     return facts
@@ -1240,6 +1286,8 @@ def probe(where, options):
     log.write({"schema": SCHEMA, "run": facts})
     if log.graph is None:
         log.write(network)
+    if not is_cuda(job) and facts["load"] > 0.5 * os.cpu_count():
+        log.say(f"the machine is busy: a load of {facts['load']} on {os.cpu_count()} cores; times will scatter")
     if graph.unused:
         log.say(f"parameters that no layer reads, left out: {', '.join(graph.unused[:5])}")
     told = {"name": graph.name, "precision": graph.precision, "layers": graph.layers,
@@ -1479,7 +1527,9 @@ def parsed(words):
     parser.add_argument("--autocast", choices=["fp16", "bf16"], help="runs the forward pass under torch.autocast")
     parser.add_argument("--processes", type=int, default=1, help="starts so many on this machine, as torchrun does (1)")
     parser.add_argument("--threads", type=int, help="threads of a process (torch's own choice)")
-    parser.add_argument("--pin", action="store_true", help="binds each process to cores of its own")
+    parser.add_argument("--pin", action="store_true", default=None,
+                        help="binds each process to cores of its own (several processes on a machine without a GPU)")
+    parser.add_argument("--no-pin", action="store_false", dest="pin", help="leaves processes where the system puts them")
     parser.add_argument("--fsdp", action="store_true", help="times FullyShardedDataParallel as well (CUDA)")
     parser.add_argument("--check", metavar="PROFILE", help="measures these batches and prints what PROFILE predicts beside them")
     parser.add_argument("--programs", metavar="FOLDER", help="of --check: where calibrate and simulate are")
@@ -1493,6 +1543,9 @@ def parsed(words):
         options.batches = batches
     except ValueError:
         raise ProbeError(f"--batches {options.batches}: are no counts; allowed: 8,16,32") from None
+    several = options.processes > 1 or int(os.environ.get("WORLD_SIZE", 1)) > 1
+    if options.pin is None:  # unpinned, two processes may share a core for a whole series
+        options.pin = several and not torch.cuda.is_available() and hasattr(os, "sched_setaffinity")
     options.autocast = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(options.autocast)
     return options
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/measured_all_reduce.hpp"
+#include "sim/scenario/profile_quality.hpp"
 #include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
@@ -22,12 +24,12 @@ void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>
 void check_profile(const Scenario& s, int gpus, int batch, std::vector<std::string>& lines) {
   for (const std::string& line : beyond_profile(s, gpus, batch)) lines.push_back(line);
   for (const std::string& line : overlap_beyond_profile(s, gpus, batch, {})) lines.push_back(line);
-  if (!s.compute.profile || s.communication.all_reduce != AllReduceKind::profile || gpus < 2) return;
-  const calib::LineFit* all_reduce = s.compute.profile.all_reduce(gpus);
+  for (const std::string& line : imprecise_inputs(s, gpus, batch, {})) lines.push_back(line);
+  const calib::Fit* all_reduce = gpus < 2 ? nullptr : measured_all_reduce(s, gpus);
   const double bytes = 4.0 * static_cast<double>(s.model.parameter_count());
-  if (all_reduce && bytes > all_reduce->to_x)
+  if (all_reduce != nullptr && bytes > all_reduce->line.to_x)
     lines.push_back("all-reduces of up to " + format_bytes(bytes) + " are beyond the profile's " +
-                    format_bytes(all_reduce->to_x));
+                    format_bytes(all_reduce->line.to_x));
 }
 
 // Another GPU than the base scenario's, with the compute object as the base scenario has it.

@@ -19,6 +19,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/trace.hpp"
+#include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -41,9 +42,19 @@ int learners_of(const Scenario& scenario) {
   return scenario.trains_learners() ? scenario.learners.per_gpu : 1;
 }
 
+std::vector<double> bytes_of_calls(const Program& program) {
+  std::vector<double> bytes;
+  for (const Plan& plan : program.plans)
+    if (plan.call) bytes.push_back(static_cast<double>(plan.bytes));
+  return bytes;
+}
+
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
+// What a profile measured badly widens its group.
 void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest,
                 PointResult& point) {
+  const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
+  if (const std::string why = too_imprecise(quality); !why.empty()) throw std::runtime_error(why);
   const PlanCosts costs = plan_costs(program, cluster);
   const auto iteration_s = [&](const Perturbation& perturbation) {
     const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation, costs).iteration_end_s;
@@ -51,7 +62,7 @@ void set_bounds(const Scenario& scenario, const Program& program, Cluster& clust
     return (ends.back() - ends[ends.size() - 1 - static_cast<std::size_t>(round)]) / round;
   };
   const double base = iteration_s({});
-  const UncertaintySpec& u = scenario.uncertainty;
+  const UncertaintySpec u = widened(scenario.uncertainty, quality);
   const std::vector<std::pair<Perturbation, Perturbation>> moves{{{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
                                                                  {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
                                                                  {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};

@@ -12,6 +12,7 @@
 #include "sim/program/jitter.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/actors.hpp"
+#include "sim/scenario/profile_quality.hpp"
 #include "sim/schedule/async_sgd.hpp"
 
 namespace lockstep::sim {
@@ -288,7 +289,10 @@ class WorkersPoint {
     p.batch_per_gpu = request_.batch_per_gpu;
     p.exposed_communication_s = std::max(0.0, p.mean_iteration_s() - p.compute_s);
     const double computed = p.compute_s / p.mean_iteration_s();
-    const double spread = std::hypot(s_.uncertainty.compute * computed, s_.uncertainty.bandwidth * (1 - computed));
+    const MeasuredQuality quality = measured_quality(s_, p.gpus, p.batch_per_gpu, {});
+    if (const std::string why = too_imprecise(quality); !why.empty()) throw std::runtime_error(why);
+    const UncertaintySpec u = widened(s_.uncertainty, quality);
+    const double spread = std::hypot(u.compute * computed, u.bandwidth * (1 - computed));
     p.relative_low = 1 - spread;
     p.relative_high = 1 + spread;
     double bytes = 0;

@@ -10,17 +10,19 @@
 #include "sim/program/learners.hpp"
 #include "sim/program/parameter_server.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
 
 namespace {
 
 // As long as it was measured to take; on the links it looks like a ring.
-AllReduce profile_all_reduce(const ProfileSpec& profile) {
-  return [profile](int gpus, std::int64_t bytes) {
+AllReduce profile_all_reduce(const Scenario& scenario) {
+  return [measured = AllReduceOfProfile(scenario)](int gpus, std::int64_t bytes) {
     Plan plan{"profile", gpus, bytes, {}};
     if (gpus == 1) return plan;
-    const double latency_s = profile.all_reduce(gpus)->at(0), seconds = profile.all_reduce(gpus)->at(double(bytes));
+    const calib::LineFit& line = measured.over(gpus)->line;
+    const double latency_s = line.at(0), seconds = line.at(double(bytes));
     plan.call = CallTime{std::min(latency_s, seconds), std::max(seconds - latency_s, 1e-12)};
     plan.phases.push_back(ring_phase(all_ranks(gpus), 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));
     return plan;
@@ -37,7 +39,7 @@ AllReduce all_reduce_of(const Scenario& scenario) {
       return ring_all_reduce;
     case AllReduceKind::profile:
     case AllReduceKind::profile_average:
-      return profile_all_reduce(scenario.compute.profile);
+      return profile_all_reduce(scenario);
     case AllReduceKind::nccl:
       return nccl_operation(scenario, NcclOperation::all_reduce);
     case AllReduceKind::halving_doubling:

@@ -7,6 +7,8 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/point/baseline.hpp"
 #include "sim/report/result.hpp"
+#include "sim/report/text_table.hpp"
+#include "sim/scenario/profile_quality.hpp"
 #include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
@@ -101,6 +103,12 @@ class Predictions {
   std::map<std::tuple<std::size_t, int, int>, std::size_t> baselines_;  // jobs, by variant, tuned learners, batch
 };
 
+std::string bounds_text(const PointResult& point) {
+  const double rate = point.samples_per_s();
+  return "between " + with_thousands(rate / point.relative_high) + " and " + with_thousands(rate / point.relative_low) +
+         " images/s";
+}
+
 // Where the point reaches beyond its profile: for the reader of the table and of the result file.
 std::vector<std::string> extrapolations(const Scenario& scenario, const PointResult& point) {
   std::vector<double> call_bytes;
@@ -112,6 +120,9 @@ std::vector<std::string> extrapolations(const Scenario& scenario, const PointRes
     lines.push_back(line);
   for (const std::string& line : overlap_beyond_profile(scenario, point.gpus, point.batch_per_gpu, call_bytes))
     lines.push_back(line);
+  const std::vector<std::string> imprecise = imprecise_inputs(scenario, point.gpus, point.batch_per_gpu, call_bytes);
+  lines.insert(lines.end(), imprecise.begin(), imprecise.end());
+  if (!imprecise.empty()) lines.push_back(bounds_text(point));
   for (std::string& line : lines) line = std::to_string(point.gpus) + " GPUs: " + line;
   return lines;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/statistics.hpp"
+#include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -97,6 +98,8 @@ Json result_json(const Report& report, const std::vector<std::string>& argv) {
   json["published"] = Json::array();
   for (const Comparison& c : report.comparisons) json["published"].push_back(comparison_json(c));
   json["assumptions"] = assumptions_json(report.loaded);
+  const std::vector<std::string> imprecise = imprecise_profiles(report.loaded.variants);
+  if (!imprecise.empty()) json["imprecise"] = imprecise;
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -173,6 +174,7 @@ std::string table_text(const Report& report) {
   std::string text;
   for (const Scenario& scenario : report.loaded.variants) text += header(scenario) + points_text(report, scenario);
   text += comparisons_text(report);
+  for (const std::string& line : imprecise_profiles(report.loaded.variants)) text += line + ".\n";
   double wall_s = 0;
   for (const ReportPoint& row : report.points) wall_s += row.point.wall_s;
   const Scenario& first = report.loaded.variants.front();

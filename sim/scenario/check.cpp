@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
+#include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -45,17 +46,30 @@ Problem of_torus(const std::string& pointer, int gpus, const Scenario& s) {
 Problem of_measured_all_reduce(const std::string& pointer, int gpus, const Scenario& s) {
   const AllReduceKind kind = s.communication.all_reduce;
   if (kind != AllReduceKind::profile && kind != AllReduceKind::profile_average) return {};
-  if (!s.compute.profile)
-    return {{pointer, "all_reduce \"profile\" without a profile", "allowed: one in /compute/profile"}};
-  if (gpus == 1 || s.compute.profile.all_reduce(gpus)) return {};
-  return {
-      {pointer, "the profile has no " + s.compute.profile.exchange + " over " + std::to_string(gpus) + " devices", ""}};
+  const AllReduceOfProfile measured(s);
+  if (measured.profile() == nullptr)
+    return {{pointer, "all_reduce \"profile\" without a profile",
+             "allowed: one in /compute/profile, or in /communication/profile"}};
+  if (gpus == 1) return {};
+  const std::string& library = s.communication.library;
+  const std::string over = " over " + std::to_string(gpus) + " devices";
+  const std::vector<std::string> libraries = measured.libraries(gpus);
+  if (library.empty() && libraries.size() > 1)
+    return {{pointer, "the profile has the " + measured.operation() + " of several libraries" + over,
+             "allowed: one of them in /communication/library: " + joined(libraries)}};
+  if (measured.over(gpus) != nullptr) return {};
+  return {{pointer, "the profile has no " + measured.operation() + (library.empty() ? "" : " of " + library) + over,
+           libraries.empty() ? "" : "allowed: by " + joined(libraries)}};
 }
 
 // What an algorithm does not do is refused rather than ignored.
 Problem of_algorithm(const Scenario& s) {
   const AlgorithmTraits& traits = traits_of(s.algorithm);
   const CommunicationSpec& c = s.communication;
+  const bool is_measured = c.all_reduce == AllReduceKind::profile || c.all_reduce == AllReduceKind::profile_average;
+  if (!is_measured && (c.profile || !c.library.empty()))
+    return {{c.profile ? "/communication/profile" : "/communication/library",
+             "has no effect on all_reduce \"" + name_of(c.all_reduce) + "\"", "allowed: beside \"profile\""}};
   const std::string name = "\"" + name_of(s.algorithm) + "\"";
   if (c.accumulation > 1 && !traits.accumulates)
     return {{"/communication/accumulation", name + " does not accumulate gradients", "allowed: 1"}};

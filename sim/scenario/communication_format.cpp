@@ -1,5 +1,8 @@
 #include "sim/scenario/communication_format.hpp"
 
+#include <algorithm>
+
+#include "sim/scenario/file_schema.hpp"
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/sourced.hpp"
 
@@ -74,6 +77,27 @@ void add_nccl(ObjectFormat<Spec>& f) {
   };
 }
 
+void add_measured(ObjectFormat<Spec>& f) {
+  auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                           file_or_object_schema());
+  profile.optional("that of `compute`")
+      .means(
+          "all-reduces as they were measured, for `all_reduce` `profile`, where compute is not of the same profile "
+          "(`rates`, or nothing measured)");
+  profile.read = [](const JsonNode& node, Spec& spec) {
+    spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
+    const calib::Profile& p = *spec.profile;
+    const bool is_measured =
+        std::all_of(p.fits.begin(), p.fits.end(), [](const calib::Fit& fit) { return fit.kind == "measured"; });
+    node.document().note(
+        {node.pointer(), p.name, is_measured ? "measured" : "published", "all-reduces on " + p.device.name});
+  };
+  profile.write = [](const Spec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); };
+  auto& library = f.text("library", &Spec::library);
+  library.optional("the only one that was measured")
+      .means("whose all-reduces of the profile are taken: `nccl`, `gloo`, `mpi`, ...");
+}
+
 ObjectFormat<Spec> make_communication_format() {
   ObjectFormat<Spec> f("communication");
   f.choice("all_reduce", &Spec::all_reduce).otherwise("ring").means("algorithm, see below");
@@ -121,6 +145,7 @@ ObjectFormat<Spec> make_communication_format() {
       .assumed("20 us", "default: launch of a collective")
       .means("before the first message of every all-reduce");
   add_nccl(f);
+  add_measured(f);
   add_reduction_rate(f);
   f.then([](const JsonNode& node, Spec& spec) {
     if (spec.all_reduce == AllReduceKind::hybrid) node.at("hybrid_threshold");

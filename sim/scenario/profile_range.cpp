@@ -6,6 +6,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
+#include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -109,8 +110,8 @@ std::vector<std::string> calls_beyond_profile(const Scenario& s, int gpus, int n
   const AllReduceKind all_reduce = s.communication.all_reduce;
   if (all_reduce == AllReduceKind::nccl) note_nccl(s.communication.nccl, nodes, *low, *high, lines);
   if (all_reduce != AllReduceKind::profile && all_reduce != AllReduceKind::profile_average) return lines;
-  if (const calib::LineFit* line = s.compute.profile.all_reduce(gpus))
-    note_sizes(*low, *high, line->from_x, line->to_x, lines);
+  if (const calib::Fit* fit = measured_all_reduce(s, gpus))
+    note_sizes(*low, *high, fit->line.from_x, fit->line.to_x, lines);
   return lines;
 }
 

@@ -78,14 +78,6 @@ std::vector<FillSpec> ProfileSpec::fill(int devices) const {
   return curve;
 }
 
-const calib::LineFit* ProfileSpec::all_reduce(int ranks) const {
-  for (const calib::Fit& fit : profile->fits)
-    if (fit.probe == "collective" && has(fit.key, "operation", exchange) && has(fit.key, "ranks", ranks) &&
-        fit.key.find("in_place") == fit.key.end())
-      return &fit.line;
-  return nullptr;
-}
-
 LayerSeconds ProfileSpec::layer(const std::string& name, double batch) const {
   LayerSeconds seconds;
   const auto found = layers.find(name);

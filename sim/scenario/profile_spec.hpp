@@ -23,17 +23,15 @@ struct ProfileSpec {
   std::shared_ptr<const calib::Profile> profile;  ///< null: none
   std::string model;                              ///< as the profile's samples name it
   std::string precision;
-  std::string input;                    ///< of the iterations: measured with this input pipeline beside; empty: without
-  std::string exchange = "all-reduce";  ///< the collective by which learners agree; or "average", as train's S-SGD does
+  std::string input;  ///< of the iterations: measured with this input pipeline beside; empty: without
 
   explicit operator bool() const { return profile != nullptr; }
   /// The fit of whole iterations of one learner, measured while `devices` devices were busy; where that number was not
   /// measured, the next larger one, else the largest. Over the batch per device.
+  const calib::Fit& iteration_fit(int devices) const;
   const calib::LineFit& iteration(int devices) const { return iteration_fit(devices).line; }
   /// How many devices were busy in the iterations that iteration() takes.
   int devices_measured(int devices) const { return iteration_fit(devices).key.value("devices", 1); }
-  /// The fit of `exchange` over `ranks` devices, over bytes; null where it was not measured.
-  const calib::LineFit* all_reduce(int ranks) const;
   /// Whether single layers of the model were measured.
   bool has_layers() const { return !layers.empty(); }
   /// A layer at a batch, the passes of its backward part summed; zeros for one without samples: it ran as part of
@@ -51,9 +49,6 @@ struct ProfileSpec {
 
   /// Fits of the layers by name and pass; kept by read_profile().
   std::map<std::string, std::map<std::string, const calib::LineFit*>> layers;
-
- private:
-  const calib::Fit& iteration_fit(int devices) const;
 };
 
 /// Reads /compute/profile, checks that it has iterations of the model at the precision (with `input` beside them), and

@@ -49,6 +49,7 @@ void include_files(JsonDocument& document) {
   document.include("/compute/profile");
   document.include("/convergence/profile");
   document.include("/communication/nccl/profile");
+  document.include("/communication/profile");
 }
 
 // Rates are of the model that the file names; where a setting puts another in its place, they say so, and the ratio of

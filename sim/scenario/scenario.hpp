@@ -2,6 +2,7 @@
 // A scenario: what is predicted, on what, from which inputs. JSON, schema "lockstep/scenario/1"; every key is described
 // in sim/scenario/README.md. Read once, checked once; nothing behind this room sees JSON.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,9 +91,12 @@ struct CommunicationSpec {
   DdpSpec ddp;
   int accumulation = 1;  ///< micro-steps from one exchange to the next
   bool overlap = true;
-  double message_overhead_s = 0;          ///< software cost of every message, added to the route's latency
-  double launch_overhead_s = 0;           ///< of every all-reduce
-  NcclSpec nccl;                          ///< nccl
+  double message_overhead_s = 0;  ///< software cost of every message, added to the route's latency
+  double launch_overhead_s = 0;   ///< of every all-reduce
+  NcclSpec nccl;                  ///< nccl
+  /// profile, profile-average: where they were measured; null: in the profile of compute (measured_all_reduce.hpp).
+  std::shared_ptr<const calib::Profile> profile;
+  std::string library;                    ///< whose of the profile's all-reduces; empty: it has those of one
   double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
 
   /// Gradients collect until their bytes on the wire reach it; 0: every tensor alone.

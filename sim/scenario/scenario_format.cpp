@@ -173,10 +173,7 @@ void add_parts(Format& f) {
   f.object("input", &Scenario::input, input_format()).otherwise(Json::object()).means("[input](#input)");
   auto& communication = f.object("communication", &Scenario::communication, communication_format());
   communication.otherwise(Json::object()).means("[communication](#communication)");
-  communication.read = [](const JsonNode& node, Scenario& s) {
-    s.communication = read_communication(node, s.cluster);
-    if (s.communication.all_reduce == AllReduceKind::profile_average) s.compute.profile.exchange = "average";
-  };
+  communication.read = [](const JsonNode& node, Scenario& s) { s.communication = read_communication(node, s.cluster); };
 }
 
 void add_algorithms(Format& f) {

@@ -1,4 +1,6 @@
 // Scenarios that rest on a profile: times are the profile's, and what it does not hold is refused.
+#include <cmath>
+
 #include "calib/profile.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/report/result.hpp"
@@ -282,11 +284,104 @@ TEST_CASE("what the profile does not hold is refused") {
             .find("/compute/rates: stand beside a profile; allowed: one of the two") != std::string::npos);
   SmallFiles without = files_with_profile();
   without.scenario["compute"].erase("profile");
-  CHECK(error_of(without).find("all_reduce \"profile\" without a profile; allowed: one in /compute/profile") !=
-        std::string::npos);
+  CHECK(
+      error_of(without).find(
+          "all_reduce \"profile\" without a profile; allowed: one in /compute/profile, or in /communication/profile") !=
+      std::string::npos);
   SmallFiles broken = files_with_profile();
   broken.scenario["compute"]["profile"]["samples"][0]["seconds"][0] = -1;
   CHECK(error_of(broken).find("/compute/profile/samples/0/seconds/0: ") != std::string::npos);
+}
+
+TEST_CASE("what was measured badly widens the bounds and is said") {
+  // Batch 8 on one device: 1.8 ms, scattered by so much either way; the bounds are that and the 5 % of /uncertainty.
+  const auto scattered = [](double by) {
+    SmallFiles files = files_with_profile();
+    files.scenario["gpus"] = {1};
+    files.scenario["batch_per_gpu"] = 8;
+    files.scenario["uncertainty"] = {{"compute", 0.05}};
+    for (Json& sample : files.scenario["compute"]["profile"]["samples"]) {
+      const double seconds = sample["seconds"][0];
+      if (sample["probe"] == "iteration")
+        sample["seconds"] = Json::array({seconds, (1 - by) * seconds, (1 + by) * seconds});
+    }
+    return predict(files.load(), 1, {});
+  };
+  const auto width = [&](double by) { return scattered(by).points[0].point.relative_high - 1; };
+  CHECK(width(0) == Approx(0.05));
+  CHECK(width(0.2) == Approx(std::hypot(0.05, 0.2)));
+  CHECK(width(0.1) > width(0.02));
+
+  const Report report = scattered(0.2);
+  CHECK(report.points[0].point.relative_low == Approx(1 - std::hypot(0.05, 0.2)));
+  REQUIRE(report.points[0].extrapolations.size() == 2);
+  CHECK(report.points[0].extrapolations[0] ==
+        "1 GPUs: the profile's iterations at batch 8 are known to 20 % only (its median is known to 20 %): the bounds "
+        "are as wide");
+  CHECK_THAT(report.points[0].extrapolations[1], Contains("1 GPUs: between "));
+  CHECK_THAT(table_text(report), Contains("Of profile \"made up\" 6 of 6 series are known to no better than 5 %"));
+  CHECK(result_json(report, {})["imprecise"].size() == 1);
+  const Report precise = scattered(0.02);
+  CHECK(precise.points[0].extrapolations.empty());
+  CHECK_FALSE(result_json(precise, {}).contains("imprecise"));
+  CHECK_THROWS_WITH(scattered(0.6), Contains("known to 60 % only") && Contains("measure them again"));
+}
+
+TEST_CASE("an all-reduce that was measured badly widens the part that it takes") {
+  SmallFiles files = files_with_profile();
+  files.scenario["gpus"] = {2};
+  files.scenario["uncertainty"] = {{"compute", 0}, {"bandwidth", 0.1}, {"latency", 0.1}};
+  const auto high = [&] { return predict(files.load(), 1, {}).points[0].point.relative_high; };
+  const double before = high();
+  for (Json& sample : files.scenario["compute"]["profile"]["samples"]) {
+    const double seconds = sample["seconds"][0];
+    if (sample["probe"] == "collective") sample["seconds"] = {seconds, 0.7 * seconds, 1.3 * seconds};
+  }
+  CHECK(high() > before);
+  CHECK_THAT(predict(files.load(), 1, {}).points[0].extrapolations.at(0),
+             Contains("2 GPUs: the profile's all-reduces of 4.45 MB are known to 30 % only"));
+}
+
+TEST_CASE("rates of one GPU stand beside all-reduces of a profile") {
+  // 16 images at 8000 images/s, 2 ms; then the profile's 50 us + 4,447,784 B / 1 GB/s.
+  SmallFiles files = files_with_profile();
+  files.scenario["communication"]["profile"] = files.scenario["compute"]["profile"];
+  files.scenario["compute"].erase("profile");
+  files.scenario["compute"]["rates"] = Json::parse(R"([{"batch": 16, "rate": "8000 images/s"}])");
+  for (const std::string fidelity : {"message", "fast", "analytic"}) {
+    const Report report =
+        predict(files.load({{"/fidelity", fidelity}, {"/gpus", "[2]"}, {"/baseline/gpus", "2"}}), 1, {});
+    CHECK(report.points[0].point.mean_iteration_s() == Approx(6.497784e-3).epsilon(1e-4));
+  }
+  CHECK(error_of(files, {{"/gpus", "[4]"}}).find("the profile has no all-reduce over 4 devices") != std::string::npos);
+  CHECK(error_of(files, {{"/communication/all_reduce", "ring"}})
+            .find("/communication/profile: has no effect on all_reduce \"ring\"; allowed: beside \"profile\"") !=
+        std::string::npos);
+  // The file that is written reads as itself.
+  const LoadedScenario loaded = files.load({{"/gpus", "[2]"}, {"/baseline/gpus", "2"}});
+  CHECK(to_json(loaded.variants[0])["communication"]["profile"]["name"] == "made up");
+}
+
+TEST_CASE("of all-reduces by several libraries one must be named") {
+  SmallFiles files = files_with_profile();
+  const JsonDocument document = JsonDocument::parse(files.scenario["compute"]["profile"].dump(), "profile");
+  calib::Profile profile = calib::profile_from_json(document.root());
+  const Json key{{"operation", "all-reduce"}, {"library", "gloo"}, {"ranks", 2}, {"nodes", 1}};
+  for (double bytes : {1e3, 1e5, 1e7})
+    profile.samples.push_back(curve_point("collective", key, "bytes", bytes, 100e-6 + bytes / 5e8));
+  profile.fits = calib::fit_curves(profile.samples);
+  files.scenario["compute"]["profile"] = calib::to_json(profile);
+  CHECK(error_of(files).find("the profile has the all-reduce of several libraries over 2 devices; allowed: one of them "
+                             "in /communication/library: host, gloo") != std::string::npos);
+  const auto iteration_s = [&](const std::string& library) {
+    files.scenario["communication"]["library"] = library;
+    return predict(files.load({{"/gpus", "[2]"}}), 1, {}).points[0].point.mean_iteration_s();
+  };
+  CHECK(iteration_s("host") == Approx(4.2e-3 + 50e-6 + 4.447784e-3).epsilon(1e-4));
+  CHECK(iteration_s("gloo") == Approx(4.2e-3 + 100e-6 + 8.895568e-3).epsilon(1e-4));
+  files.scenario["communication"]["library"] = "mpi";
+  CHECK(error_of(files).find("the profile has no all-reduce of mpi over 2 devices; allowed: by host, gloo") !=
+        std::string::npos);
 }
 
 TEST_CASE("NCCL's latency and bandwidth follow a profile's all-reduces, which contain their launch") {

@@ -1,0 +1,124 @@
+#include "sim/scenario/profile_quality.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calib/quality.hpp"
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+#include "sim/scenario/measured_all_reduce.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kMost = 0.9;        // as /uncertainty allows
+constexpr double kManySeries = 0.1;  // of a profile's
+constexpr double kTolerated = 0.05;  // of a series, as kImprecise of an input
+constexpr double kBytesOfGradient = 4;
+
+std::string percent(double fraction) {
+  return short_number(std::round(1000 * fraction) / 10) + " %";
+}
+
+std::string reason(const calib::CurveQuality& quality) {
+  std::string text = quality.why;
+  if (quality.fit >= kTolerated)
+    text += (text.empty() ? "" : "; ") + ("the fit is " + percent(quality.fit) + " off there");
+  return text;
+}
+
+MeasuredInput of_iterations(const Scenario& s, int gpus, int batch) {
+  MeasuredInput input;
+  const ProfileSpec& profile = s.compute.profile;
+  if (!profile) return input;
+  const calib::Fit& fit = profile.iteration_fit(std::min(gpus, s.cluster.gpus_per_node));
+  const calib::CurveQuality quality = calib::quality_at(*profile.profile, fit, batch);
+  return {"iterations at batch " + std::to_string(batch), quality.relative(), reason(quality)};
+}
+
+void take_worse(MeasuredInput& input, double bytes, double relative, const std::string& why) {
+  if (relative > input.relative) input = {"all-reduces of " + format_bytes(bytes), relative, why};
+}
+
+// NCCL's model has constants of its own fitted to the calls: how well it meets them the point's details tell.
+void of_nccl(const NcclSpec& nccl, double bytes, MeasuredInput& input) {
+  for (const calib::Fit& fit : nccl.profile->fits) {
+    if (fit.probe != "collective" || fit.key.value("operation", "") != "all-reduce" ||
+        fit.key.value("library", "") != "nccl" || fit.key.value("in_place", false))
+      continue;
+    const calib::CurveQuality quality = calib::quality_at(*nccl.profile, fit, bytes);
+    take_worse(input, bytes, quality.series, quality.why);
+  }
+}
+
+MeasuredInput of_all_reduces(const Scenario& s, int gpus, const std::vector<double>& call_bytes) {
+  MeasuredInput input;
+  if (gpus < 2) return input;
+  const AllReduceOfProfile measured(s);
+  const calib::Fit* fit = measured_all_reduce(s, gpus);
+  const bool is_nccl = s.communication.all_reduce == AllReduceKind::nccl && s.communication.nccl.profile;
+  const double gradients = kBytesOfGradient * static_cast<double>(s.model.parameter_count());
+  for (const double bytes : call_bytes.empty() ? std::vector<double>{gradients} : call_bytes) {
+    if (fit != nullptr) {
+      const calib::CurveQuality quality = calib::quality_at(*measured.profile(), *fit, bytes);
+      take_worse(input, bytes, quality.relative(), reason(quality));
+    }
+    if (is_nccl) of_nccl(s.communication.nccl, bytes, input);
+  }
+  return input;
+}
+
+std::string line_of(const MeasuredInput& input) {
+  return "the profile's " + input.what + " are known to " + percent(input.relative) + " only (" + input.why + ")";
+}
+
+}  // namespace
+
+MeasuredQuality measured_quality(const Scenario& s, int gpus, int batch_per_gpu,
+                                 const std::vector<double>& call_bytes) {
+  return {of_iterations(s, gpus, batch_per_gpu), of_all_reduces(s, gpus, call_bytes)};
+}
+
+UncertaintySpec widened(const UncertaintySpec& stated, const MeasuredQuality& quality) {
+  const auto with = [](double own, double measured) { return std::min(kMost, std::hypot(own, measured)); };
+  UncertaintySpec u = stated;
+  u.compute = with(stated.compute, quality.compute.relative);
+  u.bandwidth = with(stated.bandwidth, quality.all_reduce.relative);
+  u.latency = with(stated.latency, quality.all_reduce.relative);
+  return u;
+}
+
+std::vector<std::string> imprecise_inputs(const Scenario& s, int gpus, int batch_per_gpu,
+                                          const std::vector<double>& call_bytes) {
+  std::vector<std::string> lines;
+  const MeasuredQuality quality = measured_quality(s, gpus, batch_per_gpu, call_bytes);
+  for (const MeasuredInput* input : {&quality.compute, &quality.all_reduce})
+    if (input->relative >= kImprecise) lines.push_back(line_of(*input) + ": the bounds are as wide");
+  return lines;
+}
+
+std::string too_imprecise(const MeasuredQuality& quality) {
+  for (const MeasuredInput* input : {&quality.compute, &quality.all_reduce})
+    if (input->relative >= kTooImprecise)
+      return line_of(*input) + ", which predicts nothing; measure them again, on a machine that does nothing else";
+  return "";
+}
+
+std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios) {
+  std::map<std::string, const calib::Profile*> profiles;  // by name: variants read the same file anew
+  for (const Scenario& s : scenarios)
+    for (const auto& profile : {s.compute.profile.profile, s.communication.profile, s.communication.nccl.profile})
+      if (profile) profiles.emplace(profile->name, profile.get());
+  std::vector<std::string> lines;
+  for (const auto& [name, profile] : profiles) {
+    const calib::ImpreciseSeries count = calib::imprecise_series(*profile, kTolerated);
+    if (count.imprecise < 1 || count.imprecise < kManySeries * count.of) continue;
+    lines.push_back("Of profile " + in_quotes(name) + " " + std::to_string(count.imprecise) + " of " +
+                    std::to_string(count.of) + " series are known to no better than " + percent(kTolerated) +
+                    ": `calibrate show` lists them");
+  }
+  return lines;
+}
+
+}  // namespace lockstep::sim

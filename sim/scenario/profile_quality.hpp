@@ -1,0 +1,44 @@
+#pragma once
+// How well what a point takes from its profiles was measured (calib/quality.hpp), for its bounds and its reader.
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+
+/// From here on an input is said to be imprecise, and the bounds stand below the table.
+constexpr double kImprecise = 0.05;
+/// From here on nothing is predicted with it: the bounds of its time would reach from a half to twice.
+constexpr double kTooImprecise = 0.5;
+
+/// An input as measured: its relative uncertainty, and what makes it so.
+struct MeasuredInput {
+  std::string what;  ///< "iterations at batch 16"
+  double relative = 0;
+  std::string why;
+};
+
+struct MeasuredQuality {
+  MeasuredInput compute;
+  MeasuredInput all_reduce;  ///< the worst of the calls
+};
+
+/// `call_bytes`: of the point's all-reduces; none: one of all gradients. Zeros for what comes from no profile.
+MeasuredQuality measured_quality(const Scenario& scenario, int gpus, int batch_per_gpu,
+                                 const std::vector<double>& call_bytes);
+
+/// The scenario's uncertainties and those of the measurement, in quadrature: of compute, and, where all-reduces were
+/// measured, of bandwidth and latency. At most 0.9.
+UncertaintySpec widened(const UncertaintySpec& stated, const MeasuredQuality& quality);
+
+/// A line for each input that is imprecise.
+std::vector<std::string> imprecise_inputs(const Scenario& scenario, int gpus, int batch_per_gpu,
+                                          const std::vector<double>& call_bytes);
+/// Why nothing is predicted with them; empty where all are known well enough.
+std::string too_imprecise(const MeasuredQuality& quality);
+
+/// A line for each profile of the scenarios of which a tenth or more of the series are imprecise.
+std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios);
+
+}  // namespace lockstep::sim

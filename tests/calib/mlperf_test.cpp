@@ -1,0 +1,137 @@
+// Logs of MLPerf Training. The layout is mlperf_logging's; the figures are ours: batches of 1000 of 100,000 images, 10 s an
+// epoch.
+#include "calib/import/mlperf.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::calib;
+
+namespace {
+
+std::string entry(const std::string& key, int at_s, const Json& value, Json metadata = Json::object()) {
+  metadata["file"] = "train.py";
+  const Json line{{"namespace", ""}, {"time_ms", 1000 * at_s}, {"event_type", "POINT_IN_TIME"},
+                  {"key", key},      {"value", value},         {"metadata", metadata}};
+  return "0: :::MLLOG " + line.dump() + "\n";
+}
+
+// Two evaluations: after `epochs` - 1 below the target, after `epochs` at it.
+std::string log_of(int epochs, int seconds, int seed = 7, const std::string& status = "success", int batch = 1000,
+                   bool has_rates = true) {
+  std::string log = "some other output\n" + entry("submission_benchmark", 1, "resnet") +
+                    entry("submission_org", 1, "Us") + entry("submission_platform", 1, "4xX") + entry("seed", 1, seed) +
+                    entry("global_batch_size", 2, batch) + entry("train_samples", 2, 100000) +
+                    entry("run_start", 100, nullptr);
+  log += entry("block_start", 110, nullptr, {{"first_epoch_num", 1}, {"epoch_count", 4}});
+  if (has_rates) log += entry("tracked_stats", 120, {{"throughput", 9000.0}}, {{"step", 1}});
+  log += entry("block_stop", 150, nullptr, {{"first_epoch_num", 1}});
+  log += entry("eval_accuracy", 200, 0.70, {{"epoch_num", epochs - 1}});
+  log += entry("eval_accuracy", 210, 0.76, {{"epoch_num", epochs}});
+  log += entry("run_stop", 100 + seconds, nullptr, {{"status", status}});
+  return log;
+}
+
+Json record_of(const MlperfResults& results, const std::string& metric) {
+  for (const Json& record : results.records)
+    if (record["metric"] == metric) return record;
+  return {};
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    import_mlperf({{text, "r.txt"}}, {});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a run of MLPerf has a time to train, a rate and epochs, and iterations to its benchmark's target") {
+  const MlperfResults results = import_mlperf({{log_of(36, 400), "r0.txt"}}, {});
+  REQUIRE(results.records.size() == 3);
+  CHECK(record_of(results, "time_to_accuracy_s")["value"] == 400.0);
+  CHECK(record_of(results, "images_per_s")["value"] == 9000.0);
+  CHECK(record_of(results, "epochs_to_accuracy")["value"] == 36.0);
+  const Json record = record_of(results, "time_to_accuracy_s");
+  CHECK(record["model"] == "resnet50_v15");
+  CHECK(record["global_batch"] == 1000.0);
+  CHECK(record["source"] == "MLPerf Training logs");
+  CHECK_FALSE(record.contains("gpus"));
+  // 36 epochs of 100 iterations; the evaluation before, at 35, was below.
+  const Json run = results.convergence["runs"][0];
+  CHECK(run["targets"][0]["iterations"] == 3600.0);
+  CHECK(run["targets"][0]["above"] == 3500.0);
+  CHECK(run["seed"] == 7);
+  CHECK(results.convergence["targets"][0]["accuracy"] == 0.759);
+  CHECK(results.convergence["train_samples"] == 100000.0);
+}
+
+TEST_CASE(
+    "of five runs the best and the worst do not count, and one that failed has no time but counts as far as it came") {
+  std::vector<std::pair<std::string, std::string>> logs;
+  for (int seconds : {400, 410, 420, 430, 900}) logs.emplace_back(log_of(36, seconds), "r.txt");
+  CHECK(record_of(import_mlperf(logs, {}), "time_to_accuracy_s")["value"] == 420.0);
+  logs.resize(2);
+  CHECK(record_of(import_mlperf(logs, {}), "time_to_accuracy_s")["value"] == 405.0);
+
+  MlperfOptions options;
+  options.target = 0.80;
+  const MlperfResults failed = import_mlperf({{log_of(36, 400, 7, "aborted"), "r0.txt"}}, options);
+  CHECK(record_of(failed, "time_to_accuracy_s").is_null());
+  CHECK(failed.said == std::vector<std::string>{"r0.txt: the run did not succeed: no time to train"});
+  CHECK(failed.convergence["runs"][0]["targets"][0].dump() == R"({"more_than":3600.0})");
+}
+
+TEST_CASE("without logged rates blocks have them, samples or epochs over their time") {
+  // Four epochs of 100,000 in 40 s.
+  const MlperfResults results = import_mlperf({{log_of(36, 400, 7, "success", 1000, false), "r.txt"}}, {});
+  CHECK(record_of(results, "images_per_s")["value"] == 10000.0);
+  std::string samples = entry("submission_benchmark", 1, "bert") + entry("global_batch_size", 1, 64) +
+                        entry("run_start", 10, nullptr) + entry("block_start", 10, nullptr, {{"samples_count", 1000}}) +
+                        entry("block_stop", 20, nullptr, {{"samples_count", 6000}}) +
+                        entry("run_stop", 30, nullptr, {{"status", "success"}});
+  CHECK(record_of(import_mlperf({{samples, "b.txt"}}, {}), "images_per_s")["value"] == 500.0);
+}
+
+TEST_CASE("the submission's description of its system tells what the log does not") {
+  MlperfOptions options;
+  options.source = "MLPerf Training v4.0";
+  options.system = Json::parse(R"({"number_of_nodes": "2", "accelerators_per_node": 4,
+                                   "accelerator_model_name": "NVIDIA X", "host_networking": "100 GbE"})");
+  const MlperfResults results = import_mlperf({{log_of(36, 400), "r.txt"}}, options);
+  const Json record = results.records[0];
+  CHECK(record["gpus"] == 8);
+  CHECK(record["gpus_per_node"] == 4);
+  CHECK(record["batch_per_gpu"] == 125.0);
+  CHECK(record["gpu"] == "NVIDIA X");
+  CHECK(record["network"] == "100 GbE");
+  CHECK(record["source"] == "MLPerf Training v4.0 logs");
+  CHECK(results.convergence["runs"][0]["workers"] == 8);
+  CHECK(results.convergence["runs"][0]["batch"] == 125.0);
+}
+
+TEST_CASE("runs of other batches are results of their own and runs of one profile") {
+  const MlperfResults results =
+      import_mlperf({{log_of(36, 400), "a.txt"}, {log_of(40, 200, 8, "success", 2000), "b.txt"}}, {});
+  CHECK(results.records.size() == 6);
+  REQUIRE(results.convergence["runs"].size() == 2);
+  CHECK(results.convergence["runs"][1]["targets"][0]["iterations"] == 2000.0);
+  CHECK(results.convergence["runs"][0]["cell"] != results.convergence["runs"][1]["cell"]);
+}
+
+TEST_CASE("what is no log of MLPerf, or says too little, is refused") {
+  CHECK(error_of("hello\n") == "r.txt: no run_start; allowed: a log of MLPerf Training (lines of :::MLLOG)");
+  CHECK(error_of(":::MLLOG {\"key\": 1}\n").find("r.txt line 1: ") == 0);
+  CHECK(error_of(entry("run_start", 1, nullptr)).find("no submission_benchmark") != std::string::npos);
+  CHECK(error_of(entry("run_start", 1, nullptr) + entry("submission_benchmark", 1, "resnet"))
+            .find("no global_batch_size") != std::string::npos);
+  std::string other = log_of(36, 400);
+  other.replace(other.find("resnet"), 6, "unet3d");
+  MlperfOptions options;
+  options.target = 0.759;
+  CHECK_THROWS_WITH(import_mlperf({{log_of(36, 400), "a.txt"}, {other, "b.txt"}}, options),
+                    Contains("allowed: runs of one benchmark"));
+}
