@@ -50,7 +50,7 @@ std::string SeriesQuality::text() const {
   };
   add(interval, "its median is known to " + percent(interval));
   add(drift, "it drifted by " + percent(2 * drift));
-  add(outliers, "outliers make its mean " + percent(outliers) + " longer");
+  add(outliers, "its outliers may move it by " + percent(outliers));
   add(disagreement, "its two measurements are " + percent(2 * disagreement) + " apart");
   return text;
 }
@@ -62,7 +62,11 @@ SeriesQuality quality_of(const Sample& sample) {
   if (!(summary.median_s > 0)) return quality;
   quality.interval = summary.relative_half_width;
   if (sample.has_flag("drift")) quality.drift = std::abs(summary.drift) / 2;
-  if (sample.has_flag("outliers")) quality.outliers = std::abs(mean(sample.seconds) / summary.median_s - 1);
+  if (sample.has_flag("outliers")) {
+    const double half = 0.5 * summary.outliers / summary.count;
+    quality.outliers =
+        (quantile(sample.seconds, 0.5 + half) - quantile(sample.seconds, 0.5 - half)) / (2 * summary.median_s);
+  }
   const SetAside* other = sample.has_flag(kDisagrees) ? other_look(sample) : nullptr;
   if (other != nullptr && !other->seconds.empty())
     quality.disagreement = std::abs(median(other->seconds) / summary.median_s - 1) / 2;

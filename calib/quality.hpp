@@ -12,7 +12,8 @@ namespace lockstep::calib {
 struct SeriesQuality {
   double interval = 0;      ///< half width of the median's 95 % interval (summary.hpp); below 6 samples of their range
   double drift = 0;         ///< flagged "drift": half the change from its first third to its last
-  double outliers = 0;      ///< flagged "outliers": how far its mean, which a long run pays, is from its median
+  double outliers = 0;      ///< flagged "outliers": half the distance of the quantiles 0.5 -+ half their share: so far
+                            ///< they move the median, were they all on one side
   double disagreement = 0;  ///< flagged "disagrees": half the distance between the medians of its two looks
   double relative() const;
   /// "its median is known to 12 %, it drifted by 8 %"; empty where nothing is wrong.

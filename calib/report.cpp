@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <map>
 
+#include "calib/chart.hpp"
 #include "calib/facts.hpp"
 #include "calib/overlap.hpp"
 #include "calib/profile.hpp"
@@ -113,8 +114,11 @@ std::string report_text(const Profile& profile) {
   text += flags_text(profile);
   for (const std::string& probe : probes()) {
     std::string part;
-    for (const Fit& fit : profile.fits)
-      if (fit.probe == probe) part += fit_text(fit);
+    for (const Fit& fit : profile.fits) {
+      if (fit.probe != probe) continue;
+      part += fit_text(fit);
+      if (probe == "iteration" || probe == "collective" || probe == "step") part += chart_text(profile, fit);
+    }
     if (probe == "overlap") part += slowdown_text(profile);
     if (!part.empty()) text += "\n" + probe + "\n" + part;
   }

@@ -60,7 +60,8 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name);
 /// "links": {"GPU0-GPU1": "NV18", ...}}}. No samples.
 Imported import_topology(const std::string& text, const std::string& name);
 
-/// A PyTorch profiler trace (Chrome trace events): GPU kernel time per module of the model and pass, summed over the
+/// A PyTorch profiler trace (Chrome trace events): GPU kernel time (of a trace without kernels, that of the outermost
+/// operators on the processor) per module of the model and pass, summed over the
 /// kernels that a module's operators launched, averaged over the profiled steps (kernels launched outside them are left
 /// out; a trace without ProfilerStep has as many steps as the module that ran least often, and that is said). Modules
 /// are known by the profiler's "nn.Module: NAME" annotations or record_function ranges "layer: NAME"; backward kernels

@@ -124,6 +124,9 @@ class TorchTrace {
       if (!event.is_object() || text_or(event, "ph", "") != "X") continue;
       take(event);
     }
+    const bool has_gpu = root.is_object() && root.has("deviceProperties") && !root.json()["deviceProperties"].empty();
+    is_of_cpu_ = kernels_.empty() && launches_.empty() && !has_gpu;  // a GPU's may have been left out
+    if (is_of_cpu_) take_operators();
     for (auto& [thread, modules] : modules_) modules.nest();
     for (auto& [thread, operators] : operators_) {
       operators.nest();
@@ -147,8 +150,9 @@ class TorchTrace {
         lost_us += kernel.duration_us;
     }
     if (lost_us > 0)
-      unplaced.push_back(std::to_string(static_cast<int>(100 * lost_us / all_us + 0.5)) +
-                         " % of the GPU time belongs to no module (updates, data, communication)");
+      unplaced.push_back(std::to_string(static_cast<int>(100 * lost_us / all_us + 0.5)) + " % of the " +
+                         (is_of_cpu_ ? "operators'" : "GPU") +
+                         " time belongs to no module (updates, data, communication)");
     return seconds;
   }
 
@@ -163,6 +167,8 @@ class TorchTrace {
     return std::max(1, least);
   }
   bool has_steps() const { return !steps_.empty(); }
+  /// No kernel of a GPU: operators are what takes time.
+  bool is_of_cpu() const { return is_of_cpu_; }
   /// Seconds from each step's begin to the next one's; of a step that no other follows its own.
   std::vector<double> iteration_seconds() const {
     std::map<double, double> ends_us;  // by begin
@@ -194,12 +200,30 @@ class TorchTrace {
       if (correlation >= 0) launches_.try_emplace(correlation, Launch{thread_of(event), begin});
     } else if (category == "cpu_op" || category == "Operator") {
       const auto sequence = static_cast<std::int64_t>(number_or(args, "Sequence number", -1));
+      all_operators_[thread_of(event)].push_back({begin, begin + duration, name, sequence});
       if (sequence >= 0) operators_[thread_of(event)].add({begin, begin + duration, name, sequence});
     }
     if (category == "user_annotation" && name.compare(0, 13, "ProfilerStep#") == 0)
       steps_[name] = {begin, begin + duration, name};
     if (category == "user_annotation" || category == "python_function")
       if (const auto module = module_of(name)) modules_[thread_of(event)].add({begin, begin + duration, *module});
+  }
+
+  // On a processor an operator that no other contains works from its begin to its end, as a kernel that it launched.
+  void take_operators() {
+    for (auto& [thread, operators] : all_operators_) {
+      std::stable_sort(operators.begin(), operators.end(), [](const Interval& a, const Interval& b) {
+        return a.begin_us != b.begin_us ? a.begin_us < b.begin_us : a.end_us > b.end_us;
+      });
+      double until_us = -1;
+      for (const Interval& range : operators) {
+        if (range.begin_us < until_us) continue;
+        until_us = range.end_us;
+        const auto number = static_cast<std::int64_t>(launches_.size());
+        launches_[-2 - number] = {thread, range.begin_us};
+        kernels_.push_back({range.end_us - range.begin_us, -2 - number});
+      }
+    }
   }
 
   // By when it was launched, from whatever thread: it may run later. What a trace has from before its first step, or
@@ -239,6 +263,8 @@ class TorchTrace {
   std::vector<Sample> collectives_;  ///< one for each call
   std::map<std::int64_t, Launch> launches_;
   std::map<Thread, Ranges> operators_;  ///< those with a sequence number
+  std::map<Thread, std::vector<Interval>> all_operators_;
+  bool is_of_cpu_ = false;
   std::map<Thread, Ranges> modules_;
   std::map<std::int64_t, std::pair<Thread, double>> forward_of_;  ///< sequence number -> where its forward ran
   std::map<std::string, Interval> steps_;
@@ -378,10 +404,11 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   add_collectives(trace.collectives(), name, result.samples);
   for (const std::string& why : unplaced) result.refused.push_back(name + ": " + why);
   if (result.samples.empty())
-    throw InputError(name +
-                     ": no ProfilerStep and no GPU kernel of a module; allowed: a PyTorch profiler trace with "
-                     "profiler.step() behind each iteration, or with modules (with_stack=True, or record_function "
-                     "ranges \"layer: NAME\")");
+    throw InputError(
+        name +
+        ": no ProfilerStep and no GPU kernel or operator of a module; allowed: a PyTorch profiler trace with "
+        "profiler.step() behind each iteration, or with modules (with_stack=True, or record_function "
+        "ranges \"layer: NAME\")");
   if (root.is_object() && root.contains("deviceProperties") && root["deviceProperties"].is_array() &&
       !root["deviceProperties"].empty())
     result.device.name = text_or(root["deviceProperties"][0], "name", "");

@@ -54,7 +54,6 @@ std::vector<double> bytes_of_calls(const Program& program) {
 void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest,
                 PointResult& point) {
   const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
-  if (const std::string why = too_imprecise(quality); !why.empty()) throw std::runtime_error(why);
   const PlanCosts costs = plan_costs(program, cluster);
   const auto iteration_s = [&](const Perturbation& perturbation) {
     const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation, costs).iteration_end_s;
@@ -73,6 +72,7 @@ void set_bounds(const Scenario& scenario, const Program& program, Cluster& clust
   }
   point.relative_low = 1 - std::sqrt(gain);
   point.relative_high = 1 + std::sqrt(loss);
+  if (const std::string why = too_imprecise(quality, point.relative_high); !why.empty()) throw std::runtime_error(why);
 }
 
 // The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.

@@ -290,11 +290,11 @@ class WorkersPoint {
     p.exposed_communication_s = std::max(0.0, p.mean_iteration_s() - p.compute_s);
     const double computed = p.compute_s / p.mean_iteration_s();
     const MeasuredQuality quality = measured_quality(s_, p.gpus, p.batch_per_gpu, {});
-    if (const std::string why = too_imprecise(quality); !why.empty()) throw std::runtime_error(why);
     const UncertaintySpec u = widened(s_.uncertainty, quality);
     const double spread = std::hypot(u.compute * computed, u.bandwidth * (1 - computed));
     p.relative_low = 1 - spread;
     p.relative_high = 1 + spread;
+    if (const std::string why = too_imprecise(quality, p.relative_high); !why.empty()) throw std::runtime_error(why);
     double bytes = 0;
     for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
     p.bytes_sent_per_gpu = alike_servers_ * bytes / request_.gpus / iterations();

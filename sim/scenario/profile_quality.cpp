@@ -37,36 +37,52 @@ MeasuredInput of_iterations(const Scenario& s, int gpus, int batch) {
   return {"iterations at batch " + std::to_string(batch), quality.relative(), reason(quality)};
 }
 
-void take_worse(MeasuredInput& input, double bytes, double relative, const std::string& why) {
-  if (relative > input.relative) input = {"all-reduces of " + format_bytes(bytes), relative, why};
-}
+// Errors of calls have one cause, so that they add; those of NCCL's own constants the point's details tell.
+class Calls {
+ public:
+  void add(double bytes, double seconds, double relative, const std::string& why) {
+    seconds_ += seconds;
+    unknown_s_ += relative * seconds;
+    if (relative * seconds <= most_s_) return;
+    most_s_ = relative * seconds;
+    worst_ = {"all-reduces of " + format_bytes(bytes), 0, why};
+  }
+  MeasuredInput together() const {
+    MeasuredInput input = worst_;
+    input.relative = seconds_ > 0 ? unknown_s_ / seconds_ : 0;
+    return input;
+  }
 
-// NCCL's model has constants of its own fitted to the calls: how well it meets them the point's details tell.
-void of_nccl(const NcclSpec& nccl, double bytes, MeasuredInput& input) {
+ private:
+  double seconds_ = 0, unknown_s_ = 0, most_s_ = 0;
+  MeasuredInput worst_;
+};
+
+void add_nccl(const NcclSpec& nccl, double bytes, Calls& calls) {
   for (const calib::Fit& fit : nccl.profile->fits) {
     if (fit.probe != "collective" || fit.key.value("operation", "") != "all-reduce" ||
         fit.key.value("library", "") != "nccl" || fit.key.value("in_place", false))
       continue;
     const calib::CurveQuality quality = calib::quality_at(*nccl.profile, fit, bytes);
-    take_worse(input, bytes, quality.series, quality.why);
+    calls.add(bytes, fit.line.at(bytes), quality.series, quality.why);
   }
 }
 
 MeasuredInput of_all_reduces(const Scenario& s, int gpus, const std::vector<double>& call_bytes) {
-  MeasuredInput input;
-  if (gpus < 2) return input;
+  if (gpus < 2) return {};
   const AllReduceOfProfile measured(s);
   const calib::Fit* fit = measured_all_reduce(s, gpus);
   const bool is_nccl = s.communication.all_reduce == AllReduceKind::nccl && s.communication.nccl.profile;
   const double gradients = kBytesOfGradient * static_cast<double>(s.model.parameter_count());
+  Calls calls;
   for (const double bytes : call_bytes.empty() ? std::vector<double>{gradients} : call_bytes) {
     if (fit != nullptr) {
       const calib::CurveQuality quality = calib::quality_at(*measured.profile(), *fit, bytes);
-      take_worse(input, bytes, quality.relative(), reason(quality));
+      calls.add(bytes, fit->line.at(bytes), quality.relative(), reason(quality));
     }
-    if (is_nccl) of_nccl(s.communication.nccl, bytes, input);
+    if (is_nccl) add_nccl(s.communication.nccl, bytes, calls);
   }
-  return input;
+  return calls.together();
 }
 
 std::string line_of(const MeasuredInput& input) {
@@ -98,11 +114,12 @@ std::vector<std::string> imprecise_inputs(const Scenario& s, int gpus, int batch
   return lines;
 }
 
-std::string too_imprecise(const MeasuredQuality& quality) {
-  for (const MeasuredInput* input : {&quality.compute, &quality.all_reduce})
-    if (input->relative >= kTooImprecise)
-      return line_of(*input) + ", which predicts nothing; measure them again, on a machine that does nothing else";
-  return "";
+std::string too_imprecise(const MeasuredQuality& quality, double relative_high) {
+  if (relative_high < 1 + kTooWide || !quality.is_imprecise()) return "";
+  const MeasuredInput& worse =
+      quality.compute.relative >= quality.all_reduce.relative ? quality.compute : quality.all_reduce;
+  return line_of(worse) + ", so that an iteration may take " + percent(relative_high - 1) +
+         " longer: that predicts nothing; measure them again, on a machine that does nothing else";
 }
 
 std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios) {

@@ -9,8 +9,8 @@ namespace lockstep::sim {
 
 /// From here on an input is said to be imprecise, and the bounds stand below the table.
 constexpr double kImprecise = 0.05;
-/// From here on nothing is predicted with it: the bounds of its time would reach from a half to twice.
-constexpr double kTooImprecise = 0.5;
+/// Nothing is predicted where what was measured badly makes an iteration half as long again at the bound.
+constexpr double kTooWide = 0.5;
 
 /// An input as measured: its relative uncertainty, and what makes it so.
 struct MeasuredInput {
@@ -21,7 +21,9 @@ struct MeasuredInput {
 
 struct MeasuredQuality {
   MeasuredInput compute;
-  MeasuredInput all_reduce;  ///< the worst of the calls
+  MeasuredInput all_reduce;  ///< of all calls together, by their time; named after the one that contributes most
+
+  bool is_imprecise() const { return compute.relative >= kImprecise || all_reduce.relative >= kImprecise; }
 };
 
 /// `call_bytes`: of the point's all-reduces; none: one of all gradients. Zeros for what comes from no profile.
@@ -35,8 +37,8 @@ UncertaintySpec widened(const UncertaintySpec& stated, const MeasuredQuality& qu
 /// A line for each input that is imprecise.
 std::vector<std::string> imprecise_inputs(const Scenario& scenario, int gpus, int batch_per_gpu,
                                           const std::vector<double>& call_bytes);
-/// Why nothing is predicted with them; empty where all are known well enough.
-std::string too_imprecise(const MeasuredQuality& quality);
+/// Why nothing is predicted where the bounds reach to `relative_high` times an iteration; empty where something is.
+std::string too_imprecise(const MeasuredQuality& quality, double relative_high);
 
 /// A line for each profile of the scenarios of which a tenth or more of the series are imprecise.
 std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenarios);

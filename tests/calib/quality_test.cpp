@@ -51,9 +51,12 @@ TEST_CASE("what is flagged counts beside the interval, in quadrature") {
   CHECK(quality_of(twice).relative() == Approx(0.1));
   CHECK(quality_of(twice).text() == "its two measurements are 20 % apart");
 
-  std::vector<double> with_outliers(19, 1.0);
-  with_outliers.push_back(3.0);
-  CHECK(quality_of(iteration(8, with_outliers, {"outliers"})).outliers == Approx(0.1));
+  // Four outliers above 0.92, 0.93, ..., 1.08: the median of 21 is 1.02, and a share of 4/21 of all lies between the
+  // quantiles at 0.5 -+ 2/21, which are 1.00095 and 1.03905.
+  std::vector<double> with_outliers(4, 30.0);
+  for (int i = 0; i < 17; ++i) with_outliers.push_back(0.92 + 0.01 * i);
+  CHECK(quality_of(iteration(8, with_outliers, {"outliers"})).outliers == Approx(0.01905 / 1.02).epsilon(1e-3));
+  CHECK(quality_of(iteration(8, with_outliers)).outliers == 0);
 }
 
 TEST_CASE("between two measured points the worse one counts, beyond them the nearest") {

@@ -64,6 +64,32 @@ TEST_CASE("a PyTorch trace with a step missing, or without any, still gives time
         "t.json: no ProfilerStep; taken as 2 steps, for as often its modules ran");
 }
 
+TEST_CASE("on a processor operators take the time, those within others count once") {
+  // A step of 100 us: conv (0-10 us) calls aten::conv2d (1-9), which calls aten::convolution; backward its operator of
+  // sequence 7 (50-64) with another within; 6 us of the optimizer belong to no module.
+  Json events = Json::array();
+  const auto add = [&](const std::string& category, const std::string& name, int begin, int length, int sequence = -1) {
+    Json event{{"ph", "X"}, {"cat", category}, {"name", name}, {"pid", 1}, {"tid", 1}, {"ts", begin}, {"dur", length}};
+    if (sequence >= 0) event["args"] = {{"Sequence number", sequence}};
+    events.push_back(event);
+  };
+  add("user_annotation", "ProfilerStep#0", 0, 100);
+  add("python_function", "nn.Module: Conv2d_0", 0, 10);
+  add("cpu_op", "aten::conv2d", 1, 8, 7);
+  add("cpu_op", "aten::convolution", 2, 6, 7);
+  add("cpu_op", "autograd::engine::evaluate_function: ConvolutionBackward0", 50, 14, 7);
+  add("cpu_op", "ConvolutionBackward0", 51, 12, 7);
+  add("cpu_op", "aten::add_", 80, 6);
+  const Imported imported = import_torch_trace(Json{{"traceEvents", events}}.dump(), "t.json", {"cnn", 32, "fp32"});
+  CHECK(seconds_of(imported, "Conv2d_0", "forward") == Approx(8e-6));
+  CHECK(seconds_of(imported, "Conv2d_0", "backward") == Approx(14e-6));
+  REQUIRE(imported.refused.size() == 1);
+  CHECK(imported.refused[0].find("t.json: 21 % of the operators' time belongs to no module") == 0);
+  // Without its kernels a GPU's trace tells of launches alone.
+  const Json of_gpu{{"traceEvents", events}, {"deviceProperties", {{{"name", "NVIDIA X"}}}}};
+  CHECK(seconds_of(import_torch_trace(of_gpu.dump(), "t.json", {"cnn", 32, "fp32"}), "Conv2d_0", "forward") == -1);
+}
+
 TEST_CASE("a PyTorch trace of a process among several: steps that hold the exchange, and its collectives") {
   Json json = Json::parse(trace());
   json["distributedInfo"] = {{"backend", "nccl"}, {"rank", 0}, {"world_size", 8}};
@@ -138,7 +164,7 @@ TEST_CASE("modules of a built-in model are its layers in order, or there are no 
 
 TEST_CASE("traces without modules, without kernels, or without what they cannot tell") {
   CHECK_THROWS_WITH(import_torch_trace("{\"traceEvents\": []}", "t.json", {"cnn", 32, "bf16"}),
-                    Contains("t.json: no ProfilerStep and no GPU kernel of a module; allowed: "));
+                    Contains("t.json: no ProfilerStep and no GPU kernel or operator of a module; allowed: "));
   CHECK_THROWS_WITH(import_torch_trace(trace(), "t.json", {"cnn", 0, "bf16"}), Contains("--batch"));
   CHECK_THROWS_AS(import_torch_trace("{", "t.json", {"cnn", 32, "bf16"}), InputError);
 }
