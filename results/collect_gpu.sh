@@ -20,7 +20,8 @@ usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
   prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
   run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
              over in this build is not repeated (rm build-gpu/collect/STAGE.done), one that was stopped at its limit goes
-             on. COLLECT_SECONDS (570) bounds the whole call.
+             on. COLLECT_SECONDS bounds the whole call (no limit). GPUs that others use are refused (COLLECT_BUSY=1: are
+             not).
   stages     the stages with their limits
   --dry-run  the plan, and a check of what can be checked without a GPU
 TEXT
@@ -35,18 +36,45 @@ stages() {
   cat <<'TEXT'
 facts        60  the machine: GPUs, driver, clocks, versions, state of the tree
 build       420  configures and builds for this machine's GPU
-tests       240  the tests that need a GPU, four at a time, each at most 150 s
-resnet50    420  ResNet-50 images/s, Lockstep and PyTorch in turns
+tests       900  the tests that need a GPU, one after another, each at most 150 s
+resnet50    420  ResNet-50 images/s on one GPU, Lockstep and PyTorch in turns
+all_gpus    600  ResNet-50 images/s on 1, 2, 4, ... and all GPUs together; skipped where there is one
+links       900  the profile of all GPUs together; nccl-tests and nvbandwidth beside it where they are installed
 small       300  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
-calibrate   420  the machine's profile; copies by PyTorch beside it
-chain       200  what the profile is to predict: batches and numbers of learners that were not calibrated
-train       200  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD
+calibrate  1200  the profile of one GPU; copies by PyTorch beside it
+chain       300  what the profile is to predict: batches and numbers of learners that were not calibrated
+train       300  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD, on one GPU and on all
 sanitizer   400  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
 TEXT
 }
 
 stage_names() { stages | awk '{print $1}'; }
 limit_of() { stages | awk -v stage="$1" '$1 == stage {print $2}'; }
+
+# GPUs that this process sees, at least 1: without a driver the stages fail by themselves, and say why.
+gpu_count() {
+  local count
+  if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
+    count=$(tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .)
+  else
+    count=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
+  fi
+  echo $((count > 0 ? count : 1))
+}
+
+# Powers of two below the number of GPUs, and that number.
+gpu_counts() {
+  local all=$1 count=1
+  while [ "$count" -lt "$all" ]; do echo "$count"; count=$((2 * count)); done
+  echo "$all"
+}
+
+# What others compute there would be in our times. One line of it; empty: nobody does.
+busy_gpus() {
+  nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv,noheader 2>/dev/null | head -n 3 | paste -sd ';'
+  nvidia-smi --query-gpu=index,utilization.gpu --format=csv,noheader,nounits 2>/dev/null |
+    awk -F', *' '$2 + 0 >= 20 {printf "GPU %s is %s %% busy; ", $1, $2}'
+}
 
 # ---- on the developer's machine ----
 
@@ -177,7 +205,7 @@ stage_build() {
   cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" -- -k 0
 }
 
-# Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole output is in
+# One after another: two tests on a GPU at a time would each measure the other. Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole output is in
 # logs/tests/; a failure names call, sizes, engine and the library's words. Where the stage was stopped at its limit, it
 # goes on with the tests that are not over.
 stage_tests() {
@@ -189,7 +217,7 @@ stage_tests() {
   # Alone, because it looks at the memory that is free.
   if ! grep -qxF "$memory_test" "$logs/over"; then run_test "$memory_test" || failed=1; fi
   test_names | { grep -vxF -e '' -e "$memory_test" -f "$logs/over" || true; } |
-    xargs --no-run-if-empty -d '\n' -P 4 -n 1 "$root/results/collect_gpu.sh" test || failed=1
+    xargs --no-run-if-empty -d '\n' -n 1 "$root/results/collect_gpu.sh" test || failed=1
   pack_now
   sort "$report"
   failures=$(grep -c '^FAILED' "$report" || true)
@@ -288,6 +316,44 @@ stage_resnet50() {
   return "$failed"
 }
 
+stage_all_gpus() {
+  local all count
+  all=$(gpu_count)
+  if [ "$all" -lt 2 ]; then echo "skipped: one GPU"; return; fi
+  for count in $(gpu_counts "$all"); do
+    measure all_gpus "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256,64 --gpus "$count" --seconds 3
+    measure all_gpus "$build/bench_cuda" --model resnet50 --precision bf16 --batch 64 --gpus "$count" --algorithm sma --seconds 3
+  done
+  measure all_gpus "$build/bench_cuda" --model vgg16 --precision bf16 --batch 64 --gpus "$all" --seconds 3
+  return "$failed"
+}
+
+# Others' measures of the same links, where they are installed: their logs are what "calibrate import" reads.
+others_of_links() {
+  local all=$1 tool program
+  for tool in all_reduce reduce_scatter all_gather alltoall broadcast; do
+    program=$(command -v "${tool}_perf" || true)
+    if [ -z "$program" ]; then continue; fi
+    for type in float bfloat16; do
+      echo "+ $program -d $type"
+      timeout --foreground --kill-after=5 120 "$program" -b 8 -e 1G -f 2 -g "$all" -d "$type" >"$state/results/nccl_${tool}_$type.log" 2>&1 || failed=1
+    done
+  done
+  if command -v nvbandwidth >/dev/null; then
+    timeout --foreground --kill-after=5 300 nvbandwidth >"$state/results/nvbandwidth.log" 2>&1 || failed=1
+  fi
+  pack_now
+}
+
+stage_links() {
+  local all
+  all=$(gpu_count)
+  others_of_links "$all"
+  if [ "$all" -lt 2 ]; then echo "skipped our own: one GPU, which stage calibrate measures"; return "$failed"; fi
+  profile links --gpus "$all" --models resnet50 --batches 32,128 --learners 1 --precision bf16 --seconds 2
+  return "$failed"
+}
+
 stage_small() {
   local model
   for model in lenet resnet32; do
@@ -325,6 +391,10 @@ stage_train() {
   lenet lenet_easgd_4 --algorithm easgd --learners 4
   lenet lenet_sma_2 --algorithm sma --learners 2
   lenet lenet_sma_8 --algorithm sma --learners 8
+  if [ "$(gpu_count)" -gt 1 ]; then
+    lenet "lenet_ssgd_gpus" --algorithm ssgd --gpus "$(gpu_count)"
+    lenet "lenet_sma_2_gpus" --algorithm sma --learners 2 --gpus "$(gpu_count)"
+  fi
   for seed in 2 3; do
     lenet "lenet_ssgd_$seed" --algorithm ssgd --seed "$seed"
     lenet "lenet_sma_1_$seed" --algorithm sma --learners 1 --seed "$seed"
@@ -333,16 +403,23 @@ stage_train() {
   return "$failed"
 }
 
+# profile NAME ARGUMENT...: of calibrate, as results/NAME.json. Packed while it runs too: every series is on disk as it
+# is taken, the profile every half a minute.
+profile() {
+  local name=$1 packer status=0
+  shift
+  (while sleep 20; do pack_now; done) &
+  packer=$!
+  "$build/calibrate" --device cuda "$@" --quiet --resume -o "$state/results/$name.json" || status=$?
+  kill "$packer" 2>/dev/null || true
+  if [ "$status" -ne 0 ]; then failed=1; fi
+}
+
 stage_calibrate() {
   "$build/calibrate" topology --json >"$state/results/topology.json" || failed=1   # first: the rest may be cut short
   measure copies python3 results/baselines/pytorch_copies.py --seconds 1
-  # Packed while it runs too: every series is on disk as it is taken, the profile every half a minute.
-  (while sleep 20; do pack_now; done) &
-  local packer=$! status=0
-  "$build/calibrate" --device cuda --gpus 1 --models resnet50,vgg16,lenet --batches 8,32,128 --learners 1,2,4 \
-    --precision bf16 --seconds 1 --most-bytes 67108864 --quiet --resume -o "$state/results/profile.json" || status=$?
-  kill "$packer" 2>/dev/null || true
-  if [ "$status" -ne 0 ]; then failed=1; fi
+  profile profile --gpus 1 --models resnet50,vgg16,lenet --batches 8,32,128 --learners 1,2,4 \
+    --precision bf16 --seconds 1 --most-bytes 67108864
   return "$failed"
 }
 
@@ -371,16 +448,28 @@ note() { printf '%-10s %-24s %4d s\n' "$1" "$2" "$3" | tee -a "$state/summary.tx
 
 is_done() { [ -f "$state/$1.done" ]; }
 
+# clocks_of STAGE: samples clocks, power, heat and the reasons of low clocks of all GPUs until it is killed.
+clocks_of() {
+  exec nvidia-smi --format=csv -lms 500 \
+    --query-gpu=timestamp,index,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,clocks_throttle_reasons.active \
+    >"$state/logs/clocks_$1.csv" 2>/dev/null
+}
+
 # run_stage STAGE OUT: within its limit and the call's.
 run_stage() {
-  local stage=$1 out=$2 left limit status=0 start=$SECONDS
+  local stage=$1 out=$2 left limit status=0 start=$SECONDS clocks
   if is_done "$stage"; then say "$stage: done before"; return; fi
-  left=$((deadline - SECONDS - 10))
   limit=$(limit_of "$stage")
-  if [ "$limit" -gt "$left" ]; then limit=$left; fi
+  if [ -n "$deadline" ]; then
+    left=$((deadline - SECONDS - 10))
+    if [ "$limit" -gt "$left" ]; then limit=$left; fi
+  fi
   if [ "$limit" -lt 20 ]; then note "$stage" "not started: no time" 0; return 1; fi
   say "$stage, at most $limit s"
+  clocks_of "$stage" &
+  clocks=$!
   COLLECT_OUT=$out timeout --kill-after=5 "$limit" "$root/results/collect_gpu.sh" stage "$stage" >"$state/logs/$stage.log" 2>&1 </dev/null || status=$?
+  kill "$clocks" 2>/dev/null || true
   case $status in
     0) touch "$state/$stage.done"; note "$stage" "ok" $((SECONDS - start)) ;;
     124 | 137) note "$stage" "stopped at its limit" $((SECONDS - start)) ;;
@@ -397,7 +486,7 @@ run_stage() {
 }
 
 run() {
-  local out stage failure status=0
+  local out stage failure busy status=0
   [ $# -ge 1 ] || { usage >&2; exit 2; }
   mkdir -p "$1"
   out=$(realpath "$1")
@@ -408,7 +497,12 @@ run() {
     [ -n "$(limit_of "$stage")" ] || die "no stage $stage; there are: $(stage_names | paste -sd ' ')"
   done
   mkdir -p "$state/logs" "$state/results"
-  deadline=$((SECONDS + ${COLLECT_SECONDS:-570}))
+  busy=$(busy_gpus)
+  if [ -n "$busy" ] && [ -z "${COLLECT_BUSY:-}" ]; then
+    die "others use the GPUs, and would be in our times: $busy (COLLECT_BUSY=1 measures all the same, CUDA_VISIBLE_DEVICES chooses GPUs)"
+  fi
+  deadline=
+  if [ -n "${COLLECT_SECONDS:-}" ]; then deadline=$((SECONDS + COLLECT_SECONDS)); fi
   mapfile -t all < <(printf '%s\n' "$@" | grep -vxE 'facts|build')
   for stage in facts build "${all[@]}"; do   # a fresh machine has neither
     failure=0

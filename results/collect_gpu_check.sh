@@ -63,6 +63,34 @@ builds_for() {
   [ "$(PATH=$bin:$PATH architectures)" = native ]
 }
 
+# On two GPUs, those that CUDA_VISIBLE_DEVICES leaves, and without a driver.
+counts_gpus() {
+  local bin=$scratch/counting
+  mkdir -p "$bin"
+  printf '#!/bin/sh\necho "GPU 0: H100 (UUID: GPU-1)"\necho "  MIG 1g"\necho "GPU 1: H100 (UUID: GPU-2)"\n' >"$bin/nvidia-smi"
+  chmod +x "$bin/nvidia-smi"
+  [ "$(PATH=$bin:$PATH gpu_count)" -eq 2 ] || return 1
+  [ "$(PATH=$bin:$PATH CUDA_VISIBLE_DEVICES=0,3,5 gpu_count)" -eq 3 ] || return 1
+  printf '#!/bin/sh\nexit 9\n' >"$bin/nvidia-smi"
+  [ "$(PATH=$bin:$PATH gpu_count)" -eq 1 ] || return 1
+  [ "$(gpu_counts 6 | paste -sd ' ')" = "1 2 4 6" ] && [ "$(gpu_counts 8 | paste -sd ' ')" = "1 2 4 8" ] && [ "$(gpu_counts 1)" = 1 ]
+}
+
+# A GPU that another process computes on, and one that is busy with what cannot be seen from here.
+refuses_busy_gpus() {
+  local bin=$scratch/busy log=$scratch/busy.log answer
+  mkdir -p "$bin" "$scratch/busy_carry"
+  local -x LOCKSTEP_GPU_BUILD=$scratch/busy_build LOCKSTEP_GPU_CARRY=$scratch/busy_carry PATH=$bin:$PATH
+  for answer in 'case $* in *compute-apps*) echo "GPU-1, 4711, python3, 900 MiB";; esac' \
+    'case $* in *utilization*) echo "0, 3"; echo "1, 97";; esac'; do
+    printf '#!/bin/sh\n%s\n' "$answer" >"$bin/nvidia-smi"
+    chmod +x "$bin/nvidia-smi"
+    if "$root/results/collect_gpu.sh" run "$scratch/busy_out" facts >"$log" 2>&1; then return 1; fi
+    grep -q 'others use the GPUs' "$log" || return 1
+  done
+  grep -q 'GPU 1 is 97 % busy' "$log"
+}
+
 # The stage of the tests over programs of which all pass, and over one of which a test fails.
 tests_stage() {
   local report=$scratch/fake/collect/results/gpu_tests.txt
@@ -103,7 +131,14 @@ case $1 in
 esac
 TEXT
   printf '#!/bin/sh\n[ "$1" != -c ] || exec "%s" "$@"\necho "{\\"program\\": \\"$1\\"}"\n' "$python" >"$1/bin/python3"
-  for program in nvcc nvidia-smi compute-sanitizer; do printf '#!/bin/sh\n' >"$1/bin/$program"; done
+  for program in nvcc compute-sanitizer all_reduce_perf; do printf '#!/bin/sh\necho "$0 $*"\n' >"$1/bin/$program"; done
+  cat >"$1/bin/nvidia-smi" <<'TEXT'
+#!/bin/sh
+case $* in
+  -L) printf 'GPU 0: H100\nGPU 1: H100\n' ;;
+  *-lms*) echo 'timestamp, index, clocks.sm'; exec sleep 600 ;;
+esac
+TEXT
   chmod +x "$1"/bin/* "$1"/build/*
 }
 
@@ -113,7 +148,7 @@ whole_run() (
   fake_machine "$machine"
   local -x LOCKSTEP_GPU_BUILD=$machine/build LOCKSTEP_GPU_CARRY=$machine/carry PATH=$machine/bin:$PATH MEASURE_SECONDS=1
   ! COLLECT_SECONDS=60 "$root/results/collect_gpu.sh" run "$machine/out" facts build tests resnet50 calibrate train || return 1
-  ! "$root/results/collect_gpu.sh" run "$machine/out" || return 1
+  ! "$root/results/collect_gpu.sh" run "$machine/out" || return 1   # without a limit for the whole
   mkdir "$machine/back"
   tar -xzf "$machine/out/gpu.tar.gz" -C "$machine/back" || return 1
   cd "$machine/back"
@@ -125,6 +160,8 @@ resnet50 ok
 calibrate exit
 train ok
 build exit
+all_gpus ok
+links exit
 small exit
 chain exit
 sanitizer ok
@@ -133,7 +170,9 @@ TEXT
   # What hung was written first; the programs after it ran.
   grep -q 'bench_cuda.*--model lenet' results/small.jsonl && grep -q 'bench_cuda.*--model resnet32' results/small.jsonl &&
     grep -q 'bench_cuda.*--model vgg16' results/chain.jsonl && [ -s results/profile.json ] && [ -s results/topology.json ] &&
-    [ -s results/copies.jsonl ] && [ "$(find results -name 'lenet_*.json' | wc -l)" -eq 12 ] && [ -s logs/facts.log ]
+    [ -s results/copies.jsonl ] && [ "$(find results -name 'lenet_*.json' | wc -l)" -eq 14 ] && [ -s logs/facts.log ] &&
+    grep -q clocks.sm logs/clocks_resnet50.csv && grep -q -- '-g 2 -d bfloat16' results/nccl_all_reduce_bfloat16.log &&
+    [ -s results/links.json ] && [ "$(grep -c -- '--gpus 2' results/all_gpus.jsonl)" -eq 3 ]
 )
 
 dry_run() {
@@ -143,6 +182,8 @@ dry_run() {
   stages | sed 's/^/  /'
   check "this script's syntax" bash -n results/collect_gpu.sh
   check "the GPU's architecture" builds_for
+  check "GPUs are counted" counts_gpus
+  check "GPUs that others use are refused" refuses_busy_gpus
   check "the tests' stage, with programs that only answer" tests_stage
   check "all stages, with programs that only answer, hang or fail" whole_run
   for stage in $(stage_names); do check "stage $stage is defined" declare -F "stage_$stage"; done
