@@ -51,18 +51,13 @@ bool is_scaling(const JobSpec& job) {
   return job.gpus > 1 && job.role == Role::target && is_wanted && !job.is_mlperf();
 }
 
-bool is_time_to_accuracy(const JobSpec& job) {
-  return job.measure.metric == Metric::time_to_accuracy_s && job.role == Role::target;
-}
-
 const std::vector<Stage>& stages() {
   static const std::vector<Stage> all{
       {{"kernel launch", "speed/", "memory speed"}, is_rate_alone, false},
       {{"speed of software/"}, is_rate_alone, false},
       {{"epochs at small batch/", "critical batch/"}, is_epochs, true},
       {{"link share/", "network share/", "call/", "message/", "fill/"}, is_exchange, false, true},
-      {{"jitter", "network share/tcp"}, is_scaling, true},
-      {{"evaluation share/"}, is_time_to_accuracy, true}};
+      {{"jitter", "network share/tcp"}, is_scaling, true}};
   return all;
 }
 

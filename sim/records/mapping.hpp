@@ -42,6 +42,10 @@ Wire wire_of(const Mapping& mapping);
 /// One GPU alone copies its gradients to a server in host memory and waits for them.
 bool copies_alone(const Mapping& mapping);
 CommunicationSpec communication_of(Mapping& mapping, const ClusterSpec& cluster);
+/// Those that with_schedule() has; asynchronous SGD for its staleness alone.
+bool is_of_records(Algorithm algorithm);
+/// Rings instead of whatever all-reduce it is.
+void take_rings(CommunicationSpec& communication);
 /// The run with every all-reduce that may be chosen.
 Alternatives with_algorithms(const Mapping& mapping, const RecordRun& run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.
