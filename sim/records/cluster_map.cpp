@@ -112,6 +112,7 @@ Ports network_of(Mapping& m) {
 void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
   const std::string kind = ports.entry->rdma ? "rdma" : "tcp";
   const double share = m.constant({"network share/" + kind + "/" + name_of(m.job.transport), "network share/" + kind});
+  m.network = ports.entry;
   const int nics = ports.nics(cluster.gpus_per_node);
   cluster.nic.per_node = nics;
   cluster.nic.link.bandwidth_bytes_per_s = ports.all_bytes_per_s() / nics * share;
@@ -150,7 +151,8 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
-    cluster.intra_node = nvlink_node(node, std::min(1.0, share), network ? nics / network->nics(cluster.gpus_per_node) : 0);
+    cluster.intra_node =
+        nvlink_node(node, std::min(1.0, share), network ? nics / network->nics(cluster.gpus_per_node) : 0);
   } else {
     cluster.intra_node.kind = IntraNodeKind::pcie_tree;
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);

@@ -51,13 +51,19 @@ bool is_scaling(const JobSpec& job) {
   return job.gpus > 1 && job.role == Role::target && is_wanted && !job.is_mlperf();
 }
 
+bool is_training(const JobSpec& job) {
+  const Metric metric = job.measure.metric;
+  return job.role == Role::target && (metric == Metric::time_to_accuracy_s || metric == Metric::training_s);
+}
+
 const std::vector<Stage>& stages() {
   static const std::vector<Stage> all{
       {{"kernel launch", "speed/", "memory speed"}, is_rate_alone, false},
       {{"speed of software/"}, is_rate_alone, false},
       {{"epochs at small batch/", "critical batch/"}, is_epochs, true},
       {{"link share/", "network share/", "call/", "message/", "fill/"}, is_exchange, false, true},
-      {{"jitter", "network share/tcp"}, is_scaling, true}};
+      {{"jitter", "network share/tcp"}, is_scaling, true},
+      {{kEvaluationShare}, is_training, true}};
   return all;
 }
 

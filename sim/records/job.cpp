@@ -85,8 +85,8 @@ const RecordRun& chosen_of(const Alternatives& alternatives, int jobs) {
 Scenario scenario_of(const Job& job, const JobSpec& spec, const RecordRun& run, const MappedRecord* training) {
   Scenario scenario = run.scenario;
   scenario.name = scenario.model.title + " on " + scenario.cluster.gpu.name;
-  scenario.description =
-      "Made by simulate job, with links, overheads and all-reduce as it has them for " + std::to_string(run.gpus) + " GPUs.";
+  scenario.description = "Made by simulate job, with links, overheads and all-reduce as it has them for " +
+                         std::to_string(run.gpus) + " GPUs.";
   scenario.cluster.name = scenario.cluster.gpu.name + ", " + std::to_string(spec.gpus_per_node) + " per node";
   scenario.gpus = job.gpus;
   scenario.baseline_gpus = 1;
@@ -150,13 +150,16 @@ std::string inputs_text(const std::vector<Assumption>& inputs) {
 }
 
 // What one scenario for all rows means for them, and what a training's time is.
-std::string meaning_text(const Job& job) {
+std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs) {
   const int least = *std::min_element(job.gpus.begin(), job.gpus.end()), most = largest_of(job);
   std::string text;
   if (1 < least && least <= job.gpus_of_node() && most > job.gpus_of_node())
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
-  if (job.epochs > 0) text += "The time of epochs is that of their iterations, without evaluation and checkpoints.\n";
+  for (const Assumption& input : inputs)
+    if (input.pointer == kEvaluationShare)
+      text += "The time of epochs is that of their iterations, with " + short_number(100 * input.value.get<double>()) +
+              " % more samples for evaluation.\n";
   return text;
 }
 
@@ -195,8 +198,8 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
   for (const Measure& measure : measures) of_measures.push_back(mapped(predicted, measure, given, catalogue));
   for (MappedRecord& of_measure : of_measures)
     if (job.gpus_per_node == 0)
-      of_measure.assumptions.push_back({"gpus_per_node", predicted.spec.gpus_per_node, "assumed",
-                                        "not stated; at most 8, as is usual of servers"});
+      of_measure.assumptions.push_back(
+          {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
   const RecordRun run = chosen_of(of_measures.front().target, jobs);
   if (!job.precision.empty() && name_of(run.scenario.compute.precision) != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + run.scenario.cluster.gpu.name +
@@ -223,8 +226,9 @@ std::string job_table(const Job& job, const JobPrediction& predicted, const Cata
   table.add(names);
   for (std::size_t i = 0; i < predictions.size(); i += static_cast<std::size_t>(quantities))
     table.add(row_of(&predictions[i], quantities));
+  const std::vector<Assumption> inputs = inputs_of(predictions);
   return read_text(read_of(job, predicted, catalogue)) + "\n" + table.text() + job_memory_line(predictions) + "\n" +
-         inputs_text(inputs_of(predictions)) + meaning_text(job);
+         inputs_text(inputs) + meaning_text(job, inputs);
 }
 
 Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {

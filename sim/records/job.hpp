@@ -27,9 +27,9 @@ struct Job {
 };
 
 struct JobPrediction {
-  JobSpec spec;                  ///< at the largest number of GPUs
-  Scenario scenario;             ///< of all numbers of GPUs
-  std::vector<Record> records;   ///< what is asked; predictions point into it
+  JobSpec spec;                         ///< at the largest number of GPUs
+  Scenario scenario;                    ///< of all numbers of GPUs
+  std::vector<Record> records;          ///< what is asked; predictions point into it
   std::vector<Prediction> predictions;  ///< for each number of GPUs images/s, efficiency, with epochs the training time
 };
 

@@ -21,8 +21,8 @@ struct JobAlgorithm {
   Transport transport = Transport::nccl;
   std::optional<AllReduceKind> all_reduce{};  ///< none: the software's, or it has none
   std::optional<ServerScheme> scheme{};
-  bool overlaps = true;      ///< false: it waits for the whole backward pass
-  bool is_of_words = true;   ///< false: it needs more than a name, which a scenario can say
+  bool overlaps = true;     ///< false: it waits for the whole backward pass
+  bool is_of_words = true;  ///< false: it needs more than a name, which a scenario can say
 };
 
 /// Those of simulate, and the all-reduces and exchanges that S-SGD may have.

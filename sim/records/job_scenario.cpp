@@ -14,34 +14,34 @@ struct Origin {
 
 // What the constants of a prediction decide in its scenario; without one it is what the catalogue has, or usual.
 const std::vector<Origin>& origins() {
-  static const std::vector<Origin> all{
-      {"/cluster/host/memory_bandwidth", {}},
-      {"/cluster/host/memory_latency", {}},
-      {"/cluster/intra_node/gpu_link/bandwidth", {"link share"}},
-      {"/cluster/intra_node/gpu_link/latency", {}},
-      {"/cluster/intra_node/switch_uplink/bandwidth", {"link share"}},
-      {"/cluster/intra_node/switch_uplink/latency", {}},
-      {"/cluster/intra_node/socket_link/bandwidth", {"link share"}},
-      {"/cluster/intra_node/socket_link/latency", {}},
-      {"/cluster/intra_node/pcie_link/bandwidth", {}},
-      {"/cluster/intra_node/pcie_link/latency", {}},
-      {"/cluster/nic/bandwidth", {"network share"}},
-      {"/cluster/nic/latency", {"network hop"}},
-      {"/cluster/fabric/bandwidth", {"network share"}},
-      {"/cluster/fabric/latency", {}},
-      {"/compute/launch_overhead", {"kernel launch"}},
-      {"/compute/efficiency/compute", {"speed"}},
-      {"/compute/efficiency/memory", {"speed", "memory speed"}},
-      {"/compute/jitter/coefficient_of_variation", {"jitter"}},
-      {"/communication/fusion_threshold", {}},
-      {"/communication/chain_slices", {}},
-      {"/communication/message_overhead", {"message"}},
-      {"/communication/launch_overhead", {"call"}},
-      {"/sharding/unit", {}},
-      {"/parameter_server/staging_bandwidth", {"host copies"}},
-      {"/theano_mpi/staging_bandwidth", {"host copies"}},
-      {"/theano_mpi/host_copy_rate", {}},
-      {"/theano_mpi/host_reduction_rate", {}}};
+  static const std::vector<Origin> all{{"/cluster/host/memory_bandwidth", {}},
+                                       {"/cluster/host/memory_latency", {}},
+                                       {"/cluster/intra_node/gpu_link/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/gpu_link/latency", {}},
+                                       {"/cluster/intra_node/switch_uplink/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/switch_uplink/latency", {}},
+                                       {"/cluster/intra_node/socket_link/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/socket_link/latency", {}},
+                                       {"/cluster/intra_node/pcie_link/bandwidth", {}},
+                                       {"/cluster/intra_node/pcie_link/latency", {}},
+                                       {"/cluster/nic/bandwidth", {"network share"}},
+                                       {"/cluster/nic/latency", {"network hop"}},
+                                       {"/cluster/fabric/bandwidth", {"network share"}},
+                                       {"/cluster/fabric/latency", {}},
+                                       {"/compute/launch_overhead", {"kernel launch"}},
+                                       {"/compute/efficiency/compute", {"speed"}},
+                                       {"/compute/efficiency/memory", {"speed", "memory speed"}},
+                                       {"/compute/jitter/coefficient_of_variation", {"jitter"}},
+                                       {"/communication/fusion_threshold", {}},
+                                       {"/communication/chain_slices", {}},
+                                       {"/communication/message_overhead", {"message"}},
+                                       {"/communication/launch_overhead", {"call"}},
+                                       {"/convergence/train_samples", {kEvaluationShare}},
+                                       {"/sharding/unit", {}},
+                                       {"/parameter_server/staging_bandwidth", {"host copies"}},
+                                       {"/theano_mpi/staging_bandwidth", {"host copies"}},
+                                       {"/theano_mpi/host_copy_rate", {}},
+                                       {"/theano_mpi/host_reduction_rate", {}}};
   return all;
 }
 
@@ -85,7 +85,6 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const Prediction& l
     sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", bounds});
   sources.push_back({"/uncertainty/epochs", Json(), "assumed", "--epochs is given"});
   sources.push_back({"/convergence/epochs", Json(), "assumed", "--epochs"});
-  sources.push_back({"/convergence/train_samples", Json(), "assumed", "the catalogue's data set of this model"});
   return sources;
 }
 

@@ -30,7 +30,7 @@ struct Named {
 struct NetworkStated {
   std::string stated;  ///< as a text (network_grammar.hpp); empty: by its id, or not at all
   std::string id;      ///< of the catalogue's networks; empty: not stated, or not known
-  int count = 1;   ///< ports of a node
+  int count = 1;       ///< ports of a node
   bool is_count_stated = false;
   double rate_bits_per_s = 0;  ///< of a port; 0: the catalogue's own
   bool is_none = false;        ///< one node, said to be without
@@ -136,7 +136,7 @@ struct JobSpec {
   // The work
   Named model;
   ShapeSpec shape;
-  double bytes = 0;      ///< of an all-reduce; 0: not stated
+  double bytes = 0;  ///< of an all-reduce; 0: not stated
   Named software;
   std::optional<RecordPrecision> precision;
   int batch_per_gpu = 0;          ///< 0: not stated

@@ -31,6 +31,9 @@ struct StalenessSpec {
   double share = 0;  ///< of the way from `below` to `above`
 };
 
+/// The constant that says what evaluation adds to a training's samples.
+inline constexpr const char* kEvaluationShare = "evaluation share";
+
 /// By which records are simulated; a job is by what scenarios are.
 inline constexpr Fidelity kFidelityOfRecords = Fidelity::analytic;
 

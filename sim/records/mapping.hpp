@@ -26,7 +26,8 @@ struct Mapping {
   const ModelEntry* model = nullptr;
   Precision precision = Precision::fp32;  ///< fp32, tf32, mixed
   Wire wire = Wire::fp32;
-  const IntraNodeEntry* intra_node = nullptr;  ///< of the last cluster_of()
+  const IntraNodeEntry* intra_node = nullptr;  ///< of the last cluster_of(), as the next
+  const NetworkEntry* network = nullptr;       ///< nullptr: one node
 
   Metric metric() const { return job.measure.metric; }
   void assume(const std::string& key, const Json& value, const std::string& source);

@@ -62,8 +62,7 @@ double images_per_s(const Alternatives& runs, double seconds) {
   return global_batch(runs) / seconds;
 }
 
-// A training's time is that of its iterations, as a scenario's and a plan's is: evaluations, checkpoints and waiting for
-// data come on top.
+// A training's time is that of its whole iterations, as a scenario's and a plan's is.
 double training_s(const MappedRecord& r, double iteration_s) {
   const ConvergenceSpec epochs{"", r.samples, r.epochs};
   return time_to_accuracy(epochs, 0, std::llround(global_batch(r.target)), iteration_s, 1, 1).seconds;

@@ -19,19 +19,28 @@ NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
   return gpu.generation == "turing" ? NcclGeneration::volta : NcclGeneration::pascal;
 }
 
+// NCCL's tables are of InfiniBand; what another network takes beyond it is its plugin's to report.
+double latency_beside_tables(const Mapping& m) {
+  const NetworkEntry* tabled = m.catalogue.networks.with_id("ib");
+  return m.network == nullptr || tabled == nullptr ? 0 : std::max(0.0, m.network->latency_s - tabled->latency_s);
+}
+
 struct AllReduceChoice {
   AllReduceKind kind;
   std::optional<NcclAlgorithm> algorithm = std::nullopt;  ///< nccl; none: its own choice
 };
 
-// NCCL's rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one.
+// What NCCL chooses, where it was left to it: since NCCL 2.4, which came after V100, that is no longer one ring. And
+// its rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one.
 std::optional<AllReduceChoice> choice_of_nccl(const Mapping& m, const ClusterSpec& cluster) {
-  if (m.job.transport != Transport::nccl || cluster.nodes == 1 || cluster.nic.per_node == 1) return std::nullopt;
+  if (m.job.transport != Transport::nccl || cluster.nodes == 1) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  if (stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
-  if (stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
+  const bool has_nics = cluster.nic.per_node > 1;
+  if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
+  if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
   const bool is_open = !stated && (m.stack->all_reduce == "auto" || m.stack->all_reduce == "ring");
-  return is_open ? std::optional<AllReduceChoice>({AllReduceKind::nccl}) : std::nullopt;
+  const bool is_modern = m.gpu->spec.fp16_flops > kTensorCores;
+  return is_open && (has_nics || is_modern) ? std::optional<AllReduceChoice>({AllReduceKind::nccl}) : std::nullopt;
 }
 
 std::vector<AllReduceChoice> all_reduces_of(const Mapping& m, const ClusterSpec& cluster) {
@@ -44,8 +53,7 @@ std::vector<AllReduceChoice> all_reduces_of(const Mapping& m, const ClusterSpec&
   }
   if (const auto by_nccl = choice_of_nccl(m, cluster)) return {*by_nccl};
   if (stated) return {{*stated}};
-  if (m.gpu->spec.fp16_flops > kTensorCores)  // NCCL 2.4 and later, which came after V100
-    return {{AllReduceKind::ring}, {AllReduceKind::double_binary_tree}};
+  if (m.gpu->spec.fp16_flops > kTensorCores) return {{AllReduceKind::ring}, {AllReduceKind::double_binary_tree}};
   return {{m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring}};
 }
 
@@ -139,6 +147,7 @@ Alternatives with_algorithms(const Mapping& m, const RecordRun& run) {
     communication.nccl.algorithm = choice.algorithm;
     if (choice.kind != AllReduceKind::nccl) continue;
     communication.nccl.generation = nccl_generation_of(*m.gpu);
+    communication.nccl.nic_latency_s = latency_beside_tables(m);
     runs.back().fill_s = 0;  // in its tables
   }
   return runs;
