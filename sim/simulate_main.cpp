@@ -14,6 +14,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "sim/catalogue/network_grammar.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/records/explicit_records.hpp"
 #include "sim/records/job.hpp"
@@ -269,7 +270,7 @@ void answer(const JobOptions& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
-  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(o.job, predicted);
+  const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
   std::fputs(sim::job_table(o.job, predicted, catalogue).c_str(), stdout);

@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "engine/base/text.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
-constexpr int kMostGpus = 65536;
 
 bool sets_gpus(const AxisValue& value) {
   return std::any_of(value.settings.begin(), value.settings.end(),

@@ -93,7 +93,7 @@ void map_needed_bandwidth(Mapping& m) {
   for (double bits = kLeastBandwidth; bits <= kMostBandwidth; bits *= kStep) {
     RecordRun one = run;
     Scenario& s = one.scenario;
-    s.cluster.nic.link.bandwidth_bytes_per_s = bits / 8;
+    s.cluster.nic.link.bandwidth_bytes_per_s = bits / 8 / s.cluster.nic.per_node;
     s.cluster.fabric.link.bandwidth_bytes_per_s = bits / 8;
     s.cluster.host.memory_bandwidth_bytes_per_s = std::max(s.cluster.host.memory_bandwidth_bytes_per_s, bits / 2);
     s.compute.jitter = JitterKind::none;

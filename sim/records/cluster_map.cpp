@@ -56,22 +56,26 @@ PcieTreeSpec pcie_tree(const IntraNodeEntry& entry, int gpus_per_node, double sh
   return tree;
 }
 
-// What all rings together carry is what one ring on the switch carries. The way to the network must not be narrower
-// than the NICs, which are taken together as well.
-IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nics_bytes_per_s) {
-  IntraNodeSpec node;
-  node.kind = IntraNodeKind::nvswitch;
-  node.gpu_link = {entry.bus.bandwidth_bytes_per_s * share, entry.bus.latency_s / 2};
-  node.pcie.gpu_link = {std::max(12e9, nics_bytes_per_s), 0.4e-6};
-  return node;
-}
-
 /// Of a node, as applications see them.
 struct Ports {
   const NetworkEntry* entry = nullptr;
   int count = 1;
   double bytes_per_s = 0;  ///< of one
+
+  double all_bytes_per_s() const { return count * bytes_per_s; }
+  /// A GPU uses one NIC: of more ports than GPUs, several are one.
+  int nics(int gpus_per_node) const { return std::min(count, gpus_per_node); }
 };
+
+// What all rings together carry is what one ring on the switch carries. A GPU's way to its NIC is not narrower than
+// that.
+IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nic_bytes_per_s) {
+  IntraNodeSpec node;
+  node.kind = IntraNodeKind::nvswitch;
+  node.gpu_link = {entry.bus.bandwidth_bytes_per_s * share, entry.bus.latency_s / 2};
+  node.pcie.gpu_link = {std::max(12e9, nic_bytes_per_s), 0.4e-6};
+  return node;
+}
 
 Ports default_network(Mapping& m, const std::string& why) {
   const std::optional<NetworkFound> usual = read_network_text(m.catalogue, m.gpu->network);
@@ -108,13 +112,16 @@ Ports network_of(Mapping& m) {
 void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
   const std::string kind = ports.entry->rdma ? "rdma" : "tcp";
   const double share = m.constant({"network share/" + kind + "/" + name_of(m.job.transport), "network share/" + kind});
-  cluster.nic.per_node = 1;
-  cluster.nic.link.bandwidth_bytes_per_s = ports.count * ports.bytes_per_s * share;
+  m.network = ports.entry;
+  const int nics = ports.nics(cluster.gpus_per_node);
+  cluster.nic.per_node = nics;
+  cluster.nic.link.bandwidth_bytes_per_s = ports.all_bytes_per_s() / nics * share;
   cluster.nic.link.latency_s = ports.entry->latency_s / 2 + m.constant({"network hop/" + kind}) / 2;
   cluster.nic.gpudirect = ports.entry->rdma;
-  if (cluster.intra_node.kind == IntraNodeKind::pcie_tree) cluster.nic.attach = {0};
+  const int switches = static_cast<int>(cluster.intra_node.pcie.switches.size());  // none of an NVLink node
+  for (int nic = 0; switches > 0 && nic < nics; ++nic) cluster.nic.attach.push_back(nic * switches / nics);
   cluster.fabric.kind = FabricKind::star;
-  cluster.fabric.link = {cluster.nic.link.bandwidth_bytes_per_s, 0.2e-6};
+  cluster.fabric.link = {nics * cluster.nic.link.bandwidth_bytes_per_s, 0.2e-6};
 }
 
 // What software reaches of a node's links. GPUs of servers whose sockets are apart for peers show half of a PCIe slot
@@ -141,10 +148,11 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   const bool has_network = cluster.nodes > 1;
   std::optional<Ports> network;
   if (has_network) network = network_of(m);
-  const double nics = network ? network->count * network->bytes_per_s : 0;
+  const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
-    cluster.intra_node = nvlink_node(node, std::min(1.0, share), nics);
+    cluster.intra_node =
+        nvlink_node(node, std::min(1.0, share), network ? nics / network->nics(cluster.gpus_per_node) : 0);
   } else {
     cluster.intra_node.kind = IntraNodeKind::pcie_tree;
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);

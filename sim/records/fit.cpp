@@ -51,8 +51,9 @@ bool is_scaling(const JobSpec& job) {
   return job.gpus > 1 && job.role == Role::target && is_wanted && !job.is_mlperf();
 }
 
-bool is_time_to_accuracy(const JobSpec& job) {
-  return job.measure.metric == Metric::time_to_accuracy_s && job.role == Role::target;
+bool is_training(const JobSpec& job) {
+  const Metric metric = job.measure.metric;
+  return job.role == Role::target && (metric == Metric::time_to_accuracy_s || metric == Metric::training_s);
 }
 
 const std::vector<Stage>& stages() {
@@ -62,7 +63,7 @@ const std::vector<Stage>& stages() {
       {{"epochs at small batch/", "critical batch/"}, is_epochs, true},
       {{"link share/", "network share/", "call/", "message/", "fill/"}, is_exchange, false, true},
       {{"jitter", "network share/tcp"}, is_scaling, true},
-      {{"evaluation share/"}, is_time_to_accuracy, true}};
+      {{kEvaluationShare}, is_training, true}};
   return all;
 }
 

@@ -10,7 +10,7 @@
 //   3. epochs at small batch, critical batch               epochs
 //   4. shares of links, calls, messages, pipeline fill     all-reduces alone, exchanges
 //   5. shares of TCP networks, jitter                      rates and efficiencies of several GPUs
-//   6. share of evaluations                                times to accuracy
+//   6. share of evaluations                                times of trainings
 //   7. bounds                                              left-out predictions, made without the record's own paper:
 //                                                          half width hypot(floor, spread times the inputs' own), in
 //                                                          the logarithm, per class, with the least interval score

@@ -8,57 +8,104 @@
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_read.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 const char* const kGroup = "job";
 
-Record described(const Job& job, const NamesRead& names, int gpus) {
+int largest_of(const Job& job) {
+  return *std::max_element(job.gpus.begin(), job.gpus.end());
+}
+
+void check_numbers(const Job& job) {
+  if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
+    throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
+  const int of_node = job.gpus_of_node();
+  for (int gpus : job.gpus)
+    if (gpus > of_node && gpus % of_node != 0)
+      throw InputError("--gpus: " + std::to_string(gpus) + " GPUs do not fill whole nodes; allowed: up to " +
+                       std::to_string(of_node) + ", or a multiple of it");
+}
+
+std::vector<Measure> measures_of(const Job& job) {
+  std::vector<Measure> measures{{Metric::images_per_s}, {Metric::scaling_efficiency}};
+  if (job.epochs > 0) measures.push_back({Metric::training_s});
+  return measures;
+}
+
+Record asked(const JobSpec& spec, const Measure& measure, int gpus) {
   Record record;
-  record.names = names;
-  record.group = kGroup;
-  record.system = names.stack->name;
-  record.model = names.model->id;
-  record.gpu = names.gpu->name;
+  record.metric = name_of(measure.metric);
+  record.id = std::to_string(gpus) + " GPUs: " + record.metric;
+  record.unit = measure.metric == Metric::images_per_s ? "images/s"
+                : measure.metric == Metric::training_s ? "s"
+                                                       : "over one GPU";
   record.gpus = gpus;
-  record.gpus_per_node = std::min(gpus, job.gpus_of_node());
-  record.intra_node_link = job.intra_node_link;
-  record.network = names.network ? network_words(*names.network) : "";
-  record.algorithm = names.algorithm;
-  record.precision = job.precision;
-  record.batch_per_gpu = job.batch_per_gpu;
+  record.gpus_per_node = spec.gpus_per_node;
   return record;
 }
 
-Record asked(const Job& job, const NamesRead& names, int gpus, const std::string& metric, const std::string& unit) {
-  Record record = described(job, names, gpus);
-  record.id = std::to_string(gpus) + " GPUs: " + metric;
-  record.metric = metric;
-  record.unit = unit;
-  return record;
+std::vector<JobSpec> measured_rate(const Job& job, JobSpec spec) {
+  if (job.rate_samples_per_s <= 0) return {};
+  spec.id = "rate of one GPU";
+  spec.role = Role::input;
+  spec.measure = {Metric::images_per_s};
+  spec.value = spec.value_si = job.rate_samples_per_s;
+  spec.gpus = spec.gpus_per_node = 1;
+  return {spec};
 }
 
-Record measured_rate(const Job& job, const NamesRead& names) {
-  Record record = asked(job, names, 1, "images_per_s", "images/s");
-  record.id = "rate of one GPU";
-  record.role = Role::input;
-  record.value = job.rate_samples_per_s;
-  return record;
+MappedRecord mapped(const JobPrediction& predicted, const Measure& measure, const std::vector<JobSpec>& given,
+                    const Catalogue& catalogue) {
+  JobSpec spec = predicted.spec;
+  spec.measure = measure;
+  spec.record = &predicted.records.front();
+  MapOptions options;
+  options.fidelity = Scenario().fidelity;
+  MappedRecord result = map_job(spec, given, catalogue, options);
+  if (!result.unmapped.empty())
+    throw InputError("simulate job: " + result.unmapped + "; allowed: what simulate job --help says");
+  return result;
 }
 
-std::vector<Record> records_of(const Job& job, const NamesRead& names) {
-  std::vector<Record> records;
-  for (int gpus : job.gpus) {
-    records.push_back(asked(job, names, gpus, "images_per_s", "images/s"));
-    records.push_back(asked(job, names, gpus, "scaling_efficiency", "over one GPU"));
-    records.back().notes = "vs 1 GPU";
-    if (job.epochs == 0) continue;
-    records.push_back(asked(job, names, gpus, "training_time_s", "s"));
-    records.back().notes = short_number(job.epochs) + " epochs";
-  }
-  if (job.rate_samples_per_s > 0) records.push_back(measured_rate(job, names));
-  return records;
+// Of what may be chosen, the fastest at the largest number of GPUs.
+const RecordRun& chosen_of(const Alternatives& alternatives, int jobs) {
+  if (alternatives.size() == 1) return alternatives.front();
+  std::vector<const RecordRun*> runs;
+  for (const RecordRun& run : alternatives) runs.push_back(&run);
+  const std::vector<RunTime> times = run_all(runs, {jobs, true});
+  const auto best = std::min_element(times.begin(), times.end(),
+                                     [](const RunTime& a, const RunTime& b) { return a.seconds < b.seconds; });
+  return alternatives[static_cast<std::size_t>(best - times.begin())];
+}
+
+Scenario scenario_of(const Job& job, const JobSpec& spec, const RecordRun& run, const MappedRecord* training) {
+  Scenario scenario = run.scenario;
+  scenario.name = scenario.model.title + " on " + scenario.cluster.gpu.name;
+  scenario.description = "Made by simulate job, with links, overheads and all-reduce as it has them for " +
+                         std::to_string(run.gpus) + " GPUs.";
+  scenario.cluster.name = scenario.cluster.gpu.name + ", " + std::to_string(spec.gpus_per_node) + " per node";
+  scenario.gpus = job.gpus;
+  scenario.baseline_gpus = 1;
+  scenario.batch = {{kMostGpus, run.batch_per_gpu}};
+  scenario.ignores_memory = job.ignores_memory;
+  if (training != nullptr)
+    scenario.convergence = ConvergenceSpec{short_number(job.epochs) + " epochs", training->samples, job.epochs};
+  return scenario;
+}
+
+// The same at another number of GPUs.
+MappedRecord at_gpus(MappedRecord result, RecordRun run, const Scenario& scenario, int gpus) {
+  run.scenario = scenario;
+  run.gpus = gpus;
+  result.target = {run};
+  if (result.baseline.empty()) return result;
+  run.gpus = scenario.baseline_gpus;
+  result.baseline = {run};
+  return result;
 }
 
 std::vector<std::string> row_of(const Prediction* of_job, int quantities) {
@@ -88,7 +135,7 @@ std::string inputs_text(const std::vector<Assumption>& inputs) {
   std::string text = "Left open, and assumed:\n";
   int others = 0;
   for (const Assumption& input : inputs) {
-    const bool is_of_job = input.source.rfind("not stated", 0) == 0;
+    const bool is_of_job = input.source.rfind("not stated", 0) == 0 || input.pointer == "algorithm";
     if (is_of_job)
       text += "  " + input.pointer + " " +
               (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" + input.source +
@@ -102,45 +149,86 @@ std::string inputs_text(const std::vector<Assumption>& inputs) {
          "hold the truth four times of five.\n";
 }
 
+// What one scenario for all rows means for them, and what a training's time is.
+std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs) {
+  const int least = *std::min_element(job.gpus.begin(), job.gpus.end()), most = largest_of(job);
+  std::string text;
+  if (1 < least && least <= job.gpus_of_node() && most > job.gpus_of_node())
+    text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
+            " GPUs.\n";
+  for (const Assumption& input : inputs)
+    if (input.pointer == kEvaluationShare)
+      text += "The time of epochs is that of their iterations, with " + short_number(100 * input.value.get<double>()) +
+              " % more samples for evaluation.\n";
+  return text;
+}
+
 }  // namespace
 
+JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
+  JobSpec spec;
+  spec.group = kGroup;
+  spec.model.stated = job.model;
+  spec.gpu.stated = job.gpu;
+  spec.software.stated = job.software;
+  spec.link.stated = job.intra_node_link;
+  spec.network.stated = job.network;
+  spec.exchange = job.algorithm;
+  spec.gpus = largest_of(job);
+  spec.gpus_per_node = job.gpus_of_node();  // of networks "per GPU"
+  spec.batch_per_gpu = job.batch_per_gpu;
+  spec.precision = find_choice<RecordPrecision>(job.precision);
+  spec.baseline_gpus = 1;
+  spec.epochs = job.epochs;
+  resolve_names(spec, {}, catalogue);
+  check_names(spec, catalogue);
+  spec.gpus_per_node = std::min(spec.gpus, spec.gpus_per_node);
+  return spec;
+}
+
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
-  if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
-    throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
-  const int of_node = job.gpus_of_node();
-  for (int gpus : job.gpus)
-    if (gpus > of_node && gpus % of_node != 0)
-      throw InputError("--gpus: " + std::to_string(gpus) + " GPUs do not fill whole nodes; allowed: up to " +
-                       std::to_string(of_node) + ", or a multiple of it");
+  check_numbers(job);
   JobPrediction predicted;
-  predicted.names = read_names(job, catalogue);
-  predicted.records = records_of(job, predicted.names);
-  predicted.predictions = predict_records(targets_of(predicted.records), predicted.records, catalogue, jobs);
-  for (const Prediction& p : predicted.predictions)
-    if (!p.is_mapped())
-      throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: what simulate job --help says");
-  if (job.gpus_per_node == 0)
-    for (Prediction& p : predicted.predictions)
-      p.mapped.assumptions.push_back(
-          {"gpus_per_node", p.record->gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
-  const Scenario& scenario = predicted.predictions.front().mapped.target.front().scenario;
-  if (!job.precision.empty() && name_of(scenario.compute.precision) != job.precision)
-    throw InputError("simulate job: precision " + job.precision + ": " + scenario.cluster.gpu.name +
+  predicted.spec = job_spec(job, catalogue);
+  const std::vector<Measure> measures = measures_of(job);
+  for (int gpus : job.gpus)
+    for (const Measure& measure : measures) predicted.records.push_back(asked(predicted.spec, measure, gpus));
+  const std::vector<JobSpec> given = measured_rate(job, predicted.spec);
+  std::vector<MappedRecord> of_measures;
+  for (const Measure& measure : measures) of_measures.push_back(mapped(predicted, measure, given, catalogue));
+  for (MappedRecord& of_measure : of_measures)
+    if (job.gpus_per_node == 0)
+      of_measure.assumptions.push_back(
+          {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
+  const RecordRun run = chosen_of(of_measures.front().target, jobs);
+  if (!job.precision.empty() && name_of(run.scenario.compute.precision) != job.precision)
+    throw InputError("simulate job: precision " + job.precision + ": " + run.scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
+  predicted.scenario = scenario_of(job, predicted.spec, run, job.epochs > 0 ? &of_measures.back() : nullptr);
+  if (!run.is_alone()) check(predicted.scenario);
+  auto record = predicted.records.cbegin();
+  for (int gpus : job.gpus)
+    for (const MappedRecord& of_measure : of_measures)
+      predicted.predictions.push_back({&*record++, at_gpus(of_measure, run, predicted.scenario, gpus)});
   check_job_memory(job, predicted.predictions);
+  predict_mapped(predicted.predictions, catalogue, {jobs, true});
+  for (const Prediction& p : predicted.predictions)
+    if (!p.is_mapped()) throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: another --algorithm");
   return predicted;
 }
 
 std::string job_table(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
   const std::vector<Prediction>& predictions = predicted.predictions;
-  const int quantities = job.epochs > 0 ? 3 : 2;
+  const int quantities = static_cast<int>(measures_of(job).size());
   TextTable table;
   std::vector<std::string> names{"GPUs", "batch/GPU", "samples/s", "low", "high", "efficiency", "low", "high"};
   if (quantities > 2) names.insert(names.end(), {short_number(job.epochs) + " epochs", "low", "high"});
   table.add(names);
-  for (std::size_t i = 0; i < predictions.size(); i += quantities) table.add(row_of(&predictions[i], quantities));
+  for (std::size_t i = 0; i < predictions.size(); i += static_cast<std::size_t>(quantities))
+    table.add(row_of(&predictions[i], quantities));
+  const std::vector<Assumption> inputs = inputs_of(predictions);
   return read_text(read_of(job, predicted, catalogue)) + "\n" + table.text() + job_memory_line(predictions) + "\n" +
-         inputs_text(inputs_of(predictions));
+         inputs_text(inputs) + meaning_text(job, inputs);
 }
 
 Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {

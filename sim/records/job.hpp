@@ -1,6 +1,9 @@
 #pragma once
 // A training job in words, without a file: predictions by the constants that published results gave, with the bounds
 // that they were tested with. What is left open is assumed as for a published result, and said.
+//
+// A job is one scenario: one cluster, one software, one way to exchange, for all its numbers of GPUs as they are at the
+// largest. It is predicted as `simulate` and `plan` predict that scenario.
 #include <string>
 #include <vector>
 
@@ -8,8 +11,7 @@
 
 namespace lockstep::sim {
 
-/// Names of the catalogue, the network as network_grammar.hpp has it (job_names.hpp); an empty text or 0 leaves a fact
-/// open.
+/// Names as job_names.hpp has them; an empty text or 0 leaves a fact open.
 struct Job {
   std::string model, gpu;
   std::vector<int> gpus;  ///< a prediction each
@@ -19,16 +21,20 @@ struct Job {
   std::string software = "PyTorch";
   double epochs = 0;              ///< 0: no training time
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
-  bool ignores_memory = false;    ///< predicts what does not fit into a GPU, too
+  bool ignores_memory = false;    ///< predicts what does not fit into a GPU's memory, too
 
   int gpus_of_node() const { return gpus_per_node > 0 ? gpus_per_node : 8; }
 };
 
 struct JobPrediction {
-  NamesRead names;
-  std::vector<Record> records;  ///< the job in the form of a publication's; predictions point into it
-  std::vector<Prediction> predictions;
+  JobSpec spec;                         ///< at the largest number of GPUs
+  Scenario scenario;                    ///< of all numbers of GPUs
+  std::vector<Record> records;          ///< what is asked; predictions point into it
+  std::vector<Prediction> predictions;  ///< for each number of GPUs images/s, efficiency, with epochs the training time
 };
+
+/// The job's facts at its largest number of GPUs. Throws InputError for a name that is not known.
+JobSpec job_spec(const Job& job, const Catalogue& catalogue);
 
 /// For every number of GPUs: images/s, efficiency against one GPU, and with epochs the training time. Throws InputError
 /// for a name that is not known, a rate without a batch, and nodes that are not full.

@@ -5,9 +5,8 @@
 #include <type_traits>
 
 #include "engine/base/text.hpp"
+#include "sim/records/job_names.hpp"
 #include "sim/records/measure.hpp"
-#include "sim/records/network_port.hpp"
-#include "sim/records/network_text.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -116,6 +115,14 @@ ArrivalSpec read_arrival(const JsonNode& node) {
   return arrival;
 }
 
+// A job in words has an all-reduce or an algorithm; a record may have any algorithm.
+void check_algorithm(const JsonNode& node) {
+  const JobAlgorithm* named = job_algorithm_named(node.text());
+  if (named == nullptr || !(named->is_of_words || named->algorithm))
+    node.fail(in_quotes(node.text()) + " is unknown",
+              "allowed: algorithms of simulate job --list, the nearest " + joined(nearest_algorithms(node.text())));
+}
+
 class Reader {
  public:
   explicit Reader(const JsonNode& record) : record_(record), is_explicit_(find("software").has_value()) {}
@@ -143,6 +150,7 @@ class Reader {
   static void read(const JsonNode& node, Named& field) { field.stated = node.text(); }
   static void read(const JsonNode& node, NetworkStated& field) { field = read_network(node); }
   static void read(const JsonNode& node, ArrivalSpec& field) { field = read_arrival(node); }
+  static void read(const JsonNode& node, std::optional<Algorithm>&) { check_algorithm(node); }  // by resolve_names()
   static void read(const JsonNode& node, std::map<std::string, std::string>& field) {
     for (const auto& [key, why] : node.members()) field[key] = why.text();
   }
@@ -254,57 +262,6 @@ class Copier {
   const std::set<std::string>& names_;
 };
 
-template <class Entries>
-void resolve(Named& named, const Entries& entries) {
-  if (named.stated.empty()) return;
-  const auto* entry = entries.named(named.stated);
-  named.id = entry == nullptr ? "" : entry->id;
-  if (entry == nullptr) named.why_not = "; nearest: " + joined(entries.nearest_ids(named.stated));
-}
-
-// A model's name and the tokens of its sequences together choose the entry.
-void resolve_model(JobSpec& job, const Catalogue& catalogue) {
-  resolve(job.model, catalogue.models);
-  const ModelEntry* entry = catalogue.models.with_id(job.model.id);
-  const int tokens = job.shape.sequence;
-  if (entry == nullptr || entry->tokens == 0 || tokens == 0 || entry->tokens == tokens) return;
-  const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
-  job.model.id = longer != nullptr && longer->tokens == tokens ? longer->id : "";
-}
-
-void resolve_network(const Record& record, JobSpec& job, const Catalogue& catalogue) {
-  NetworkStated& network = job.network;
-  if (!network.id.empty()) {
-    if (catalogue.networks.with_id(network.id) == nullptr)
-      network.why_not = "network " + in_quotes(network.id) +
-                        " is not in the catalogue; nearest: " + joined(catalogue.networks.nearest_ids(network.id));
-    return;
-  }
-  if (says_no_network(record.network)) {
-    network.is_none = job.why_assumed("network").empty();
-    return;
-  }
-  const NetworkReading reading =
-      read_network(catalogue.networks, record.network, job.gpus_per_node > 0 ? job.gpus_per_node : 8);
-  if (reading.found) {
-    network = network_stated(*reading.found);
-  } else {
-    network.is_stated = true;
-    network.why_not = "network " + in_quotes(record.network) + ": " + reading.wrong + "; nearest: " + reading.nearest;
-  }
-}
-
-void resolve_software(JobSpec& job, const Catalogue& catalogue) {
-  const StackEntry* entry = catalogue.stacks.named(job.software);
-  if (entry != nullptr) {
-    job.software = entry->id;
-    return;
-  }
-  job.measure.why_not = "software " + in_quotes(job.software) +
-                        " is not in the catalogue; nearest: " + joined(catalogue.stacks.nearest_ids(job.software));
-  job.software = catalogue.stacks.back().id;
-}
-
 // A micro-batch of a group that is one GPU is the batch of that GPU.
 void set_batches(JobSpec& job) {
   if (job.batch_per_gpu == 0 && job.split.microbatch > 0) job.batch_per_gpu = job.split.microbatch;
@@ -328,6 +285,7 @@ JobKeys read_job_keys(const JsonNode& record) {
   Reader reader(record);
   each_key(reader, facts, facts);
   if (reader.names.empty()) return {};
+  if (reader.names.count("algorithm") > 0) facts.exchange = record.at("algorithm").text();
   return {reader.names, std::make_shared<const JobSpec>(std::move(facts))};
 }
 
@@ -338,20 +296,19 @@ void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue) {
   const Collective collective = job.measure.collective;
   each_key(copier, *record.keys.facts, job);
   set_batches(job);
-  if (job.split.sharding == Sharding::zero3 && !job.algorithm) job.algorithm = Algorithm::sharded;
-  if (names.count("link") > 0) resolve(job.link, catalogue.intra_nodes);
   if (!record.is_explicit()) {
     if (names.count("collective") == 0) job.measure.collective = collective;
-    if (names.count("network") > 0) resolve_network(record, job, catalogue);
-    return;
+    if (names.count("link") > 0) resolve_link(job, catalogue);
+    if (names.count("network") > 0) resolve_network(job, catalogue);
+  } else {
+    const Collective stated = job.measure.collective;
+    job.measure = measure_by_name(record.metric, record.unit);
+    job.measure.collective = stated;
+    job.exchange = record.keys.facts->exchange;
+    if (job.network.id.empty()) job.network.stated = record.network;
+    resolve_names(job, names, catalogue);
   }
-  const Collective stated = job.measure.collective;
-  job.measure = measure_by_name(record.metric, record.unit);
-  job.measure.collective = stated;
-  resolve_software(job, catalogue);
-  resolve_model(job, catalogue);
-  resolve(job.gpu, catalogue.gpus);
-  resolve_network(record, job, catalogue);
+  if (job.split.sharding == Sharding::zero3 && !job.algorithm) job.algorithm = Algorithm::sharded;
 }
 
 Json job_json(const JobSpec& job) {

@@ -8,7 +8,9 @@
 //
 //   software, model, gpu, link, network   ids or names of the catalogue; network also as text: "8x InfiniBand NDR"
 //   metric, unit                          by name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s"
-//   algorithm, transport, all_reduce, wire, precision, optimizer, scheme, statistic, collective
+//   algorithm                             by a name that `simulate job --list` has: "ring", "sharded", "kvstore"; it says
+//                                         what is left open of the next three
+//   transport, all_reduce, scheme, wire, precision, optimizer, statistic, collective
 //                                         choices; "other_algorithm" names one that is not simulated for records
 //   overlap, fusion, in_switch, sequential, whole_tensors, fused_attention, fast_convolutions, strong_scaling,
 //   simulated_staleness                   true or false

@@ -23,6 +23,14 @@ Json prediction_memory(const Prediction& prediction) {
   return task == nullptr ? Json() : memory_json(memory_of(*task));
 }
 
+std::optional<Assumption> assumed_memory(const Prediction& prediction) {
+  const RecordRun* task = iteration_of(prediction);
+  if (task == nullptr) return std::nullopt;
+  const GpuMemory memory = memory_of(*task);
+  return Assumption{"memory per GPU", memory_text(memory), "assumed",
+                    memory.fits() ? "counted part by part" : "counted part by part: more than it has, yet it ran"};
+}
+
 std::string job_memory_line(const std::vector<Prediction>& predictions) {
   std::vector<std::pair<int, GpuMemory>> points;
   for (const Prediction& prediction : predictions) {

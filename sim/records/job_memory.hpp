@@ -1,5 +1,6 @@
 #pragma once
 // What predicted jobs and records need of a GPU's memory (sim/program/gpu_memory.hpp).
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,8 @@
 
 namespace lockstep::sim {
 
+/// What is known of it, as an input that a prediction rests on without having checked it; none where it is not known.
+std::optional<Assumption> assumed_memory(const Prediction& prediction);
 /// As memory_json() has it, of the GPUs that a prediction is about; null where it is not about iterations of a
 /// training.
 Json prediction_memory(const Prediction& prediction);

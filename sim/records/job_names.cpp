@@ -4,58 +4,15 @@
 
 #include "engine/base/text.hpp"
 #include "sim/catalogue/network_grammar.hpp"
+#include "sim/records/network_port.hpp"
+#include "sim/records/network_text.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 const std::string kFused = "_fused";
 constexpr std::size_t kNearest = 3;
-
-[[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& wrong,
-                         const std::string& allowed) {
-  throw InputError(option + " " + in_quotes(text) + ": " + wrong + "; allowed: " + allowed);
-}
-
-[[noreturn]] void refuse_name(const std::string& option, const std::string& text, const char* what,
-                              const std::vector<std::string>& nearest) {
-  refuse(option, text, std::string("no ") + what + " of that name is known",
-         "the names of --list, the nearest " + joined(nearest));
-}
-
-template <typename Of>
-const Of* named(const Entries<Of>& entries, const std::string& option, const std::string& text, const char* what) {
-  const Of* entry = entries.named(text);
-  if (entry == nullptr) refuse_name(option, text, what, entries.nearest_ids(text, kNearest));
-  return entry;
-}
-
-// A transformer with "_fused" behind its name has attention whose scores stay on the chip.
-const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& text) {
-  if (text.size() <= kFused.size() || text.compare(text.size() - kFused.size(), kFused.size(), kFused) != 0)
-    return nullptr;
-  const ModelEntry* entry = catalogue.models.named(text.substr(0, text.size() - kFused.size()));
-  return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
-}
-
-bool is_any_nvlink(const std::string& text) {
-  const std::string plain = plain_name(text);
-  return plain == "nvlink" || plain == "nvswitch";
-}
-
-// NVLink without its generation is that of the GPU, which is then assumed and said (cluster_map.cpp).
-const IntraNodeEntry* link_of(const Job& job, const Catalogue& catalogue) {
-  if (job.intra_node_link.empty() || is_any_nvlink(job.intra_node_link)) return nullptr;
-  return named(catalogue.intra_nodes, "--link", job.intra_node_link, "link in a node");
-}
-
-std::optional<NetworkFound> network_of(const Job& job, const Catalogue& catalogue) {
-  if (job.network.empty()) return std::nullopt;
-  const NetworkReading reading = read_network(catalogue.networks, job.network, job.gpus_of_node());
-  if (!reading.found)
-    refuse("--network", job.network, reading.wrong,
-           std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
-  return reading.found;
-}
+constexpr int kUsualNode = 8;  // GPUs, for networks "per GPU"
 
 const NameIndex& index_of_algorithms() {
   static const NameIndex index = [] {
@@ -71,18 +28,80 @@ const NameIndex& index_of_algorithms() {
   return index;
 }
 
-const JobAlgorithm* algorithm_of(const Job& job) {
-  if (job.algorithm.empty()) return nullptr;
-  const std::vector<JobAlgorithm>& all = job_algorithms();
-  const std::optional<std::size_t> found = index_of_algorithms().find(job.algorithm);
-  if (!found) {
-    std::vector<std::string> nearest;
-    for (std::size_t place : index_of_algorithms().nearest(job.algorithm, kNearest)) nearest.push_back(all[place].id);
-    refuse_name("--algorithm", job.algorithm, "algorithm", nearest);
+template <class Of>
+const Of* resolve(Named& named, const Entries<Of>& entries) {
+  if (named.stated.empty()) return nullptr;
+  const Of* entry = entries.named(named.stated);
+  named.id = entry == nullptr ? "" : entry->id;
+  if (entry == nullptr) named.why_not = "; nearest: " + joined(entries.nearest_ids(named.stated, kNearest));
+  return entry;
+}
+
+// A transformer with "_fused" behind its name has attention whose scores stay on the chip.
+const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& text) {
+  if (text.size() <= kFused.size() || text.compare(text.size() - kFused.size(), kFused.size(), kFused) != 0)
+    return nullptr;
+  const ModelEntry* entry = catalogue.models.named(text.substr(0, text.size() - kFused.size()));
+  return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
+}
+
+// A model's name and the tokens of its sequences together choose the entry.
+void resolve_model(JobSpec& job, const Catalogue& catalogue) {
+  if (const ModelEntry* fused = fused_model(catalogue, job.model.stated)) {
+    job.model.id = fused->id;
+    job.fused_attention = true;
+    return;
   }
-  if (all[*found].in_texts.empty())
-    refuse("--algorithm", job.algorithm, "a job in words cannot have it", "a scenario with it, or another of --list");
-  return &all[*found];
+  const ModelEntry* entry = resolve(job.model, catalogue.models);
+  const int tokens = job.shape.sequence;
+  if (entry == nullptr || entry->tokens == 0 || tokens == 0 || entry->tokens == tokens) return;
+  const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
+  job.model.id = longer != nullptr && longer->tokens == tokens ? longer->id : "";
+}
+
+void set_exchange(JobSpec& job, const std::set<std::string>& stated) {
+  const JobAlgorithm* named = job_algorithm_named(job.exchange);
+  if (named == nullptr) return;
+  const auto is_open = [&](const char* key) { return stated.count(key) == 0; };
+  job.algorithm = named->algorithm;
+  if (is_open("transport")) job.transport = named->transport;
+  if (is_open("all_reduce")) job.all_reduce = named->all_reduce;
+  if (is_open("scheme")) job.scheme = named->scheme;
+  if (is_open("overlap") && !named->overlaps) job.overlap = false;
+  // Poseidon and BytePS cut parameters into pairs, TensorFlow's servers hold whole tensors.
+  if (named->scheme && is_open("whole_tensors"))
+    job.places_tensors = job.software.id == "tensorflow" && job.transport == Transport::servers_on_host;
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& wrong,
+                         const std::string& allowed) {
+  throw InputError(option + " " + in_quotes(text) + ": " + wrong + "; allowed: " + allowed);
+}
+
+[[noreturn]] void refuse_name(const std::string& option, const std::string& text, const char* what,
+                              const std::vector<std::string>& nearest) {
+  refuse(option, text, std::string("no ") + what + " of that name is known",
+         "the names of --list, the nearest " + joined(nearest));
+}
+
+template <class Of>
+void check_name(const Named& named, const Entries<Of>& entries, const char* option, const char* what) {
+  if (!named.is_known()) refuse_name(option, named.stated, what, entries.nearest_ids(named.stated, kNearest));
+}
+
+void check_network(const NetworkStated& network, int gpus_per_node, const Catalogue& catalogue) {
+  if (network.stated.empty() || !network.id.empty()) return;
+  const NetworkReading reading = read_network(catalogue.networks, network.stated, gpus_per_node);
+  refuse("--network", network.stated, reading.wrong,
+         std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
+}
+
+void check_algorithm(const std::string& name) {
+  if (name.empty()) return;
+  const JobAlgorithm* named = job_algorithm_named(name);
+  if (named == nullptr) refuse_name("--algorithm", name, "algorithm", nearest_algorithms(name));
+  if (!named->is_of_words)
+    refuse("--algorithm", name, "a job in words cannot have it", "a scenario with it, or another of --list");
 }
 
 template <class Ids>
@@ -100,21 +119,74 @@ std::vector<std::string> ids_of(const Listed& entries) {
 
 }  // namespace
 
-NamesRead read_names(const Job& job, const Catalogue& catalogue) {
-  NamesRead read;
-  const ModelEntry* const fused = fused_model(catalogue, job.model);
-  read.has_fused_attention = fused != nullptr;
-  read.model = fused != nullptr ? fused : named(catalogue.models, "--model", job.model, "model");
-  read.gpu = named(catalogue.gpus, "--gpu", job.gpu, "GPU");
-  read.stack = named(catalogue.stacks, "--software", job.software, "software");
-  read.intra_node = link_of(job, catalogue);
-  read.network = network_of(job, catalogue);
-  if (const JobAlgorithm* algorithm = algorithm_of(job)) {
-    read.algorithm = algorithm->in_texts;
-    read.algorithm_title = algorithm->title;
-    read.all_reduce = algorithm->all_reduce;
+const JobAlgorithm* job_algorithm_named(const std::string& name) {
+  const std::optional<std::size_t> found = index_of_algorithms().find(name);
+  return found ? &job_algorithms()[*found] : nullptr;
+}
+
+std::vector<std::string> nearest_algorithms(const std::string& name) {
+  std::vector<std::string> ids;
+  for (std::size_t place : index_of_algorithms().nearest(name, kNearest)) ids.push_back(job_algorithms()[place].id);
+  return ids;
+}
+
+// NVLink without its generation is that of the GPU; between PCIe boards it is a bridge.
+void resolve_link(JobSpec& job, const Catalogue& catalogue) {
+  const std::string plain = plain_name(job.link.stated);
+  const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
+  if (gpu == nullptr || (plain != "nvlink" && plain != "nvswitch")) {
+    resolve(job.link, catalogue.intra_nodes);
+    return;
   }
-  return read;
+  const bool is_usual = catalogue.intra_node_by_id(gpu->intra_node).is_nvlink;
+  job.assumed["link"] = is_usual ? "generation not stated" : "NVLink between PCIe boards: a bridge";
+  job.link.id = is_usual ? gpu->intra_node : "nvlink-bridge";
+}
+
+void resolve_network(JobSpec& job, const Catalogue& catalogue) {
+  NetworkStated& network = job.network;
+  if (!network.id.empty()) {
+    if (catalogue.networks.with_id(network.id) == nullptr)
+      network.why_not = "network " + in_quotes(network.id) + " is not in the catalogue; nearest: " +
+                        joined(catalogue.networks.nearest_ids(network.id, kNearest));
+    return;
+  }
+  if (says_no_network(network.stated)) {
+    network.is_none = job.why_assumed("network").empty();
+    return;
+  }
+  const std::string text = network.stated;
+  const NetworkReading reading =
+      read_network(catalogue.networks, text, job.gpus_per_node > 0 ? job.gpus_per_node : kUsualNode);
+  if (!reading.found) {
+    network.is_stated = true;
+    network.why_not = "network " + in_quotes(text) + ": " + reading.wrong + "; nearest: " + reading.nearest;
+    return;
+  }
+  network = network_stated(*reading.found);
+  network.stated = text;
+  network.is_count_stated = true;  // the grammar means one port where none is counted
+  if (reading.found->is_kind_assumed)
+    job.assumed["network kind"] = "not stated; a rate alone is InfiniBand from 56 Gb/s on, else TCP";
+  if (!reading.found->ports_stated) job.assumed["network ports"] = "not stated";
+}
+
+void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Catalogue& catalogue) {
+  resolve(job.software, catalogue.stacks);
+  resolve_model(job, catalogue);
+  resolve(job.gpu, catalogue.gpus);
+  resolve_link(job, catalogue);
+  resolve_network(job, catalogue);
+  set_exchange(job, stated);
+}
+
+void check_names(const JobSpec& job, const Catalogue& catalogue) {
+  check_name(job.model, catalogue.models, "--model", "model");
+  check_name(job.gpu, catalogue.gpus, "--gpu", "GPU");
+  check_name(job.software, catalogue.stacks, "--software", "software");
+  if (!job.link.stated.empty()) check_name(job.link, catalogue.intra_nodes, "--link", "link in a node");
+  check_network(job.network, job.gpus_per_node, catalogue);
+  check_algorithm(job.exchange);
 }
 
 std::string names_text(const Catalogue& catalogue) {
@@ -122,7 +194,7 @@ std::string names_text(const Catalogue& catalogue) {
   for (const NetworkEntry& entry : catalogue.networks)
     if (!entry.needs_rate) networks.push_back(entry.id);
   for (const JobAlgorithm& algorithm : job_algorithms())
-    if (!algorithm.in_texts.empty()) algorithms.push_back(algorithm.id);
+    if (algorithm.is_of_words) algorithms.push_back(algorithm.id);
   return line_of("models", ids_of(catalogue.models)) + line_of("GPUs", ids_of(catalogue.gpus)) +
          line_of("links in a node", ids_of(catalogue.intra_nodes)) + line_of("networks", networks) +
          line_of("software", ids_of(catalogue.stacks)) + line_of("algorithms", algorithms) +

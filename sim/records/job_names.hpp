@@ -1,29 +1,47 @@
 #pragma once
-// The names of a job: matched whole against the catalogue, the network by its grammar. Nothing is guessed from a part
-// of a name; what is not known is refused with the three nearest names.
+// The names of a job, whoever states them: `simulate job` in words, a record in explicit keys. Each is matched whole
+// against the catalogue, the network by its grammar, the algorithm against the table below; nothing is guessed from a
+// part of a name. What is not known keeps why (a record says so, a job is refused) and has the nearest names.
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/records/job.hpp"
-#include "sim/records/record.hpp"
+#include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
 
-/// How a job may exchange its gradients.
+/// How a job may exchange its gradients, and what its name says of that.
 struct JobAlgorithm {
   std::string id;
   std::string title;
   std::vector<std::string> aliases;
-  std::optional<AllReduceKind> all_reduce;  ///< none: the software's, or it has none
-  std::string in_texts;  ///< as a publication says it; empty: a scenario can have it, a job in words cannot
+  std::optional<Algorithm> algorithm;  ///< none: synchronous SGD with all-reduces or servers
+  Transport transport = Transport::nccl;
+  std::optional<AllReduceKind> all_reduce{};  ///< none: the software's, or it has none
+  std::optional<ServerScheme> scheme{};
+  bool overlaps = true;     ///< false: it waits for the whole backward pass
+  bool is_of_words = true;  ///< false: it needs more than a name, which a scenario can say
 };
 
 /// Those of simulate, and the all-reduces and exchanges that S-SGD may have.
 const std::vector<JobAlgorithm>& job_algorithms();
 
-/// What the job's words were read as. Throws InputError, "--gpu H1000: ...", for a word that is not known.
-NamesRead read_names(const Job& job, const Catalogue& catalogue);
+/// nullptr: there is none of that name.
+const JobAlgorithm* job_algorithm_named(const std::string& name);
+/// Ids of those with the nearest names.
+std::vector<std::string> nearest_algorithms(const std::string& name);
+
+/// Finds what the names stand for: software, model (with the tokens of its sequences), GPU, link, network, and what the
+/// exchange's name says of facts that are not among the `stated` keys of a record.
+void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Catalogue& catalogue);
+/// The parts of it for a record that states these alone.
+void resolve_link(JobSpec& job, const Catalogue& catalogue);
+void resolve_network(JobSpec& job, const Catalogue& catalogue);
+
+/// Refuses names of `simulate job` that are not known, with the three nearest: throws InputError, "--gpu H1000: ...".
+void check_names(const JobSpec& job, const Catalogue& catalogue);
 
 /// Names that are known: "models: alexnet_bn_jizhi, ..." and so on, each of which reads as itself, and the grammar of
 /// networks.

@@ -1,8 +1,8 @@
 #include "sim/records/job_read.hpp"
 
-#include <algorithm>
-
 #include "sim/records/job.hpp"
+#include "sim/records/job_names.hpp"
+#include "sim/records/network_port.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -11,46 +11,30 @@ std::string with_id(const std::string& name, const std::string& id) {
   return name.empty() ? id : name + " (" + id + ")";
 }
 
-// Of the largest number of GPUs that is asked for.
-const Prediction& largest_of(const JobPrediction& predicted) {
-  return *std::max_element(predicted.predictions.begin(), predicted.predictions.end(),
-                           [](const Prediction& a, const Prediction& b) { return a.record->gpus < b.record->gpus; });
-}
-
-// Where the job leaves it open.
-const std::string* assumed(const Prediction& prediction, const std::string& key) {
-  for (const Assumption& input : prediction.mapped.assumptions)
-    if (input.pointer == key && input.value.is_string()) return &input.value.get_ref<const std::string&>();
-  return nullptr;
-}
-
 }  // namespace
 
 JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
-  const NamesRead& names = predicted.names;
-  const Prediction& largest = largest_of(predicted);
-  const Scenario& scenario = largest.mapped.target.front().scenario;
+  const JobSpec& spec = predicted.spec;
   JobRead read;
-  read.model = names.model->id;
-  read.title = scenario.model.title;
-  read.gpu = names.gpu;
-  read.gpus_per_node = largest.record->gpus_per_node;
+  read.model = spec.model.id;
+  read.title = predicted.scenario.model.title;
+  read.gpu = catalogue.gpus.with_id(spec.gpu.id);
+  read.gpus_per_node = spec.gpus_per_node;
   read.is_node_stated = job.gpus_per_node > 0;
   if (read.gpus_per_node > 1) {
-    const std::string* const link = assumed(largest, "intra_node_link");
-    read.link = names.intra_node;
-    read.is_link_stated = read.link != nullptr;
-    if (read.link == nullptr)
-      read.link = catalogue.intra_nodes.with_id(link != nullptr ? *link : names.gpu->intra_node);
+    read.link = catalogue.intra_nodes.with_id(spec.link.is_known() ? spec.link.id : read.gpu->intra_node);
+    read.is_link_stated = spec.link.is_known() && spec.why_assumed("link").empty();
   }
-  if (largest.record->gpus > read.gpus_per_node) {
-    read.is_network_stated = names.network.has_value();
-    read.network = names.network;
-    if (!read.network) read.network = read_network(catalogue.networks, names.gpu->network, read.gpus_per_node).found;
+  if (spec.gpus > spec.gpus_per_node) {
+    read.is_network_stated = !spec.network.id.empty();
+    read.network = read.is_network_stated
+                       ? network_found(spec.network, *catalogue.networks.with_id(spec.network.id))
+                       : read_network(catalogue.networks, read.gpu->network, read.gpus_per_node).found;
+    read.network->is_kind_assumed = !spec.why_assumed("network kind").empty();
   }
-  read.software = names.stack;
-  read.algorithm = names.algorithm_title;
-  read.precision = scenario.compute.precision;
+  read.software = catalogue.stacks.with_id(spec.software.id);
+  if (const JobAlgorithm* algorithm = job_algorithm_named(spec.exchange)) read.algorithm = algorithm->title;
+  read.precision = predicted.scenario.compute.precision;
   return read;
 }
 

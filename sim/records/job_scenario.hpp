@@ -5,10 +5,9 @@
 
 namespace lockstep::sim {
 
-/// Of the largest number of GPUs, for all of them: cluster, links' shares, overheads and the all-reduce are those that
-/// the job has there. At that number the scenario's closed form gives the job's samples/s; its uncertainties are the
-/// half width of the job's bounds, for each group of inputs, so that its bounds are at most as wide. Throws InputError
-/// for one GPU alone, and for jobs that are not trained by all-reduces or sharded.
-Json job_scenario(const Job& job, const JobPrediction& predicted);
+/// The job's own scenario, which gives the job's samples/s, efficiency and training time at all its numbers of GPUs. Its
+/// uncertainties are the half width of the job's bounds at the largest, for each group of inputs, so that its bounds are
+/// at most as wide. Throws InputError for one GPU alone.
+Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue);
 
 }  // namespace lockstep::sim

@@ -28,8 +28,9 @@ struct Named {
 
 /// What nodes are connected by.
 struct NetworkStated {
-  std::string id;  ///< of the catalogue's networks; empty: not stated, or not known
-  int count = 1;   ///< ports of a node
+  std::string stated;  ///< as a text (network_grammar.hpp); empty: by its id, or not at all
+  std::string id;      ///< of the catalogue's networks; empty: not stated, or not known
+  int count = 1;       ///< ports of a node
   bool is_count_stated = false;
   double rate_bits_per_s = 0;  ///< of a port; 0: the catalogue's own
   bool is_none = false;        ///< one node, said to be without
@@ -135,8 +136,8 @@ struct JobSpec {
   // The work
   Named model;
   ShapeSpec shape;
-  double bytes = 0;      ///< of an all-reduce; 0: not stated
-  std::string software;  ///< id of the catalogue's stacks
+  double bytes = 0;  ///< of an all-reduce; 0: not stated
+  Named software;
   std::optional<RecordPrecision> precision;
   int batch_per_gpu = 0;          ///< 0: not stated
   std::int64_t global_batch = 0;  ///< 0: not stated
@@ -154,6 +155,7 @@ struct JobSpec {
   NetworkStated network;
 
   // The exchange
+  std::string exchange;  ///< by its name (job_names.hpp), which says what of the following is left open; empty: by them
   std::optional<Algorithm> algorithm;  ///< beside synchronous SGD with all-reduces or servers
   std::string other_algorithm;         ///< one that is not simulated for records, by its name
   Transport transport = Transport::nccl;
@@ -187,7 +189,7 @@ struct JobSpec {
   int batch() const;
   /// Why what was assumed of a key was; empty: it was stated.
   std::string why_assumed(const std::string& key) const;
-  bool is_mlperf() const { return software.rfind("mlperf", 0) == 0; }
+  bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };
 
 }  // namespace lockstep::sim

@@ -51,13 +51,8 @@ void map_time_of_samples(Mapping& m) {
   }
   set_epochs(m);
   for (RecordRun& run : m.result.target) run.scenario.uncertainty.epochs = m.result.epochs_uncertainty;
-  const bool is_mlperf = m.job.is_mlperf();
-  // What a whole training is slower than its software's benchmarks; a rate of its own experiment has that in it.
-  const bool is_measured = !m.result.target.front().scenario.compute.rates.empty();
-  const char* share = is_mlperf ? "evaluation share/mlperf" : "evaluation share/training";
-  const bool has_share = m.metric() == Metric::time_to_accuracy_s && (is_mlperf || !is_measured);
-  const double beside = has_share ? m.constant({share}) : 0;
-  m.result.samples = m.result.epochs * train_samples(m) * (1 + beside);
+  // Whatever the metric: a training evaluates as it goes, which counts as so many more samples.
+  m.result.samples = train_samples(m) * (1 + m.constant({kEvaluationShare}));
 }
 
 void map_relative(Mapping& m, Quantity quantity) {
@@ -97,7 +92,7 @@ void set_collective(Mapping& m, int gpus) {
     for (RecordRun& run : *side) {
       run.share = 0.5 * parts;
       run.in_switch_bytes_per_s = 0;
-      run.scenario.communication.all_reduce = AllReduceKind::ring;
+      take_rings(run.scenario.communication);
     }
   if (m.result.quantity == Quantity::bus_bandwidth) m.result.per_si *= 0.5 * parts;
   m.assume("collective", is_chain ? "a pipelined chain" : "half of a ring all-reduce", "as NCCL does it");
@@ -293,8 +288,12 @@ void map_all(Mapping& m) {
   const bool of_workers = is_of_workers(m.metric());
   if (!of_workers && !job.other_algorithm.empty())
     throw Unmapped{"algorithm " + in_quotes(job.other_algorithm) + " is not mapped to a simulated one"};
+  if (!of_workers && job.algorithm && !is_of_records(*job.algorithm))
+    throw Unmapped{"algorithm " + in_quotes(name_of(*job.algorithm)) + " is not mapped to a simulated one"};
   const bool is_of_hardware = !of_workers || m.metric() == Metric::staleness;
-  m.stack = m.catalogue.stacks.with_id(job.software);
+  m.stack = m.catalogue.stacks.with_id(job.software.id);
+  if (m.stack == nullptr)
+    throw Unmapped{"software " + in_quotes(job.software.stated) + " is not in the catalogue" + job.software.why_not};
   if (const std::string why = why_not_simulated(job); !why.empty()) throw Unmapped{why};
   set_gpu(m, is_of_hardware && m.metric() != Metric::epochs_to_accuracy);
   if (is_of_hardware && !is_of_collective(m.metric())) set_model(m);
@@ -365,8 +364,8 @@ Alternatives iteration_run(Mapping& m, int gpus, int batch) {
   run.accumulation = accumulation_of(m, gpus, batch);
   run.scenario.compute = compute_of(m, gpus, batch);
   run.scenario.uncertainty = uncertainty_of(m, run.scenario.compute, batch);
-  run.scenario.fidelity = Fidelity::analytic;
-  run.scenario.iterations = 2;
+  run.scenario.fidelity = m.options.fidelity;
+  if (m.options.fidelity == Fidelity::analytic) run.scenario.iterations = 2;  // each is as long as the next
   if (gpus == 1 && !copies_alone(m)) {
     run.scenario.cluster.gpu = m.gpu->spec;
     return {run};

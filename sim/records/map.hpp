@@ -31,6 +31,12 @@ struct StalenessSpec {
   double share = 0;  ///< of the way from `below` to `above`
 };
 
+/// The constant that says what evaluation adds to a training's samples.
+inline constexpr const char* kEvaluationShare = "evaluation share";
+
+/// By which records are simulated; a job is by what scenarios are.
+inline constexpr Fidelity kFidelityOfRecords = Fidelity::analytic;
+
 /// An iteration of training, all-reduces one after the other on an idle machine, or the staleness of asynchronous SGD.
 struct RecordRun {
   enum class Kind { iteration, all_reduce, staleness };
@@ -44,6 +50,11 @@ struct RecordRun {
   double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
   double in_switch_bytes_per_s = 0;  ///< all_reduce: the switch adds up at this size over time; 0: it does not
   StalenessSpec staleness;
+
+  /// A GPU without a machine around it, which needs no simulation.
+  bool is_alone() const {
+    return kind == Kind::iteration && gpus == 1 && scenario.cluster.host.memory_bandwidth_bytes_per_s == 0;
+  }
 };
 
 /// What may be chosen between, as NCCL does: the fastest counts.
@@ -64,7 +75,7 @@ enum class Quantity {
   iteration_increase,  ///< over the baseline's, minus 1
   speedup,             ///< over the baseline in images/s
   efficiency,          ///< over the baseline in images/s per GPU
-  samples_time_s,      ///< `samples` images
+  samples_time_s,      ///< `samples` images; with epochs the whole iterations of so many times `samples`
   epochs,
   exchange_s,  ///< an iteration less the baseline's, times `factor`
   all_reduce_s,
@@ -92,7 +103,7 @@ struct MappedRecord {
   Quantity quantity = Quantity::images_per_s;
   Alternatives target;
   Alternatives baseline;  ///< where the quantity needs one
-  double samples = 0;     ///< samples_time_s: with evaluations and whatever else takes time
+  double samples = 0;     ///< samples_time_s; with epochs those of one
   double factor = 1;      ///< on all_reduce_s, exchange_s
   double per_si = 1;      ///< of the record's unit
   double epochs = 0;
@@ -114,6 +125,7 @@ struct MappedRecord {
 struct MapOptions {
   bool use_rates = true;    ///< given rates and times of the experiment; without: what the constants alone say
   bool use_anchors = true;  ///< given all-reduces of the experiment
+  Fidelity fidelity = kFidelityOfRecords;
 };
 
 /// `given` are the results that may be used, in an order that does not depend on the file they came from: given_jobs().

@@ -26,7 +26,8 @@ struct Mapping {
   const ModelEntry* model = nullptr;
   Precision precision = Precision::fp32;  ///< fp32, tf32, mixed
   Wire wire = Wire::fp32;
-  const IntraNodeEntry* intra_node = nullptr;  ///< of the last cluster_of()
+  const IntraNodeEntry* intra_node = nullptr;  ///< of the last cluster_of(), as the next
+  const NetworkEntry* network = nullptr;       ///< nullptr: one node
 
   Metric metric() const { return job.measure.metric; }
   void assume(const std::string& key, const Json& value, const std::string& source);
@@ -42,6 +43,10 @@ Wire wire_of(const Mapping& mapping);
 /// One GPU alone copies its gradients to a server in host memory and waits for them.
 bool copies_alone(const Mapping& mapping);
 CommunicationSpec communication_of(Mapping& mapping, const ClusterSpec& cluster);
+/// Those that with_schedule() has; asynchronous SGD for its staleness alone.
+bool is_of_records(Algorithm algorithm);
+/// Rings instead of whatever all-reduce it is.
+void take_rings(CommunicationSpec& communication);
 /// The run with every all-reduce that may be chosen.
 Alternatives with_algorithms(const Mapping& mapping, const RecordRun& run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.

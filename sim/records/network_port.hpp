@@ -28,4 +28,12 @@ inline NetworkStated network_stated(const NetworkFound& found) {
   return network;
 }
 
+/// The other way round, of a network that the catalogue has.
+inline NetworkFound network_found(const NetworkStated& network, const NetworkEntry& entry) {
+  NetworkFound found{&entry, network.count, network.is_count_stated};
+  found.port_bytes_per_s = port_bytes_per_s(entry, network.rate_bits_per_s);
+  found.line_bits_per_s = network.rate_bits_per_s > 0 ? network.rate_bits_per_s : entry.line_bits_per_s;
+  return found;
+}
+
 }  // namespace lockstep::sim

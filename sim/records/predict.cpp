@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/base/text.hpp"
+#include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/records/job_memory.hpp"
 #include "sim/records/run.hpp"
 
@@ -52,9 +53,19 @@ class Times {
   std::size_t at_ = 0;
 };
 
-double images_per_s(const Alternatives& runs, double seconds) {
+double global_batch(const Alternatives& runs) {
   const RecordRun& run = runs.front();
-  return double(run.gpus) * run.batch_per_gpu * run.accumulation / seconds;
+  return double(run.gpus) * run.batch_per_gpu * run.accumulation;
+}
+
+double images_per_s(const Alternatives& runs, double seconds) {
+  return global_batch(runs) / seconds;
+}
+
+// A training's time is that of its whole iterations, as a scenario's and a plan's is.
+double training_s(const MappedRecord& r, double iteration_s) {
+  const ConvergenceSpec epochs{"", r.samples, r.epochs};
+  return time_to_accuracy(epochs, 0, std::llround(global_batch(r.target)), iteration_s, 1, 1).seconds;
 }
 
 // The quantity for times of the target and of the baseline.
@@ -73,7 +84,7 @@ double quantity_of(const MappedRecord& r, const Alternatives& target, double tar
     case Quantity::efficiency:
       return images_per_s(target, target_s) / gpus / (images_per_s(baseline, baseline_s) / baseline.front().gpus);
     case Quantity::samples_time_s:
-      return r.samples / images_per_s(target, target_s);
+      return r.epochs > 0 ? training_s(r, target_s) : r.samples / images_per_s(target, target_s);
     case Quantity::epochs:
       return r.epochs;
     case Quantity::exchange_s:
@@ -335,10 +346,7 @@ double Prediction::error() const {
   return is_share ? predicted - *record->value : predicted / *record->value - 1;
 }
 
-std::vector<Prediction> predict_jobs(const std::vector<const JobSpec*>& targets, const std::vector<JobSpec>& given,
-                                     const Catalogue& catalogue, const RunOptions& run, const MapOptions& options) {
-  std::vector<Prediction> predictions;
-  for (const JobSpec* job : targets) predictions.push_back({job->record, map_job(*job, given, catalogue, options)});
+void predict_mapped(std::vector<Prediction>& predictions, const Catalogue& catalogue, const RunOptions& run) {
   std::vector<const RecordRun*> runs;
   for (const Prediction& prediction : predictions) append_all(runs, prediction.mapped);
   const std::vector<RunTime> results = run_all(runs, run);
@@ -353,6 +361,13 @@ std::vector<Prediction> predict_jobs(const std::vector<const JobSpec*>& targets,
     else
       prediction.mapped.unmapped = "it cannot be simulated: " + failure;
   }
+}
+
+std::vector<Prediction> predict_jobs(const std::vector<const JobSpec*>& targets, const std::vector<JobSpec>& given,
+                                     const Catalogue& catalogue, const RunOptions& run, const MapOptions& options) {
+  std::vector<Prediction> predictions;
+  for (const JobSpec* job : targets) predictions.push_back({job->record, map_job(*job, given, catalogue, options)});
+  predict_mapped(predictions, catalogue, run);
   return predictions;
 }
 
@@ -380,7 +395,9 @@ Json predictions_json(const std::vector<Prediction>& predictions) {
       continue;
     }
     Json assumptions = Json::array();
-    for (const Assumption& a : p.mapped.assumptions)
+    std::vector<Assumption> inputs = p.mapped.assumptions;
+    if (const std::optional<Assumption> memory = assumed_memory(p)) inputs.push_back(*memory);
+    for (const Assumption& a : inputs)
       assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
     list.push_back({{"id", p.record->id},
                     {"metric", p.record->metric},

@@ -43,6 +43,9 @@ std::vector<Prediction> predict_records(const std::vector<const Record*>& target
 std::vector<Prediction> predict_jobs(const std::vector<const JobSpec*>& targets, const std::vector<JobSpec>& given,
                                      const Catalogue& catalogue, const RunOptions& run, const MapOptions& options = {});
 
+/// Runs what is mapped, and sets the predictions and their bounds.
+void predict_mapped(std::vector<Prediction>& predictions, const Catalogue& catalogue, const RunOptions& run);
+
 /// All with the role "target".
 std::vector<const Record*> targets_of(const std::vector<Record>& records);
 

@@ -19,8 +19,6 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
-#include "sim/catalogue/network_grammar.hpp"
-#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 
@@ -37,19 +35,6 @@ struct JobSpec;
 struct JobKeys {
   std::set<std::string> names;           ///< of the keys that are stated
   std::shared_ptr<const JobSpec> facts;  ///< their values; names not yet resolved. Null where no key is stated
-};
-
-/// What a job's words were read as, each matched whole (job_names.hpp); they stand before all texts.
-struct NamesRead {
-  const GpuEntry* gpu = nullptr;
-  const ModelEntry* model = nullptr;
-  const StackEntry* stack = nullptr;
-  const IntraNodeEntry* intra_node = nullptr;  ///< nullptr: not stated
-  std::optional<NetworkFound> network;         ///< none: not stated
-  bool has_fused_attention = false;            ///< asked for by the model's name
-  std::optional<AllReduceKind> all_reduce;     ///< none: the software's
-  std::string algorithm;                       ///< as a publication says it; empty: not stated
-  std::string algorithm_title;
 };
 
 struct Record {
@@ -75,7 +60,6 @@ struct Record {
   std::int64_t global_batch = 0;
   std::string notes;
   JobKeys keys;
-  std::optional<NamesRead> names;  ///< of a job
 
   /// It is in explicit keys: none of its texts is searched.
   bool is_explicit() const { return keys.names.count("software") > 0; }

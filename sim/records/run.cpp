@@ -133,11 +133,6 @@ RunTime run_staleness(const RecordRun& run) {
   return {value, std::max(0.0, value - off), value + off};
 }
 
-bool needs_no_cluster(const RecordRun& run) {
-  return run.kind == RecordRun::Kind::iteration && run.gpus == 1 && run.scenario.cluster.nic.per_node == 0 &&
-         !run.scenario.parameter_server;
-}
-
 constexpr char kFailed = '!';  // of a time's text, before why it failed
 
 std::string text_of(const RunTime& time) {
@@ -159,7 +154,7 @@ RunTime time_of(const std::string& text) {
 
 RunTime time_of(const RecordRun& run, bool with_bounds) {
   try {
-    if (needs_no_cluster(run)) return with_micro_steps(run, run_alone(run));
+    if (run.is_alone()) return with_micro_steps(run, run_alone(run));
     if (run.kind == RecordRun::Kind::staleness) return run_staleness(run);
     if (run.kind == RecordRun::Kind::all_reduce) return run_all_reduces(run, with_bounds);
     return with_micro_steps(run, run_iteration(run, with_bounds));
@@ -174,7 +169,7 @@ std::vector<RunTime> run_all(const std::vector<const RecordRun*>& runs, const Ru
   std::vector<RunTime> times(runs.size());
   std::vector<std::size_t> in_process;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (needs_no_cluster(*runs[i]))
+    if (runs[i]->is_alone())
       times[i] = time_of(*runs[i], options.bounds);
     else
       in_process.push_back(i);

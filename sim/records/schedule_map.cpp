@@ -12,18 +12,49 @@ constexpr int kChainSlices = 24;                 // of reduce and broadcast in a
 constexpr double kTensorCores = 50e12;           // FLOP/s in fp16 from V100 on
 constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
 
-std::vector<AllReduceKind> algorithms_of(const Mapping& m, const ClusterSpec& cluster) {
+// NCCL's generation is by what a GPU can compute: Ada's is Ampere's, Turing's Volta's, and older ones are as Pascal.
+NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
+  if (const auto own = find_choice<NcclGeneration>(gpu.generation)) return *own;
+  if (gpu.generation == "ada" || gpu.generation == "ampere-ga102") return NcclGeneration::ampere;
+  return gpu.generation == "turing" ? NcclGeneration::volta : NcclGeneration::pascal;
+}
+
+// NCCL's tables are of InfiniBand; what another network takes beyond it is its plugin's to report.
+double latency_beside_tables(const Mapping& m) {
+  const NetworkEntry* tabled = m.catalogue.networks.with_id("ib");
+  return m.network == nullptr || tabled == nullptr ? 0 : std::max(0.0, m.network->latency_s - tabled->latency_s);
+}
+
+struct AllReduceChoice {
+  AllReduceKind kind;
+  std::optional<NcclAlgorithm> algorithm = std::nullopt;  ///< nccl; none: its own choice
+};
+
+// What NCCL chooses, where it was left to it: since NCCL 2.4, which came after V100, that is no longer one ring. And
+// its rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one.
+std::optional<AllReduceChoice> choice_of_nccl(const Mapping& m, const ClusterSpec& cluster) {
+  if (m.job.transport != Transport::nccl || cluster.nodes == 1) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  if (cluster.nodes == 1) return {m.job.tree_slices ? AllReduceKind::double_binary_tree : AllReduceKind::ring};
-  if (stated == AllReduceKind::torus) return {*stated};
+  const bool has_nics = cluster.nic.per_node > 1;
+  if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
+  if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
+  const bool is_open = !stated && (m.stack->all_reduce == "auto" || m.stack->all_reduce == "ring");
+  const bool is_modern = m.gpu->spec.fp16_flops > kTensorCores;
+  return is_open && (has_nics || is_modern) ? std::optional<AllReduceChoice>({AllReduceKind::nccl}) : std::nullopt;
+}
+
+std::vector<AllReduceChoice> all_reduces_of(const Mapping& m, const ClusterSpec& cluster) {
+  const std::optional<AllReduceKind>& stated = m.job.all_reduce;
+  if (cluster.nodes == 1) return {{m.job.tree_slices ? AllReduceKind::double_binary_tree : AllReduceKind::ring}};
+  if (stated == AllReduceKind::torus) return {{*stated}};
   if (m.job.transport == Transport::mpi_on_gpu || m.job.transport == Transport::mpi_on_host) {
     const bool in_groups = cluster.gpus_per_node > 1 && !is_of_collective(m.metric());
-    return {in_groups ? AllReduceKind::hierarchical : AllReduceKind::halving_doubling};
+    return {{in_groups ? AllReduceKind::hierarchical : AllReduceKind::halving_doubling}};
   }
-  if (stated) return {*stated};
-  if (m.gpu->spec.fp16_flops > kTensorCores)  // NCCL 2.4 and later, which came after V100
-    return {AllReduceKind::ring, AllReduceKind::double_binary_tree};
-  return {m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring};
+  if (const auto by_nccl = choice_of_nccl(m, cluster)) return {*by_nccl};
+  if (stated) return {{*stated}};
+  if (m.gpu->spec.fp16_flops > kTensorCores) return {{AllReduceKind::ring}, {AllReduceKind::double_binary_tree}};
+  return {{m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring}};
 }
 
 std::int64_t fusion_bytes(Mapping& m) {
@@ -82,11 +113,42 @@ CommunicationSpec communication_of(Mapping& m, const ClusterSpec& cluster) {
   return spec;
 }
 
+bool is_of_records(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::s_sgd:
+    case Algorithm::parameter_server:
+    case Algorithm::sma:
+    case Algorithm::ea_sgd:
+    case Algorithm::sharded:
+    case Algorithm::theano_mpi:
+      return true;
+    case Algorithm::backup_workers:
+    case Algorithm::async_sgd:
+    case Algorithm::async_easgd:
+    case Algorithm::local_sgd:
+      return false;
+  }
+  return false;
+}
+
+void take_rings(CommunicationSpec& communication) {
+  if (communication.all_reduce == AllReduceKind::nccl)
+    communication.nccl.algorithm = NcclAlgorithm::ring;
+  else
+    communication.all_reduce = AllReduceKind::ring;
+}
+
 Alternatives with_algorithms(const Mapping& m, const RecordRun& run) {
   Alternatives runs;
-  for (AllReduceKind kind : algorithms_of(m, run.scenario.cluster)) {
+  for (const AllReduceChoice& choice : all_reduces_of(m, run.scenario.cluster)) {
     runs.push_back(run);
-    runs.back().scenario.communication.all_reduce = kind;
+    CommunicationSpec& communication = runs.back().scenario.communication;
+    communication.all_reduce = choice.kind;
+    communication.nccl.algorithm = choice.algorithm;
+    if (choice.kind != AllReduceKind::nccl) continue;
+    communication.nccl.generation = nccl_generation_of(*m.gpu);
+    communication.nccl.nic_latency_s = latency_beside_tables(m);
+    runs.back().fill_s = 0;  // in its tables
   }
   return runs;
 }
@@ -99,6 +161,8 @@ RecordRun sharded(Mapping& m, RecordRun run) {
   run.scenario.communication.wire = element_bytes == 2 ? Wire::fp16 : Wire::fp32;
   run.scenario.sharding.unit_bytes = run.scenario.model.parameter_count() * element_bytes / kShardedUnits;
   m.assume("units that are gathered together", kShardedUnits, "one for each layer is usual");
+  run = with_algorithms(m, run).front();
+  if (run.scenario.communication.all_reduce != AllReduceKind::nccl) take_rings(run.scenario.communication);
   return run;
 }
 
@@ -123,6 +187,8 @@ Alternatives with_schedule(Mapping& m, RecordRun run) {
     run.scenario.parameter_server = servers_of(m);
     return {run};
   }
+  if (!m.job.exchange.empty() && m.job.scheme)
+    m.assume("algorithm", "all-reduce of all gradients", "on one node servers save no traffic");
   if (const std::string why = m.job.why_assumed("algorithm"); !why.empty())
     m.assume("algorithm", "all-reduce of all gradients", why);
   // One learner to a GPU, synchronised every iteration, is what a job means that does not say more.

@@ -6,7 +6,6 @@
 #include "engine/base/text.hpp"
 #include "sim/records/job_keys.hpp"
 #include "sim/records/names_in_texts.hpp"
-#include "sim/records/network_port.hpp"
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
@@ -44,7 +43,7 @@ const ModelEntry* model_in_texts(const Record& record, const JobSpec& job, const
     return longer != nullptr && longer->tokens == tokens ? longer : nullptr;
   }
   if (plain != nullptr && plain->id == record.model) return plain;
-  const ModelEntry* of_software = model_in_text(catalogue, record.model + " " + job.software);
+  const ModelEntry* of_software = model_in_text(catalogue, record.model + " " + job.software.id);
   return of_software != nullptr && plain != nullptr ? of_software : plain;
 }
 
@@ -110,27 +109,6 @@ JobSpec facts_in_numbers(const Record& record) {
   return job;
 }
 
-// What a job's words were read as stands before all texts.
-void take_names(const NamesRead& names, JobSpec& job) {
-  job.software = names.stack->id;
-  job.model.id = names.model->id;
-  job.gpu.id = names.gpu->id;
-  if (names.intra_node != nullptr) {
-    job.link = {names.intra_node->id, names.intra_node->id, ""};
-    job.assumed.erase("link");
-  }
-  job.network = names.network ? network_stated(*names.network) : NetworkStated{};
-  job.assumed.erase("network");
-  if (names.network && names.network->is_kind_assumed)
-    job.assumed["network kind"] = "not stated; a rate alone is InfiniBand from 56 Gb/s on, else TCP";
-  if (names.network && !names.network->ports_stated) {
-    job.assumed["network ports"] = "not stated";
-    job.network.is_count_stated = true;
-  }
-  if (names.has_fused_attention) job.fused_attention = true;
-  if (names.all_reduce) job.all_reduce = names.all_reduce;
-}
-
 }  // namespace
 
 bool says(const std::string& text, std::initializer_list<const char*> parts) {
@@ -166,14 +144,12 @@ JobSpec job_of(const Record& record, const Catalogue& catalogue) {
   if (record.is_explicit()) {
     take_keys(record, job, catalogue);
   } else {
-    job.software = record.names ? record.names->stack->id : stack_of(record, catalogue).id;
+    job.software.id = stack_of(record, catalogue).id;
     job.measure = measure_in_texts(record);
     translate_work(record, job, catalogue);
-    if (record.names) take_names(*record.names, job);
     translate_algorithm(record, job, catalogue);
     translate_machine(record, job, catalogue);
     translate_conditions(record, job);
-    if (record.names) take_names(*record.names, job);
     take_keys(record, job, catalogue);
   }
   if (job.value && job.measure.why_not.empty()) job.value_si = value_in_si(job, *job.value);

@@ -89,7 +89,7 @@ bool is_unheard_of(const std::string& text, const JobSpec& job) {
 // place whole tensors.
 bool places_tensors(const Record& record, const JobSpec& job) {
   if (job.is_sequential || mentions(record.algorithm, "tensor-granular")) return true;
-  return job.software == "tensorflow" && job.transport == Transport::servers_on_host &&
+  return job.software.id == "tensorflow" && job.transport == Transport::servers_on_host &&
          !mentions(record.system, "poseidon");
 }
 
@@ -97,7 +97,7 @@ bool places_tensors(const Record& record, const JobSpec& job) {
 
 void translate_algorithm(const Record& record, JobSpec& job, const Catalogue& catalogue) {
   const std::string& text = record.algorithm;
-  const StackEntry& stack = *catalogue.stacks.with_id(job.software);
+  const StackEntry& stack = *catalogue.stacks.with_id(job.software.id);
   job.transport = transport_of(record);
   job.is_sequential = says(text, {"sequential", "not overlapped"});
   job.scheme = scheme_of(record, job.transport);

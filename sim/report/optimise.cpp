@@ -11,11 +11,10 @@
 #include "sim/program/gpu_memory.hpp"
 #include "sim/report/result.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
-
-constexpr int kMostGpus = 65536;
 
 // A search: what settings are tried at a GPU count, and how one is put into the scenario.
 struct Target {

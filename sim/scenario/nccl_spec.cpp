@@ -1,6 +1,8 @@
 #include "sim/scenario/nccl_spec.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 
 #include "engine/base/text.hpp"
 #include "sim/scenario/file_schema.hpp"
@@ -72,17 +74,24 @@ void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
 
 }  // namespace
 
+// Of the words of a name one is the chip's, whole: "Tesla V100-SXM2-16GB" is a V100, "H1000" nothing.
 std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name) {
-  // GPUs of data centres; a name may be longer ("Tesla V100-SXM2-16GB").
   using G = NcclGeneration;
-  static const std::vector<std::pair<std::string, G>> known{
-      {"P100", G::pascal},   {"P40", G::pascal},     {"TITAN X (Pascal)", G::pascal},
-      {"V100", G::volta},    {"A100", G::ampere},    {"A800", G::ampere},
-      {"H100", G::hopper},   {"H200", G::hopper},    {"H800", G::hopper},
-      {"H20", G::hopper},    {"B100", G::blackwell}, {"B200", G::blackwell},
-      {"B300", G::blackwell}};
-  for (const auto& [name, generation] : known)
-    if (gpu_name.find(name) != std::string::npos) return generation;
+  static const std::map<std::string, G> chips{{"P100", G::pascal},    {"P40", G::pascal},      {"V100", G::volta},
+                                              {"A100", G::ampere},    {"A800", G::ampere},     {"H100", G::hopper},
+                                              {"H200", G::hopper},    {"H800", G::hopper},     {"H20", G::hopper},
+                                              {"GH200", G::hopper},   {"B100", G::blackwell},  {"B200", G::blackwell},
+                                              {"B300", G::blackwell}, {"GB200", G::blackwell}, {"GB300", G::blackwell}};
+  if (gpu_name == "TITAN X (Pascal)") return G::pascal;
+  std::string word;
+  for (const char c : gpu_name + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+      continue;
+    }
+    if (const auto chip = chips.find(word); chip != chips.end()) return chip->second;
+    word.clear();
+  }
   return std::nullopt;
 }
 

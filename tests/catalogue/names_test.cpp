@@ -7,6 +7,7 @@
 #include "engine/base/edit_distance.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/catalogue/name_index.hpp"
+#include "sim/scenario/nccl_spec.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catalogue/catalogue.hpp"
@@ -203,6 +204,16 @@ TEST_CASE("every model of the catalogue is a network of the zoo, under the zoo's
   // The short forms of scenarios are the same networks.
   for (const char* name : {"lenet", "alexnet", "resnet32", "googlenet"})
     CHECK(id_of(catalogue().models, name) == model::zoo_graph(name).name);
+}
+
+TEST_CASE("a GPU's generation is that of a whole word of its name") {
+  for (const char* name : {"H1000", "XH100Z", "RTX A1000", "TITAN X", ""}) CHECK_FALSE(sim::nccl_generation(name));
+  CHECK(sim::nccl_generation("Tesla V100-SXM2-16GB") == sim::NcclGeneration::volta);
+  CHECK(sim::nccl_generation("NVIDIA H100 80GB HBM3") == sim::NcclGeneration::hopper);
+  for (const sim::GpuEntry& gpu : catalogue().gpus) {
+    INFO(gpu.name);
+    if (const auto generation = sim::nccl_generation(gpu.name)) CHECK(name_of(*generation) == gpu.generation);
+  }
 }
 
 TEST_CASE("a board that differs in memory alone has the other's speeds") {

@@ -123,7 +123,10 @@ TEST_CASE("explicit keys are read strictly") {
   CHECK(
       error_of(R"(, "all_reduce": "foo")").rfind("records.json: /0/all_reduce: \"foo\" is unknown; allowed: ring", 0) ==
       0);
-  CHECK(error_of(R"(, "algorithm": "NCCL ring")").rfind("records.json: /0/algorithm: ", 0) == 0);
+  CHECK(error_of(R"(, "algorithm": "NCCL rings")")
+            .rfind("records.json: /0/algorithm: \"NCCL rings\" is unknown; allowed: algorithms of simulate job --list, "
+                   "the nearest ring",
+                   0) == 0);
   CHECK(error_of(R"(, "tp": 0)").rfind("records.json: /0/tp: ", 0) == 0);
   CHECK(error_of(R"(, "layers": 2.5)").rfind("records.json: /0/layers: ", 0) == 0);
   CHECK(error_of(R"(, "overlap": "yes")").rfind("records.json: /0/overlap: ", 0) == 0);
@@ -141,6 +144,33 @@ TEST_CASE("a name that the catalogue lacks is said, with the nearest") {
         std::string::npos);
   CHECK(why_not(kJob + R"(, "link": "nvlink9")")
             .rfind("intra_node_link \"nvlink9\" is not in the catalogue; nearest: nvlink", 0) == 0);
+}
+
+TEST_CASE("an algorithm by its name says what keys leave open, and is not taken for another") {
+  const auto job = [](const std::string& keys) {
+    const auto records = records_from(R"([{"id": "a", "metric": "images_per_s", "gpus": 8)" + kJob + keys + "}]");
+    return sim::job_of(records.at(0), catalogue());
+  };
+  CHECK(job(R"(, "algorithm": "NCCL ring")").all_reduce == sim::AllReduceKind::ring);
+  CHECK(job(R"(, "algorithm": "FSDP")").algorithm == Algorithm::sharded);
+  CHECK(job(R"(, "algorithm": "kvstore")").transport == sim::Transport::kvstore);
+  CHECK(job(R"(, "algorithm": "kvstore", "scheme": "best")").scheme == sim::ServerScheme::best);
+  CHECK(job(R"(, "algorithm": "theano-mpi")").transport == sim::Transport::mpi_on_host);
+  CHECK(job(R"(, "network": "2x 100 GbE")").network.count == 2);
+  for (const char* algorithm : {"local-sgd", "backup-workers", "async-sgd"})
+    CHECK(why_not(kJob + R"(, "algorithm": ")" + algorithm + "\"") ==
+          "algorithm \"" + std::string(algorithm) + "\" is not mapped to a simulated one");
+}
+
+TEST_CASE("what is known of a record's memory is among its inputs") {
+  const auto records = records_from(R"([{"id": "a", "metric": "images_per_s", "gpus": 8, "gpus_per_node": 8,
+      "batch_per_gpu": 128)" + kJob +
+                                    "}]");
+  const Json inputs = sim::predictions_json(predict(records)).at("predictions").at(0).at("assumptions");
+  const auto memory = std::find_if(inputs.begin(), inputs.end(),
+                                   [](const Json& input) { return input.at("pointer") == "memory per GPU"; });
+  REQUIRE(memory != inputs.end());
+  CHECK(memory->at("value").get<std::string>().find(" of 80 GB") != std::string::npos);
 }
 
 TEST_CASE("a model divided among GPUs is read, and said not to be simulated yet") {
