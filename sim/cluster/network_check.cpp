@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/platform.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 
 namespace lockstep::sim {
@@ -35,16 +35,16 @@ ClusterSpec probe_cluster() {
 }
 
 // One message after the other; how long each took.
-std::vector<double> probe_times_s(Cluster& cluster, const std::vector<Probe>& probes) {
+std::vector<double> probe_times_s(const Platform& platform, const std::vector<Probe>& probes) {
   std::vector<double> times_s(probes.size());
   for (std::size_t i = 0; i < probes.size(); ++i) {
     sg4::Mailbox* const box = sg4::Mailbox::by_name("probe" + std::to_string(i));
-    compat::add_actor("send", cluster.gpu_host(probes[i].src), [box, bytes = probes[i].bytes, i] {
+    compat::add_actor("send", platform.gpu_host(probes[i].src), [box, bytes = probes[i].bytes, i] {
       static int payload = 0;
       sg4::this_actor::sleep_until(static_cast<double>(i + 1));
       box->put(&payload, bytes);
     });
-    compat::add_actor("receive", cluster.gpu_host(probes[i].dst), [box, &times_s, i] {
+    compat::add_actor("receive", platform.gpu_host(probes[i].dst), [box, &times_s, i] {
       box->get<int>();
       times_s[i] = sg4::Engine::get_clock() - static_cast<double>(i + 1);
     });
@@ -56,9 +56,9 @@ std::vector<double> probe_times_s(Cluster& cluster, const std::vector<Probe>& pr
 }  // namespace
 
 void verify_network_model() {
-  Cluster cluster(probe_cluster(), 4);
+  const Cluster cluster(probe_cluster(), 4);
   const std::vector<Probe> probes{{0, 1, 1}, {0, 1, 100000000}, {0, 3, 1}, {0, 3, 1000}, {2, 1, 100000000}};
-  const std::vector<double> times_s = probe_times_s(cluster, probes);
+  const std::vector<double> times_s = probe_times_s(Platform::of(cluster), probes);
   for (std::size_t i = 0; i < probes.size(); ++i) {
     const auto [src, dst, bytes] = probes[i];
     const double expected_s = cluster.message_latency_s(src, dst) +

@@ -25,18 +25,25 @@ int add_subtree(int low, int high, int parent, int depth, std::vector<Edge>& edg
 }
 
 // Slices climb, then descend, one level a round, and the descent of a slice starts as soon as the root has it: in round
-// t the node at depth d sends slice t - (deepest - d) upwards and receives slice t - (deepest + d - 1) from above.
+// t the node at depth d sends slice t - (deepest - d) upwards and receives slice t - (deepest + d - 1) from above. The
+// edges of a depth are a block, for their slices are alike.
 void append_tree(std::vector<Phase>& phases, const std::vector<Edge>& edges, int deepest, int slices,
                  std::int64_t slice) {
   const int total = 2 * deepest - 1 + slices;
   if (static_cast<int>(phases.size()) < total) phases.resize(static_cast<std::size_t>(total));
-  for (const Edge& edge : edges)
+  std::vector<Transfers::Block> climbs(static_cast<std::size_t>(deepest) + 1), descents(climbs.size());
+  for (const Edge& edge : edges) {
+    climbs[static_cast<std::size_t>(edge.depth)].push_back({edge.child, edge.parent, slice, true});
+    descents[static_cast<std::size_t>(edge.depth)].push_back({edge.parent, edge.child, slice});
+  }
+  for (int depth = 1; depth <= deepest; ++depth) {
+    const auto climb = std::make_shared<const Transfers::Block>(std::move(climbs[static_cast<std::size_t>(depth)]));
+    const auto descent = std::make_shared<const Transfers::Block>(std::move(descents[static_cast<std::size_t>(depth)]));
     for (int s = 0; s < slices; ++s) {
-      const int up = deepest - edge.depth + s;
-      const int down = deepest + edge.depth - 1 + s;
-      phases[static_cast<std::size_t>(up)].transfers.push_back({edge.child, edge.parent, slice, true});
-      phases[static_cast<std::size_t>(down)].transfers.push_back({edge.parent, edge.child, slice});
+      phases[static_cast<std::size_t>(deepest - depth + s)].transfers.append(climb);
+      phases[static_cast<std::size_t>(deepest + depth - 1 + s)].transfers.append(descent);
     }
+  }
 }
 
 }  // namespace

@@ -1,8 +1,29 @@
 #include "sim/collective/plan.hpp"
 
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 
 namespace lockstep::sim {
+
+// A block that another one shares stays as it is: use_count() counts open_ and blocks_.
+void Transfers::push_back(const Transfer& transfer) {
+  if (!open_ || open_.use_count() > 2 || blocks_.back() != open_) {
+    open_ = std::make_shared<Block>();
+    blocks_.push_back(open_);
+  }
+  open_->push_back(transfer);
+}
+
+void Transfers::append(const std::shared_ptr<const Block>& block) {
+  if (!block->empty()) blocks_.push_back(block);
+}
+
+std::size_t Transfers::size() const {
+  std::size_t sum = 0;
+  for (const auto& block : blocks_) sum += block->size();
+  return sum;
+}
 
 std::int64_t Plan::messages() const {
   std::int64_t sum = 0;
@@ -16,10 +37,12 @@ std::int64_t Plan::bytes_sent() const {
 }
 
 std::vector<std::int64_t> Plan::bytes_sent_by_rank() const {
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks), 0);
+  std::unordered_map<const Transfers::Block*, std::int64_t> times;
   for (const Phase& phase : phases)
-    for (const Transfer& transfer : phase.transfers)
-      sent[static_cast<std::size_t>(transfer.src)] += transfer.bytes * phase.rounds;
+    for (const auto& block : phase.transfers.blocks()) times[block.get()] += phase.rounds;
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks), 0);
+  for (const auto& [block, count] : times)
+    for (const Transfer& transfer : *block) sent[static_cast<std::size_t>(transfer.src)] += transfer.bytes * count;
   return sent;
 }
 
@@ -28,12 +51,11 @@ std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts) {
 }
 
 Phase ring_phase(const std::vector<int>& members, std::int64_t bytes, int rounds, bool reduces) {
-  Phase phase;
-  phase.rounds = rounds;
-  phase.transfers.reserve(members.size());
+  Transfers::Block transfers;
+  transfers.reserve(members.size());
   for (std::size_t i = 0; i < members.size(); ++i)
-    phase.transfers.push_back({members[i], members[(i + 1) % members.size()], bytes, reduces});
-  return phase;
+    transfers.push_back({members[i], members[(i + 1) % members.size()], bytes, reduces});
+  return {Transfers(std::move(transfers)), rounds};
 }
 
 void append_ring_all_reduce(Plan& plan, const std::vector<int>& members, std::int64_t bytes) {

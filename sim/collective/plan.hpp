@@ -9,7 +9,9 @@
 //
 // Sizes are whole bytes. Where S does not divide by n, every chunk is ceil(S/n): at most n - 1 bytes more than the
 // textbook's total.
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +25,49 @@ struct Transfer {
   bool reduces = false;  ///< the receiver adds the data to its own as they arrive
 };
 
+/// The transfers of a round, in blocks. Phases of a pipeline have blocks in common, and copies of a plan all: a block is
+/// kept once.
+class Transfers {
+ public:
+  using Block = std::vector<Transfer>;
+
+  class Iterator {
+   public:
+    Iterator(const Transfers& all, std::size_t block, std::size_t place) : all_(&all), block_(block), place_(place) {}
+    const Transfer& operator*() const { return (*all_->blocks_[block_])[place_]; }
+    Iterator& operator++() {
+      if (++place_ == all_->blocks_[block_]->size()) {
+        place_ = 0;
+        ++block_;
+      }
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return block_ != other.block_ || place_ != other.place_; }
+
+   private:
+    const Transfers* all_;
+    std::size_t block_;
+    std::size_t place_;
+  };
+
+  Transfers() = default;
+  explicit Transfers(Block transfers) { append(std::make_shared<const Block>(std::move(transfers))); }
+
+  void push_back(const Transfer& transfer);
+  void append(const std::shared_ptr<const Block>& block);
+  const std::vector<std::shared_ptr<const Block>>& blocks() const { return blocks_; }
+  bool empty() const { return blocks_.empty(); }
+  std::size_t size() const;
+  Iterator begin() const { return {*this, 0, 0}; }
+  Iterator end() const { return {*this, blocks_.size(), 0}; }
+
+ private:
+  std::vector<std::shared_ptr<const Block>> blocks_;  // none empty
+  std::shared_ptr<Block> open_;                       // the last one, where push_back() began it
+};
+
 struct Phase {
-  std::vector<Transfer> transfers;
+  Transfers transfers;
   int rounds = 1;
 };
 

@@ -4,7 +4,7 @@ namespace lockstep::sim {
 namespace {
 
 void append_to(Phase& phase, const Phase& more) {
-  phase.transfers.insert(phase.transfers.end(), more.transfers.begin(), more.transfers.end());
+  for (const Transfer& transfer : more.transfers) phase.transfers.push_back(transfer);
   phase.rounds = more.rounds;
 }
 

@@ -16,7 +16,7 @@ constexpr int kMostObservations = 100;
 }  // namespace
 
 std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
-                                       Cluster& cluster) {
+                                       Fidelity fidelity, const Cluster& cluster) {
   sync::TunerOptions options;
   options.threshold = scenario.learners.auto_tune->threshold;
   options.most_learners = most_learners(scenario, batch);
@@ -32,7 +32,9 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
     const Program program = build_program(running, gpus, batch, cycle + window);
     const int first_draw = static_cast<int>(observed.size()) * (cycle + window) * (options.most_learners + 1);
     const Jitter jitter = [&](int gpu, int iteration) { return drawn(gpu, first_draw + iteration); };
-    const std::vector<double> ends = replay_messages(program, cluster, jitter).iteration_end_s;
+    const Replay replay = fidelity == Fidelity::message ? replay_messages(program, cluster, jitter)
+                                                        : replay_flows(program, cluster, jitter);
+    const std::vector<double>& ends = replay.iteration_end_s;
     const double seconds = ends.back() - ends[static_cast<std::size_t>(cycle - 1)];
     observed.push_back({state.learners, double(window) * gpus * state.learners * batch / seconds});
     state = sync::tune(options, state, observed.back().samples_per_s);
@@ -45,23 +47,28 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
 Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& request,
                              std::vector<Observation>& observed) {
   if (!scenario.learners.auto_tune) return scenario;
-  const std::string answer =
-      in_processes(1, 1, [&](std::size_t) {
-        Cluster cluster(scenario.cluster, request.gpus, input_hosts_of(scenario));
-        apply_overheads(scenario, cluster);
-        Json seen = Json::array();
-        for (const Observation& o : tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, cluster))
-          seen.push_back({o.learners, o.samples_per_s});
-        return seen.dump();
-      }).front();
-  for (const Json& seen : Json::parse(answer)) observed.push_back({seen[0].get<int>(), seen[1].get<double>()});
+  const auto observe = [&] {
+    Cluster cluster(scenario.cluster, request.gpus, input_hosts_of(scenario));
+    apply_overheads(scenario, cluster);
+    return tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, request.fidelity, cluster);
+  };
+  if (request.fidelity == Fidelity::message) {  // SimGrid lives once in a process
+    const std::string answer = in_processes(1, 1, [&](std::size_t) {
+                                 Json seen = Json::array();
+                                 for (const Observation& o : observe()) seen.push_back({o.learners, o.samples_per_s});
+                                 return seen.dump();
+                               }).front();
+    for (const Json& seen : Json::parse(answer)) observed.push_back({seen[0].get<int>(), seen[1].get<double>()});
+  } else {
+    observed = observe();
+  }
   Scenario tuned = scenario;
   tuned.learners.per_gpu = observed.back().learners;
   return tuned;
 }
 
 void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,
-                       Cluster& cluster, PointResult& point) {
+                       const Cluster& cluster, PointResult& point) {
   const int learners = scenario.learners.per_gpu;
   const SmaCost cost = sma_cost(scenario, point.batch_per_gpu);
   const double all_reduce_s =

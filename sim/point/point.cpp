@@ -51,7 +51,7 @@ std::vector<double> bytes_of_calls(const Program& program) {
 
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
 // What a profile measured badly widens its group.
-void set_bounds(const Scenario& scenario, const Program& program, Cluster& cluster, double slowest,
+void set_bounds(const Scenario& scenario, const Program& program, const Cluster& cluster, double slowest,
                 PointResult& point) {
   const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
   const PlanCosts costs = plan_costs(program, cluster);
@@ -77,7 +77,7 @@ void set_bounds(const Scenario& scenario, const Program& program, Cluster& clust
 
 // The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.
 Replay replay_closed_form(const Scenario& scenario, const PointRequest& request, const Program& program,
-                          Cluster& cluster) {
+                          const Cluster& cluster) {
   Replay replay = replay_analytic(program, cluster, expected_slowest(scenario, request.gpus * learners_of(scenario)));
   for (double& compute_s : replay.compute_s) compute_s *= double(request.gpus) / program.gpus;
   return replay;
@@ -90,18 +90,18 @@ Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
   return workers_only(jitter_of(scenario, request.seed), request.gpus);
 }
 
-Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program, Cluster& cluster) {
+Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program, const Cluster& cluster) {
   ReplayOptions options;
   options.timeline_gpus = request.trace_gpus;
   const Jitter jitter = jitter_at(scenario, request);
   if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, cluster);
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
+  if (request.fidelity == Fidelity::message) return replay_messages(program, cluster, jitter, options);
   const double messages = program.messages_per_iteration() * program.iterations;
-  if (request.fidelity == Fidelity::fast && request.most_messages > 0 && messages > request.most_messages)
+  if (request.most_messages > 0 && messages > request.most_messages)
     return replay_closed_form(scenario, request, program, cluster);
-  options.as_flows = request.fidelity == Fidelity::fast;
-  return replay_messages(program, cluster, jitter, options);
+  return replay_flows(program, cluster, jitter, options);
 }
 
 // A point whose GPUs all run the same program.

@@ -4,40 +4,35 @@
 #include <deque>
 #include <exception>
 #include <memory>
-#include <simgrid/s4u.hpp>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
-#include "sim/cluster/simgrid_compat.hpp"
-#include "sim/replay/message_flows.hpp"
+#include "sim/replay/actor_runtime.hpp"
 
 namespace lockstep::sim {
 namespace {
-
-namespace sg4 = simgrid::s4u;
 
 bool has_tag(const std::vector<int>& tags, int tag) {
   return tags.empty() || std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
-// What has arrived at an actor, and the actor while it waits for more. SimGrid runs one actor at a time, so that no
-// lock is needed.
+// What has arrived at an actor, and the actor while it waits for more.
 class Inbox {
  public:
-  Inbox() : wake_(sg4::Semaphore::create(0)) {}
+  explicit Inbox(ActorRuntime& runtime) : waiter_(runtime.make_waiter()) {}
 
   void deliver(const Message& message) {
     arrived_.push_back(message);
     if (!waits_ || !has_tag(*wanted_, message.tag)) return;
     waits_ = false;
-    wake_->release();
+    waiter_->wake();
   }
 
   Message receive(const std::vector<int>& tags) {
     for (;;) {
       if (auto message = take(tags)) return *message;
       wait_for(tags);
-      wake_->acquire();
+      waiter_->wait();
     }
   }
 
@@ -45,12 +40,8 @@ class Inbox {
     if (auto message = take(tags)) return message;
     if (!(timeout_s > 0)) return std::nullopt;
     wait_for(tags);
-    const bool timed_out = wake_->acquire_timeout(timeout_s);
-    if (timed_out) {
-      // A message of this very moment may have released the semaphore all the same: its token must not stay.
-      if (!waits_) wake_->acquire();
-      waits_ = false;
-    }
+    waiter_->wait_within(timeout_s);
+    waits_ = false;
     return take(tags);
   }
 
@@ -71,59 +62,59 @@ class Inbox {
   std::deque<Message> arrived_;
   bool waits_ = false;
   const std::vector<int>* wanted_ = nullptr;  // valid while waits_
-  sg4::SemaphorePtr wake_;
+  std::unique_ptr<Waiter> waiter_;
 };
 
-// A message on its way; whoever waits for it holds the semaphore.
-class Transfer : public Sending {
+// A message on its way, and who waits for it.
+class Transfer {
  public:
-  void wait() override {
+  void wait(ActorRuntime& runtime) {
     if (arrived_) return;
-    waiter_ = sg4::Semaphore::create(0);
-    waiter_->acquire();
+    waiter_ = runtime.make_waiter();
+    waiter_->wait();
   }
   void arrive() {
     arrived_ = true;
-    if (waiter_) waiter_->release();
+    if (waiter_) waiter_->wake();
   }
 
  private:
   bool arrived_ = false;
-  sg4::SemaphorePtr waiter_;
+  std::unique_ptr<Waiter> waiter_;
 };
 
-// What start_send returns; the courier keeps the transfer, too.
+// What start_send returns; who carries the message keeps the transfer, too.
 class TransferHandle : public Sending {
  public:
-  explicit TransferHandle(std::shared_ptr<Transfer> transfer) : transfer_(std::move(transfer)) {}
-  void wait() override { transfer_->wait(); }
+  TransferHandle(ActorRuntime& runtime, std::shared_ptr<Transfer> transfer)
+      : runtime_(runtime), transfer_(std::move(transfer)) {}
+  void wait() override { transfer_->wait(runtime_); }
 
  private:
+  ActorRuntime& runtime_;
   std::shared_ptr<Transfer> transfer_;
-};
-
-struct Parcel {
-  int from;
-  int to;
-  Message message;
-  std::shared_ptr<Transfer> transfer;
 };
 
 class ActorReplayer {
  public:
-  ActorReplayer(const std::vector<Actor>& actors, Cluster& cluster, Fidelity fidelity)
-      : actors_(actors), cluster_(cluster), inboxes_(actors.size()) {
+  ActorReplayer(const std::vector<Actor>& actors, const Cluster& cluster, Fidelity fidelity)
+      : actors_(actors),
+        runtime_(fidelity == Fidelity::message ? simgrid_runtime(cluster)
+                                               : flow_runtime(cluster, static_cast<int>(actors.size()))) {
     replay_.busy_s.assign(actors.size(), 0);
     replay_.bytes_sent.assign(actors.size(), 0);
-    for (const Actor& actor : actors) hosts_.push_back(host_of(actor.place));
-    if (fidelity != Fidelity::message) flows_ = std::make_unique<MessageFlows>(cluster, hosts_);
+    for (const Actor& actor : actors) {
+      inboxes_.emplace_back(*runtime_);
+      places_.push_back(actor.place.kind == Place::Kind::gpu ? cluster.gpu(actor.place.index)
+                                                             : cluster.cpu(actor.place.index));
+    }
   }
 
   ActorReplay run() {
     for (int self = 0; self < static_cast<int>(actors_.size()); ++self)
-      compat::add_actor(actors_[at(self)].name, hosts_[at(self)], [this, self] { run_actor(self); });
-    if (flows_) compat::add_actor("network", hosts_.front(), [this] { flows_->run(); });
-    sg4::Engine::get_instance()->run();  // throws when the actors deadlock
+      runtime_->add(actors_[at(self)].name, places_[at(self)], actors_[at(self)].is_daemon,
+                    [this, self] { run_actor(self); });
+    runtime_->run();
     if (error_) std::rethrow_exception(error_);
     std::stable_sort(replay_.log.begin(), replay_.log.end(), [](const ActorEvent& a, const ActorEvent& b) {
       return a.time_s != b.time_s ? a.time_s < b.time_s : a.actor < b.actor;
@@ -136,60 +127,53 @@ class ActorReplayer {
     if (!(seconds >= 0) || !(fill > 0 && fill <= 1))
       throw std::invalid_argument(actors_[at(self)].name + ": work needs seconds >= 0 and a fill in (0, 1]");
     if (seconds == 0) return;
-    const double began_s = sg4::Engine::get_clock();
-    // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
+    const double began_s = runtime_->now_s();
     if (actors_[at(self)].place.kind == Place::Kind::gpu)
-      sg4::this_actor::exec_init(seconds * fill)->set_bound(fill)->wait();
+      runtime_->compute(places_[at(self)], seconds, fill);
     else
-      sg4::this_actor::sleep_for(seconds);
-    replay_.busy_s[at(self)] += sg4::Engine::get_clock() - began_s;
+      runtime_->sleep(seconds);
+    replay_.busy_s[at(self)] += runtime_->now_s() - began_s;
   }
 
+  void sleep(double seconds) {
+    if (seconds > 0) runtime_->sleep(seconds);
+  }
+
+  // Between actors of one place in no time.
   void send(int self, int to, const Message& message) {
-    if (flows_ && hosts_[at(self)] != hosts_[at(to)]) return start_send(self, to, message)->wait();
     note_sending(self, to, message);
-    carry(self, to, message);
+    if (!(places_[at(self)] == places_[at(to)])) runtime_->carry(places_[at(self)], places_[at(to)], message.bytes);
+    deliver(self, to, message);
   }
 
-  std::shared_ptr<Transfer> start_send(int self, int to, const Message& message) {
+  std::unique_ptr<Sending> start_send(int self, int to, const Message& message) {
     note_sending(self, to, message);
     auto transfer = std::make_shared<Transfer>();
-    if (hosts_[at(self)] == hosts_[at(to)]) {
-      carry(self, to, message);
+    const auto arrived = [this, self, to, message, transfer] {
+      deliver(self, to, message);
       transfer->arrive();
-    } else if (flows_) {
-      flows_->send(self, to, double(message.bytes), [this, self, to, message, transfer] {
-        deliver(self, to, message);
-        transfer->arrive();
-      });
-    } else {
-      dispatch({self, to, message, transfer});
-    }
-    return transfer;
+    };
+    if (places_[at(self)] == places_[at(to)])
+      arrived();
+    else
+      runtime_->send_off(places_[at(self)], places_[at(to)], message.bytes, arrived);
+    return std::make_unique<TransferHandle>(*runtime_, std::move(transfer));
   }
 
+  double now_s() const { return runtime_->now_s(); }
   Inbox& inbox(int self) { return inboxes_[at(self)]; }
   void log(int self, const std::string& what, std::int64_t value) {
-    replay_.log.push_back({sg4::Engine::get_clock(), self, what, value});
+    replay_.log.push_back({runtime_->now_s(), self, what, value});
   }
 
  private:
-  struct Courier {
-    sg4::SemaphorePtr called;
-    Parcel parcel;
-  };
-
-  sg4::Host* host_of(const Place& place) const {
-    return place.kind == Place::Kind::gpu ? cluster_.gpu_host(place.index) : cluster_.cpu_host(place.index);
-  }
-
   void run_actor(int self);
 
   // The first error ends the simulation; run() throws it.
   void fail() {
     if (error_) return;
     error_ = std::current_exception();
-    sg4::Actor::kill_all();
+    runtime_->stop();
   }
 
   void note_sending(int self, int to, const Message& message) {
@@ -199,66 +183,29 @@ class ActorReplayer {
     ++replay_.messages;
   }
 
-  // Takes a message from place to place; between actors of one place in no time.
-  void carry(int from, int to, const Message& message) {
-    if (hosts_[at(from)] != hosts_[at(to)])
-      sg4::Comm::sendto(hosts_[at(from)], hosts_[at(to)], static_cast<std::uint64_t>(message.bytes));
-    deliver(from, to, message);
-  }
   void deliver(int from, int to, Message message) {
     message.from = from;
     inboxes_[at(to)].deliver(message);
   }
 
-  // A courier, a SimGrid actor, waits for the message in the sender's place. There are as many as there ever are
-  // messages on their way at once.
-  void dispatch(Parcel parcel) {
-    if (idle_.empty()) {
-      couriers_.push_back({sg4::Semaphore::create(0), {}});
-      Courier* const courier = &couriers_.back();
-      compat::add_actor("courier", hosts_[at(parcel.from)], [this, courier] { run_courier(*courier); });
-      idle_.push_back(courier);
-    }
-    Courier* const courier = idle_.back();
-    idle_.pop_back();
-    courier->parcel = std::move(parcel);
-    courier->called->release();
-  }
-
-  void run_courier(Courier& courier) {
-    sg4::Actor::self()->daemonize();
-    for (;;) {
-      courier.called->acquire();
-      const Parcel parcel = std::move(courier.parcel);
-      carry(parcel.from, parcel.to, parcel.message);
-      parcel.transfer->arrive();
-      idle_.push_back(&courier);
-    }
-  }
-
   const std::vector<Actor>& actors_;
-  Cluster& cluster_;
   std::vector<Inbox> inboxes_;
-  std::vector<sg4::Host*> hosts_;
-  std::deque<Courier> couriers_;  // a deque: they are pointed to
-  std::vector<Courier*> idle_;
-  std::unique_ptr<MessageFlows> flows_;  // instead of couriers
+  std::vector<Endpoint> places_;
   std::exception_ptr error_;
   ActorReplay replay_;
+  const std::unique_ptr<ActorRuntime> runtime_;  // goes first: its actors use all else
 };
 
 class ReplayContext : public ActorContext {
  public:
   ReplayContext(ActorReplayer& replayer, int self) : replayer_(replayer), self_(self) {}
   int self() const override { return self_; }
-  double now_s() const override { return sg4::Engine::get_clock(); }
+  double now_s() const override { return replayer_.now_s(); }
   void compute(const std::string&, double seconds, double fill) override { replayer_.compute(self_, seconds, fill); }
-  void sleep(double seconds) override {
-    if (seconds > 0) sg4::this_actor::sleep_for(seconds);
-  }
+  void sleep(double seconds) override { replayer_.sleep(seconds); }
   void send(int to, const Message& message) override { replayer_.send(self_, to, message); }
   std::unique_ptr<Sending> start_send(int to, const Message& message) override {
-    return std::make_unique<TransferHandle>(replayer_.start_send(self_, to, message));
+    return replayer_.start_send(self_, to, message);
   }
   Message receive(const std::vector<int>& tags) override { return replayer_.inbox(self_).receive(tags); }
   std::optional<Message> receive_within(double timeout_s, const std::vector<int>& tags) override {
@@ -273,25 +220,24 @@ class ReplayContext : public ActorContext {
 
 void ActorReplayer::run_actor(int self) {
   const Actor& actor = actors_[at(self)];
-  if (actor.is_daemon) sg4::Actor::self()->daemonize();
   try {
     ReplayContext context(*this, self);
     actor.body(context);
-    if (!actor.is_daemon) replay_.end_s = std::max(replay_.end_s, sg4::Engine::get_clock());
-  } catch (const std::exception&) {  // SimGrid ends actors by an exception of another type
+    if (!actor.is_daemon) replay_.end_s = std::max(replay_.end_s, runtime_->now_s());
+  } catch (const std::exception&) {  // actors are ended by exceptions of other types
     fail();
   }
 }
 
 }  // namespace
 
-ActorReplay replay_actors(const std::vector<Actor>& actors, Cluster& cluster, Fidelity fidelity) {
+ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster, Fidelity fidelity) {
   auto replayer = std::make_unique<ActorReplayer>(actors, cluster, fidelity);
   try {
     return replayer->run();
   } catch (...) {
-    // Actors of SimGrid that still wait in there end with the process: their semaphores must stay.
-    static_cast<void>(replayer.release());
+    // Actors of SimGrid that still wait in there end with the process: what they wait for must stay.
+    if (fidelity == Fidelity::message) static_cast<void>(replayer.release());
     throw;
   }
 }

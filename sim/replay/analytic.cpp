@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
@@ -24,41 +25,73 @@ std::vector<Flow> longest_of(std::vector<Flow> flows) {
   return kept;
 }
 
+// The routes of a block's transfers.
+struct BlockRoutes {
+  std::vector<std::size_t> first;  // by transfer, in links; then the end of the last
+  std::vector<int> links;
+  std::vector<double> latency_s;
+};
+
+BlockRoutes routes_of(const Transfers::Block& block, const Cluster& cluster) {
+  BlockRoutes routes;
+  Route route;
+  for (const Transfer& t : block) {
+    cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
+    routes.first.push_back(routes.links.size());
+    routes.links.insert(routes.links.end(), route.links.begin(), route.links.end());
+    routes.latency_s.push_back(route.latency_s);
+  }
+  routes.first.push_back(routes.links.size());
+  return routes;
+}
+
 // Bytes that cross each link in one round of a phase.
 class RoundLoad {
  public:
-  explicit RoundLoad(Cluster& cluster) : cluster_(cluster), bytes_(at(cluster.link_count()), 0) {}
+  explicit RoundLoad(const Cluster& cluster) : bytes_(at(cluster.link_count()), 0), bandwidth_(bytes_.size()) {
+    for (int link = 0; link < cluster.link_count(); ++link) bandwidth_[at(link)] = cluster.link_bandwidth(link);
+  }
   /// Transfers of a round in which all flows start together and share every link evenly until the last has left.
-  std::vector<Flow> flows(const Phase& phase, double reduction_rate) {
-    std::vector<const Route*> routes;
-    for (const Transfer& t : phase.transfers) routes.push_back(&cluster_.route(t.src, t.dst));
-    for (std::size_t i = 0; i < routes.size(); ++i)
-      for (int link : routes[i]->links) bytes_[at(link)] += static_cast<double>(phase.transfers[i].bytes);
+  std::vector<Flow> flows(const Phase& phase, const std::vector<const BlockRoutes*>& routes, double reduction_rate) {
+    const auto& blocks = phase.transfers.blocks();
+    for_links(blocks, routes, [this](int link, const Transfer& t) { bytes_[at(link)] += static_cast<double>(t.bytes); });
     std::vector<Flow> flows;
-    for (std::size_t i = 0; i < routes.size(); ++i) {
-      const Transfer& t = phase.transfers[i];
-      double transfer_s = 0;
-      for (int link : routes[i]->links)
-        transfer_s = std::max(transfer_s, bytes_[at(link)] / cluster_.link_bandwidth(link));
-      if (t.reduces && reduction_rate > 0)
-        transfer_s = std::max(transfer_s, static_cast<double>(t.bytes) / reduction_rate);
-      const Flow flow{cluster_.message_latency_s(t.src, t.dst), transfer_s};
-      // Neighbours are mostly alike: what repeats needs no place in the list.
-      if (flows.empty() || flow.latency_s != flows.back().latency_s || flow.transfer_s != flows.back().transfer_s)
-        flows.push_back(flow);
-    }
-    for (const Route* route : routes)
-      for (int link : route->links) bytes_[at(link)] = 0;
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (std::size_t i = 0; i < blocks[b]->size(); ++i) {
+        const Transfer& t = (*blocks[b])[i];
+        double transfer_s = 0;
+        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l) {
+          const std::size_t link = at(routes[b]->links[l]);
+          transfer_s = std::max(transfer_s, bytes_[link] / bandwidth_[link]);
+        }
+        if (t.reduces && reduction_rate > 0)
+          transfer_s = std::max(transfer_s, static_cast<double>(t.bytes) / reduction_rate);
+        const Flow flow{routes[b]->latency_s[i], transfer_s};
+        // Many are alike: what repeats, or is outlasted by one that is known, needs no place in the list.
+        if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
+      }
+    for_links(blocks, routes, [this](int link, const Transfer&) { bytes_[at(link)] = 0; });
     return longest_of(std::move(flows));
   }
 
  private:
-  Cluster& cluster_;
-  std::vector<double> bytes_;
+  static bool is_outlasted(const Flow& flow, const Flow& by) {
+    return flow.latency_s <= by.latency_s && flow.transfer_s <= by.transfer_s;
+  }
+  template <typename Do>
+  static void for_links(const std::vector<std::shared_ptr<const Transfers::Block>>& blocks,
+                        const std::vector<const BlockRoutes*>& routes, Do&& what) {
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (std::size_t i = 0; i < blocks[b]->size(); ++i)
+        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l)
+          what(routes[b]->links[l], (*blocks[b])[i]);
+  }
+
+  std::vector<double> bytes_, bandwidth_;  // by link
 };
 
 // Copies of one source: those of all GPUs start together and share every link until the last has ended.
-PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, Cluster& cluster) {
+PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, const Cluster& cluster) {
   const std::vector<Route> routes = routes_of_copies(program, source, cluster);
   const double bytes = static_cast<double>(bytes_of_copy(program, source));
   std::vector<int> crossed(at(cluster.link_count()), 0);
@@ -76,11 +109,20 @@ PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, Cl
 
 using PlanCost = std::vector<PlanCosts::PhaseCost>;
 
-PlanCost plan_cost(const Plan& plan, Cluster& cluster, double reduction_rate) {
+PlanCost plan_cost(const Plan& plan, const Cluster& cluster, double reduction_rate) {
   if (plan.call) return {{1, {call_closed_form(plan, cluster)}}};
   PlanCost cost;
   RoundLoad load(cluster);
-  for (const Phase& phase : plan.phases) cost.push_back({phase.rounds, load.flows(phase, reduction_rate)});
+  std::unordered_map<const Transfers::Block*, BlockRoutes> known;
+  for (const Phase& phase : plan.phases) {
+    std::vector<const BlockRoutes*> routes;
+    for (const auto& block : phase.transfers.blocks()) {
+      const auto [of_block, is_new] = known.try_emplace(block.get());
+      if (is_new) of_block->second = routes_of(*block, cluster);
+      routes.push_back(&of_block->second);
+    }
+    cost.push_back({phase.rounds, load.flows(phase, routes, reduction_rate)});
+  }
   return cost;
 }
 
@@ -97,11 +139,11 @@ double seconds_of(const PlanCost& cost, const Perturbation& perturbation) {
 
 }  // namespace
 
-double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate, const Perturbation& perturbation) {
+double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate, const Perturbation& perturbation) {
   return seconds_of(plan_cost(plan, cluster, reduction_rate), perturbation);
 }
 
-PlanCosts plan_costs(const Program& program, Cluster& cluster) {
+PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   PlanCosts costs;
   for (const Plan& plan : program.plans)
     costs.phases.push_back(plan_cost(plan, cluster, program.reduction_rate_bytes_per_s));
@@ -109,12 +151,12 @@ PlanCosts plan_costs(const Program& program, Cluster& cluster) {
   return costs;
 }
 
-Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
   return replay_analytic(program, cluster, expected_slowest, perturbation, plan_costs(program, cluster));
 }
 
-Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation, const PlanCosts& costs) {
   std::vector<double> plan_s;
   for (const PlanCost& cost : costs.phases) plan_s.push_back(seconds_of(cost, perturbation));

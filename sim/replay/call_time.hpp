@@ -12,12 +12,12 @@ struct CallOnCluster {
 };
 
 /// Every transfer takes `transfer_s`, or bytes over its route's bandwidth where that is longer.
-CallOnCluster call_on_cluster(const Plan& plan, Cluster& cluster);
+CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster);
 
 /// How long ranks wait before their messages leave, so that the messages' own latencies bring it to `latency_s`.
-double call_wait_s(const Plan& plan, Cluster& cluster);
+double call_wait_s(const Plan& plan, const Cluster& cluster);
 
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
-PlanCosts::Flow call_closed_form(const Plan& plan, Cluster& cluster);
+PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster);
 
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-11;        // rates and loads that differ by less, relatively, are the same
 constexpr double kSameTime_s = 1e-12;  // as SimGrid is told, sim/cluster/engine.cpp
+constexpr std::size_t kMany = 32;      // touched links among which the tightest is not sought one by one
 
 }  // namespace
 
@@ -21,11 +22,19 @@ double FairFlows::same_time_s(double now_s) {
 }
 
 FairFlows::FairFlows(std::vector<double> bandwidths)
-    : links_(bandwidths.size()), shared_links_(static_cast<int>(bandwidths.size())) {
-  for (std::size_t l = 0; l < bandwidths.size(); ++l) {
-    if (!(bandwidths[l] > 0)) throw std::invalid_argument("fair flows: a link needs a bandwidth above 0");
-    links_[l].bandwidth = bandwidths[l];
+    : bandwidths_(std::move(bandwidths)), number_of_(bandwidths_.size(), kNone) {
+  for (const double bandwidth : bandwidths_)
+    if (!(bandwidth > 0)) throw std::invalid_argument("fair flows: a link needs a bandwidth above 0");
+}
+
+int FairFlows::limit_of(int link) {
+  int& number = number_of_.at(at(link));
+  if (number == kNone) {
+    number = static_cast<int>(links_.size());
+    links_.emplace_back();
+    links_.back().bandwidth = bandwidths_[at(link)];
   }
+  return number;
 }
 
 int FairFlows::add_route(std::vector<int> links) {
@@ -34,6 +43,7 @@ int FairFlows::add_route(std::vector<int> links) {
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     throw std::invalid_argument("fair flows: a route has every link once");
+  for (int& link : links) link = limit_of(link);
   narrow(links);
   routes_.push_back(std::move(links));
   return static_cast<int>(routes_.size()) - 1;
@@ -104,11 +114,11 @@ int FairFlows::throttle(double most_bytes_per_s) {
   if (throttles_.empty()) {
     throttles_.push_back(static_cast<int>(links_.size()));
     links_.emplace_back();
+    links_.back().is_throttle = links_.back().is_limit = true;
   }
   const int l = throttles_.back();
   throttles_.pop_back();
   links_[at(l)].bandwidth = most_bytes_per_s;
-  links_[at(l)].is_limit = true;
   return l;
 }
 
@@ -130,7 +140,7 @@ void FairFlows::leave(int f) {
       if (of_last.link == hop.link) of_last.place = hop.place;
     link.load = link.flows.empty() ? 0 : link.load - rate;
     change(hop.link);
-    if (hop.link >= shared_links_) throttles_.push_back(hop.link);
+    if (link.is_throttle) throttles_.push_back(hop.link);
   }
   --links_[at(flow.bottleneck)].group;
   flow.route = kNone;
@@ -140,18 +150,16 @@ void FairFlows::leave(int f) {
 
 double FairFlows::next_end_s() {
   settle();
-  double end_s = kInfinity;
-  for (int l : active_) end_s = std::min(end_s, links_[at(l)].end_s);
-  return end_s;
+  return ends_.first_s();
 }
 
 std::vector<int> FairFlows::advance(double now_s) {
   settle();
   now_s_ = std::max(now_s_, now_s);
   std::vector<int> ended;
-  for (int l : active_) {
+  while (ends_.first_s() <= now_s_ + same_time_s(now_s_)) {
+    const int l = ends_.first();
     Link& link = links_[at(l)];
-    if (link.end_s > now_s_ + same_time_s(now_s_)) continue;
     serve(link);
     const double served = link.served_bytes + link.rate * same_time_s(now_s_);
     while (!link.endings.empty() && link.endings.top().first <= served) {
@@ -159,6 +167,8 @@ std::vector<int> FairFlows::advance(double now_s) {
       link.endings.pop();
       if (flows_[at(f)].move == move) ended.push_back(f);
     }
+    ends_.set(l, kInfinity);  // until the change is settled
+    change(l);
   }
   for (int f : ended) leave(f);
   return ended;
@@ -218,17 +228,20 @@ void FairFlows::share_out(int f) {
 
 // Progressive filling: the link that leaves least to each of its flows sets their rate.
 void FairFlows::solve() {
+  shares_ = {};
   for (int l : touched_) {
     Link& link = links_[at(l)];
     link.left = link.free;
     link.unserved = link.count;
     link.sets_rates = false;
+    if (touched_.size() > kMany && link.unserved > 0) shares_.push({link.left / link.unserved, l});
   }
   for (int f : shared_) flows_[at(f)].new_bottleneck = kNone;
   for (int l = tightest(); l != kNone; l = tightest()) {
     Link& link = links_[at(l)];
     const double rate = std::max(0.0, link.left / link.unserved);
     link.sets_rates = true;
+    link.new_rate = rate;
     for (int f : link.flows) {
       Flow& flow = flows_[at(f)];
       if (!flow.is_shared_out || flow.new_bottleneck != kNone) continue;
@@ -242,7 +255,19 @@ void FairFlows::solve() {
   }
 }
 
-int FairFlows::tightest() const {
+// What a link leaves to each of its flows never falls while others are served, so that a share which is out of date
+// stands too early in the queue.
+int FairFlows::tightest() {
+  while (!shares_.empty()) {
+    const auto [share, l] = shares_.top();
+    const Link& link = links_[at(l)];
+    shares_.pop();
+    if (link.unserved == 0) continue;
+    const double now = link.left / link.unserved;
+    if (shares_.empty() || now <= shares_.top().first) return l;
+    shares_.push({now, l});
+  }
+  if (touched_.size() > kMany) return kNone;
   int best = kNone;
   double least = kInfinity;
   for (int l : touched_) {
@@ -263,12 +288,10 @@ bool FairFlows::find_wronged() {
     const bool has_group = link.group > 0 && !link.is_released;
     if (has_group && (link.sets_rates || std::abs(link.left) > kSame * link.bandwidth)) release(l);
     if (!link.sets_rates) continue;
-    double rate = 0;
-    for (int f : link.flows)
-      if (flows_[at(f)].is_shared_out && flows_[at(f)].new_bottleneck == l) rate = flows_[at(f)].new_rate;
     for (int f : link.flows) {
       const Flow& flow = flows_[at(f)];
-      if (!flow.is_shared_out && links_[at(flow.bottleneck)].rate > rate * (1 + kSame)) release(flow.bottleneck);
+      if (!flow.is_shared_out && links_[at(flow.bottleneck)].rate > link.new_rate * (1 + kSame))
+        release(flow.bottleneck);
     }
   }
   return shared_.size() > before;
@@ -301,8 +324,6 @@ void FairFlows::commit() {
   }
   shared_.clear();
   touched_.clear();
-  const auto has_ended = [this](int l) { return !(links_[at(l)].is_active = links_[at(l)].group > 0); };
-  active_.erase(std::remove_if(active_.begin(), active_.end(), has_ended), active_.end());
 }
 
 // Brings what the group has been served up to date.
@@ -316,13 +337,11 @@ void FairFlows::find_end(int l) {
   if (link.group == 0) {
     if (!link.endings.empty()) link.endings = {};
     link.served_bytes = link.rate = 0;
-    link.end_s = kInfinity;
+    ends_.set(l, kInfinity);
     return;
   }
   while (flows_[at(link.endings.top().second.first)].move != link.endings.top().second.second) link.endings.pop();
-  link.end_s = now_s_ + (link.endings.top().first - link.served_bytes) / link.rate;
-  if (!link.is_active) active_.push_back(l);
-  link.is_active = true;
+  ends_.set(l, now_s_ + (link.endings.top().first - link.served_bytes) / link.rate);
 }
 
 }  // namespace lockstep::sim

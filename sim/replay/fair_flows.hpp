@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/replay/link_ends.hpp"
+
 namespace lockstep::sim {
 
 class FairFlows {
@@ -67,14 +69,13 @@ class FairFlows {
     std::vector<int> feeders;  // those links
     std::vector<int> flows;    // all that cross it, if it is a limit
     double load = 0;
+    bool is_throttle = false;
 
     // The group of the flows whose bottleneck it is.
     int group = 0;  // flows in it
-    bool is_active = false;
     double rate = 0;
     double served_bytes = 0;
     double since_s = 0;  // when served_bytes was so
-    double end_s = 0;    // of the first flow
     std::priority_queue<Ending, std::vector<Ending>, std::greater<Ending>> endings;
 
     // While rates are shared out.
@@ -85,9 +86,11 @@ class FairFlows {
     double left = 0;   // of `free`
     int unserved = 0;  // of `count`
     bool sets_rates = false;
+    double new_rate = 0;  // that it sets
     bool has_changed = false;
   };
 
+  int limit_of(int link);
   void narrow(const std::vector<int>& links);
   void make_limit(int link);
   void enter(int flow, int link);
@@ -99,24 +102,27 @@ class FairFlows {
   void share_out(int flow);
   void release(int link);
   void solve();
-  int tightest() const;
+  int tightest();
   bool find_wronged();
   void commit();
   void serve(Link& link);
   void find_end(int link);
 
   double now_s_ = 0;
-  std::vector<Link> links_;
-  std::vector<std::vector<int>> routes_;
+  std::vector<double> bandwidths_;  // of all links
+  std::vector<int> number_of_;      // by link, in links_; kNone: no route has it
+  std::vector<Link> links_;         // those of routes, and throttles
+  std::vector<std::vector<int>> routes_;  // in links_
   std::vector<Flow> flows_;
-  int shared_links_ = 0;        // links after these are throttles, of one flow each
-  std::vector<int> throttles_;  // unused ones
+  std::vector<int> throttles_;  // unused ones, of one flow each
   std::vector<int> unused_;     // numbers of flows
   std::vector<int> changed_;    // links with new or ended flows since the last settling
   std::vector<int> started_;    // flows without a rate
-  std::vector<int> active_;     // links with a group
+  LinkEnds ends_;               // of the links with a group
   std::vector<int> shared_;     // flows being shared out
   std::vector<int> touched_;    // their links
+  using Share = std::pair<double, int>;  // what a link leaves to each of its flows, link
+  std::priority_queue<Share, std::vector<Share>, std::greater<Share>> shares_;  // of many touched links, not all current
 };
 
 }  // namespace lockstep::sim

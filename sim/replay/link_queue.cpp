@@ -1,6 +1,7 @@
 #include "sim/replay/link_queue.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/copies.hpp"
@@ -18,17 +19,33 @@ std::vector<std::pair<int, double>> busy_links(const std::map<int, double>& byte
   return busy_s;
 }
 
+// In the order in which the plan first has them.
+std::vector<std::pair<const Transfers::Block*, int>> rounds_of_blocks(const Plan& plan) {
+  std::vector<std::pair<const Transfers::Block*, int>> blocks;
+  std::unordered_map<const Transfers::Block*, std::size_t> known;
+  for (const Phase& phase : plan.phases)
+    for (const auto& block : phase.transfers.blocks()) {
+      const auto [place, is_new] = known.try_emplace(block.get(), blocks.size());
+      if (is_new) blocks.emplace_back(block.get(), 0);
+      blocks[place->second].second += phase.rounds;
+    }
+  return blocks;
+}
+
 }  // namespace
 
-LinkQueue::LinkQueue(const Program& program, Cluster& cluster, const Perturbation& perturbation) {
+LinkQueue::LinkQueue(const Program& program, const Cluster& cluster, const Perturbation& perturbation) {
   if (collective_streams(program) < 2 && !has_input_on_links(program)) return;
   shares_evenly_ = has_input_on_links(program);
   free_s_.assign(at(cluster.link_count()), 0);
   for (const Plan& plan : program.plans) {
     std::map<int, double> bytes;
-    for (const Phase& phase : plan.phases)
-      for (const Transfer& t : phase.transfers)
-        for (int link : cluster.route(t.src, t.dst).links) bytes[link] += static_cast<double>(t.bytes) * phase.rounds;
+    Route route;
+    for (const auto& [block, times] : rounds_of_blocks(plan))
+      for (const Transfer& t : *block) {
+        cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
+        for (int link : route.links) bytes[link] += static_cast<double>(t.bytes) * times;
+      }
     busy_s_.push_back(busy_links(bytes, cluster, perturbation));
   }
   for (const Work::Source source : input_sources(program)) {

@@ -18,7 +18,7 @@ namespace lockstep::sim {
 class LinkQueue {
  public:
   /// With collectives on one stream only and no copies over links, it does nothing.
-  LinkQueue(const Program& program, Cluster& cluster, const Perturbation& perturbation);
+  LinkQueue(const Program& program, const Cluster& cluster, const Perturbation& perturbation);
   /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);
   /// The same for the copies of all GPUs from a source.

@@ -23,7 +23,7 @@ std::vector<int> last_uses(const Program& program) {
 
 class MaxPlusReplay {
  public:
-  MaxPlusReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
+  MaxPlusReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                 Replay& replay)
       : program_(program),
         jitter_(jitter),
@@ -195,12 +195,12 @@ class MaxPlusReplay {
 
 }  // namespace
 
-bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
+bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                      Replay& replay) {
   return MaxPlusReplay(program, cluster, jitter, options, replay).run();
 }
 
-bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
+bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
   LinkUse links(cluster);
   const MaxPlusPlan compiled(plan, links, reduction_rate);
   links.find_contested_links();

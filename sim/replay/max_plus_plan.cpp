@@ -1,6 +1,7 @@
 #include "sim/replay/max_plus_plan.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/base/index.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr double kTolerance = 1e-9;  // of a capacity
 constexpr double kTouch_s = 1e-12;   // intervals that touch do not overlap
-constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which a ring is in its steady state
+constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which a step is in its steady state
 
 }  // namespace
 
@@ -18,51 +19,114 @@ int LinkUse::flow(int src, int dst) {
       (static_cast<std::uint64_t>(static_cast<std::uint32_t>(src)) << 32) | static_cast<std::uint32_t>(dst);
   const auto [entry, is_new] = index_.try_emplace(key, static_cast<int>(flows_.size()));
   if (is_new) {
-    const Route& route = cluster_.route(src, dst);
-    flows_.push_back({cluster_.message_latency_s(src, dst), route.bandwidth_bytes_per_s, route.links, {}});
+    cluster_.find_message_route(cluster_.gpu(src), cluster_.gpu(dst), route_);
+    other_flow(route_);
   }
   return entry->second;
 }
 
 int LinkUse::other_flow(const Route& route) {
-  flows_.push_back({route.latency_s, route.bandwidth_bytes_per_s, route.links, {}});
+  flows_.push_back({route.latency_s, route.bandwidth_bytes_per_s, static_cast<std::uint32_t>(links_.size()),
+                    static_cast<std::uint16_t>(route.links.size()), false});
+  links_.insert(links_.end(), route.links.begin(), route.links.end());
   return static_cast<int>(flows_.size()) - 1;
 }
 
 void LinkUse::find_contested_links() {
   const std::size_t links = at(cluster_.link_count());
   load_.assign(links, 0);
-  occupied_.assign(links, {});
+  is_contested_.assign(links, false);
   for (const Flow& flow : flows_)
-    for (int link : flow.links) load_[at(link)] += flow.bandwidth;
+    for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) load_[at(links_[l])] += flow.bandwidth;
+  for (std::size_t l = 0; l < links; ++l)
+    is_contested_[l] = load_[l] > 0 && load_[l] > cluster_.link_bandwidth(static_cast<int>(l)) * (1 + kTolerance);
   for (Flow& flow : flows_)
-    for (int link : flow.links)
-      if (load_[at(link)] > cluster_.link_bandwidth(link) * (1 + kTolerance)) flow.contested.push_back(link);
+    for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l)
+      flow.is_contested = flow.is_contested || is_contested_[at(links_[l])];
   std::fill(load_.begin(), load_.end(), 0.0);
 }
 
-bool LinkUse::round_fits(const std::vector<int>& flows) {
+template <typename Do>
+void LinkUse::for_contested_links(int f, Do&& what) {
+  const Flow& flow = flows_[at(f)];
+  if (!flow.is_contested) return;
+  for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l)
+    if (is_contested_[at(links_[l])]) what(links_[l], flow);
+}
+
+bool LinkUse::join_round(const std::vector<int>& flows) {
   bool fits = true;
   for (int f : flows)
-    for (int link : flows_[at(f)].contested) {
-      load_[at(link)] += flows_[at(f)].bandwidth;
+    for_contested_links(f, [&](int link, const Flow& flow) {
+      load_[at(link)] += flow.bandwidth;
+      loaded_.push_back(link);
       fits = fits && load_[at(link)] <= cluster_.link_bandwidth(link) * (1 + kTolerance);
-    }
-  for (int f : flows)
-    for (int link : flows_[at(f)].contested) load_[at(link)] = 0;
+    });
   return fits;
 }
 
-bool LinkUse::occupy(int flow, double start_s, double end_s) {
-  for (int link : flows_[at(flow)].contested) {
+void LinkUse::end_round() {
+  for (int link : loaded_) load_[at(link)] = 0;
+  loaded_.clear();
+}
+
+bool LinkUse::occupy(int f, double start_s, double end_s) {
+  if (occupied_.empty()) occupied_.resize(load_.size());
+  bool fits = true;
+  for_contested_links(f, [&](int link, const Flow&) {
     Occupied& last = occupied_[at(link)];
     const bool is_apart = start_s >= last.until_s - kTouch_s || end_s <= last.from_s + kTouch_s;
-    if (last.flow >= 0 && last.flow != flow && !is_apart) return false;
-    if (last.flow != flow || start_s > last.until_s) last.from_s = start_s;
-    last.flow = flow;
+    if (last.flow >= 0 && last.flow != f && !is_apart) fits = false;
+    if (last.flow != f || start_s > last.until_s) last.from_s = start_s;
+    last.flow = f;
     last.until_s = std::max(last.until_s, end_s);
+  });
+  return fits;
+}
+
+namespace {
+
+// A phase in which every rank that takes part sends to one other and receives from one is rings: each in its order.
+// Transfers by the sender; empty: it is something else.
+std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks) {
+  std::vector<int> sends(at(ranks), -1), receives(at(ranks), -1);
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    if (sends[at(src[i])] >= 0 || receives[at(dst[i])] >= 0) return {};
+    sends[at(src[i])] = receives[at(dst[i])] = static_cast<int>(i);
   }
-  return true;
+  std::vector<std::vector<int>> rings;
+  std::vector<bool> is_taken(src.size(), false);
+  for (std::size_t first = 0; first < src.size(); ++first) {
+    if (is_taken[first]) continue;
+    rings.emplace_back();
+    for (int i = static_cast<int>(first); !is_taken[at(i)]; i = sends[at(dst[at(i)])]) {
+      is_taken[at(i)] = true;
+      rings.back().push_back(i);
+      if (sends[at(dst[at(i)])] < 0) return {};
+    }
+  }
+  return rings;
+}
+
+}  // namespace
+
+MaxPlusPlan::Block MaxPlusPlan::compiled(const Transfers::Block& transfers, LinkUse& links, double reduction_rate) {
+  Block block;
+  for (const Transfer& transfer : transfers) {
+    const int flow = links.flow(transfer.src, transfer.dst);
+    block.src.push_back(transfer.src);
+    block.dst.push_back(transfer.dst);
+    block.flow.push_back(flow);
+    block.bytes.push_back(transfer.bytes);
+    const bool is_limited = transfer.reduces && reduction_rate > 0;
+    const double rate = is_limited ? std::min(links.bandwidth(flow), reduction_rate) : links.bandwidth(flow);
+    block.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / rate);
+  }
+  block.members = block.src;
+  block.members.insert(block.members.end(), block.dst.begin(), block.dst.end());
+  std::sort(block.members.begin(), block.members.end());
+  block.members.erase(std::unique(block.members.begin(), block.members.end()), block.members.end());
+  return block;
 }
 
 MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate) {
@@ -70,35 +134,31 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
     call_ = call_on_cluster(plan, links.cluster());
     return;
   }
-  std::vector<bool> is_member(at(plan.ranks), false);
+  std::unordered_map<const Transfers::Block*, std::shared_ptr<const Block>> known;
   std::vector<std::size_t> seen_in;  // by flow, the last step it was met in, counted from 1
   for (const Phase& phase : plan.phases) {
     Step step;
     step.rounds = phase.rounds;
-    const std::size_t n = phase.transfers.size();
-    step.is_ring = n >= 2;
-    for (std::size_t i = 0; i < n; ++i) {
-      const Transfer& transfer = phase.transfers[i];
-      const int flow = links.flow(transfer.src, transfer.dst);
-      step.src.push_back(transfer.src);
-      step.dst.push_back(transfer.dst);
-      step.flow.push_back(flow);
-      if (at(flow) >= seen_in.size()) seen_in.resize(at(flow) + 1, 0);
-      repeats_a_pair_ = repeats_a_pair_ || seen_in[at(flow)] == steps_.size() + 1;
-      seen_in[at(flow)] = steps_.size() + 1;
-      step.bytes.push_back(transfer.bytes);
-      const bool is_limited = transfer.reduces && reduction_rate > 0;
-      const double rate = is_limited ? std::min(links.bandwidth(flow), reduction_rate) : links.bandwidth(flow);
-      step.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / rate);
-      step.is_ring = step.is_ring && transfer.dst == phase.transfers[(i + 1) % n].src;
-      for (int rank : {transfer.src, transfer.dst})
-        if (!is_member[at(rank)]) {
-          is_member[at(rank)] = true;
-          step.members.push_back(rank);
-        }
+    for (const auto& transfers : phase.transfers.blocks()) {
+      std::shared_ptr<const Block>& block = known[transfers.get()];
+      if (!block) block = std::make_shared<const Block>(compiled(*transfers, links, reduction_rate));
+      step.blocks.push_back(block);
+      for (int flow : block->flow) {
+        if (at(flow) >= seen_in.size()) seen_in.resize(at(flow) + 1, 0);
+        repeats_a_pair_ = repeats_a_pair_ || seen_in[at(flow)] == steps_.size() + 1;
+        seen_in[at(flow)] = steps_.size() + 1;
+      }
     }
-    step.is_ring = step.is_ring && step.members.size() == n;  // members then stand in the order of the senders
-    for (int rank : step.members) is_member[at(rank)] = false;
+    if (step.blocks.size() == 1) {
+      const Block& block = *step.blocks.front();
+      for (const std::vector<int>& transfers : rings_of(block.src, block.dst, plan.ranks)) {
+        step.rings.emplace_back();
+        for (int i : transfers) {
+          step.rings.back().members.push_back(block.src[at(i)]);
+          step.rings.back().duration_s.push_back(block.duration_s[at(i)]);
+        }
+      }
+    }
     steps_.push_back(std::move(step));
   }
 }
@@ -107,7 +167,12 @@ bool MaxPlusPlan::fits(LinkUse& links) const {
   if (call_) return call_->fits;
   // Two messages of a pair in one round share every link of their route, contested or not.
   if (repeats_a_pair_) return false;
-  return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) { return links.round_fits(step.flow); });
+  return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+    const bool fits = std::all_of(step.blocks.begin(), step.blocks.end(),
+                                  [&](const auto& block) { return links.join_round(block->flow); });
+    links.end_round();
+    return fits;
+  });
 }
 
 bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
@@ -131,96 +196,81 @@ bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::
     if (!run_step(step, times_s, links, events)) return false;
     for (std::size_t t = 0; t < timelines.size(); ++t) {
       const int gpu = timelines[t].gpu;
-      for (std::size_t i = 0; i < step.src.size(); ++i) {
-        if (step.src[i] != gpu && step.dst[i] != gpu) continue;
-        const bool is_send = step.src[i] == gpu;
-        timelines[t].add({work, is_send ? step.dst[i] : step.src[i], is_send, step.bytes[i] * step.rounds, step.rounds,
-                          entered_s[t], times_s[at(gpu)]});
-      }
+      for (const auto& block : step.blocks)
+        for (std::size_t i = 0; i < block->src.size(); ++i) {
+          if (block->src[i] != gpu && block->dst[i] != gpu) continue;
+          const bool is_send = block->src[i] == gpu;
+          timelines[t].add({work, is_send ? block->dst[i] : block->src[i], is_send, block->bytes[i] * step.rounds,
+                            step.rounds, entered_s[t], times_s[at(gpu)]});
+        }
     }
   }
   return true;
 }
 
 bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
-  const std::size_t n = step.src.size();
-  std::vector<std::pair<int, double>> starts;  // of the contested flows
-  for (std::size_t i = 0; i < n; ++i)
-    if (links.is_contested(step.flow[i]))
-      starts.emplace_back(static_cast<int>(i), std::max(times_s[at(step.src[i])], times_s[at(step.dst[i])]));
+  struct Start {
+    const Block* block;
+    std::size_t transfer;
+    double start_s;
+  };
+  std::vector<Start> starts;  // of the contested flows
+  for (const auto& block : step.blocks)
+    for (std::size_t i = 0; i < block->src.size(); ++i)
+      if (links.is_contested(block->flow[i]))
+        starts.push_back({block.get(), i, std::max(times_s[at(block->src[i])], times_s[at(block->dst[i])])});
 
-  int evaluated = 0;
-  if (step.is_ring) {
-    std::vector<double> x(n);
-    const double base = times_s[at(step.members[0])];  // small numbers keep the differences of rounds exact
-    for (std::size_t i = 0; i < n; ++i) x[i] = times_s[at(step.members[i])] - base;
-    evaluated = run_ring(step, x);
-    for (std::size_t i = 0; i < n; ++i) times_s[at(step.members[i])] = x[i] + base;
+  if (step.rings.empty()) {
+    events += run_general(step, times_s);
   } else {
-    evaluated = run_general(step, times_s);
+    for (const Ring& ring : step.rings) events += run_ring(ring, step.rounds, times_s);
   }
-  events += static_cast<std::int64_t>(evaluated) * static_cast<std::int64_t>(n);
 
-  for (const auto& [i, start_s] : starts) {
-    const double end_s = std::min(times_s[at(step.src[at(i)])], times_s[at(step.dst[at(i)])]);
-    if (!links.occupy(step.flow[at(i)], start_s, end_s)) return false;
+  for (const auto& [block, i, start_s] : starts) {
+    const double end_s = std::min(times_s[at(block->src[i])], times_s[at(block->dst[i])]);
+    if (!links.occupy(block->flow[i], start_s, end_s)) return false;
   }
   return true;
 }
 
-// y[i] = max(max(x[i], x[i+1]) + d[i], max(x[i-1], x[i]) + d[i-1]), `rounds` times. Each rank bounds its own next time
-// from below by x + d, so the recurrence has cyclicity one: it ends in a state where every round adds the same to all.
-int MaxPlusPlan::run_ring(const Step& step, std::vector<double>& x) {
-  const std::size_t n = x.size();
-  const double* d = step.duration_s.data();
-  std::vector<double> sent(n), next(n);
-  int check = 1;
+std::int64_t MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
+  std::vector<double> next(times_s.size());
+  std::int64_t evaluated = 0;
   for (int round = 1; round <= step.rounds; ++round) {
-    for (std::size_t i = 0; i + 1 < n; ++i) sent[i] = (x[i] > x[i + 1] ? x[i] : x[i + 1]) + d[i];
-    sent[n - 1] = std::max(x[n - 1], x[0]) + d[n - 1];
-    next[0] = std::max(sent[0], sent[n - 1]);
-    for (std::size_t i = 1; i < n; ++i) next[i] = sent[i] > sent[i - 1] ? sent[i] : sent[i - 1];
-    if (round == check) {
-      double least = next[0] - x[0], most = least;
-      for (std::size_t i = 1; i < n; ++i) {
-        const double delay = next[i] - x[i];
-        least = delay < least ? delay : least;
-        most = delay > most ? delay : most;
+    for (const auto& block : step.blocks)
+      for (int rank : block->members) next[at(rank)] = times_s[at(rank)];
+    for (const auto& block : step.blocks) {
+      for (std::size_t i = 0; i < block->src.size(); ++i) {
+        const int s = block->src[i], r = block->dst[i];
+        const double end = std::max(times_s[at(s)], times_s[at(r)]) + block->duration_s[i];
+        next[at(s)] = std::max(next[at(s)], end);
+        next[at(r)] = std::max(next[at(r)], end);
       }
-      if (most - least <= kSteady_s) {
-        for (double& time : next) time += (step.rounds - round) * most;
-        x.swap(next);
-        return round;
+      evaluated += static_cast<std::int64_t>(block->src.size());
+    }
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (const auto& block : step.blocks)
+      for (int rank : block->members) {
+        least = std::min(least, next[at(rank)] - times_s[at(rank)]);
+        most = std::max(most, next[at(rank)] - times_s[at(rank)]);
       }
-      check += 1 + round / 4;
+    const bool is_steady = most - least <= kSteady_s;
+    const double more_s = is_steady ? (step.rounds - round) * most : 0;
+    for (const auto& block : step.blocks)
+      for (int rank : block->members) times_s[at(rank)] = next[at(rank)];
+    if (!is_steady) continue;
+    if (more_s > 0) {
+      std::vector<bool> is_moved(times_s.size(), false);
+      for (const auto& block : step.blocks)
+        for (int rank : block->members)
+          if (!is_moved[at(rank)]) {
+            times_s[at(rank)] += more_s;
+            is_moved[at(rank)] = true;
+          }
     }
-    x.swap(next);
+    break;
   }
-  return step.rounds;
-}
-
-int MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
-  std::vector<double> next(times_s.size(), 0);
-  for (int round = 1; round <= step.rounds; ++round) {
-    for (int rank : step.members) next[at(rank)] = times_s[at(rank)];
-    for (std::size_t i = 0; i < step.src.size(); ++i) {
-      const int s = step.src[i], r = step.dst[i];
-      const double end = std::max(times_s[at(s)], times_s[at(r)]) + step.duration_s[i];
-      next[at(s)] = std::max(next[at(s)], end);
-      next[at(r)] = std::max(next[at(r)], end);
-    }
-    double least = next[at(step.members[0])] - times_s[at(step.members[0])], most = least;
-    for (int rank : step.members) {
-      least = std::min(least, next[at(rank)] - times_s[at(rank)]);
-      most = std::max(most, next[at(rank)] - times_s[at(rank)]);
-      times_s[at(rank)] = next[at(rank)];
-    }
-    if (most - least <= kSteady_s) {
-      for (int rank : step.members) times_s[at(rank)] += (step.rounds - round) * most;
-      return round;
-    }
-  }
-  return step.rounds;
+  return evaluated;
 }
 
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #pragma once
 // The max-plus form of plans: see replay.hpp, fidelity "fast".
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -9,14 +10,15 @@
 #include "sim/collective/plan.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/ring.hpp"
 
 namespace lockstep::sim {
 
 /// Who may meet on which link, over all plans of a program; finds out whether flows ever do.
 class LinkUse {
  public:
-  explicit LinkUse(Cluster& cluster) : cluster_(cluster) {}
-  Cluster& cluster() { return cluster_; }
+  explicit LinkUse(const Cluster& cluster) : cluster_(cluster) {}
+  const Cluster& cluster() const { return cluster_; }
   /// The flow of a pair of GPUs, registered on first sight.
   int flow(int src, int dst);
   double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
@@ -25,9 +27,10 @@ class LinkUse {
   int other_flow(const Route& route);
   /// After all flows are known: links whose flows together could exceed the capacity are contested.
   void find_contested_links();
-  /// False when flows of one round, all active at once, exceed a link.
-  bool round_fits(const std::vector<int>& flows);
-  bool is_contested(int flow) const { return !flows_[static_cast<std::size_t>(flow)].contested.empty(); }
+  /// Flows of one round, all active at once: false once they exceed a link. Ends with end_round().
+  bool join_round(const std::vector<int>& flows);
+  void end_round();
+  bool is_contested(int flow) const { return flows_[static_cast<std::size_t>(flow)].is_contested; }
   /// Notes that a flow was active in [start, end]; false when another flow was so on one of its contested links.
   bool occupy(int flow, double start_s, double end_s);
 
@@ -35,19 +38,27 @@ class LinkUse {
   struct Flow {
     double latency_s;
     double bandwidth;
-    std::vector<int> links;
-    std::vector<int> contested;
+    std::uint32_t first_link;  // in links_
+    std::uint16_t links;
+    bool is_contested;
   };
   struct Occupied {
     int flow = -1;
     double from_s = 0;
     double until_s = 0;
   };
-  Cluster& cluster_;
+  template <typename Do>
+  void for_contested_links(int flow, Do&& what);
+
+  const Cluster& cluster_;
+  Route route_;  // its memory is used again
   std::unordered_map<std::uint64_t, int> index_;
   std::vector<Flow> flows_;
-  std::vector<Occupied> occupied_;  // by link
-  std::vector<double> load_;        // by link, scratch of round_fits
+  std::vector<int> links_;             // of all flows
+  std::vector<bool> is_contested_;     // by link
+  std::vector<Occupied> occupied_;     // by link
+  std::vector<double> load_;           // by link, of the round's flows
+  std::vector<int> loaded_;            // links
 };
 
 /// A plan with its transfers' times on a cluster; reducing transfers run at `reduction_rate` (bytes/s, 0: no limit) at
@@ -64,17 +75,21 @@ class MaxPlusPlan {
                   std::vector<GpuTimeline>& timelines) const;
 
  private:
-  struct Step {
+  // Transfers that steps may have in common.
+  struct Block {
     std::vector<int> src, dst, flow;
     std::vector<std::int64_t> bytes;
     std::vector<double> duration_s;
     std::vector<int> members;  // ranks that take part
-    bool is_ring = false;      // transfer i goes from members[i] to members[i + 1]
+  };
+  struct Step {
+    std::vector<std::shared_ptr<const Block>> blocks;
+    std::vector<Ring> rings;  // all that the step is, where it is rings
     int rounds = 1;
   };
+  static Block compiled(const Transfers::Block& transfers, LinkUse& links, double reduction_rate);
   bool run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
-  static int run_ring(const Step& step, std::vector<double>& x);
-  static int run_general(const Step& step, std::vector<double>& times_s);
+  static std::int64_t run_general(const Step& step, std::vector<double>& times_s);
 
   std::vector<Step> steps_;
   bool repeats_a_pair_ = false;  // some round has two messages of one sender to one receiver

@@ -1,13 +1,10 @@
 #pragma once
-// Carries messages of a replay as fair flows (fair_flows.hpp) while SimGrid keeps the clock: one actor of SimGrid for
-// the whole network, which sleeps until the next message begins to flow or ends. A message pays its route's latency,
-// overhead included, and then flows.
+// Messages as fair flows (fair_flows.hpp) on a cluster: a message pays its route's latency, overhead included, and then
+// flows. It keeps no clock: who uses it moves from one of its moments to the next.
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <queue>
-#include <simgrid/s4u.hpp>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -17,51 +14,43 @@ namespace lockstep::sim {
 
 class MessageFlows {
  public:
-  using Arrival = std::function<void()>;
-
-  /// `hosts`: where the actors live, by actor.
-  MessageFlows(const Cluster& cluster, std::vector<simgrid::s4u::Host*> hosts);
-  /// The body of the network's actor; it is made a daemon.
-  void run();
-  /// Between actors on two different hosts. `arrival` is called in the network's actor.
-  void send(int from, int to, double bytes, Arrival arrival,
+  explicit MessageFlows(const Cluster& cluster);
+  /// The number of the way between two different ends; the same for the same. Ways are best asked for before messages
+  /// are under way: a new one may cost time for each of these.
+  int way(Endpoint from, Endpoint to);
+  /// A message that leaves at `now_s`, no earlier than advance() was last told. `token` comes back when it has arrived.
+  void send(double now_s, int way, double bytes, int token,
             double most_bytes_per_s = std::numeric_limits<double>::infinity());
+  /// When something happens next; infinity: nothing is under way.
+  double next_s();
+  /// Everything up to `now_s`, not after next_s() by more than rounding. Appends the tokens of what has arrived.
+  void advance(double now_s, std::vector<int>& arrived);
 
  private:
   struct Way {
-    int route = -1;  // not yet looked up
-    double latency_s = 0;
+    int route;
+    double latency_s;
   };
   struct Departure {
     double at_s;
     std::uint64_t number;  // of the message
     int route;
+    int token;
     double bytes;
     double most_bytes_per_s;
-    int slot;  // in arrivals_
     bool operator>(const Departure& other) const {
       return at_s != other.at_s ? at_s > other.at_s : number > other.number;
     }
   };
 
-  const Way& way(int from, int to);
-  int keep(Arrival arrival);
-  void arrive(int slot);
-  void sleep_until(double time_s);
-  void deliver_and_depart();
-
   const Cluster& cluster_;
-  const std::vector<simgrid::s4u::Host*> hosts_;
   FairFlows flows_;
-  std::vector<Way> ways_;  // by pair of actors
+  std::unordered_map<std::uint64_t, int> number_of_way_;  // by both ends
+  std::vector<Way> ways_;
   std::priority_queue<Departure, std::vector<Departure>, std::greater<Departure>> departures_;
-  std::vector<Arrival> arrivals_;
-  std::vector<int> unused_;   // slots in arrivals_
-  std::vector<int> of_flow_;  // slots
+  std::vector<int> token_of_flow_;
   std::uint64_t messages_ = 0;
-  simgrid::s4u::SemaphorePtr wake_;
-  bool sleeps_ = false;
-  double wakes_at_s_ = 0;
+  Route route_;  // its memory is used again
 };
 
 }  // namespace lockstep::sim

@@ -1,17 +1,16 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
+#include "sim/cluster/platform.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 #include "sim/replay/actor_work.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
-#include "sim/replay/meetings.hpp"
 #include "sim/replay/pace.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -22,11 +21,15 @@ namespace sg4 = simgrid::s4u;
 
 class MessageReplay {
  public:
-  MessageReplay(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
-      : program_(program), cluster_(cluster), jitter_(jitter), options_(options), streams_(works_by_stream(program)) {
+  MessageReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
+      : program_(program),
+        cluster_(cluster),
+        platform_(Platform::of(cluster)),
+        jitter_(jitter),
+        options_(options),
+        streams_(works_by_stream(program)) {
     for (const Plan& plan : program.plans) ops_.emplace_back(plan);
-    replay_.method = options.as_flows ? "fair flows" : "messages";
-    if (options.as_flows) meetings_.emplace(cluster, program);
+    replay_.method = "messages";
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.slowed_s.assign(at(program.iterations), 0);
@@ -47,7 +50,6 @@ class MessageReplay {
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
       for (int stream = 0; stream < streams; ++stream)
         if (!streams_[at(stream)].empty()) start_stream(gpu, stream);
-    if (meetings_) compat::add_actor("network", cluster_.gpu_host(0), [this] { meetings_->run(); });
     static bool deadlock = false;  // SimGrid keeps the callback, also for a later replay on the cluster
     sg4::Engine::on_deadlock_cb([] { deadlock = true; });
     sg4::Engine::get_instance()->run();
@@ -60,7 +62,6 @@ class MessageReplay {
   // What a stream sends and receives by.
   struct Ports {
     Peers outgoing, incoming;
-    sg4::SemaphorePtr wake = sg4::Semaphore::create(0);
   };
 
   sg4::SemaphorePtr& tokens(int gpu, int from, int to) {
@@ -71,7 +72,7 @@ class MessageReplay {
   }
 
   void start_stream(int gpu, int stream) {
-    compat::add_actor("gpu" + std::to_string(gpu) + "." + program_.streams[at(stream)], cluster_.gpu_host(gpu),
+    compat::add_actor("gpu" + std::to_string(gpu) + "." + program_.streams[at(stream)], platform_.gpu_host(gpu),
                       [this, gpu, stream] { run_stream(gpu, stream); });
   }
 
@@ -108,7 +109,7 @@ class MessageReplay {
     switch (work.kind) {
       case Work::Kind::copy:
       case Work::Kind::host:
-        if (work.source != Work::Source::aside) return copy_over_links(gpu, work, ports);
+        if (work.source != Work::Source::aside) return copy_over_links(gpu, work);
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
         return;
       case Work::Kind::compute:
@@ -139,12 +140,11 @@ class MessageReplay {
   }
 
   // GPUs that only serve get no input.
-  void copy_over_links(int gpu, const Work& work, Ports& ports) {
+  void copy_over_links(int gpu, const Work& work) {
     if (gpu >= program_.fed_gpus) return;
     replay_.events += 1;
     const Cluster::Ends ends = ends_of_copy(cluster_, work.source, gpu);
-    if (meetings_) return meetings_->carry(ends, work.bytes, ports.wake);
-    sg4::Comm::sendto(ends.from, ends.to, static_cast<std::uint64_t>(work.bytes));
+    sg4::Comm::sendto(platform_.host(ends.from), platform_.host(ends.to), static_cast<std::uint64_t>(work.bytes));
   }
 
   void note_slowed(int iteration, double slowed_s) {
@@ -194,7 +194,6 @@ class MessageReplay {
   // All transfers of a rank in a round, at once. The last one is posted and waited for in one call. `at_least_s` is
   // what every transfer takes beside its latency even on the fastest links.
   void exchange(int gpu, int stream, const Op* first, const Op* last, Ports& ports, double at_least_s = 0) {
-    if (meetings_) return exchange_flows(gpu, stream, first, last, ports, at_least_s);
     std::vector<sg4::CommPtr> pending;
     for (const Op* op = first; op != last; ++op) {
       pending.push_back(op->is_send ? send(*op, mailbox(ports.outgoing, gpu, op->peer, stream, op->peer), at_least_s)
@@ -203,16 +202,6 @@ class MessageReplay {
       replay_.events += op->is_send;
     }
     for (auto comm = pending.rbegin(); comm != pending.rend(); ++comm) (*comm)->wait();
-  }
-
-  void exchange_flows(int gpu, int stream, const Op* first, const Op* last, Ports& ports, double at_least_s) {
-    Meetings::Round round(ports.wake);
-    for (const Op* op = first; op != last; ++op) {
-      const int src = op->is_send ? gpu : op->peer, dst = op->is_send ? op->peer : gpu;
-      meetings_->post(stream, src, dst, op->is_send, op->bytes, most_bytes_per_s(*op, at_least_s), round);
-      replay_.events += op->is_send;
-    }
-    round.wait();
   }
 
   double most_bytes_per_s(const Op& op, double at_least_s) const {
@@ -262,7 +251,8 @@ class MessageReplay {
   };
 
   const Program& program_;
-  Cluster& cluster_;
+  const Cluster& cluster_;
+  const Platform& platform_;
   const Jitter& jitter_;
   const ReplayOptions& options_;
   std::vector<std::vector<StreamWork>> streams_;
@@ -271,28 +261,21 @@ class MessageReplay {
   std::vector<sg4::SemaphorePtr> tokens_;      // by gpu, from, to
   std::vector<int> timeline_of_;
   std::vector<Pace> paces_;           // by GPU; empty where collectives slow nothing
-  std::optional<Meetings> meetings_;  // instead of mailboxes
   Replay replay_;
 };
 
 }  // namespace
 
-Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options) {
+Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options) {
   return MessageReplay(program, cluster, jitter, options).run();
 }
 
-std::vector<double> plan_by_messages(const Plan& plan, Cluster& cluster, const std::vector<double>& arrivals_s,
+std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                      double reduction_rate) {
-  Enqueue gpu(plan.ranks, {"compute", "collective"});
-  gpu.begin_iteration();
-  const int arrived = gpu.compute(0, "arrive", 1, {});
-  gpu.end_iteration(gpu.collective(1, plan.algorithm, gpu.add_plan(plan), 0, {arrived}));
   ReplayOptions options;
   options.keep_ends = true;
-  const Jitter arrival = [&](int rank, int) { return arrivals_s[static_cast<std::size_t>(rank)]; };
-  Program program = gpu.finish();
-  program.reduction_rate_bytes_per_s = reduction_rate;
-  return replay_messages(program, cluster, arrival, options).ends_s[0];
+  const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
+  return replay_messages(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
 }
 
 }  // namespace lockstep::sim

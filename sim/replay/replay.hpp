@@ -6,7 +6,7 @@
 //             time at which rank r enters a round, a transfer r -> s of b bytes ends at max(x[r], x[s]) + latency +
 //             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
 //             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it
-//             fails the program is replayed by messages instead, as flows (fair_flows.hpp; Replay::method tells).
+//             fails the program is replayed message by message, as flows (replay_flows; Replay::method tells).
 //             Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
 //             ones.
 //   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
@@ -58,19 +58,27 @@ struct Replay {
   std::string method;                       ///< "messages", "max-plus", "fair flows", "closed form"
 };
 
+/// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of
+/// its one iteration.
+Program program_of_plan(const Plan& plan, double reduction_rate);
+
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
-  bool as_flows = false;  ///< messages are flows of fair_flows.hpp, not SimGrid's: the same times, sooner
 };
 
 /// Message by message on SimGrid, in the process's one simulation: a further program on the same cluster begins when
 /// the one before has ended, and its times go on from there.
-Replay replay_messages(const Program& program, Cluster& cluster, const Jitter& jitter,
+Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter,
                        const ReplayOptions& options = {});
 
+/// Message by message as flows of fair_flows.hpp: the same times without SimGrid, and sooner. Time grows with the
+/// messages (and the logarithm of what is under way), memory with the GPUs' transfers of a round.
+Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                    const ReplayOptions& options = {});
+
 /// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
-bool replay_max_plus(const Program& program, Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
+bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                      Replay& replay);
 
 /// Multipliers on what a prediction rests on, for bounds.
@@ -94,21 +102,23 @@ struct PlanCosts {
   std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
   std::map<Work::Source, PhaseCost> copies;    ///< over links: of all GPUs at once
 };
-PlanCosts plan_costs(const Program& program, Cluster& cluster);
+PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 
 /// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
-Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
-Replay replay_analytic(const Program& program, Cluster& cluster, double expected_slowest,
+Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation, const PlanCosts& costs);
 
 /// Seconds of one plan with all ranks starting together, by the closed form.
-double analytic_plan_s(const Plan& plan, Cluster& cluster, double reduction_rate = 0,
+double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate = 0,
                        const Perturbation& perturbation = {});
 
 /// A plan alone: when each rank leaves, given when each arrives. The max-plus form returns false as above.
-std::vector<double> plan_by_messages(const Plan& plan, Cluster& cluster, const std::vector<double>& arrivals_s,
+std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
+                                  double reduction_rate = 0);
+std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                      double reduction_rate = 0);
-bool plan_by_max_plus(const Plan& plan, Cluster& cluster, std::vector<double>& times_s, double reduction_rate = 0);
+bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate = 0);
 
 }  // namespace lockstep::sim

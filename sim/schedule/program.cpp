@@ -7,10 +7,11 @@
 namespace lockstep::sim {
 
 double Program::bytes_sent_per_gpu_and_iteration() const {
+  std::vector<double> of_plan;
+  for (const Plan& plan : plans) of_plan.push_back(static_cast<double>(plan.bytes_sent()));
   double bytes = 0;
   for (const Work& w : work)
-    if (w.kind == Work::Kind::collective)
-      bytes += static_cast<double>(plans[static_cast<std::size_t>(w.plan)].bytes_sent());
+    if (w.kind == Work::Kind::collective) bytes += of_plan[static_cast<std::size_t>(w.plan)];
   return iterations > 0 ? bytes / gpus / iterations : 0;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
-#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/platform.hpp"
 #include "sim/cluster/simgrid_compat.hpp"
 
 namespace lockstep::tests {
@@ -18,17 +18,18 @@ struct Flow {
 };
 
 /// Runs all flows in the process's one simulation; when each ended, s.
-inline std::vector<double> end_times_s(sim::Cluster& cluster, const std::vector<Flow>& flows) {
+inline std::vector<double> end_times_s(const sim::Cluster& cluster, const std::vector<Flow>& flows) {
   namespace sg4 = simgrid::s4u;
+  sim::Platform& platform = sim::Platform::of(cluster);
   std::vector<double> ends_s(flows.size());
   for (std::size_t i = 0; i < flows.size(); ++i) {
     sg4::Mailbox* const box = sg4::Mailbox::by_name("flow" + std::to_string(i));
-    sim::compat::add_actor("send", cluster.gpu_host(flows[i].src), [box, flow = flows[i]] {
+    sim::compat::add_actor("send", platform.gpu_host(flows[i].src), [box, flow = flows[i]] {
       static int payload = 0;
       sg4::this_actor::sleep_until(flow.start_s);
       box->put(&payload, flow.bytes);
     });
-    sim::compat::add_actor("receive", cluster.gpu_host(flows[i].dst), [box, &ends_s, i] {
+    sim::compat::add_actor("receive", platform.gpu_host(flows[i].dst), [box, &ends_s, i] {
       box->get<int>();
       ends_s[i] = sg4::Engine::get_clock();
     });

@@ -91,7 +91,7 @@ TEST_CASE("a ring over the nodes of a full-bisection fat tree runs at full speed
 TEST_CASE("a simulation that deadlocks fails") {
   REQUIRE_THROWS_WITH(in_child([]() -> std::vector<double> {
                         sim::Cluster cluster(plain_cluster(1, 2), 2);
-                        sim::compat::add_actor("waits", cluster.gpu_host(0),
+                        sim::compat::add_actor("waits", sim::Platform::of(cluster).gpu_host(0),
                                                [] { simgrid::s4u::Mailbox::by_name("nobody")->get<int>(); });
                         simgrid::s4u::Engine::get_instance()->run();
                         return {1.0};
@@ -99,10 +99,11 @@ TEST_CASE("a simulation that deadlocks fails") {
                       "the simulation deadlocked: every actor waits");
 }
 
-TEST_CASE("a second cluster in a process is refused") {
+TEST_CASE("a second platform in a process is refused") {
   REQUIRE_THROWS_WITH(in_child([]() -> std::vector<double> {
-                        sim::Cluster first(plain_cluster(1, 2), 2);
-                        sim::Cluster second(plain_cluster(1, 2), 2);
+                        const sim::Cluster first(plain_cluster(1, 2), 2), second(plain_cluster(1, 2), 2);
+                        sim::Platform::of(first);
+                        sim::Platform::of(second);
                         return {};
                       }),
                       "a process can run one simulation: SimGrid is already started");

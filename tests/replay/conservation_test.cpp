@@ -71,11 +71,12 @@ Log log_of(const Scenario& s, bool as_flows) {
   Log log{build_program(s, s.gpus[0], kBatch, kIterations), {}};
   ReplayOptions options;
   for (int gpu = 0; gpu < gpus; ++gpu) options.timeline_gpus.push_back(gpu);
-  options.as_flows = as_flows;
   const Jitter uneven = [](int gpu, int draw) {
     return 1 + random_uniform(11, static_cast<std::uint64_t>(gpu), static_cast<std::uint64_t>(draw));
   };
-  log.replay = replay_messages(log.program, cluster, workers_only(uneven, s.gpus[0]), options);
+  const Jitter jitter = workers_only(uneven, s.gpus[0]);
+  log.replay = as_flows ? replay_flows(log.program, cluster, jitter, options)
+                        : replay_messages(log.program, cluster, jitter, options);
   return log;
 }
 

@@ -51,9 +51,9 @@ std::vector<double> replay_by(const std::string& method, const Program& program)
     const Jitter even = [](int, int) { return 1.0; };
     Replay replay;
     ReplayOptions options;
-    options.as_flows = method == "fair flows";
     if (method == "closed form") replay = replay_analytic(program, cluster, 1);
-    if (method == "messages" || method == "fair flows") replay = replay_messages(program, cluster, even, options);
+    if (method == "messages") replay = replay_messages(program, cluster, even, options);
+    if (method == "fair flows") replay = replay_flows(program, cluster, even, options);
     if (method == "max-plus") replay_max_plus(program, cluster, even, options, replay);
     if (replay.method != method) throw std::runtime_error("replayed by " + replay.method);
     return std::vector<double>{replay.iteration_end_s.front(), replay.iteration_end_s.back(), replay.compute_s.back(),

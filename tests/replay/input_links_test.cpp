@@ -69,11 +69,11 @@ Ends replay_by(const std::string& method, const ClusterSpec& spec, const Program
     const Jitter even = [](int, int) { return 1.0; };
     Replay replay;
     ReplayOptions options;
-    options.as_flows = method == "fair flows";
     options.timeline_gpus = {program.gpus - 1};
     if (method == "max-plus" && !replay_max_plus(program, cluster, even, options, replay))
       throw std::runtime_error("max-plus declines");
-    if (method == "messages" || method == "fair flows") replay = replay_messages(program, cluster, even, options);
+    if (method == "messages") replay = replay_messages(program, cluster, even, options);
+    if (method == "fair flows") replay = replay_flows(program, cluster, even, options);
     if (method == "closed form") {
       replay = replay_analytic(program, cluster, 1);
       return std::vector<double>{replay.iteration_end_s[0] - 1e-3, 0};

@@ -50,10 +50,9 @@ Period period_of(const std::string& method, const SmaCost& cost, const SmaOption
     for (Work& work : program.work)
       if (work.kind == Work::Kind::collective) work.slows = slows;
     const Jitter even = [](int, int) { return 1.0; };
-    ReplayOptions by;
-    by.as_flows = method == "fair flows";
-    const Replay replay =
-        method == "closed form" ? replay_analytic(program, cluster, 1) : replay_messages(program, cluster, even, by);
+    const Replay replay = method == "closed form"  ? replay_analytic(program, cluster, 1)
+                          : method == "fair flows" ? replay_flows(program, cluster, even)
+                                                   : replay_messages(program, cluster, even);
     const std::vector<double>& ends = replay.iteration_end_s;
     return std::vector<double>{ends.back() - ends[ends.size() - 2], replay.slowed_s[replay.slowed_s.size() - 2]};
   });

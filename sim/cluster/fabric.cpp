@@ -1,0 +1,246 @@
+#include "sim/cluster/fabric.hpp"
+
+#include <numeric>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+class Star : public Fabric {
+ public:
+  Star(const ClusterSpec& spec, int nodes)
+      : bandwidth_(spec.fabric.link.bandwidth_bytes_per_s),
+        ports_(bandwidth_ < spec.nic.per_node * spec.nic.link.bandwidth_bytes_per_s ? nodes : 0) {}
+
+  int links() const override { return 2 * ports_; }
+  double bandwidth_bytes_per_s(int) const override { return bandwidth_; }
+  std::string name(int link) const override {
+    return "node" + std::to_string(link / 2) + (link % 2 == 0 ? ".up" : ".down");
+  }
+  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+    if (ports_ == 0) return;
+    links.push_back(first_link + 2 * from);
+    links.push_back(first_link + 2 * to + 1);
+  }
+  int hops(int, int) const override { return 1; }
+
+ private:
+  const double bandwidth_;
+  const int ports_;  // 0: none is narrow
+};
+
+// Fabrics whose every link counts as a hop.
+class Hops : public Fabric {
+ public:
+  int hops(int from, int to) const override {
+    std::vector<int> links;
+    append_route(from, to, 0, links);
+    return static_cast<int>(links.size());
+  }
+};
+
+// A place has a position in its level, and as many digits (its label) as the tree has levels: of a place at level l
+// those below l count parents, the others children. The cable `port` of a child is parent port % parents of the parents
+// that differ from it in digit l alone.
+class FatTree : public Hops {
+ public:
+  explicit FatTree(const FabricSpec& spec) : tree_(spec.fat_tree), bandwidth_(spec.link.bandwidth_bytes_per_s) {
+    first_.push_back(0);
+    for (int level = 0; level < levels(); ++level) first_.push_back(first_.back() + places(level) * ports(level));
+  }
+
+  int links() const override { return 2 * first_.back(); }
+  double bandwidth_bytes_per_s(int) const override { return bandwidth_; }
+  std::string name(int link) const override {
+    int level = 0;
+    while (link / 2 >= first_[at(level) + 1]) ++level;
+    const int cable = link / 2 - first_[at(level)];
+    return "level" + std::to_string(level) + "." + std::to_string(cable / ports(level)) + ".port" +
+           std::to_string(cable % ports(level)) + (link % 2 == 0 ? ".up" : ".down");
+  }
+
+  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+    int level = 0, position = from, by_level = to;
+    while (!is_above(level, position, to)) {
+      const int port = by_level % ports(level);
+      by_level /= tree_.up[at(level)];
+      links.push_back(first_link + 2 * cable(level, position, port));
+      position = parent(level, position, port);
+      ++level;
+    }
+    while (level > 0) descend(from, to, first_link, level, position, links);
+  }
+
+ private:
+  int levels() const { return static_cast<int>(tree_.down.size()); }
+  int ports(int level) const { return tree_.up[at(level)] * tree_.count[at(level)]; }
+  int digits(int level, int digit) const { return digit + 1 > level ? tree_.down[at(digit)] : tree_.up[at(digit)]; }
+  int places(int level) const {
+    int product = 1;
+    for (int digit = 0; digit < levels(); ++digit) product *= digits(level, digit);
+    return product;
+  }
+  int weight(int level, int digit) const {
+    int product = 1;
+    for (int below = 0; below < digit; ++below) product *= digits(level, below);
+    return product;
+  }
+  int digit_of(int level, int position, int digit) const {
+    return position / weight(level, digit) % digits(level, digit);
+  }
+  int cable(int level, int position, int port) const { return first_[at(level)] + position * ports(level) + port; }
+
+  // The place whose digit `changed` is `value` and whose other digits are those of `position`.
+  int neighbour(int level, int position, int other_level, int changed, int value) const {
+    int result = 0;
+    for (int digit = 0; digit < levels(); ++digit)
+      result += weight(other_level, digit) * (digit == changed ? value : digit_of(level, position, digit));
+    return result;
+  }
+  int parent(int level, int position, int port) const {
+    return neighbour(level, position, level + 1, level, port % tree_.up[at(level)]);
+  }
+  bool is_above(int level, int position, int place) const {
+    if (level == 0) return position == place;
+    for (int digit = level; digit < levels(); ++digit)
+      if (digit_of(level, position, digit) != digit_of(0, place, digit)) return false;
+    return true;
+  }
+
+  // One step down, and those that SimGrid's search for a cable takes with it: it goes on from the port that it has
+  // found, in the ports of the child.
+  void descend(int from, int to, int first_link, int& level, int& position, std::vector<int>& links) const {
+    const int own_cable = from % tree_.count[at(level - 1)];
+    for (int port = own_cable * tree_.down[at(level - 1)]; level > 0 && port < children(level); ++port) {
+      const int down = tree_.down[at(level - 1)];
+      if (port % down != digit_of(0, to, level - 1)) continue;
+      const int child = neighbour(level, position, level - 1, level - 1, port % down);
+      const int label = digit_of(level, position, level - 1);
+      links.push_back(first_link + 2 * cable(level - 1, child, label + port / down * tree_.up[at(level - 1)]) + 1);
+      position = child;
+      --level;
+    }
+  }
+  int children(int level) const { return tree_.down[at(level - 1)] * tree_.count[at(level - 1)]; }
+
+  const FatTreeSpec tree_;
+  const double bandwidth_;
+  std::vector<int> first_;  // cable of a level's first place
+};
+
+// Node n has a cable to the next node in every dimension, and uses that of the one before for the way back.
+class Torus : public Hops {
+ public:
+  explicit Torus(const FabricSpec& spec) : sizes_(spec.torus), bandwidth_(spec.link.bandwidth_bytes_per_s) {}
+
+  int links() const override {
+    return 2 * dimensions() * std::accumulate(sizes_.begin(), sizes_.end(), 1, std::multiplies<>());
+  }
+  double bandwidth_bytes_per_s(int) const override { return bandwidth_; }
+  std::string name(int link) const override {
+    return "place" + std::to_string(link / 2 / dimensions()) + ".dimension" + std::to_string(link / 2 % dimensions()) +
+           (link % 2 == 0 ? ".up" : ".down");
+  }
+  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+    int here = from, stride = 1;
+    for (int d = 0; d < dimensions(); ++d) {
+      const int size = sizes_[at(d)], mine = from / stride % size, target = to / stride % size;
+      const bool is_up = (target > mine && target <= mine + size / 2) ||
+                         (mine > size / 2 && (mine + size / 2) % size >= target);
+      for (int at_d = mine; at_d != target;) {
+        const int next_d = (at_d + (is_up ? 1 : size - 1)) % size;
+        const int next = here + (next_d - at_d) * stride;
+        links.push_back(first_link + 2 * ((is_up ? here : next) * dimensions() + d) + (is_up ? 0 : 1));
+        here = next;
+        at_d = next_d;
+      }
+      stride *= size;
+    }
+  }
+
+ private:
+  int dimensions() const { return static_cast<int>(sizes_.size()); }
+  const std::vector<int> sizes_;
+  const double bandwidth_;
+};
+
+// Links by the router that they leave: to its nodes and from them, to the routers of its chassis, to those of its place
+// in the other chassis, to the other group.
+class Dragonfly : public Hops {
+ public:
+  explicit Dragonfly(const FabricSpec& spec) : fly_(spec.dragonfly), bandwidth_(spec.link.bandwidth_bytes_per_s) {}
+
+  int links() const override { return fly_.groups.first * routers_of_group() * per_router(); }
+  double bandwidth_bytes_per_s(int link) const override {
+    const int of_router = link % per_router();
+    if (of_router < 2 * fly_.nodes) return bandwidth_;
+    if (of_router < 2 * fly_.nodes + fly_.routers.first) return bandwidth_ * fly_.routers.second;
+    return bandwidth_ * (of_router + 1 < per_router() ? fly_.chassis.second : fly_.groups.second);
+  }
+  std::string name(int link) const override {
+    return "router" + std::to_string(link / per_router()) + ".link" + std::to_string(link % per_router());
+  }
+
+  void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
+    const Position source = position(from), target = position(to);
+    const auto add = [&](int router, int link) { links.push_back(first_link + router * per_router() + link); };
+    const int first_router = router_of(source), last_router = router_of(target);
+    Position here = source;
+    add(first_router, 2 * (from % fly_.nodes));
+    if (first_router != last_router) {
+      if (here.group != target.group) {
+        if (here.router != target.group) add(router_of(here), to_router(target.group));
+        here.router = target.group;
+        if (here.chassis != 0) add(router_of(here), to_chassis(0));
+        here.chassis = 0;
+        add(router_of(here), to_group());
+        here = {target.group, source.group / fly_.routers.first, source.group % fly_.routers.first};
+      }
+      if (here.router != target.router) {
+        add(router_of(here), to_router(target.router));
+        here = {target.group, 0, target.router};
+      }
+      if (here.chassis != target.chassis) add(router_of(here), to_chassis(target.chassis));
+    }
+    add(last_router, 2 * (to % fly_.nodes) + 1);
+  }
+
+ private:
+  struct Position {
+    int group, chassis, router;
+  };
+  Position position(int node) const {
+    const int router = node / fly_.nodes, in_group = router % routers_of_group();
+    return {router / routers_of_group(), in_group / fly_.routers.first, in_group % fly_.routers.first};
+  }
+  int routers_of_group() const { return fly_.chassis.first * fly_.routers.first; }
+  int router_of(const Position& p) const {
+    return p.group * routers_of_group() + p.chassis * fly_.routers.first + p.router;
+  }
+  int per_router() const { return 2 * fly_.nodes + fly_.routers.first + fly_.chassis.first + 1; }
+  int to_router(int router) const { return 2 * fly_.nodes + router; }
+  int to_chassis(int chassis) const { return 2 * fly_.nodes + fly_.routers.first + chassis; }
+  int to_group() const { return per_router() - 1; }
+
+  const DragonflySpec fly_;
+  const double bandwidth_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes) {
+  switch (spec.fabric.kind) {
+    case FabricKind::star:
+      break;
+    case FabricKind::fat_tree:
+      return std::make_unique<FatTree>(spec.fabric);
+    case FabricKind::torus:
+      return std::make_unique<Torus>(spec.fabric);
+    case FabricKind::dragonfly:
+      return std::make_unique<Dragonfly>(spec.fabric);
+  }
+  return std::make_unique<Star>(spec, nodes);
+}
+
+}  // namespace lockstep::sim

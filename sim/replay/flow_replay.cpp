@@ -1,0 +1,501 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <stdexcept>
+
+#include "engine/base/index.hpp"
+#include "sim/replay/call_time.hpp"
+#include "sim/replay/copies.hpp"
+#include "sim/replay/gpu_compute.hpp"
+#include "sim/replay/in_flight.hpp"
+#include "sim/replay/message_flows.hpp"
+#include "sim/replay/rank_spans.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What a work waits for on another stream of its GPU: that so many of the stream's works have ended.
+struct Need {
+  int stream;
+  int ended;
+  bool is_copy;
+};
+struct Enqueued {
+  int work;
+  std::vector<Need> needs;
+};
+
+std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
+  std::vector<std::vector<Enqueued>> by_stream(program.streams.size());
+  std::vector<int> place(program.work.size());
+  for (std::size_t w = 0; w < program.work.size(); ++w) {
+    const Work& work = program.work[w];
+    Enqueued mine{static_cast<int>(w), {}};
+    for (int waited : work.after) {
+      const Work& other = program.work[at(waited)];
+      if (other.stream != work.stream)
+        mine.needs.push_back({other.stream, place[at(waited)] + 1, other.kind == Work::Kind::copy});
+    }
+    place[w] = static_cast<int>(by_stream[at(work.stream)].size());
+    by_stream[at(work.stream)].push_back(std::move(mine));
+  }
+  return by_stream;
+}
+
+bool computes_on_several_streams(const Program& program) {
+  std::set<int> streams;
+  for (const Work& work : program.work)
+    if (work.kind == Work::Kind::compute) streams.insert(work.stream);
+  return streams.size() > 1;
+}
+
+// A plan on a stream: what its ranks do there, and which ends of its transfers wait for the other.
+struct Exchanges {
+  const RankSpans* ranks = nullptr;
+  const std::vector<int>* ways = nullptr;  // by transfer
+  std::vector<bool> is_posted;             // by transfer
+  // A library's call: its ranks begin together, wait, exchange and leave together.
+  double wait_s = 0;
+  double transfer_s = 0;
+  std::vector<int> gathered;  // strands
+};
+
+// A strand is a stream of a GPU. All strands are taken from event to event in the order of time.
+class FlowReplay {
+ public:
+  FlowReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options)
+      : program_(program),
+        cluster_(cluster),
+        jitter_(jitter),
+        options_(options),
+        streams_(static_cast<int>(program.streams.size())),
+        works_(enqueued_by_stream(program)),
+        flows_(cluster),
+        strands_(at(program.gpus) * at(streams_)),
+        is_slowed_(has_slowdowns(program)) {
+    replay_.method = "fair flows";
+    replay_.iteration_end_s.assign(at(program.iterations), 0);
+    replay_.compute_s.assign(at(program.iterations), 0);
+    replay_.slowed_s.assign(at(program.iterations), 0);
+    replay_.input_wait_s.assign(at(program.iterations), 0);
+    if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
+    timeline_of_.assign(at(program.gpus), -1);
+    for (int gpu : options.timeline_gpus) {
+      timeline_of_[at(gpu)] = static_cast<int>(replay_.timelines.size());
+      replay_.timelines.push_back(
+          {gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size()), {}});
+    }
+    if (is_slowed_ || computes_on_several_streams(program)) computes_.resize(at(program.gpus));
+    lay_out_plans();
+    find_ways_of_copies();
+  }
+
+  Replay run() {
+    for (int strand = 0; strand < static_cast<int>(strands_.size()); ++strand) ready_.push_back(strand);
+    std::reverse(ready_.begin(), ready_.end());  // taken from the back
+    go_on_with_ready();
+    std::vector<int> arrived;
+    for (;;) {
+      const double flows_s = flows_.next_s(), events_s = events_.empty() ? kInfinity : events_.top().at_s;
+      if (flows_s == kInfinity && events_s == kInfinity) break;
+      now_s_ = std::max(now_s_, std::min(flows_s, events_s));
+      if (flows_s <= now_s_) {
+        arrived.clear();
+        flows_.advance(now_s_, arrived);
+        for (int token : arrived) arrive(token);
+      }
+      while (!events_.empty() && events_.top().at_s <= now_s_) {
+        const Event event = events_.top();
+        events_.pop();
+        happen(event);
+      }
+      go_on_with_ready();
+    }
+    for (int strand = 0; strand < static_cast<int>(strands_.size()); ++strand)
+      if (at(strands_[at(strand)].next) < works_of(strand).size())
+        throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
+    return std::move(replay_);
+  }
+
+ private:
+  enum class Step : std::uint8_t { waiting, timed, launching, exchanging, entering_call, in_call, leaving_call };
+  struct Strand {
+    double since_s = 0;  // when all but input was there; or a phase was entered
+    int next = 0;        // of the stream's works: those before have ended
+    int pending = 0;     // transfers of the round
+    int phase = 0;
+    int round = 0;
+    int low = 0;  // spans of the rank before it are over
+    Step step = Step::waiting;
+    bool lacks_input = false;
+  };
+  struct Event {
+    double at_s;
+    std::uint64_t number;
+    int what;     // a strand, or gpus * streams + a GPU that computes
+    int changes;  // of the GPU's compute, when this was its next end
+    bool operator>(const Event& other) const {
+      return at_s != other.at_s ? at_s > other.at_s : number > other.number;
+    }
+  };
+  struct Pair {
+    int sender;  // strand
+    int receiver;  // strand, -1: nobody waits
+  };
+
+  int gpu_of(int strand) const { return strand / streams_; }
+  int stream_of(int strand) const { return strand % streams_; }
+  const std::vector<Enqueued>& works_of(int strand) const { return works_[at(stream_of(strand))]; }
+  int work_of(int strand) const { return works_of(strand)[at(strands_[at(strand)].next)].work; }
+
+  void lay_out_plans() {
+    for (const Plan& plan : program_.plans) {
+      spans_.emplace_back(plan);
+      ways_.emplace_back(at(spans_.back().transfers()));
+      for (int rank = 0; rank < plan.ranks; ++rank)
+        for (const Span* span = spans_.back().begin(rank); span != spans_.back().end(rank); ++span)
+          if (span->is_send)
+            ways_.back()[at(span->transfer)] = flows_.way(cluster_.gpu(rank), cluster_.gpu(span->peer));
+    }
+    for (const Work& work : program_.work) {
+      if (work.kind != Work::Kind::collective) continue;
+      Exchanges& exchanges = exchanges_[{work.plan, work.stream}];
+      if (exchanges.ranks) continue;
+      exchanges.ranks = &spans_[at(work.plan)];
+      exchanges.ways = &ways_[at(work.plan)];
+      exchanges.is_posted.assign(at(exchanges.ranks->transfers()), false);
+      const Plan& plan = program_.plans[at(work.plan)];
+      if (!plan.call) continue;
+      exchanges.wait_s = call_wait_s(plan, cluster_);
+      exchanges.transfer_s = plan.call->transfer_s;
+    }
+    for (const Work& work : program_.work)
+      exchanges_of_.push_back(work.kind == Work::Kind::collective ? &exchanges_.at({work.plan, work.stream}) : nullptr);
+  }
+
+  void find_ways_of_copies() {
+    for (const Work::Source source : input_sources(program_))
+      for (int gpu = 0; gpu < program_.fed_gpus; ++gpu) {
+        const Cluster::Ends ends = ends_of_copy(cluster_, source, gpu);
+        ways_of_copies_[source].push_back(flows_.way(ends.from, ends.to));
+      }
+  }
+
+  void after(double seconds, int what, int changes = 0) {
+    events_.push({now_s_ + seconds, events_so_far_++, what, changes});
+  }
+
+  void go_on_with_ready() {
+    while (!ready_.empty()) {
+      const int strand = ready_.back();
+      ready_.pop_back();
+      go_on(strand);
+    }
+  }
+
+  // The strand's next work begins, if what it waits for has ended.
+  void go_on(int strand) {
+    Strand& s = strands_[at(strand)];
+    if (s.step != Step::waiting || at(s.next) == works_of(strand).size()) return;
+    const Enqueued& mine = works_of(strand)[at(s.next)];
+    if (!has_ended(strand, mine, false)) return;
+    const Work& work = program_.work[at(mine.work)];
+    if (!has_ended(strand, mine, true)) {
+      if (!s.lacks_input) s.since_s = now_s_;
+      s.lacks_input = true;
+      return;
+    }
+    if (s.lacks_input && work.kind == Work::Kind::compute)
+      replay_.input_wait_s[at(work.iteration)] += (now_s_ - s.since_s) / program_.gpus;
+    s.lacks_input = false;
+    note(strand, mine.work, &GpuTimeline::start_s);
+    begin(strand, mine.work);
+  }
+
+  bool has_ended(int strand, const Enqueued& mine, bool copies) const {
+    const int first = gpu_of(strand) * streams_;
+    return std::all_of(mine.needs.begin(), mine.needs.end(), [&](const Need& need) {
+      return need.is_copy != copies || strands_[at(first + need.stream)].next >= need.ended;
+    });
+  }
+
+  void begin(int strand, int w) {
+    const Work& work = program_.work[at(w)];
+    strands_[at(strand)].step = work.kind == Work::Kind::collective ? Step::launching : Step::timed;
+    switch (work.kind) {
+      case Work::Kind::copy:
+      case Work::Kind::host:
+        if (work.source != Work::Source::aside) return copy_over_links(strand, work);
+        break;
+      case Work::Kind::compute:
+        return compute(strand, work);
+      case Work::Kind::collective:
+        break;
+    }
+    if (work.seconds > 0)
+      after(work.seconds, strand);
+    else
+      happen({now_s_, 0, strand, 0});
+  }
+
+  void copy_over_links(int strand, const Work& work) {
+    if (gpu_of(strand) >= program_.fed_gpus) return end(strand);
+    replay_.events += 1;
+    send(ways_of_copies_[work.source][at(gpu_of(strand))], work.bytes, kInfinity, {strand, -1});
+  }
+
+  void compute(int strand, const Work& work) {
+    const int gpu = gpu_of(strand);
+    const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
+    replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
+    replay_.events += 1;
+    if (!(seconds > 0)) return end(strand);
+    if (computes_.empty()) return after(seconds, strand);
+    computes_[at(gpu)].begin(now_s_, {strand, seconds, work.fill});
+    await_compute(gpu);
+  }
+
+  void await_compute(int gpu) {
+    const GpuCompute& compute = computes_[at(gpu)];
+    if (compute.next_end_s() == kInfinity) return;
+    events_.push({compute.next_end_s(), events_so_far_++, static_cast<int>(strands_.size()) + gpu, compute.changes()});
+  }
+
+  void happen(const Event& event) {
+    if (event.what >= static_cast<int>(strands_.size()))
+      return end_compute(event.what - static_cast<int>(strands_.size()), event.changes);
+    const int strand = event.what;
+    switch (strands_[at(strand)].step) {
+      case Step::launching:
+        return enter_collective(strand);
+      case Step::in_call:
+        return exchange_in_call(strand);
+      default:
+        return end(strand);
+    }
+  }
+
+  void end_compute(int gpu, int changes) {
+    GpuCompute& compute = computes_[at(gpu)];
+    if (compute.changes() != changes) return;
+    for (const GpuCompute::Piece& piece : compute.end(now_s_)) {
+      const int iteration = program_.work[at(work_of(piece.token))].iteration;
+      replay_.compute_s[at(iteration)] += piece.slowed_s / program_.gpus;
+      replay_.slowed_s[at(iteration)] += piece.slowed_s / program_.gpus;
+      end(piece.token);
+    }
+    await_compute(gpu);
+  }
+
+  // The strand's work has ended: whoever waited for it may go on.
+  void end(int strand) {
+    Strand& s = strands_[at(strand)];
+    const int w = work_of(strand), gpu = gpu_of(strand);
+    note(strand, w, &GpuTimeline::end_s);
+    const int iteration = program_.work[at(w)].iteration;
+    if (program_.iteration_ends[at(iteration)] == w) {
+      replay_.iteration_end_s[at(iteration)] = std::max(replay_.iteration_end_s[at(iteration)], now_s_);
+      if (options_.keep_ends) replay_.ends_s[at(iteration)][at(gpu)] = now_s_;
+    }
+    s.step = Step::waiting;
+    ++s.next;
+    for (int stream = streams_ - 1; stream >= 0; --stream) ready_.push_back(gpu * streams_ + stream);
+  }
+
+  void enter_collective(int strand) {
+    const int w = work_of(strand), gpu = gpu_of(strand);
+    if (is_slowed_) {
+      computes_[at(gpu)].enter_collective(now_s_, program_.work[at(w)].slows);
+      await_compute(gpu);
+    }
+    Strand& s = strands_[at(strand)];
+    s.low = 0;
+    if (program_.plans[at(program_.work[at(w)].plan)].call) return gather(strand, Step::entering_call);
+    s.step = Step::exchanging;
+    enter_phase(strand, 0);
+  }
+
+  void leave_collective(int strand) {
+    const int gpu = gpu_of(strand);
+    if (is_slowed_) {
+      computes_[at(gpu)].leave_collective(now_s_, program_.work[at(work_of(strand))].slows);
+      await_compute(gpu);
+    }
+    end(strand);
+  }
+
+  // The next phase from `phase` on in which the rank takes part.
+  void enter_phase(int strand, int phase) {
+    Strand& s = strands_[at(strand)];
+    const RankSpans& ranks = *exchanges_of_[at(work_of(strand))]->ranks;
+    const Span* const spans = ranks.begin(gpu_of(strand));
+    const int count = static_cast<int>(ranks.end(gpu_of(strand)) - spans);
+    while (s.low < count && spans[s.low].last <= phase) ++s.low;
+    if (s.low == count) return leave_collective(strand);
+    s.phase = std::max(phase, spans[s.low].first);
+    s.round = 0;
+    s.since_s = now_s_;
+    post_round(strand);
+  }
+
+  template <typename Do>
+  void for_spans(int strand, Do&& what) const {
+    const Strand& s = strands_[at(strand)];
+    const RankSpans& ranks = *exchanges_of_[at(work_of(strand))]->ranks;
+    for (const Span* span = ranks.begin(gpu_of(strand)) + s.low; span != ranks.end(gpu_of(strand)); ++span) {
+      if (span->first > s.phase) break;
+      if (span->is_in(s.phase)) what(*span);
+    }
+  }
+
+  void post_round(int strand) {
+    Exchanges& exchanges = *exchanges_of_[at(work_of(strand))];
+    int pending = 0;
+    for_spans(strand, [&](const Span&) { ++pending; });
+    strands_[at(strand)].pending = pending;
+    for_spans(strand, [&](const Span& span) {
+      replay_.events += span.is_send;
+      if (!exchanges.is_posted[at(span.transfer)]) {
+        exchanges.is_posted[at(span.transfer)] = true;
+        return;
+      }
+      exchanges.is_posted[at(span.transfer)] = false;
+      const int other = span.peer * streams_ + stream_of(strand);
+      send((*exchanges.ways)[at(span.transfer)], span.bytes, most_bytes_per_s(span, exchanges.transfer_s),
+           span.is_send ? Pair{strand, other} : Pair{other, strand});
+    });
+  }
+
+  // `at_least_s` is what every transfer takes beside its latency even on the fastest links.
+  double most_bytes_per_s(const Span& span, double at_least_s) const {
+    if (at_least_s > 0) return static_cast<double>(span.bytes) / at_least_s;
+    if (span.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
+    return kInfinity;
+  }
+
+  void send(int way, std::int64_t bytes, double most_bytes_per_s, const Pair& pair) {
+    int token = static_cast<int>(pairs_.size());
+    if (unused_.empty()) {
+      pairs_.push_back(pair);
+    } else {
+      token = unused_.back();
+      unused_.pop_back();
+      pairs_[at(token)] = pair;
+    }
+    flows_.send(now_s_, way, static_cast<double>(bytes), token, most_bytes_per_s);
+  }
+
+  void arrive(int token) {
+    const Pair pair = pairs_[at(token)];
+    unused_.push_back(token);
+    if (pair.receiver < 0) return end(pair.sender);
+    for (int strand : {pair.sender, pair.receiver})
+      if (--strands_[at(strand)].pending == 0) end_round(strand);
+  }
+
+  void end_round(int strand) {
+    Strand& s = strands_[at(strand)];
+    const int w = work_of(strand);
+    Exchanges& exchanges = *exchanges_of_[at(w)];
+    if (exchanges.transfer_s > 0) return gather(strand, Step::leaving_call);
+    const int rounds = exchanges.ranks->rounds(s.phase);
+    if (++s.round < rounds) return post_round(strand);
+    const int timeline = timeline_of_[at(gpu_of(strand))];
+    if (timeline >= 0)
+      for_spans(strand, [&](const Span& span) {
+        replay_.timelines[at(timeline)].add(
+            {w, span.peer, span.is_send, span.bytes * rounds, rounds, s.since_s, now_s_});
+      });
+    enter_phase(strand, s.phase + 1);
+  }
+
+  // Waits until all ranks of a call are there.
+  void gather(int strand, Step step) {
+    const Plan& plan = program_.plans[at(program_.work[at(work_of(strand))].plan)];
+    Exchanges& exchanges = *exchanges_of_[at(work_of(strand))];
+    strands_[at(strand)].step = step;
+    exchanges.gathered.push_back(strand);
+    if (static_cast<int>(exchanges.gathered.size()) < plan.ranks) return;
+    std::vector<int> all;
+    all.swap(exchanges.gathered);
+    for (int rank : all) {
+      if (step == Step::leaving_call) {
+        leave_collective(rank);
+      } else {
+        strands_[at(rank)].step = Step::in_call;
+        after(exchanges.wait_s, rank);
+      }
+    }
+  }
+
+  void exchange_in_call(int strand) {
+    strands_[at(strand)].step = Step::exchanging;
+    strands_[at(strand)].phase = 0;
+    int transfers = 0;
+    for_spans(strand, [&](const Span&) { ++transfers; });
+    if (transfers == 0) return gather(strand, Step::leaving_call);
+    post_round(strand);
+  }
+
+  void note(int strand, int work, std::vector<double> GpuTimeline::*times) {
+    const int timeline = timeline_of_[at(gpu_of(strand))];
+    if (timeline >= 0) (replay_.timelines[at(timeline)].*times)[at(work)] = now_s_;
+  }
+
+  const Program& program_;
+  const Cluster& cluster_;
+  const Jitter& jitter_;
+  const ReplayOptions& options_;
+  const int streams_;
+  const std::vector<std::vector<Enqueued>> works_;  // by stream
+  MessageFlows flows_;
+  std::vector<RankSpans> spans_;                      // by plan
+  std::vector<std::vector<int>> ways_;                // by plan
+  std::map<std::pair<int, int>, Exchanges> exchanges_;  // by plan and stream
+  std::vector<Exchanges*> exchanges_of_;              // by work
+  std::map<Work::Source, std::vector<int>> ways_of_copies_;  // by GPU
+  std::vector<Strand> strands_;                       // by GPU, then stream
+  const bool is_slowed_;
+  std::vector<GpuCompute> computes_;  // by GPU; empty where a GPU has one thing to compute at a time, at full speed
+  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
+  std::uint64_t events_so_far_ = 0;
+  std::vector<int> ready_;  // strands
+  std::vector<Pair> pairs_;
+  std::vector<int> unused_;  // in pairs_
+  std::vector<int> timeline_of_;
+  double now_s_ = 0;
+  Replay replay_;
+};
+
+}  // namespace
+
+Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                    const ReplayOptions& options) {
+  return FlowReplay(program, cluster, jitter, options).run();
+}
+
+Program program_of_plan(const Plan& plan, double reduction_rate) {
+  Enqueue gpu(plan.ranks, {"compute", "collective"});
+  gpu.begin_iteration();
+  const int arrived = gpu.compute(0, "arrive", 1, {});
+  gpu.end_iteration(gpu.collective(1, plan.algorithm, gpu.add_plan(plan), 0, {arrived}));
+  Program program = gpu.finish();
+  program.reduction_rate_bytes_per_s = reduction_rate;
+  return program;
+}
+
+std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
+                                  double reduction_rate) {
+  ReplayOptions options;
+  options.keep_ends = true;
+  const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
+  return replay_flows(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
+}
+
+}  // namespace lockstep::sim

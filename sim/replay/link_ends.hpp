@@ -1,0 +1,30 @@
+#pragma once
+// Which of many links comes to its next end first: a heap that knows where each link stands, so that a link's end can
+// change at any time, in the logarithm of the links that have one.
+#include <limits>
+#include <vector>
+
+namespace lockstep::sim {
+
+class LinkEnds {
+ public:
+  /// Infinity: the link has none.
+  void set(int link, double end_s);
+  bool empty() const { return heap_.empty(); }
+  int first() const { return heap_.front().link; }
+  double first_s() const { return heap_.empty() ? std::numeric_limits<double>::infinity() : heap_.front().end_s; }
+
+ private:
+  struct Entry {
+    double end_s;
+    int link;
+  };
+  void place(std::size_t slot, const Entry& entry);
+  void rise(std::size_t slot, const Entry& entry);
+  void sink(std::size_t slot, const Entry& entry);
+
+  std::vector<Entry> heap_;
+  std::vector<int> slot_of_;  // by link; -1: none
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,56 @@
+#include "sim/replay/rank_spans.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// A block in phases that follow each other.
+struct Run {
+  const Transfers::Block* block;
+  int first;
+  int last;
+};
+
+// By first phase, then in the order in which that phase has them.
+std::vector<Run> runs_of(const Plan& plan) {
+  std::vector<Run> runs;
+  std::unordered_map<const Transfers::Block*, std::size_t> latest;
+  for (int p = 0; p < static_cast<int>(plan.phases.size()); ++p)
+    for (const auto& block : plan.phases[at(p)].transfers.blocks()) {
+      const auto known = latest.find(block.get());
+      if (known != latest.end() && runs[known->second].last == p) {
+        ++runs[known->second].last;
+      } else {
+        latest[block.get()] = runs.size();
+        runs.push_back({block.get(), p, p + 1});
+      }
+    }
+  return runs;
+}
+
+}  // namespace
+
+RankSpans::RankSpans(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
+  for (const Phase& phase : plan.phases) rounds_.push_back(phase.rounds);
+  const std::vector<Run> runs = runs_of(plan);
+  for (const Run& run : runs)
+    for (const Transfer& t : *run.block) {
+      ++first_[at(t.src) + 1];
+      ++first_[at(t.dst) + 1];
+    }
+  for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
+  spans_.resize(first_.back());
+  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+  for (const Run& run : runs)
+    for (const Transfer& t : *run.block) {
+      spans_[next[at(t.src)]++] = {t.bytes, run.first, run.last, t.dst, transfers_, true, t.reduces};
+      spans_[next[at(t.dst)]++] = {t.bytes, run.first, run.last, t.src, transfers_, false, t.reduces};
+      ++transfers_;
+    }
+}
+
+}  // namespace lockstep::sim

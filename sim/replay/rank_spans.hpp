@@ -1,0 +1,38 @@
+#pragma once
+// What every rank does in a plan, laid out for a replay by flows: a transfer of a rank that phases in a row have in
+// common is one span, so that a pipeline of many slices takes no more memory than one of a few.
+#include <cstdint>
+#include <vector>
+
+#include "sim/collective/plan.hpp"
+
+namespace lockstep::sim {
+
+/// One end of a transfer, as its rank sees it, in the phases first .. last - 1.
+struct Span {
+  std::int64_t bytes;
+  std::int32_t first;
+  std::int32_t last;
+  std::int32_t peer;
+  std::int32_t transfer;  ///< the same at both ends, below RankSpans::transfers()
+  bool is_send;
+  bool reduces;
+  bool is_in(int phase) const { return first <= phase && phase < last; }
+};
+
+class RankSpans {
+ public:
+  explicit RankSpans(const Plan& plan);
+  /// By first phase, then in the plan's order.
+  const Span* begin(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank)]; }
+  const Span* end(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank) + 1]; }
+  int rounds(int phase) const { return rounds_[static_cast<std::size_t>(phase)]; }
+  int transfers() const { return transfers_; }
+ private:
+  std::vector<std::size_t> first_;  // by rank
+  std::vector<Span> spans_;
+  std::vector<int> rounds_;  // by phase
+  int transfers_ = 0;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,119 @@
+#include "sim/replay/ring.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
+
+class RingRounds {
+ public:
+  RingRounds(const std::vector<double>& duration_s, std::vector<double>& x)
+      : d_(duration_s), x_(x), longest_s_(*std::max_element(d_.begin(), d_.end())), sent_(x.size()), before_(x.size()) {}
+
+  std::int64_t run(int rounds) {
+    std::int64_t evaluated = 0;
+    int round = 0;
+    for (int check = 1; round < rounds;) {
+      all_members();
+      evaluated += static_cast<std::int64_t>(x_.size());
+      if (++round < check) continue;
+      check = round + 1 + round / 4;
+      find_unsteady();
+      if (unsteady_.size() <= x_.size() / 8) return evaluated + run_unsteady(round, rounds);
+    }
+    return evaluated;
+  }
+
+ private:
+  bool is_steady(double delay_s, double time_s) const {
+    return std::abs(delay_s - longest_s_) <= kRounding * (std::abs(time_s) + longest_s_);
+  }
+
+  void all_members() {
+    x_.swap(before_);
+    const std::vector<double>& x = before_;
+    const std::size_t n = x.size();
+    for (std::size_t i = 0; i + 1 < n; ++i) sent_[i] = (x[i] > x[i + 1] ? x[i] : x[i + 1]) + d_[i];
+    sent_[n - 1] = std::max(x[n - 1], x[0]) + d_[n - 1];
+    x_[0] = std::max(sent_[0], sent_[n - 1]);
+    for (std::size_t i = 1; i < n; ++i) x_[i] = sent_[i] > sent_[i - 1] ? sent_[i] : sent_[i - 1];
+  }
+
+  void find_unsteady() {
+    unsteady_.clear();
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      if (!is_steady(x_[i] - before_[i], x_[i])) unsteady_.push_back(static_cast<int>(i));
+  }
+
+  // x holds each member's time at the round that since_ tells; it has been steady from then on.
+  std::int64_t run_unsteady(int round, int rounds) {
+    since_.assign(x_.size(), round);
+    looked_at_.assign(x_.size(), round);
+    std::int64_t evaluated = 0;
+    for (; round < rounds && !unsteady_.empty(); ++round) evaluated += one_round(round);
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = time_s(static_cast<int>(i), rounds);
+    return evaluated;
+  }
+
+  double time_s(int i, int round) const { return x_[at(i)] + (round - since_[at(i)]) * longest_s_; }
+  int before(int i) const { return i == 0 ? static_cast<int>(x_.size()) - 1 : i - 1; }
+  int after(int i) const { return at(i) + 1 == x_.size() ? 0 : i + 1; }
+
+  // From the end of `round` to that of the next, for those that are not steady and their neighbours.
+  std::int64_t one_round(int round) {
+    changed_.clear();
+    const auto look_at = [&](int i) {
+      if (looked_at_[at(i)] == round + 1) return;
+      looked_at_[at(i)] = round + 1;
+      const double here = time_s(i, round);
+      const double on = std::max(here, time_s(after(i), round)) + d_[at(i)];
+      const double back = std::max(time_s(before(i), round), here) + d_[at(before(i))];
+      changed_.push_back({i, here, std::max(on, back)});
+    };
+    for (int i : unsteady_) {
+      look_at(before(i));
+      look_at(i);
+      look_at(after(i));
+    }
+    unsteady_.clear();
+    for (const Change& change : changed_) {
+      x_[at(change.member)] = change.after_s;
+      since_[at(change.member)] = round + 1;
+      if (!is_steady(change.after_s - change.before_s, change.after_s)) unsteady_.push_back(change.member);
+    }
+    return static_cast<std::int64_t>(changed_.size());
+  }
+
+  struct Change {
+    int member;
+    double before_s;
+    double after_s;
+  };
+
+  const std::vector<double>& d_;
+  std::vector<double>& x_;
+  const double longest_s_;
+  std::vector<double> sent_, before_;
+  std::vector<int> unsteady_, since_, looked_at_;
+  std::vector<Change> changed_;
+};
+
+}  // namespace
+
+std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s) {
+  const std::size_t n = ring.members.size();
+  std::vector<double> x(n);
+  const double base = times_s[at(ring.members[0])];  // small numbers keep the differences of rounds exact
+  for (std::size_t i = 0; i < n; ++i) x[i] = times_s[at(ring.members[i])] - base;
+  const std::int64_t evaluated = RingRounds(ring.duration_s, x).run(rounds);
+  for (std::size_t i = 0; i < n; ++i) times_s[at(ring.members[i])] = x[i] + base;
+  return evaluated;
+}
+
+}  // namespace lockstep::sim

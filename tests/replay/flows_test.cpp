@@ -1,0 +1,98 @@
+// Flows without SimGrid take the times of its messages, rank by rank, whatever meets where: every collective on every
+// kind of cluster, ranks that arrive together and apart.
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "sim/collective/collectives.hpp"
+#include "sim/collective/exchange.hpp"
+#include "sim/collective/parameter_server.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/catch.hpp"
+#include "tests/fork.hpp"
+#include "tests/replay/clusters.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+using lockstep::tests::in_child;
+
+namespace {
+
+// Of 8 GPUs a node.
+std::vector<ClusterSpec> clusters_of(int nodes) {
+  std::vector<ClusterSpec> specs{tests::nvswitch_cluster(nodes, 8), tests::nvswitch_cluster(nodes, 8),
+                                 tests::pcie_cluster(nodes, 8), tests::pcie_cluster(nodes, 8)};
+  specs[1].name = "a NIC per GPU";
+  specs[1].nic.per_node = 8;
+  specs[1].fabric.link.bandwidth_bytes_per_s = 100e9;
+  specs[3].name = "staged";
+  specs[3].nic.gpudirect = false;
+  specs[3].intra_node.pcie.peer_across_sockets = false;
+  specs[3].host.memory_bandwidth_bytes_per_s = 15e9;
+  specs[3].host.memory_latency_s = 1e-6;
+  if (nodes % 4 == 0) {
+    specs.push_back(tests::nvswitch_cluster(nodes, 8));
+    specs.back().name = "fat tree, 2:1";
+    specs.back().fabric.kind = FabricKind::fat_tree;
+    specs.back().fabric.fat_tree = {{4, nodes / 4}, {1, 2}, {1, 1}};
+  }
+  return specs;
+}
+
+std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
+  const Roles roles = co_located_servers(gpus, 8, 3);
+  std::vector<std::int64_t> shards(roles.servers.size(), bytes / 3);
+  return {ring_all_reduce(gpus, bytes),
+          hierarchical_all_reduce(gpus, 8, bytes),
+          hierarchical_all_reduce(gpus, 16, bytes, 3),
+          halving_doubling_all_reduce(gpus, bytes),
+          tree_all_reduce(gpus, bytes),
+          double_binary_tree_all_reduce(gpus, 5, bytes),
+          torus_all_reduce(gpus, 8, bytes),
+          reduce_scatter(gpus, bytes),
+          all_to_all(gpus, bytes),
+          push_gradients(roles, shards),
+          pull_parameters(roles, shards)};
+}
+
+std::vector<double> random_arrivals(int ranks, double spread_s) {
+  std::vector<double> arrivals;
+  for (int rank = 0; rank < ranks; ++rank)
+    arrivals.push_back(spread_s * random_uniform(7, 3, static_cast<std::uint64_t>(rank)));
+  return arrivals;
+}
+
+// The largest relative difference of a rank's times.
+double worst(const ClusterSpec& spec, const Plan& plan, double spread_s, double reduction_rate) {
+  return in_child([&] {
+    Cluster cluster(spec, plan.ranks);
+    cluster.set_message_overhead({5e-6, 7e-6});
+    const std::vector<double> arrivals = random_arrivals(plan.ranks, spread_s);
+    const std::vector<double> flows = plan_by_flows(plan, cluster, arrivals, reduction_rate);
+    const std::vector<double> messages = plan_by_messages(plan, cluster, arrivals, reduction_rate);
+    double most = 0;
+    for (std::size_t rank = 0; rank < flows.size(); ++rank)
+      most = std::max(most, std::fabs(flows[rank] / messages[rank] - 1));
+    return std::vector<double>{most};
+  })[0];
+}
+
+}  // namespace
+
+TEST_CASE("flows take the times of messages: every collective on every kind of cluster, 8 to 64 GPUs") {
+  for (int gpus : {8, 24, 64})
+    for (const ClusterSpec& spec : clusters_of(gpus / 8))
+      for (const Plan& plan : plans_of(gpus, 3'000'000)) {
+        INFO(plan.algorithm << " over " << gpus << " on " << spec.name);
+        CHECK(worst(spec, plan, 0, 0) < 1e-6);
+        CHECK(worst(spec, plan, 2e-3, 5e9) < 1e-6);
+      }
+}
+
+TEST_CASE("flows take the times of messages: trees and hierarchies of 512 GPUs") {
+  for (const ClusterSpec& spec : clusters_of(64))
+    for (const Plan& plan : {hierarchical_all_reduce(512, 8, 3'000'000), halving_doubling_all_reduce(512, 3'000'000),
+                             tree_all_reduce(512, 3'000'000), double_binary_tree_all_reduce(512, 4, 3'000'000)}) {
+      INFO(plan.algorithm << " on " << spec.name);
+      CHECK(worst(spec, plan, 2e-3, 5e9) < 1e-6);
+    }
+}
