@@ -6,7 +6,8 @@
 // one micro-batch:
 //   GPipe, 1F1B   (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1) of the whole
 //   interleaved   ideal (1 + (p-1) / (v m))
-//   ZB-H1         ideal + (p-1)(t_f + t_b - t_w), where t_w is at most t_b
+//   ZB-H1         ideal + (p-1) max(t_f + t_b - t_w, t_f, t_b) where m is at least p: the paper's (p-1)(t_f + t_b - t_w) where
+//                 t_w is at most t_f and t_b
 #include <vector>
 
 #include "sim/split/pipeline.hpp"
