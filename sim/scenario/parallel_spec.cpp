@@ -1,0 +1,189 @@
+#include "sim/scenario/parallel_spec.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using Spec = ParallelSpec;
+using Problem = std::optional<ScenarioProblem>;
+
+std::string text(int value) {
+  return std::to_string(value);
+}
+
+Problem of_schedule(const Spec& spec) {
+  const bool is_interleaved = spec.schedule == PipelineSchedule::interleaved;
+  if (spec.virtual_stages > 1 && !is_interleaved)
+    return {{"/parallel/virtual_stages",
+             "schedule \"" + name_of(spec.schedule) + "\" has one chunk of layers per stage",
+             "allowed: 1, or \"schedule\": \"interleaved\""}};
+  if (is_interleaved && spec.virtual_stages == 1)
+    return {{"/parallel/schedule", "interleaving needs several chunks of layers per stage",
+             "allowed: with \"virtual_stages\" of 2 or more"}};
+  if (is_interleaved && spec.pipeline == 1)
+    return {{"/parallel/schedule", "nothing to interleave on one stage", "allowed: with \"pipeline\" of 2 or more"}};
+  return {};
+}
+
+Problem of_sharding(const Spec& spec) {
+  if (spec.sharding_group > 0 && spec.sharding == ShardingStage::none)
+    return {{"/parallel/sharding_group", "nothing is sharded", "allowed: with \"sharding\" of zero1, zero2 or zero3"}};
+  return {};
+}
+
+Problem of_order(const Spec& spec) {
+  for (const Choice<ParallelDimension>& one : choices_of(ParallelDimension()))
+    if (std::count(spec.order.begin(), spec.order.end(), one.value) != 1)
+      return {{"/parallel/order", "\"" + one.name + "\" must stand in it once",
+               "allowed: all of " + joined(choice_names<ParallelDimension>()) + ", innermost first"}};
+  return {};
+}
+
+// Of a split whose `data` is known.
+Problem of_data(const Spec& spec) {
+  if (spec.data % spec.expert != 0)
+    return {{"/parallel/expert",
+             text(spec.data) + " data-parallel ranks do not divide into expert groups of " + text(spec.expert),
+             "allowed: divisors of " + text(spec.data)}};
+  if (spec.sharding_group == 0) return {};
+  if (spec.gradient_ranks() % spec.sharding_group != 0)
+    return {{"/parallel/sharding_group",
+             "groups of " + text(spec.sharding_group) + " do not divide the " + text(spec.gradient_ranks()) +
+                 " data and context ranks",
+             "allowed: divisors of " + text(spec.gradient_ranks())}};
+  if (spec.expert > 1 && spec.sharding_group < spec.gradient_ranks())
+    return {{"/parallel/sharding_group", "groups of sharding beside groups of experts are not modelled",
+             "allowed: " + text(spec.gradient_ranks()) + ", or \"expert\": 1"}};
+  return {};
+}
+
+[[noreturn]] void fail(const ScenarioProblem& problem) {
+  throw InputError(problem.pointer + ": " + problem.wrong + "; " + problem.allowed);
+}
+
+std::vector<ParallelDimension> read_order(const JsonNode& node) {
+  std::vector<ParallelDimension> order;
+  for (const JsonNode& item : node.items()) order.push_back(read_choice<ParallelDimension>(item));
+  return order;
+}
+
+Json order_json(const Spec& spec) {
+  Json json = Json::array();
+  for (ParallelDimension dimension : spec.order) json.push_back(name_of(dimension));
+  return json;
+}
+
+}  // namespace
+
+std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec) {
+  if (const Problem problem = of_schedule(spec)) return problem;
+  if (const Problem problem = of_sharding(spec)) return problem;
+  if (const Problem problem = of_order(spec)) return problem;
+  return spec.data > 0 ? of_data(spec) : Problem();
+}
+
+std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus) {
+  if (const Problem problem = find_problem(spec)) return problem;
+  const std::int64_t of_replica = std::int64_t{spec.tensor} * spec.context * spec.pipeline;
+  if (gpus % of_replica != 0)
+    return {{"/parallel",
+             "tensor " + text(spec.tensor) + " x context " + text(spec.context) + " x pipeline " + text(spec.pipeline) +
+                 " do not divide " + text(gpus) + " GPUs",
+             "allowed: multiples of " + std::to_string(of_replica) + " GPUs"}};
+  Spec filled = spec;
+  filled.data = static_cast<int>(gpus / of_replica);
+  if (spec.data > 0 && spec.data != filled.data)
+    return {{"/parallel/data",
+             text(spec.data) + " replicas of " + std::to_string(of_replica) + " GPUs are not " + text(gpus) + " GPUs",
+             "allowed: " + text(filled.data) + ", or none"}};
+  return of_data(filled);
+}
+
+ParallelSpec on_gpus(const ParallelSpec& spec, int gpus) {
+  if (const Problem problem = find_problem(spec, gpus)) fail(*problem);
+  Spec filled = spec;
+  filled.data = gpus / spec.gpus_of_replica();
+  return filled;
+}
+
+int micro_batches(const ParallelSpec& spec, int global_batch) {
+  const std::int64_t together = std::int64_t{spec.data} * spec.micro_batch;
+  if (together < 1 || global_batch < 1 || global_batch % together != 0)
+    fail({"/parallel/micro_batch",
+          "a batch of " + text(global_batch) + " is not divided by " + text(spec.data) + " data-parallel ranks with " +
+              text(spec.micro_batch) + " a micro-batch",
+          "allowed: multiples of " + std::to_string(together)});
+  const int count = static_cast<int>(global_batch / together);
+  if (spec.schedule == PipelineSchedule::interleaved && count % spec.pipeline != 0)
+    fail({"/parallel/virtual_stages",
+          text(count) + " micro-batches cannot be interleaved over " + text(spec.pipeline) + " stages",
+          "allowed: micro-batches in multiples of " + text(spec.pipeline)});
+  return count;
+}
+
+const ObjectFormat<ParallelSpec>& parallel_format() {
+  static const ObjectFormat<Spec> format = [] {
+    ObjectFormat<Spec> f("parallel");
+    f.whole("tensor", &Spec::tensor, 1, 1024).otherwise(1).means("GPUs that share every layer's matrices");
+    f.boolean("sequence", &Spec::sequence)
+        .otherwise(false)
+        .means(
+            "norms, dropouts and residuals are split along the sequence over the tensor ranks; over one rank it "
+            "changes nothing");
+    f.whole("pipeline", &Spec::pipeline, 1, 1024).otherwise(1).means("stages of consecutive layers");
+    f.whole("virtual_stages", &Spec::virtual_stages, 1, 256)
+        .otherwise(1)
+        .means("chunks of layers per stage, of the schedule `interleaved`");
+    f.whole("context", &Spec::context, 1, kMostGpus).otherwise(1).means("GPUs that share every sequence");
+    f.whole("expert", &Spec::expert, 1, kMostGpus)
+        .otherwise(1)
+        .means("data-parallel ranks that share out the experts of a layer");
+    f.whole("data", &Spec::data, 1, kMostGpus)
+        .optional("what the GPUs leave")
+        .means("replicas; GPUs = tensor x context x data x pipeline");
+    f.choice("sharding", &Spec::sharding)
+        .otherwise("none")
+        .means(
+            "over data and context ranks: nothing; the optimizer's state; also the gradients; also the weights (FSDP)");
+    f.whole("sharding_group", &Spec::sharding_group, 1, kMostGpus)
+        .optional("all data and context ranks")
+        .means("ranks that share one copy of what is sharded (hybrid sharding)");
+    auto& order = f.custom("order", "array of text", format_text::names(choice_names<ParallelDimension>()),
+                           {{"type", "array"},
+                            {"items", {{"enum", choice_names<ParallelDimension>()}}},
+                            {"minItems", 5},
+                            {"maxItems", 5},
+                            {"uniqueItems", true}});
+    order.otherwise(order_json(Spec()))
+        .means("of the dimensions over ranks, innermost first; Megatron-LM's unless stated");
+    order.read = [](const JsonNode& node, Spec& spec) { spec.order = read_order(node); };
+    order.write = order_json;
+    f.whole("micro_batch", &Spec::micro_batch, 1, kLargestBatch)
+        .otherwise(1)
+        .means("sequences that a data-parallel rank computes at once");
+    f.choice("schedule", &Spec::schedule)
+        .otherwise("1f1b")
+        .means("of micro-batches over the stages; no effect on one stage");
+    f.choice("recompute", &Spec::recompute)
+        .otherwise("none")
+        .means("activations computed again in the backward pass: none; the attention's core; all of a layer");
+    f.boolean("offload_optimizer", &Spec::offloads_optimizer)
+        .otherwise(false)
+        .means("the optimizer's state lies in host memory");
+    f.then([](const JsonNode& node, Spec& spec) {
+      const Problem problem = find_problem(spec);
+      if (!problem) return;
+      const std::string key = problem->pointer.substr(problem->pointer.rfind('/') + 1);
+      (node.has(key) ? node.at(key) : node).fail(problem->wrong, problem->allowed);
+    });
+    return f;
+  }();
+  return format;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,104 @@
+#pragma once
+// How one replica of a model is split over GPUs: tensor, sequence, pipeline, context, expert and sharded data
+// parallelism. The object "parallel"; its formulas are in sim/split/README.md.
+//
+// A rank has a coordinate on each of five dimensions. Expert parallelism lies within data parallelism, as in Megatron-LM:
+// `data` replicas of the dense layers share out the experts in groups of `expert`, so that an expert has
+// data / expert copies. GPUs = tensor * context * data * pipeline.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/object_format.hpp"
+
+namespace lockstep::sim {
+
+/// `data` without its expert part: neighbours on it hold the same experts.
+enum class ParallelDimension { tensor, context, expert, data, pipeline };
+
+inline const Choices<ParallelDimension>& choices_of(ParallelDimension) {
+  static const Choices<ParallelDimension> all{{ParallelDimension::tensor, "tensor"},
+                                              {ParallelDimension::context, "context"},
+                                              {ParallelDimension::expert, "expert"},
+                                              {ParallelDimension::data, "data"},
+                                              {ParallelDimension::pipeline, "pipeline"}};
+  return all;
+}
+
+/// What data-parallel ranks divide among them (Rajbhandari et al. 2020, "ZeRO"): nothing, the optimizer's state, that
+/// and the gradients, those and the weights (PyTorch's FSDP).
+enum class ShardingStage { none, zero1, zero2, zero3 };
+
+inline const Choices<ShardingStage>& choices_of(ShardingStage) {
+  static const Choices<ShardingStage> all{{ShardingStage::none, "none"},
+                                          {ShardingStage::zero1, "zero1"},
+                                          {ShardingStage::zero2, "zero2"},
+                                          {ShardingStage::zero3, "zero3", {"fsdp"}}};
+  return all;
+}
+
+/// sim/split/pipeline.hpp describes each.
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
+
+inline const Choices<PipelineSchedule>& choices_of(PipelineSchedule) {
+  static const Choices<PipelineSchedule> all{{PipelineSchedule::gpipe, "gpipe"},
+                                             {PipelineSchedule::one_f_one_b, "1f1b"},
+                                             {PipelineSchedule::interleaved, "interleaved"},
+                                             {PipelineSchedule::zb_h1, "zb-h1"}};
+  return all;
+}
+
+/// Activations that are computed again in the backward pass (Korthikanti et al. 2022): none; those of the attention's
+/// core; all but a layer's input.
+enum class Recomputation { none, selective, full };
+
+inline const Choices<Recomputation>& choices_of(Recomputation) {
+  static const Choices<Recomputation> all{
+      {Recomputation::none, "none"}, {Recomputation::selective, "selective"}, {Recomputation::full, "full"}};
+  return all;
+}
+
+struct ParallelSpec {
+  int tensor = 1;
+  bool sequence = false;  ///< what tensor parallelism leaves whole is split along the sequence over the tensor ranks
+  int pipeline = 1;
+  int virtual_stages = 1;  ///< chunks of layers per stage
+  int context = 1;
+  int expert = 1;
+  int data = 0;  ///< replicas, expert groups included; 0: what the GPUs leave
+  ShardingStage sharding = ShardingStage::none;
+  int sharding_group = 0;  ///< ranks that share one copy of what is sharded; 0: all data and context ranks
+  /// Innermost first. Megatron-LM's is tensor, context, expert, data, pipeline ("tp-cp-ep-dp-pp": megatron/core/
+  /// parallel_state.py, initialize_model_parallel(), `order`).
+  std::vector<ParallelDimension> order{ParallelDimension::tensor, ParallelDimension::context, ParallelDimension::expert,
+                                       ParallelDimension::data, ParallelDimension::pipeline};
+  int micro_batch = 1;  ///< sequences of a data-parallel rank's micro-batch
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Recomputation recompute = Recomputation::none;
+  bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory
+
+  /// GPUs of one replica of the dense layers.
+  int gpus_of_replica() const { return tensor * context * pipeline; }
+  /// Ranks over which a dense layer's gradients are added up: context ranks see different tokens of the same weights.
+  int gradient_ranks() const { return data * context; }
+  /// The same of an expert's.
+  int expert_gradient_ranks() const { return gradient_ranks() / expert; }
+  /// Ranks that share one copy of what is sharded.
+  int ranks_of_sharding() const { return sharding_group > 0 ? sharding_group : gradient_ranks(); }
+};
+
+struct ScenarioProblem;  // check.hpp
+
+/// The first thing that the parts of a split do not keep together, whatever the GPUs; pointers begin with "/parallel".
+std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec);
+/// The same on so many GPUs: products and divisibility. `spec.data` may be open.
+std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus);
+/// The split with `data` filled in. Throws InputError with the first problem.
+ParallelSpec on_gpus(const ParallelSpec& spec, int gpus);
+/// Micro-batches of a data-parallel rank's iteration, `spec.data` filled in. Throws InputError: a batch that data ranks
+/// and micro-batches do not divide; interleaving with micro-batches that the stages do not divide.
+int micro_batches(const ParallelSpec& spec, int global_batch);
+
+const ObjectFormat<ParallelSpec>& parallel_format();
+
+}  // namespace lockstep::sim

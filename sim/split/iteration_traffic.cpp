@@ -1,0 +1,123 @@
+#include "engine/base/index.hpp"
+#include "sim/split/traffic.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+void append(TrafficList& list, const TrafficList& more, double times) {
+  for (Traffic traffic : more) {
+    traffic.times *= times;
+    list.push_back(std::move(traffic));
+  }
+}
+
+// Exchange of one kind of parameters over `ranks`, in groups of `shards` that hold one copy.
+void exchange(TrafficList& list, const std::string& what, double parameters, TrafficGroup all, int ranks, int shards,
+              ShardingStage sharding, int micro_batches, const TrafficOptions& options) {
+  if (parameters <= 0 || ranks == 1) return;
+  const double gradients = parameters * options.gradient_bytes, weights = parameters * options.weight_bytes;
+  if (sharding == ShardingStage::none) {
+    list.push_back({what + "'s gradients", TrafficKind::all_reduce, all, ranks, gradients});
+    return;
+  }
+  const TrafficGroup group = shards < ranks ? TrafficGroup::shards : all;
+  // Gradients that are not kept whole go away after every micro-batch.
+  const double scatters = sharding == ShardingStage::zero1 ? 1 : micro_batches;
+  // Weights that are not kept whole come for every forward and every backward pass.
+  const double gathers = sharding == ShardingStage::zero3 ? 2.0 * micro_batches : 1;
+  if (shards > 1) {
+    list.push_back({what + "'s gradients", TrafficKind::reduce_scatter, group, shards, gradients, scatters});
+    list.push_back({what + "'s weights", TrafficKind::all_gather, group, shards, weights, gathers});
+  }
+  if (shards < ranks)
+    list.push_back({what + "'s gradients between copies", TrafficKind::all_reduce, TrafficGroup::shard_copies,
+                    ranks / shards, gradients / shards});
+}
+
+}  // namespace
+
+double Traffic::sent_bytes() const {
+  const double others = (ranks - 1.0) / ranks;
+  switch (kind) {
+    case TrafficKind::all_reduce:
+      return times * 2 * others * bytes;
+    case TrafficKind::reduce_scatter:
+    case TrafficKind::all_gather:
+    case TrafficKind::all_to_all:
+      return times * others * bytes;
+    case TrafficKind::send:
+      return times * bytes;
+  }
+  return 0;
+}
+
+double sent_bytes(const TrafficList& list) {
+  double sum = 0;
+  for (const Traffic& traffic : list) sum += traffic.sent_bytes();
+  return sum;
+}
+
+double sent_bytes(const TrafficList& list, TrafficGroup group) {
+  double sum = 0;
+  for (const Traffic& traffic : list)
+    if (traffic.group == group) sum += traffic.sent_bytes();
+  return sum;
+}
+
+TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+  if (spec.pipeline == 1) return {};
+  const bool is_scattered = spec.tensor > 1 && !spec.sequence && options.scatters_to_stages;
+  const double whole = hidden_bytes(shape, spec, options);
+  const double message = spec.sequence || is_scattered ? whole / spec.tensor : whole;
+  TrafficList list{{"hidden state to the next stage", TrafficKind::send, TrafficGroup::neighbour, 2, message}};
+  if (is_scattered)
+    list.push_back(
+        {"hidden state from the other stage", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, whole});
+  return list;
+}
+
+TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
+                           const TrafficOptions& options) {
+  TrafficList list;
+  exchange(list, "dense layers", parameters.dense, TrafficGroup::gradients, spec.gradient_ranks(),
+           spec.ranks_of_sharding(), spec.sharding, micro_batches, options);
+  exchange(list, "experts", parameters.experts, TrafficGroup::expert_gradients, spec.expert_gradient_ranks(),
+           spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding(), spec.sharding, micro_batches,
+           options);
+  return list;
+}
+
+TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
+                              int stage, int micro_batches, const TrafficOptions& options) {
+  TrafficList list;
+  RankParameters parameters;
+  const double m = micro_batches;
+  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+    const Part& part = parts[i];
+    for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
+      append(list, layer_forward(shape, spec, layer, options), m);
+      append(list, layer_backward(shape, spec, layer, options), m);
+    }
+    if (part.has_embedding) {
+      append(list, embedding_forward(shape, spec, options), m);
+      append(list, embedding_backward(shape, spec, options), m);
+    }
+    if (part.has_loss) {
+      append(list, loss_forward(shape, spec, options), m);
+      append(list, loss_backward(shape, spec, options), m);
+    }
+    // Forward to the part behind, backward to the part before.
+    append(list, stage_message(shape, spec, options), m * ((part.has_loss ? 0 : 1) + (part.has_embedding ? 0 : 1)));
+    const RankParameters of_part = rank_parameters(shape, spec, part);
+    parameters.dense += of_part.dense;
+    parameters.experts += of_part.experts;
+    const bool has_twin = shape.ties_embedding && part.has_embedding != part.has_loss;
+    if (has_twin)
+      list.push_back({"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2,
+                      static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor * options.gradient_bytes});
+  }
+  append(list, state_exchange(parameters, spec, micro_batches, options), 1);
+  return list;
+}
+
+}  // namespace lockstep::sim

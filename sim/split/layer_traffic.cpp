@@ -1,0 +1,177 @@
+#include <algorithm>
+
+#include "sim/split/traffic.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using Options = TrafficOptions;
+using Shape = TransformerShape;
+using Spec = ParallelSpec;
+
+double tokens(const Shape& shape, const Spec& spec) {
+  return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
+}
+
+void add(TrafficList& list, Traffic traffic) {
+  if (traffic.ranks > 1) list.push_back(std::move(traffic));
+}
+
+// Before a matrix whose columns the tensor ranks share (g, or g with sequence parallelism, of Korthikanti et al. 2022).
+void enter_forward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+  if (spec.sequence) add(list, {what + ", input", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, bytes});
+}
+
+// Behind the matrix whose rows they share.
+void leave_forward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+  const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
+  add(list, {what + ", output", kind, TrafficGroup::tensor, spec.tensor, bytes});
+}
+
+void leave_backward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+  if (spec.sequence)
+    add(list, {what + ", output's gradient", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, bytes});
+}
+
+// The input was kept in parts: the weights' gradients need it whole once more.
+void enter_backward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+  const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
+  if (spec.sequence)
+    add(list, {what + ", input again", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, bytes});
+  add(list, {what + ", input's gradient", kind, TrafficGroup::tensor, spec.tensor, bytes});
+}
+
+// Heads of keys and values on a tensor rank; at least one each.
+double kv_bytes(const Shape& shape, const Spec& spec, const Options& options) {
+  const double repeats = shape.latent ? 1 : std::max(1, spec.tensor / shape.kv_heads);
+  const auto width = static_cast<double>(shape.key_width() + shape.value_width());
+  return tokens(shape, spec) * width * repeats / spec.tensor * options.activation_bytes;
+}
+
+void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options, bool is_backward) {
+  const int c = spec.context;
+  const double kv = kv_bytes(shape, spec, options);
+  switch (options.context) {
+    case ContextExchange::ring:
+      add(list, {is_backward ? "keys, values and their gradients" : "keys and values", TrafficKind::send,
+                 TrafficGroup::context, c, is_backward ? 2 * kv : kv, static_cast<double>(c - 1)});
+      return;
+    case ContextExchange::all_gather:
+      add(list, {"keys and values", TrafficKind::all_gather, TrafficGroup::context, c, c * kv});
+      if (is_backward)
+        add(list, {"gradients of keys and values", TrafficKind::reduce_scatter, TrafficGroup::context, c, c * kv});
+      return;
+    case ContextExchange::all_to_all: {
+      const double element = tokens(shape, spec) / spec.tensor * options.activation_bytes;
+      add(list, {"queries, keys and values", TrafficKind::all_to_all, TrafficGroup::context, c,
+                 kv + element * static_cast<double>(shape.query_width())});
+      add(list, {"attention's output", TrafficKind::all_to_all, TrafficGroup::context, c,
+                 element * static_cast<double>(shape.output_width())});
+      return;
+    }
+  }
+}
+
+// Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
+double routed_bytes(const Shape& shape, const Spec& spec, const Options& options) {
+  const double factor = options.capacity_factor > 0 ? options.capacity_factor : options.imbalance;
+  return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.experts->per_token * factor;
+}
+
+void add_routing(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options,
+                 const std::string& what) {
+  const double of_rank = routed_bytes(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
+  add(list, {what, TrafficKind::all_to_all, TrafficGroup::expert, spec.expert, of_rank});
+}
+
+// Bytes that enter and leave the tensor ranks' part of the MLP.
+struct MlpBytes {
+  double dense = 0, experts = 0;
+};
+
+MlpBytes mlp_bytes(const Shape& shape, const Spec& spec, int layer, const Options& options) {
+  const double hidden = hidden_bytes(shape, spec, options);
+  if (!shape.has_experts(layer)) return {hidden, 0};
+  return {shape.experts->shared_inner > 0 ? hidden : 0, routed_bytes(shape, spec, options)};
+}
+
+TrafficList forward_once(const Shape& shape, const Spec& spec, int layer, const Options& options) {
+  TrafficList list;
+  const double hidden = hidden_bytes(shape, spec, options);
+  enter_forward(list, spec, hidden, "attention");
+  add_context(list, shape, spec, options, false);
+  leave_forward(list, spec, hidden, "attention");
+  const MlpBytes mlp = mlp_bytes(shape, spec, layer, options);
+  if (mlp.experts > 0) {
+    add_routing(list, shape, spec, options, "tokens to experts");
+    enter_forward(list, spec, mlp.experts, "experts");
+    leave_forward(list, spec, mlp.experts, "experts");
+    add_routing(list, shape, spec, options, "tokens from experts");
+  }
+  if (mlp.dense > 0) {
+    enter_forward(list, spec, mlp.dense, "MLP");
+    leave_forward(list, spec, mlp.dense, "MLP");
+  }
+  return list;
+}
+
+}  // namespace
+
+double hidden_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+  return tokens(shape, spec) * shape.hidden * options.activation_bytes;
+}
+
+TrafficList layer_forward(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                          const TrafficOptions& options) {
+  return forward_once(shape, spec, layer, options);
+}
+
+TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                           const TrafficOptions& options) {
+  TrafficList list;
+  if (spec.recompute == Recomputation::full) list = forward_once(shape, spec, layer, options);
+  const double hidden = hidden_bytes(shape, spec, options);
+  const MlpBytes mlp = mlp_bytes(shape, spec, layer, options);
+  if (mlp.dense > 0) {
+    leave_backward(list, spec, mlp.dense, "MLP");
+    enter_backward(list, spec, mlp.dense, "MLP");
+  }
+  if (mlp.experts > 0) {
+    add_routing(list, shape, spec, options, "gradients to experts");
+    leave_backward(list, spec, mlp.experts, "experts");
+    enter_backward(list, spec, mlp.experts, "experts");
+    add_routing(list, shape, spec, options, "gradients from experts");
+  }
+  leave_backward(list, spec, hidden, "attention");
+  add_context(list, shape, spec, options, true);
+  enter_backward(list, spec, hidden, "attention");
+  return list;
+}
+
+TrafficList embedding_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+  TrafficList list;
+  leave_forward(list, spec, hidden_bytes(shape, spec, options), "embedding");
+  return list;
+}
+
+TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+  TrafficList list;
+  leave_backward(list, spec, hidden_bytes(shape, spec, options), "embedding");
+  return list;
+}
+
+TrafficList loss_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+  TrafficList list;
+  enter_forward(list, spec, hidden_bytes(shape, spec, options), "logits");
+  // The greatest logit, the label's and the sum of exponentials of every token, in single precision.
+  add(list, {"cross-entropy", TrafficKind::all_reduce, TrafficGroup::tensor, spec.tensor, 4 * tokens(shape, spec), 3});
+  return list;
+}
+
+TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
+  TrafficList list;
+  enter_backward(list, spec, hidden_bytes(shape, spec, options), "logits");
+  return list;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,44 @@
+#pragma once
+// How long a pipeline's iteration takes: each stage works through its ops in their order, each op as soon as what it needs
+// has arrived. Messages travel beside the computation and do not wait for one another.
+//
+// Closed forms that it agrees with, with equal stages, m micro-batches, no message times and ideal = m times the passes of
+// one micro-batch:
+//   GPipe, 1F1B   (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1) of the whole
+//   interleaved   ideal (1 + (p-1) / (v m))
+//   ZB-H1         ideal + (p-1) max(t_f + t_b - t_w, t_f, t_b) where m is at least p: the paper's (p-1)(t_f + t_b - t_w) where
+//                 t_w is at most t_f and t_b
+#include <vector>
+
+#include "sim/split/pipeline.hpp"
+
+namespace lockstep::sim {
+
+/// Seconds of one micro-batch's passes through one chunk.
+struct ChunkTimes {
+  double forward_s = 0;
+  double backward_s = 0;         ///< of inputs and weights where the schedule does not split them
+  double weight_gradient_s = 0;  ///< where it does
+};
+
+struct PipelineTimes {
+  std::vector<std::vector<ChunkTimes>> chunks;  ///< [stage][chunk]
+  double message_s = 0;                         ///< from a stage to its neighbour, either way
+};
+
+/// The same for every stage and chunk.
+PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, double message_s = 0);
+
+struct PipelineTimeline {
+  double makespan_s = 0;                      ///< from the first op's start to the last one's end
+  std::vector<std::vector<double>> starts_s;  ///< [stage][index in its ops]
+  std::vector<double> busy_s;                 ///< of each stage
+
+  /// Of all stages' time, the part that they wait.
+  double bubble_fraction() const;
+};
+
+/// Throws std::logic_error naming the op where the stages wait for each other for ever.
+PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,72 @@
+#pragma once
+// Which rank has which place in a split, and on which nodes the groups lie.
+//
+// Ranks are numbered in mixed radix: rank = sum over the dimensions of coordinate * stride, where a dimension's stride is
+// the product of the sizes before it in the order (Megatron-LM, megatron/core/parallel_state.py,
+// generate_masked_orthogonal_rank_groups()). Rank r is GPU r % gpus_per_node of node r / gpus_per_node.
+#include <array>
+#include <vector>
+
+#include "sim/scenario/parallel_spec.hpp"
+
+namespace lockstep::sim {
+
+/// Indexed by the dimension.
+class RankCoordinates {
+ public:
+  int& operator[](ParallelDimension dimension) { return values_[static_cast<std::size_t>(dimension)]; }
+  int operator[](ParallelDimension dimension) const { return values_[static_cast<std::size_t>(dimension)]; }
+  bool operator==(const RankCoordinates& other) const { return values_ == other.values_; }
+
+ private:
+  std::array<int, 5> values_{};
+};
+
+using Dimensions = std::vector<ParallelDimension>;
+/// Members of a group, ascending.
+using RankGroup = std::vector<int>;
+
+/// Ranks whose gradients of a dense layer are added up.
+inline const Dimensions kGradientDimensions{ParallelDimension::context, ParallelDimension::expert,
+                                            ParallelDimension::data};
+/// The same of an expert. Megatron-LM may fold context ranks into expert groups; here experts lie within data.
+inline const Dimensions kExpertGradientDimensions{ParallelDimension::context, ParallelDimension::data};
+
+class RankOrder {
+ public:
+  /// `spec.data` filled in (on_gpus()).
+  explicit RankOrder(const ParallelSpec& spec);
+
+  int ranks() const { return ranks_; }
+  /// Of `data`: without its expert part.
+  int size(ParallelDimension dimension) const { return sizes_[dimension]; }
+  int stride(ParallelDimension dimension) const { return strides_[dimension]; }
+  RankCoordinates coordinates(int rank) const;
+  int rank(const RankCoordinates& coordinates) const;
+  /// The ranks that differ from `rank` in these dimensions alone, itself included.
+  RankGroup group(int rank, const Dimensions& dimensions) const;
+  /// All of them, by their first member.
+  std::vector<RankGroup> groups(const Dimensions& dimensions) const;
+
+ private:
+  std::vector<ParallelDimension> order_;
+  RankCoordinates sizes_, strides_;
+  int ranks_ = 1;
+};
+
+struct GroupPlacement {
+  int nodes = 0;             ///< that have a member
+  int most_on_a_node = 0;    ///< members
+  int fewest_on_a_node = 0;  ///< members, of nodes that have any
+
+  bool is_within_node() const { return nodes == 1; }
+};
+
+GroupPlacement placement(const RankGroup& group, int gpus_per_node);
+
+/// For every NIC of every node, the groups (indices) that have a member on the NIC's GPUs and members on other nodes:
+/// what they send to other nodes at once shares it. NIC of a GPU as ClusterSpec::nic_of(). [node * nics_per_node + nic]
+std::vector<std::vector<int>> groups_of_nics(const std::vector<RankGroup>& groups, int gpus_per_node,
+                                             int nics_per_node);
+
+}  // namespace lockstep::sim
