@@ -860,12 +860,9 @@ class Sampler:
         self._rounds(series, again=False)
         again = self._bad(series)
         if again:
-            first = {id(s): s.number for s in again}
             if self.processes.rank == 0:
                 print(f"lockstep_probe: {what}: {len(again)} disturbed series once more, in turn", file=sys.stderr)
             self._rounds(again, again=True)
-            for s in again:
-                self.log.write({"done": first[id(s)]})
             still = self._bad(again)
             if still:
                 worst = max(still, key=lambda s: half_width(s.seconds))
