@@ -230,6 +230,30 @@ class Statistics(unittest.TestCase):
         self.assertFalse(lockstep_probe.drifts([1.0, 1.2] * 10))
 
 
+class Cores(unittest.TestCase):
+    def cores(self, siblings, rank, count):
+        with tempfile.TemporaryDirectory() as sysfs:
+            for core, text in enumerate(siblings):
+                os.makedirs(f"{sysfs}/cpu{core}/topology")
+                with open(f"{sysfs}/cpu{core}/topology/thread_siblings_list", "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            return lockstep_probe.cores_of(rank, count, range(len(siblings)), sysfs)
+
+    def test_threads_of_one_core_stay_with_one_process(self):
+        neighbours, apart = ["0-1", "0-1", "2-3", "2-3"], ["0,2", "1,3", "0,2", "1,3"]
+        self.assertEqual([self.cores(neighbours, rank, 2) for rank in (0, 1)], [[0, 1], [2, 3]])
+        self.assertEqual([self.cores(apart, rank, 2) for rank in (0, 1)], [[0, 2], [1, 3]])
+
+    def test_every_process_has_a_core_and_no_core_has_two_while_there_are_enough(self):
+        for siblings in (["0", "1", "2", "3"], ["0-1", "0-1", "2-3", "2-3"]):
+            for count in (1, 2, 3, 4):
+                shares = [self.cores(siblings, rank, count) for rank in range(count)]
+                self.assertTrue(all(shares))
+                taken = [core for share in shares for core in share]
+                self.assertEqual(len(taken), len(set(taken)))
+        self.assertEqual([len(self.cores(["0", "1"], rank, 3)) for rank in range(3)], [1, 1, 1])
+
+
 class Files(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
