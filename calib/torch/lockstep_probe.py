@@ -860,12 +860,9 @@ class Sampler:
         self._rounds(series, again=False)
         again = self._bad(series)
         if again:
-            first = {id(s): s.number for s in again}
             if self.processes.rank == 0:
                 print(f"lockstep_probe: {what}: {len(again)} disturbed series once more, in turn", file=sys.stderr)
             self._rounds(again, again=True)
-            for s in again:
-                self.log.write({"done": first[id(s)]})
             still = self._bad(again)
             if still:
                 worst = max(still, key=lambda s: half_width(s.seconds))
@@ -1195,9 +1192,25 @@ def check_same(before, now, path):
                              "allowed: as before, or another -o")
 
 
+def cores_of(rank, count, cores, sysfs="/sys/devices/system/cpu"):
+    """Those of one of `count` processes: hardware threads of one core stay together while there are cores for all, for two
+    processes on one core would slow each other, a whole series through."""
+    groups = {}
+    for core in cores:
+        try:
+            with open(f"{sysfs}/cpu{core}/topology/thread_siblings_list", encoding="utf-8") as file:
+                siblings = file.read().strip()
+        except OSError:
+            siblings = str(core)
+        groups.setdefault(siblings, []).append(core)
+    shares = list(groups.values()) if len(groups) >= count else [[core] for core in cores]
+    mine = [core for share in shares[rank % len(shares)::count] for core in share]
+    return sorted(mine)
+
+
 def pin(processes, threads):
     cores = sorted(os.sched_getaffinity(0))
-    mine = cores[processes.local_rank % len(cores)::processes.local_count] or cores
+    mine = cores_of(processes.local_rank, processes.local_count, cores)
     os.sched_setaffinity(0, mine)
     torch.set_num_threads(threads or len(mine))
     return len(cores) >= processes.local_count

@@ -1,0 +1,70 @@
+// Plans of scenarios whose times a profile has measured: what it knows badly widens the points' bounds and is said.
+#include <cmath>
+
+#include "calib/profile.hpp"
+#include "sim/plan/plan_result.hpp"
+#include "tests/catch.hpp"
+#include "tests/plan/small_plans.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+/// 1 ms and 0.1 ms an image, each time scattered by so much either way.
+Json scattered_profile(double by) {
+  calib::Profile profile;
+  profile.name = "scattered";
+  profile.device = {"G", "host", 1, Json::object()};
+  for (const int batch : {16, 64}) {
+    const double seconds = 1e-3 + 0.1e-3 * batch;
+    profile.samples.push_back(
+        {"iteration",
+         {{"model", "lenet_crossbow"}, {"precision", "fp32"}, {"learners", 1}, {"devices", 1}, {"batch", batch}},
+         {seconds, (1 - by) * seconds, (1 + by) * seconds},
+         "measured",
+         "test",
+         {},
+         {}});
+  }
+  profile.fits = calib::fit_curves(profile.samples);
+  return calib::to_json(profile);
+}
+
+sim::PlanResult result_with(double by) {
+  SmallPlan files;
+  files.plan["axes"][0]["values"] = {1};
+  files.plan["scenario"]["compute"].erase("rates");
+  files.plan["scenario"]["compute"]["profile"] = scattered_profile(by);
+  return worked_out(files.load());
+}
+
+bool tells(const sim::Outcome& outcome, const std::string& part) {
+  for (const std::string& line : outcome.warnings)
+    if (line.find(part) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a profile that scatters widens every point's bounds, and each says so") {
+  const sim::PlanResult exact = result_with(0), scattered = result_with(0.2);
+  REQUIRE(exact.rows.size() == scattered.rows.size());
+  for (std::size_t i = 0; i < exact.rows.size(); ++i) {
+    const sim::Outcome &a = exact.rows[i].outcome, &b = scattered.rows[i].outcome;
+    REQUIRE(a.is_ok());
+    REQUIRE(b.is_ok());
+    CHECK(a.iteration_s == Approx(b.iteration_s));
+    const double stated = a.relative_high - 1;
+    CHECK(b.relative_high - 1 == Approx(std::hypot(stated, 0.2)));
+    CHECK_FALSE(tells(a, "known to"));
+    CHECK(tells(b, "are known to 20 % only"));
+  }
+}
+
+TEST_CASE("a point whose times nobody knows fails, and says what to do") {
+  for (const sim::PlanRow& row : result_with(0.7).rows) {
+    CHECK(row.outcome.status == "failed");
+    CHECK_THAT(row.outcome.why, Contains("known to 70 % only") && Contains("measure them again"));
+  }
+}
+
+}  // namespace lockstep::tests
