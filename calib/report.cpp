@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <map>
 
+#include "calib/bus_bandwidth.hpp"
 #include "calib/facts.hpp"
 #include "calib/overlap.hpp"
 #include "calib/profile.hpp"
@@ -116,6 +117,7 @@ std::string report_text(const Profile& profile) {
     for (const Fit& fit : profile.fits)
       if (fit.probe == probe) part += fit_text(fit);
     if (probe == "overlap") part += slowdown_text(profile);
+    if (probe == "collective") part += bus_bandwidth_text(profile);
     if (!part.empty()) text += "\n" + probe + "\n" + part;
   }
   const Doubts doubts = doubts_of(profile);
