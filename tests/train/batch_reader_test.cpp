@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/data/synthetic.hpp"
+#include "engine/train/launch.hpp"
 #include "engine/train/pipeline.hpp"
 #include "tests/catch.hpp"
 
@@ -83,4 +84,11 @@ TEST_CASE("The input pipeline hands out what its threads read, in its order, and
 TEST_CASE("The host's learners leave one thread to the input") {
   const auto host = device::make_host_backend(2, 4);
   CHECK(usual_input_threads(*host, 1) == 1);
+}
+
+TEST_CASE("Processes that are bound to less than their share of a machine are told how not to be") {
+  CHECK_THAT(binding_remark(1, 128, 8), Contains("bound to 1 of 128 processors") && Contains("--bind-to none"));
+  CHECK(binding_remark(16, 128, 8).empty());   // a share each
+  CHECK(binding_remark(128, 128, 8).empty());  // all share all
+  CHECK(binding_remark(1, 2, 4).empty());
 }
