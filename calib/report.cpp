@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <map>
 
+#include "calib/bus_bandwidth.hpp"
 #include "calib/chart.hpp"
 #include "calib/facts.hpp"
 #include "calib/overlap.hpp"
@@ -120,6 +121,7 @@ std::string report_text(const Profile& profile) {
       if (probe == "iteration" || probe == "collective" || probe == "step") part += chart_text(profile, fit);
     }
     if (probe == "overlap") part += slowdown_text(profile);
+    if (probe == "collective") part += bus_bandwidth_text(profile);
     if (!part.empty()) text += "\n" + probe + "\n" + part;
   }
   const Doubts doubts = doubts_of(profile);

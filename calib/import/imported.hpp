@@ -47,9 +47,6 @@ Imported import_imb(const std::string& text, const std::string& name, const Coll
 /// gloo's benchmark, p50, one input and one thread: several at once do not time one call.
 Imported import_gloo(const std::string& text, const std::string& name, const CollectiveLogOptions& options = {});
 
-/// busbw / algbw: all-reduce 2 (n - 1) / n; all-gather, reduce-scatter, all-to-all (n - 1) / n; broadcast and reduce 1.
-double bus_factor(const std::string& operation, int ranks);
-
 /// nvbandwidth, text or JSON (-j): matrices of copy bandwidth become samples of "copy" at the tool's buffer size (512
 /// MiB unless the file says otherwise), one per pair; entries of 0 or N/A are no measurements. Of a copy both ways
 /// between GPUs half the total is one way's. Tests of latency, of multicast, and of all GPUs to or from one are left

@@ -307,13 +307,6 @@ class NcclTestsLog {
 
 }  // namespace
 
-double bus_factor(const std::string& operation, int ranks) {
-  const double n = ranks;
-  if (operation == "all-reduce") return 2 * (n - 1) / n;
-  if (operation == "broadcast" || operation == "reduce") return 1;
-  return (n - 1) / n;
-}
-
 Imported import_nccl_tests(const std::string& text, const std::string& name, const NcclTestsOptions& options) {
   NcclTestsLog log(name, options);
   const std::size_t first = text.find_first_not_of(" \t\r\n");

@@ -93,6 +93,20 @@ std::function<void()> work_of(device::Backend& backend, const Route& route, std:
   return route.is_pinned ? pinned_copy(backend, n, is_upload) : ordinary_copy(backend, n, is_upload);
 }
 
+// What all devices get at once when each takes its batch: they share the processor's memory and, by twos or fours, a
+// switch.
+Prepared timed_copies_to_all(device::Backend& backend, std::int64_t n) {
+  std::vector<std::shared_ptr<float>> host;
+  auto on_devices = std::make_shared<std::vector<DeviceVector>>();
+  std::vector<device::Transfer> transfers;
+  for (int d = 0; d < backend.devices(); ++d) {
+    host.push_back(host_floats(backend, n, true));
+    on_devices->emplace_back(backend.ops(), n, d);
+    transfers.push_back({host.back().get(), device::kHost, on_devices->back().data(), d, n});
+  }
+  return device_timed_work(backend, [&backend, host, on_devices, transfers] { backend.copy_at_once(transfers); });
+}
+
 // Ordinary memory is copied by the processor, which waits for the device: no device must be held back for it.
 Prepared timed_copy(device::Backend& backend, const Route& route, std::int64_t n) {
   const bool is_ordinary = (route.from == device::kHost || route.to == device::kHost) && !route.is_pinned;
@@ -121,11 +135,17 @@ std::vector<Route> routes_of(device::Backend& backend, const std::vector<LinkedP
 std::vector<Probe> copy_probes(device::Backend& backend, std::int64_t most_bytes,
                                const std::vector<LinkedPair>& pairs) {
   const std::vector<Route> routes = routes_of(backend, pairs);
+  const bool has_all = backend.devices() > 1 && backend.allocate_pinned(1) != nullptr;
   std::vector<Probe> probes;
-  for (std::int64_t bytes : sizes_up_to(most_bytes))
+  for (std::int64_t bytes : sizes_up_to(most_bytes)) {
     for (const Route& route : routes)
       probes.push_back({"copy", key_of(route, bytes),
                         [&backend, route, bytes] { return timed_copy(backend, route, floats_in(bytes)); }});
+    if (!has_all) continue;
+    const Json key{{"from", "host"},     {"to", "all"},        {"devices", backend.devices()},
+                   {"both_ways", false}, {"memory", "pinned"}, {"bytes", bytes}};
+    probes.push_back({"copy", key, [&backend, bytes] { return timed_copies_to_all(backend, floats_in(bytes)); }});
+  }
   return probes;
 }
 

@@ -3,7 +3,7 @@
 //
 //   iteration    every learner of every device computes a gradient and applies it (momentum), none exchanges anything
 //   copy         host to device, device to host (pinned memory apart), within a device, between two devices for each
-//                kind of link: one way, and both ways at once
+//                kind of link: one way, and both ways at once; from pinned memory to all devices at once
 //   collective   the sum of a vector over all devices, as the algorithms use it
 //   update       momentum, LARS, SMA correction and average model, over their vectors
 //   launch       small operations one after another, or recorded and handed in as one (a CUDA graph): what each costs

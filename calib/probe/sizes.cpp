@@ -1,6 +1,7 @@
 #include "calib/probe/sizes.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace lockstep::calib {
 
@@ -13,6 +14,15 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes) {
   for (std::int64_t bytes = 64; bytes < most_bytes; bytes *= 4) sizes.push_back(bytes);
   sizes.push_back(most_bytes);
   return sizes;
+}
+
+std::vector<std::int64_t> collective_sizes_up_to(std::int64_t most_bytes) {
+  constexpr std::int64_t kLeast = 8, kFirstCorner = 16 << 10, kLastCorner = 64 << 20;
+  const std::vector<std::int64_t> by_four = sizes_up_to(most_bytes);
+  std::set<std::int64_t> sizes(by_four.begin(), by_four.end());
+  sizes.insert(kLeast);
+  for (std::int64_t bytes = kFirstCorner; bytes <= std::min(kLastCorner, most_bytes); bytes *= 2) sizes.insert(bytes);
+  return {sizes.begin(), sizes.end()};
 }
 
 std::string device_name(int device) {

@@ -23,13 +23,16 @@ Training::Training(device::Backend& backend, const TrainingOptions& options)
       layout_(device::layout_of(graph_)),
       initial_(device::initial_parameters(graph_, kSeed)),
       images_(synthetic_images(graph_)),
-      order_(kImages, kSeed) {
+      order_(kImages, kSeed),
+      reader_(images_, order_, options.batch, std::nullopt, kSeed,
+              train::usual_input_threads(backend, backend.ops().processes())) {
   for (int device = 0; device < backend.devices(); ++device)
     for (int l = 0; l < options.learners; ++l) make_learner(device);
   fixed_.resize(learners_.size());
   prepare_batches();
   if (!options.has_input) return;
-  pipeline_ = std::make_unique<train::InputPipeline>(images_, order_, options.batch, std::nullopt, kSeed);
+  pipeline_ =
+      std::make_unique<train::InputPipeline>(images_, order_, options.batch, std::nullopt, kSeed, reader_.threads());
   pipeline_->start(0, static_cast<int>(learners_.size()));
 }
 
@@ -51,10 +54,8 @@ device::HostBatch Training::batch_of(std::size_t learner) const {
 }
 
 void Training::prepare_batches() {
-  for (data::Batch& batch : fixed_) {
-    data::read_batch(images_, order_.samples(position_, options_.batch), nullptr, kSeed, batch);
-    position_ += options_.batch;
-  }
+  reader_.read(position_, fixed_);
+  position_ += static_cast<std::int64_t>(fixed_.size()) * options_.batch;
 }
 
 void Training::iterate() {

@@ -17,7 +17,7 @@ struct TrainingOptions {
   std::string precision;
   int learners = 1;  ///< of each device
   int batch = 1;
-  /// As `train` runs: its input pipeline prepares the next batches in a thread beside the learners. These exchange
+  /// As `train` runs: its input pipeline prepares the next batches in threads beside the learners. These exchange
   /// nothing: the average of their gradients is a `collective`.
   bool has_input = false;
 };
@@ -54,6 +54,7 @@ class Training {
   std::vector<float> initial_;
   data::SyntheticImages images_;
   data::BatchOrder order_;
+  train::BatchReader reader_;
   std::vector<Learner> learners_;
   std::vector<data::Batch> fixed_;  ///< batches without a pipeline
   const std::vector<data::Batch>* batches_ = &fixed_;

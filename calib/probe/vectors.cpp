@@ -9,7 +9,6 @@ using sync::DeviceVector;
 
 constexpr std::int64_t kColdBytes = std::int64_t{1} << 28;  // more than the cache of any device
 constexpr std::int64_t kMostColdSets = 1024;
-constexpr std::int64_t kLeastCollectiveBytes = 8;
 
 // One update kernel on vectors of its own, 16 segments as a small network has.
 struct Vectors {
@@ -121,13 +120,11 @@ std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most
     probes.push_back({"collective", key, prepare});
   };
   using device::Collective;
-  std::vector<std::int64_t> sizes = sizes_up_to(most_bytes);
-  sizes.insert(sizes.begin(), kLeastCollectiveBytes);
-  for (std::int64_t bytes : sizes) {
+  for (std::int64_t bytes : collective_sizes_up_to(most_bytes)) {
     add("all-reduce", bytes, [=, &backend] { return sum_all_work(backend, bytes); });
     add("average", bytes, [=, &backend] { return average_work(backend, bytes); });
     // The least is none for more devices than it has floats: some collectives give each its share.
-    if (!backend.has_exchange() || (bytes == kLeastCollectiveBytes && floats_in(bytes) % ranks != 0)) continue;
+    if (!backend.has_exchange() || floats_in(bytes) < ranks) continue;
     for (const Collective collective : {Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
                                         Collective::all_gather, Collective::all_to_all})
       add(to_string(collective), bytes, [=, &backend] { return exchange_work(backend, collective, bytes); });

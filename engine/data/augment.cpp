@@ -73,13 +73,22 @@ std::vector<float> augment(const ImageShape& shape, const std::vector<float>& im
   return result;
 }
 
+void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch) {
+  batch.images.resize(samples * static_cast<std::size_t>(source.shape().elements()));
+  batch.labels.resize(samples);
+}
+
 void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                 std::uint64_t seed, Batch& batch) {
+  resize_batch(source, samples.size(), batch);
+  read_part(source, samples, range, seed, 0, samples.size(), batch);
+}
+
+void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
+               std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch) {
   const std::size_t elements = static_cast<std::size_t>(source.shape().elements());
-  batch.images.resize(samples.size() * elements);
-  batch.labels.resize(samples.size());
   std::vector<float> original(range ? elements : 0);
-  for (std::size_t i = 0; i < samples.size(); ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     const Sample& sample = samples[i];
     if (sample.index < 0 || sample.index >= source.count()) {
       throw InputError(source.name() + ": image " + std::to_string(sample.index) + " of " +

@@ -45,5 +45,10 @@ struct Batch {
 /// Fills `batch`, whose memory is used again. Augments in `range` with `seed` where `range` is given.
 void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                 std::uint64_t seed, Batch& batch);
+/// The samples from number `begin` up to `end` of it alone: several threads may fill a batch of the right size together.
+void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
+               std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch);
+/// Makes it the size of so many samples.
+void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch);
 
 }  // namespace lockstep::data

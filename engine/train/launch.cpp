@@ -1,7 +1,9 @@
 #include "engine/train/launch.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -19,7 +21,21 @@ int number_in(const char* variable) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
+int bound_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                     : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 }  // namespace
+
+std::string binding_remark(int bound, int processors, int local_processes) {
+  if (bound >= processors / local_processes) return "";
+  return "each of the " + std::to_string(local_processes) + " processes here is bound to " + std::to_string(bound) +
+         " of " + std::to_string(processors) +
+         " processors, on which it also prepares its input; mpirun --bind-to none";
+}
 
 int launched_processes() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
@@ -33,7 +49,11 @@ int launched_processes() {
 std::unique_ptr<sync::Processes> join_processes(int& argc, char**& argv) {
   if (launched_processes() == 1) return std::make_unique<sync::Processes>();
 #ifdef LOCKSTEP_WITH_MPI
-  return mpi::start(argc, argv);
+  std::unique_ptr<sync::Processes> processes = mpi::start(argc, argv);
+  const std::string remark =
+      binding_remark(bound_processors(), static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), processes->local_count());
+  if (processes->local_rank() == 0 && !remark.empty()) std::fprintf(stderr, "%s\n", remark.c_str());
+  return processes;
 #else
   static_cast<void>(argc);
   static_cast<void>(argv);

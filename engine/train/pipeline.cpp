@@ -3,8 +3,8 @@
 namespace lockstep::train {
 
 InputPipeline::InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
-                             std::optional<data::AugmentationRange> augmentation, std::uint64_t seed)
-    : source_(source), order_(order), batch_(batch), augmentation_(augmentation), seed_(seed) {}
+                             std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads)
+    : reader_(source, order, batch, augmentation, seed, threads), batch_(batch) {}
 
 InputPipeline::~InputPipeline() {
   stop();
@@ -51,7 +51,7 @@ void InputPipeline::prepare() {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      fill(slots_[iteration % 2], start_ + iteration * stride_);
+      reader_.read(start_ + iteration * stride_, slots_[iteration % 2]);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -60,14 +60,6 @@ void InputPipeline::prepare() {
     if (!failure) ++prepared_;
     changed_.notify_all();
     if (failure) return;
-  }
-}
-
-void InputPipeline::fill(std::vector<data::Batch>& batches, std::int64_t position) const {
-  const data::AugmentationRange* range = augmentation_ ? &*augmentation_ : nullptr;
-  for (data::Batch& batch : batches) {
-    data::read_batch(source_, order_.samples(position, batch_), range, seed_, batch);
-    position += batch_;
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The input pipeline: while the learners compute on the batches of one iteration, a thread prepares those of the next.
+// The input pipeline: while the learners compute on the batches of one iteration, one or several threads prepare those of the next.
 //
 // Batches come from the endless sequence of data/batch_order.hpp: an iteration of k learners with batches of b takes
 // the k b positions from where the last one ended, learner j the j-th b of them. Of several processes each prepares the
@@ -11,15 +11,16 @@
 #include <thread>
 #include <vector>
 
-#include "engine/data/augment.hpp"
+#include "engine/train/batch_reader.hpp"
 
 namespace lockstep::train {
 
 class InputPipeline {
  public:
   /// `source` and `order` must outlive it.
+  /// `threads` of them prepare batches, one of which also waits for room.
   InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
-                std::optional<data::AugmentationRange> augmentation, std::uint64_t seed);
+                std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads = 1);
   ~InputPipeline();
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
@@ -34,13 +35,9 @@ class InputPipeline {
  private:
   void stop();
   void prepare();
-  void fill(std::vector<data::Batch>& batches, std::int64_t position) const;
 
-  const data::ImageSource& source_;
-  const data::BatchOrder& order_;
+  BatchReader reader_;
   int batch_;
-  std::optional<data::AugmentationRange> augmentation_;
-  std::uint64_t seed_;
 
   std::int64_t start_ = 0;  ///< position of iteration 0
   std::size_t learners_ = 1;

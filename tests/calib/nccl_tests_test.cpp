@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "calib/bus_bandwidth.hpp"
 #include "calib/import/imported.hpp"
 #include "tests/calib/data.hpp"
 #include "tests/catch.hpp"

@@ -26,6 +26,7 @@ struct PlantedCosts {
   Cost launch{2e-6, 0};
   Cost graph{5e-6, 0.7e-6};  // over kernels
   Cost pinned_to_device{7e-6, 1 / 55e9}, pinned_to_host{7.5e-6, 1 / 53e9};
+  Cost pinned_to_all{11e-6, 1 / 31e9};  // over the bytes of each device
   // Both ways at once, over the bytes of one way.
   Cost both_ways_host{10e-6, 1 / 41e9}, both_ways_peer{8e-6, 1 / 280e9};
   Cost to_device{8e-6, 1 / 25e9}, to_host{9e-6, 1 / 26e9}, within{3e-6, 1 / 1.5e12}, to_peer{6e-6, 1 / 300e9};
@@ -112,6 +113,13 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   }
   void copy_at_once(const std::vector<device::Transfer>& transfers) override {
     const device::Transfer& a = transfers.at(0);
+    const bool are_all_up = std::all_of(transfers.begin(), transfers.end(), [&](const device::Transfer& copy) {
+      return copy.from_device == device::kHost && pinned_.count(copy.from) > 0 && copy.count == a.count;
+    });
+    if (transfers.size() > 1 && are_all_up) {
+      if (static_cast<int>(transfers.size()) != devices_) std::abort();
+      return spend(costs.pinned_to_all.of(4.0 * double(a.count)));
+    }
     if (transfers.size() == 1) {
       if (a.from_device != device::kHost && a.to_device != device::kHost) {
         const bool is_far = std::max(a.from_device, a.to_device) >= 2;

@@ -23,6 +23,7 @@ constexpr int kReplicaOfBatch4 = 0, kReplicaOfBatch16 = 2, kReplicaOfBatch64 = 4
 Cost copy_cost(const PlantedCosts& c, const Json& key) {
   const std::string from = key["from"], to = key["to"];
   const bool is_far = key.value("link", "") == "SYS";
+  if (to == "all") return c.pinned_to_all;
   if (key["both_ways"] == true)
     return from == "host" ? c.both_ways_host : is_far ? c.both_ways_far_peer : c.both_ways_peer;
   if (key.contains("memory")) return from == "host" ? c.pinned_to_device : c.pinned_to_host;

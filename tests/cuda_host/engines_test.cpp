@@ -25,6 +25,46 @@ constexpr const char* kH100 = R"({"cudaDeviceId":0,"deviceName":"NVIDIA H100 80G
 "multiProcessorCount":132,"pciDeviceId":0,"regsPerBlock":65536,"reservedSharedMemoryPerBlock":1024,
 "smClockRateKHz":1980000,"supportCoopLaunch":1,"targetSMcount":0,"totalGlobalMem":85017493504,"warpSize":32})";
 
+/// What cuDNN asks of a device that has no such thing here. A100-SXM4-80GB, GeForce RTX 4090 and B200, by NVIDIA's tables
+/// of compute capabilities 8.0, 8.9 and 10.0 and the products' data sheets.
+struct DescribedGpu {
+  const char* name;
+  int capability;  ///< 800: 8.0
+  int multiprocessors;
+  std::int64_t l2_bytes;
+  int shared_bytes_per_block;  ///< as a kernel may ask for
+  int threads_per_multiprocessor;
+  int blocks_per_multiprocessor;
+  std::int64_t memory_bytes;
+  int clock_khz, memory_clock_khz;
+};
+constexpr DescribedGpu kA100{
+    "NVIDIA A100-SXM4-80GB", 800, 108, 41943040, 166912, 2048, 32, 85031714816, 1410000, 1593000};
+constexpr DescribedGpu kRtx4090{
+    "NVIDIA GeForce RTX 4090", 890, 128, 75497472, 101376, 1536, 24, 25386352640, 2520000, 10501000};
+constexpr DescribedGpu kB200{"NVIDIA B200", 1000, 148, 132644864, 232448, 2048, 32, 191503007744, 1965000, 3996000};
+
+std::string json_of(const DescribedGpu& gpu) {
+  std::string json = R"({"cudaDeviceId":0,"driverVer":13000,"isTccDriver":0,"maxBlockSize":[1024,1024,64],)"
+                     R"("maxGridSize":[2147483647,65535,65535],"maxRegistersPerSM":65536,"maxThreadsPerBlock":1024,)"
+                     R"("maxSharedMemoryPerBlock":49152,"pciDeviceId":0,"regsPerBlock":65536,"warpSize":32,)"
+                     R"("reservedSharedMemoryPerBlock":1024,"supportCoopLaunch":1,"targetSMcount":0)";
+  json += std::string(",\"deviceName\":\"") + gpu.name + "\"";
+  const auto add = [&](const char* key, std::int64_t value) {
+    json += std::string(",\"") + key + "\":" + std::to_string(value);
+  };
+  add("deviceVer", gpu.capability);
+  add("l2CacheSize", gpu.l2_bytes);
+  add("maxCtasPerSM", gpu.blocks_per_multiprocessor);
+  add("maxSharedMemoryPerBlockOptin", gpu.shared_bytes_per_block);
+  add("maxThreadsPerSM", gpu.threads_per_multiprocessor);
+  add("multiProcessorCount", gpu.multiprocessors);
+  add("memClockRateKHz", gpu.memory_clock_khz);
+  add("smClockRateKHz", gpu.clock_khz);
+  add("totalGlobalMem", gpu.memory_bytes);
+  return json + "}";
+}
+
 /// The problems of a replica, each once, as ConvolutionOperation asks for them.
 std::map<ProblemKey, ConvolutionProblem> problems_of(const model::Graph& graph, int batch, Precision precision) {
   const Program program = make_program(graph, batch, element_of(precision), precision != Precision::fp32);
@@ -81,6 +121,23 @@ TEST_CASE("cuDNN has an engine on an H100 for every convolution of a model in ev
       const bool solved = is_solved({nullptr, &h100}, problem, why);
       INFO(why);
       CHECK(solved);
+    }
+  }
+}
+
+TEST_CASE("No convolution of ResNet-50 is left to our own kernels on an H100, A100, RTX 4090 or B200") {
+  for (const std::string& json : {std::string(kH100), json_of(kA100), json_of(kRtx4090), json_of(kB200)}) {
+    const CudnnDescriptor gpu = described_gpu(json);
+    for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16}) {
+      const auto problems = problems_of(model::zoo_graph("resnet50"), 64, precision);
+      CHECK(problems.size() >= 60);
+      for (const auto& [key, problem] : problems) {
+        std::string why;
+        INFO(json << "\n" << describe(problem));
+        const bool solved = is_solved({nullptr, &gpu}, problem, why);
+        INFO(why);
+        CHECK(solved);
+      }
     }
   }
 }

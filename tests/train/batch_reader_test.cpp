@@ -1,0 +1,94 @@
+// Batches are the same whoever fills them.
+#include "engine/train/batch_reader.hpp"
+
+#include <stdexcept>
+
+#include "engine/data/synthetic.hpp"
+#include "engine/train/launch.hpp"
+#include "engine/train/pipeline.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::train;
+
+namespace {
+
+constexpr data::ImageShape kShape{3, 9, 7};
+
+std::vector<data::Batch> read(const data::ImageSource& source, const data::BatchOrder& order, int batch, int learners,
+                              bool is_augmented, int threads) {
+  std::optional<data::AugmentationRange> range;
+  if (is_augmented) range.emplace();
+  BatchReader reader(source, order, batch, range, 5, threads);
+  std::vector<data::Batch> batches(static_cast<std::size_t>(learners));
+  reader.read(17, batches);
+  reader.read(90, batches);  // memory that was used before
+  return batches;
+}
+
+/// One image of which cannot be read.
+class Torn final : public data::ImageSource {
+ public:
+  const std::string& name() const override { return name_; }
+  const data::ImageShape& shape() const override { return kShape; }
+  int classes() const override { return 2; }
+  std::int64_t count() const override { return 64; }
+  std::int32_t label(std::int64_t index) const override { return index == 7 ? throw std::runtime_error("torn") : 1; }
+  void image(std::int64_t, float* out) const override { std::fill_n(out, kShape.elements(), 1.0F); }
+
+ private:
+  std::string name_ = "torn";
+};
+
+}  // namespace
+
+TEST_CASE("Batches are the same to the bit, whatever the number of threads that fill them") {
+  const data::SyntheticImages source(kShape, 10, 100, 3);
+  const data::BatchOrder order(100, 3);
+  for (const bool is_augmented : {false, true})
+    for (const int batch : {1, 5, 32})
+      for (const int learners : {1, 3}) {
+        const std::vector<data::Batch> one = read(source, order, batch, learners, is_augmented, 1);
+        REQUIRE(one.back().labels.size() == static_cast<std::size_t>(batch));
+        for (const int threads : {2, 3, 16}) {
+          INFO(batch << " images, " << learners << " learners, " << threads << " threads");
+          const std::vector<data::Batch> several = read(source, order, batch, learners, is_augmented, threads);
+          for (std::size_t l = 0; l < one.size(); ++l) {
+            CHECK(several[l].images == one[l].images);
+            CHECK(several[l].labels == one[l].labels);
+          }
+        }
+      }
+}
+
+TEST_CASE("The input pipeline hands out what its threads read, in its order, and what went wrong in one of them") {
+  const data::SyntheticImages source(kShape, 10, 100, 3);
+  const data::BatchOrder order(100, 3);
+  InputPipeline pipeline(source, order, 8, std::nullopt, 5, 4);
+  pipeline.start(0, 2);
+  for (std::int64_t iteration = 0; iteration < 30; ++iteration) {
+    const std::vector<data::Batch>& batches = pipeline.take();
+    for (std::int64_t learner = 0; learner < 2; ++learner) {
+      data::Batch expected;
+      data::read_batch(source, order.samples((iteration * 2 + learner) * 8, 8), nullptr, 5, expected);
+      CHECK(batches[static_cast<std::size_t>(learner)].images == expected.images);
+    }
+  }
+  const Torn torn;
+  const data::BatchOrder all(64, 3);
+  InputPipeline broken(torn, all, 64, std::nullopt, 5, 4);
+  broken.start(0, 1);
+  CHECK_THROWS_WITH(broken.take(), "torn");
+}
+
+TEST_CASE("The host's learners leave one thread to the input") {
+  const auto host = device::make_host_backend(2, 4);
+  CHECK(usual_input_threads(*host, 1) == 1);
+}
+
+TEST_CASE("Processes that are bound to less than their share of a machine are told how not to be") {
+  CHECK_THAT(binding_remark(1, 128, 8), Contains("bound to 1 of 128 processors") && Contains("--bind-to none"));
+  CHECK(binding_remark(16, 128, 8).empty());   // a share each
+  CHECK(binding_remark(128, 128, 8).empty());  // all share all
+  CHECK(binding_remark(1, 2, 4).empty());
+}
