@@ -25,8 +25,7 @@ void map_best_group(Mapping& m) {
   double bytes = m.job.bytes;
   if (bytes <= 0) bytes = 4.0 * static_cast<double>(model::zoo_graph(m.model->id).parameter_count());
   if (m.wire == Wire::fp16) bytes /= 2;
-  Alternatives runs = all_reduce_run(m, gpus, {static_cast<std::int64_t>(bytes)});
-  RecordRun run = runs.front();
+  RecordRun run = all_reduce_run(m, gpus, {static_cast<std::int64_t>(bytes)});
   if (run.scenario.communication.all_reduce != AllReduceKind::hierarchical)
     throw Unmapped{"algorithm " + in_quotes(name_of(run.scenario.communication.all_reduce)) + " has no groups"};
   // Buffers as the software fuses them, one after the other.
@@ -59,7 +58,7 @@ constexpr double kWindowOff = 0.2;  // of the part of it that exchanges can hide
 
 Traffic traffic_of(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
-  const RecordRun run = iteration_run(m, gpus, batch).front();
+  const RecordRun run = iteration_run(m, gpus, batch);
   const double nodes = run.scenario.cluster.nodes;
   if (nodes < 2) throw Unmapped{"one node needs no network"};
   const double element = bytes_of(m.wire);
@@ -84,7 +83,7 @@ void map_traffic(Mapping& m, double per_byte) {
 
 void map_needed_bandwidth(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
-  const RecordRun run = iteration_run(m, gpus, batch).front();
+  const RecordRun run = iteration_run(m, gpus, batch);
   if (run.scenario.cluster.nodes < 2) throw Unmapped{"one node needs no network"};
   m.result.wanted_share = wanted_share(m);
   const bool is_of_servers = run.scenario.parameter_server.has_value();
@@ -116,17 +115,17 @@ void map_needed_bandwidth(Mapping& m) {
 
 void map_gain_of_tau(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
-  const Alternatives runs = iteration_run(m, gpus, batch);
-  if (!runs.front().scenario.trains_learners())
-    throw Unmapped{"algorithm " + in_quotes(name_of(runs.front().scenario.communication.all_reduce)) +
+  const RecordRun run = iteration_run(m, gpus, batch);
+  if (!run.scenario.trains_learners())
+    throw Unmapped{"algorithm " + in_quotes(name_of(run.scenario.communication.all_reduce)) +
                    " has no period of synchronisation"};
   int tau = m.job.tau;
   if (tau == 0) {
     tau = kUsualTau;
     m.assume("tau", tau, "not stated; over 1");
   }
-  m.result.baseline = runs;
-  m.result.target = runs;
+  m.result.baseline = {run};
+  m.result.target = {run};
   // As Crossbow's released program does; its paper describes streams, beside whose work synchronisation would hide.
   m.assume("synchronised by", "the host", "the released program");
   for (Alternatives* side : {&m.result.target, &m.result.baseline})

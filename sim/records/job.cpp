@@ -71,17 +71,6 @@ MappedRecord mapped(const JobPrediction& predicted, const Measure& measure, cons
   return result;
 }
 
-// Of what may be chosen, the fastest at the largest number of GPUs.
-const RecordRun& chosen_of(const Alternatives& alternatives, int jobs) {
-  if (alternatives.size() == 1) return alternatives.front();
-  std::vector<const RecordRun*> runs;
-  for (const RecordRun& run : alternatives) runs.push_back(&run);
-  const std::vector<RunTime> times = run_all(runs, {jobs, true});
-  const auto best = std::min_element(times.begin(), times.end(),
-                                     [](const RunTime& a, const RunTime& b) { return a.seconds < b.seconds; });
-  return alternatives[static_cast<std::size_t>(best - times.begin())];
-}
-
 Scenario scenario_of(const Job& job, const JobSpec& spec, const RecordRun& run, const MappedRecord* training) {
   Scenario scenario = run.scenario;
   scenario.name = scenario.model.title + " on " + scenario.cluster.gpu.name;
@@ -200,7 +189,7 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
     if (job.gpus_per_node == 0)
       of_measure.assumptions.push_back(
           {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
-  const RecordRun run = chosen_of(of_measures.front().target, jobs);
+  const RecordRun& run = of_measures.front().target.front();
   if (!job.precision.empty() && name_of(run.scenario.compute.precision) != job.precision)
     throw InputError("simulate job: precision " + job.precision + ": " + run.scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");

@@ -34,7 +34,7 @@ int baseline_gpus(Mapping& m) {
 
 void set_iteration(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
-  m.result.target = iteration_run(m, gpus, batch);
+  m.result.target = {iteration_run(m, gpus, batch)};
 }
 
 void map_time_of_samples(Mapping& m) {
@@ -62,7 +62,7 @@ void map_relative(Mapping& m, Quantity quantity) {
   const std::int64_t batch = m.result.target.front().batch_per_gpu;
   const std::int64_t of_baseline =
       m.job.is_strong_scaling ? std::max<std::int64_t>(1, batch * gpus_of(m) / gpus) : batch;
-  m.result.baseline = iteration_run(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)));
+  m.result.baseline = {iteration_run(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)))};
 }
 
 // Of one experiment, what an all-reduce took elsewhere.
@@ -102,11 +102,11 @@ void map_all_reduce(Mapping& m, Quantity quantity) {
   const int gpus = gpus_of(m);
   m.result.quantity = quantity;
   if (quantity == Quantity::alpha_s || quantity == Quantity::beta_s_per_byte) {
-    m.result.target = all_reduce_run(m, gpus, {kSmallBytes});
-    m.result.baseline = all_reduce_run(m, gpus, {kLargeBytes});
+    m.result.target = {all_reduce_run(m, gpus, {kSmallBytes})};
+    m.result.baseline = {all_reduce_run(m, gpus, {kLargeBytes})};
   } else {
     if (m.job.bytes <= 0) throw Unmapped{"params_bytes: the size of the all-reduce is not stated"};
-    m.result.target = all_reduce_run(m, gpus, {static_cast<std::int64_t>(m.job.bytes)});
+    m.result.target = {all_reduce_run(m, gpus, {static_cast<std::int64_t>(m.job.bytes)})};
   }
   set_collective(m, gpus);
   if (m.options.use_anchors && m.options.use_rates) add_anchors(m);
@@ -116,8 +116,8 @@ void map_all_reduce(Mapping& m, Quantity quantity) {
 void map_exchange_of_model(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
   m.result.quantity = Quantity::exchange_s;
-  m.result.target = iteration_run(m, gpus, batch);
-  m.result.baseline = iteration_run(m, 1, batch);
+  m.result.target = {iteration_run(m, gpus, batch)};
+  m.result.baseline = {iteration_run(m, 1, batch)};
   for (Alternatives* tasks : {&m.result.target, &m.result.baseline})
     for (RecordRun& run : *tasks) {
       run.scenario.compute.jitter = JitterKind::none;
@@ -141,7 +141,7 @@ void map_versus_nccl(Mapping& m) {
   plain.all_reduce = AllReduceKind::ring;
   plain.fusion = m.stack->id != "jizhi";
   Mapping other{plain, m.given, m.catalogue, m.options, m.result, m.gpu, m.stack, m.model, m.precision, m.wire};
-  m.result.baseline = iteration_run(other, gpus_of(m), m.result.target.front().batch_per_gpu);
+  m.result.baseline = {iteration_run(other, gpus_of(m), m.result.target.front().batch_per_gpu)};
 }
 
 // A model that is divided, and training that is more than forward, backward and update.
@@ -288,7 +288,7 @@ void map_all(Mapping& m) {
   const bool of_workers = is_of_workers(m.metric());
   if (!of_workers && !job.other_algorithm.empty())
     throw Unmapped{"algorithm " + in_quotes(job.other_algorithm) + " is not mapped to a simulated one"};
-  if (!of_workers && job.algorithm && !is_of_records(*job.algorithm))
+  if (!of_workers && job.algorithm && (has_workers(*job.algorithm) || *job.algorithm == Algorithm::local_sgd))
     throw Unmapped{"algorithm " + in_quotes(name_of(*job.algorithm)) + " is not mapped to a simulated one"};
   const bool is_of_hardware = !of_workers || m.metric() == Metric::staleness;
   m.stack = m.catalogue.stacks.with_id(job.software.id);
@@ -353,7 +353,7 @@ int gpus_of(Mapping& m) {
   throw Unmapped{"gpus is not stated"};
 }
 
-Alternatives iteration_run(Mapping& m, int gpus, int batch) {
+RecordRun iteration_run(Mapping& m, int gpus, int batch) {
   RecordRun run;
   run.kind = RecordRun::Kind::iteration;
   run.gpus = gpus;
@@ -368,7 +368,7 @@ Alternatives iteration_run(Mapping& m, int gpus, int batch) {
   if (m.options.fidelity == Fidelity::analytic) run.scenario.iterations = 2;  // each is as long as the next
   if (gpus == 1 && !copies_alone(m)) {
     run.scenario.cluster.gpu = m.gpu->spec;
-    return {run};
+    return run;
   }
   run.scenario.cluster = cluster_of(m, gpus);
   run.scenario.communication = communication_of(m, run.scenario.cluster);
@@ -379,7 +379,7 @@ Alternatives iteration_run(Mapping& m, int gpus, int batch) {
   return with_schedule(m, run);
 }
 
-Alternatives all_reduce_run(Mapping& m, int gpus, const std::vector<std::int64_t>& bytes) {
+RecordRun all_reduce_run(Mapping& m, int gpus, const std::vector<std::int64_t>& bytes) {
   if (gpus < 2) throw Unmapped{"gpus: an all-reduce needs two"};
   RecordRun run;
   run.kind = RecordRun::Kind::all_reduce;
@@ -394,7 +394,7 @@ Alternatives all_reduce_run(Mapping& m, int gpus, const std::vector<std::int64_t
   const bool one_node = run.scenario.cluster.nodes == 1;
   const bool is_off = m.job.in_switch == false;
   if (is_nvlink && !is_off && gpus > 4 && one_node) run.in_switch_bytes_per_s = m.intra_node->nvls_bytes_per_s;
-  return with_algorithms(m, run);
+  return with_all_reduce(m, run);
 }
 
 MappedRecord map_job(const JobSpec& job, const std::vector<JobSpec>& given, const Catalogue& catalogue,

@@ -57,7 +57,7 @@ struct RecordRun {
   }
 };
 
-/// What may be chosen between, as NCCL does: the fastest counts.
+/// One run, or several of which the fastest is asked for (best_choice, needed_choice); none where nothing is run.
 using Alternatives = std::vector<RecordRun>;
 
 /// A given result of the same experiment and metric: predictions are multiplied by published over predicted, there.

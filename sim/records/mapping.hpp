@@ -43,14 +43,12 @@ Wire wire_of(const Mapping& mapping);
 /// One GPU alone copies its gradients to a server in host memory and waits for them.
 bool copies_alone(const Mapping& mapping);
 CommunicationSpec communication_of(Mapping& mapping, const ClusterSpec& cluster);
-/// Those that with_schedule() has; asynchronous SGD for its staleness alone.
-bool is_of_records(Algorithm algorithm);
 /// Rings instead of whatever all-reduce it is.
 void take_rings(CommunicationSpec& communication);
-/// The run with every all-reduce that may be chosen.
-Alternatives with_algorithms(const Mapping& mapping, const RecordRun& run);
+/// The run with the all-reduce of the job.
+RecordRun with_all_reduce(const Mapping& mapping, RecordRun run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.
-Alternatives with_schedule(Mapping& mapping, RecordRun run);
+RecordRun with_schedule(Mapping& mapping, RecordRun run);
 
 /// The cluster of `gpus` GPUs.
 ClusterSpec cluster_of(Mapping& mapping, int gpus);
@@ -63,9 +61,9 @@ int accumulation_of(const Mapping& mapping, int gpus, int batch);
 const model::Graph& graph_of(Mapping& mapping);
 int gpus_of(Mapping& mapping);
 
-/// The run of an iteration, or of all-reduces, with every algorithm that may be chosen.
-Alternatives iteration_run(Mapping& mapping, int gpus, int batch);
-Alternatives all_reduce_run(Mapping& mapping, int gpus, const std::vector<std::int64_t>& bytes);
+/// The run of an iteration, or of all-reduces.
+RecordRun iteration_run(Mapping& mapping, int gpus, int batch);
+RecordRun all_reduce_run(Mapping& mapping, int gpus, const std::vector<std::int64_t>& bytes);
 
 /// Epochs to the accuracy and their relative uncertainty: given, stated, or by the law of E(B).
 void set_epochs(Mapping& mapping);

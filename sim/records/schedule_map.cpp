@@ -30,31 +30,29 @@ struct AllReduceChoice {
   std::optional<NcclAlgorithm> algorithm = std::nullopt;  ///< nccl; none: its own choice
 };
 
-// What NCCL chooses, where it was left to it: since NCCL 2.4, which came after V100, that is no longer one ring. And
-// its rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one.
+// NCCL's rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one. And since NCCL 2.4,
+// which came after V100, what is left to it is no longer one ring.
 std::optional<AllReduceChoice> choice_of_nccl(const Mapping& m, const ClusterSpec& cluster) {
   if (m.job.transport != Transport::nccl || cluster.nodes == 1) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  const bool has_nics = cluster.nic.per_node > 1;
+  const bool has_nics = cluster.nic.per_node > 1, is_modern = m.gpu->spec.fp16_flops > kTensorCores;
   if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
   if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
   const bool is_open = !stated && (m.stack->all_reduce == "auto" || m.stack->all_reduce == "ring");
-  const bool is_modern = m.gpu->spec.fp16_flops > kTensorCores;
   return is_open && (has_nics || is_modern) ? std::optional<AllReduceChoice>({AllReduceKind::nccl}) : std::nullopt;
 }
 
-std::vector<AllReduceChoice> all_reduces_of(const Mapping& m, const ClusterSpec& cluster) {
+AllReduceChoice all_reduce_choice(const Mapping& m, const ClusterSpec& cluster) {
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  if (cluster.nodes == 1) return {{m.job.tree_slices ? AllReduceKind::double_binary_tree : AllReduceKind::ring}};
-  if (stated == AllReduceKind::torus) return {{*stated}};
+  if (cluster.nodes == 1) return {m.job.tree_slices ? AllReduceKind::double_binary_tree : AllReduceKind::ring};
+  if (stated == AllReduceKind::torus) return {*stated};
   if (m.job.transport == Transport::mpi_on_gpu || m.job.transport == Transport::mpi_on_host) {
     const bool in_groups = cluster.gpus_per_node > 1 && !is_of_collective(m.metric());
-    return {{in_groups ? AllReduceKind::hierarchical : AllReduceKind::halving_doubling}};
+    return {in_groups ? AllReduceKind::hierarchical : AllReduceKind::halving_doubling};
   }
-  if (const auto by_nccl = choice_of_nccl(m, cluster)) return {*by_nccl};
-  if (stated) return {{*stated}};
-  if (m.gpu->spec.fp16_flops > kTensorCores) return {{AllReduceKind::ring}, {AllReduceKind::double_binary_tree}};
-  return {{m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring}};
+  if (const auto by_nccl = choice_of_nccl(m, cluster)) return *by_nccl;
+  if (stated) return {*stated};
+  return {m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring};
 }
 
 std::int64_t fusion_bytes(Mapping& m) {
@@ -113,24 +111,6 @@ CommunicationSpec communication_of(Mapping& m, const ClusterSpec& cluster) {
   return spec;
 }
 
-bool is_of_records(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::s_sgd:
-    case Algorithm::parameter_server:
-    case Algorithm::sma:
-    case Algorithm::ea_sgd:
-    case Algorithm::sharded:
-    case Algorithm::theano_mpi:
-      return true;
-    case Algorithm::backup_workers:
-    case Algorithm::async_sgd:
-    case Algorithm::async_easgd:
-    case Algorithm::local_sgd:
-      return false;
-  }
-  return false;
-}
-
 void take_rings(CommunicationSpec& communication) {
   if (communication.all_reduce == AllReduceKind::nccl)
     communication.nccl.algorithm = NcclAlgorithm::ring;
@@ -138,19 +118,16 @@ void take_rings(CommunicationSpec& communication) {
     communication.all_reduce = AllReduceKind::ring;
 }
 
-Alternatives with_algorithms(const Mapping& m, const RecordRun& run) {
-  Alternatives runs;
-  for (const AllReduceChoice& choice : all_reduces_of(m, run.scenario.cluster)) {
-    runs.push_back(run);
-    CommunicationSpec& communication = runs.back().scenario.communication;
-    communication.all_reduce = choice.kind;
-    communication.nccl.algorithm = choice.algorithm;
-    if (choice.kind != AllReduceKind::nccl) continue;
-    communication.nccl.generation = nccl_generation_of(*m.gpu);
-    communication.nccl.nic_latency_s = latency_beside_tables(m);
-    runs.back().fill_s = 0;  // in its tables
-  }
-  return runs;
+RecordRun with_all_reduce(const Mapping& m, RecordRun run) {
+  const AllReduceChoice choice = all_reduce_choice(m, run.scenario.cluster);
+  CommunicationSpec& communication = run.scenario.communication;
+  communication.all_reduce = choice.kind;
+  if (choice.kind != AllReduceKind::nccl) return run;
+  communication.nccl.algorithm = choice.algorithm;
+  communication.nccl.generation = nccl_generation_of(*m.gpu);
+  communication.nccl.nic_latency_s = latency_beside_tables(m);
+  run.fill_s = 0;  // in its tables
+  return run;
 }
 
 namespace {
@@ -161,7 +138,7 @@ RecordRun sharded(Mapping& m, RecordRun run) {
   run.scenario.communication.wire = element_bytes == 2 ? Wire::fp16 : Wire::fp32;
   run.scenario.sharding.unit_bytes = run.scenario.model.parameter_count() * element_bytes / kShardedUnits;
   m.assume("units that are gathered together", kShardedUnits, "one for each layer is usual");
-  run = with_algorithms(m, run).front();
+  run = with_all_reduce(m, run);
   if (run.scenario.communication.all_reduce != AllReduceKind::nccl) take_rings(run.scenario.communication);
   return run;
 }
@@ -176,16 +153,16 @@ RecordRun by_mpi(Mapping& m, RecordRun run) {
 
 }  // namespace
 
-Alternatives with_schedule(Mapping& m, RecordRun run) {
-  if (m.job.algorithm == Algorithm::sharded) return {sharded(m, run)};
+RecordRun with_schedule(Mapping& m, RecordRun run) {
+  if (m.job.algorithm == Algorithm::sharded) return sharded(m, run);
   // Buffers on GPUs that MPI reduces by itself are all-reduced as elsewhere; Theano-MPI sums on the GPU.
   const bool sums_by_itself = m.job.transport == Transport::mpi_on_gpu && m.stack->id == "theano";
-  if (m.job.transport == Transport::mpi_on_host || sums_by_itself) return {by_mpi(m, run)};
+  if (m.job.transport == Transport::mpi_on_host || sums_by_itself) return by_mpi(m, run);
   const bool many_nodes = run.scenario.cluster.nodes > 1;
   if (copies_alone(m) || (many_nodes && m.job.scheme)) {
     run.scenario.algorithm = Algorithm::parameter_server;
     run.scenario.parameter_server = servers_of(m);
-    return {run};
+    return run;
   }
   if (!m.job.exchange.empty() && m.job.scheme)
     m.assume("algorithm", "all-reduce of all gradients", "on one node servers save no traffic");
@@ -197,7 +174,7 @@ Alternatives with_schedule(Mapping& m, RecordRun run) {
     run.scenario.learners.fill = {{1, 1.0}};
     m.assume("learners per GPU", 1, "not stated");
   }
-  return with_algorithms(m, run);
+  return with_all_reduce(m, run);
 }
 
 }  // namespace lockstep::sim

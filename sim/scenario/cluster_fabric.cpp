@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "sim/scenario/cluster_read.hpp"
@@ -128,7 +129,7 @@ Json nothing(const FabricSpec&) {
   return Json();
 }
 
-void add_fat_tree(ObjectFormat<FabricSpec>& f, int nodes) {
+void add_fat_tree(ObjectFormat<FabricSpec>& f) {
   const Json levels{{"type", "object"},
                     {"properties", {{"down", counts_schema()}, {"up", counts_schema()}, {"count", counts_schema()}}},
                     {"required", {"down", "up", "count"}},
@@ -143,7 +144,6 @@ void add_fat_tree(ObjectFormat<FabricSpec>& f, int nodes) {
   add_key(f, "leaf_nodes", "whole, **S**", whole, "two levels: nodes below a leaf switch", nothing);
   add_key(f, "oversubscription", "whole, **S**", whole,
           "two levels: a leaf has `leaf_nodes / oversubscription` uplinks", nothing);
-  f.then([nodes](const JsonNode& node, FabricSpec& fabric) { fabric.fat_tree = read_fat_tree(node, nodes); });
 }
 
 void add_dragonfly(ObjectFormat<FabricSpec>& f) {
@@ -162,8 +162,8 @@ void add_dragonfly(ObjectFormat<FabricSpec>& f) {
   f.then([](const JsonNode& node, FabricSpec& fabric) { fabric.dragonfly = read_dragonfly(node); });
 }
 
-// The keys of a kind. Latency and bandwidth are read last, for the places are checked before.
-ObjectFormat<FabricSpec> fabric_format(FabricKind kind, int nodes, const NicSpec& nic) {
+// The keys of a kind. What goes by the nodes and their NICs, or is checked before, read_fabric() reads.
+ObjectFormat<FabricSpec> make_fabric_format(FabricKind kind) {
   using Spec = FabricSpec;
   ObjectFormat<Spec> f(name_of(kind));
   add_kind(f, &Spec::kind, kind);
@@ -185,7 +185,7 @@ ObjectFormat<FabricSpec> fabric_format(FabricKind kind, int nodes, const NicSpec
     case FabricKind::star:
       break;
     case FabricKind::fat_tree:
-      add_fat_tree(f, nodes);
+      add_fat_tree(f);
       break;
     case FabricKind::torus:
       add_key(f, "dimensions", "array of whole", counts_schema(), "size of each dimension",
@@ -196,35 +196,44 @@ ObjectFormat<FabricSpec> fabric_format(FabricKind kind, int nodes, const NicSpec
       add_dragonfly(f);
       break;
   }
-  f.then([nodes, nic](const JsonNode& node, Spec& fabric) {
-    check_places(node, fabric, nodes);
-    fabric.link.latency_s = node.at("latency").sourced_quantity(Dimension::time, kLatency);
-    const double nics_bytes_per_s = nic.per_node * nic.link.bandwidth_bytes_per_s;
-    fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC
-                                            ? node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth)
-                                            : nics_bytes_per_s;
-  });
   return f;
+}
+
+const ObjectFormat<FabricSpec>& fabric_format(FabricKind kind) {
+  static const std::map<FabricKind, ObjectFormat<FabricSpec>> formats = [] {
+    std::map<FabricKind, ObjectFormat<FabricSpec>> of_kinds;
+    for (const Choice<FabricKind>& each : choices_of(FabricKind()))
+      of_kinds.emplace(each.value, make_fabric_format(each.value));
+    return of_kinds;
+  }();
+  return formats.at(kind);
 }
 
 }  // namespace
 
 FabricSpec read_fabric(const JsonNode& node, int nodes, const NicSpec& nic) {
-  return fabric_format(read_choice<FabricKind>(node.at("kind")), nodes, nic).read(node);
+  FabricSpec fabric = fabric_format(read_choice<FabricKind>(node.at("kind"))).read(node);
+  if (fabric.kind == FabricKind::fat_tree) fabric.fat_tree = read_fat_tree(node, nodes);
+  check_places(node, fabric, nodes);
+  fabric.link.latency_s = node.at("latency").sourced_quantity(Dimension::time, kLatency);
+  const double nics_bytes_per_s = nic.per_node * nic.link.bandwidth_bytes_per_s;
+  fabric.link.bandwidth_bytes_per_s = node.has("bandwidth") || nics_bytes_per_s <= 0  // a server may have no NIC
+                                          ? node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth)
+                                          : nics_bytes_per_s;
+  return fabric;
 }
 
 Json to_json(const FabricSpec& fabric) {
-  return fabric_format(fabric.kind, 1, {}).write(fabric);
+  return fabric_format(fabric.kind).write(fabric);
 }
 
 std::string fabric_table(FabricKind kind) {
-  return fabric_format(kind, 1, {}).table();
+  return fabric_format(kind).table();
 }
 
 Json fabric_schema() {
   Json kinds = Json::array();
-  for (const Choice<FabricKind>& kind : choices_of(FabricKind()))
-    kinds.push_back(fabric_format(kind.value, 1, {}).schema());
+  for (const Choice<FabricKind>& kind : choices_of(FabricKind())) kinds.push_back(fabric_format(kind.value).schema());
   return {{"anyOf", kinds}};
 }
 

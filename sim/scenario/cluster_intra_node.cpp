@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "sim/scenario/cluster_read.hpp"
 
@@ -177,25 +179,35 @@ ObjectFormat<IntraNodeSpec> intra_node_format(IntraNodeKind kind, int gpus_per_n
   return f;
 }
 
+// Made once for nodes of a size; the links of a cluster with a profile are read by its own.
+const ObjectFormat<IntraNodeSpec>& intra_node_format(IntraNodeKind kind, int gpus_per_node) {
+  thread_local std::map<std::pair<IntraNodeKind, int>, ObjectFormat<IntraNodeSpec>> made;
+  const std::pair<IntraNodeKind, int> key{kind, gpus_per_node};
+  const auto found = made.find(key);
+  return found != made.end() ? found->second
+                             : made.emplace(key, intra_node_format(kind, gpus_per_node, nullptr)).first->second;
+}
+
 }  // namespace
 
 IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node, const calib::Profile* profile) {
   const IntraNodeKind kind = read_choice<IntraNodeKind>(node.at("kind"));
-  return intra_node_format(kind, gpus_per_node, profile).read(node);
+  return profile == nullptr ? intra_node_format(kind, gpus_per_node).read(node)
+                            : intra_node_format(kind, gpus_per_node, profile).read(node);
 }
 
 Json to_json(const IntraNodeSpec& node) {
-  return intra_node_format(node.kind, kMostGpusPerNode, nullptr).write(node);
+  return intra_node_format(node.kind, kMostGpusPerNode).write(node);
 }
 
 std::string intra_node_table(IntraNodeKind kind) {
-  return intra_node_format(kind, kMostGpusPerNode, nullptr).table("", false);
+  return intra_node_format(kind, kMostGpusPerNode).table("", false);
 }
 
 Json intra_node_schema() {
   Json kinds = Json::array();
   for (const Choice<IntraNodeKind>& kind : choices_of(IntraNodeKind()))
-    kinds.push_back(intra_node_format(kind.value, kMostGpusPerNode, nullptr).schema());
+    kinds.push_back(intra_node_format(kind.value, kMostGpusPerNode).schema());
   return {{"anyOf", kinds}};
 }
 

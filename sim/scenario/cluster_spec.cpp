@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/file_schema.hpp"
@@ -95,21 +97,31 @@ const ObjectFormat<HostSpec>& host_format() {
   return format;
 }
 
+// What the keys of a NIC go by.
+struct NodeShape {
+  int gpus = 1;
+  IntraNodeKind kind = IntraNodeKind::pcie_tree;
+  int switches = 0;
+
+  bool operator<(const NodeShape& other) const {
+    return std::tie(gpus, kind, switches) < std::tie(other.gpus, other.kind, other.switches);
+  }
+};
+
 // The PCIe switch of every NIC; an nvswitch node has none to name.
-std::vector<int> read_attach(const JsonNode& list, int per_node, const IntraNodeSpec& intra_node) {
-  if (intra_node.kind == IntraNodeKind::nvswitch) list.fail("an nvswitch node has no PCIe switches to attach NICs to");
+std::vector<int> read_attach(const JsonNode& list, int per_node, const NodeShape& node) {
+  if (node.kind == IntraNodeKind::nvswitch) list.fail("an nvswitch node has no PCIe switches to attach NICs to");
   std::vector<int> attach;
-  for (const JsonNode& item : list.items())
-    attach.push_back(static_cast<int>(item.integer(0, static_cast<int>(intra_node.pcie.switches.size()) - 1)));
+  for (const JsonNode& item : list.items()) attach.push_back(static_cast<int>(item.integer(0, node.switches - 1)));
   if (static_cast<int>(attach.size()) != per_node)
     list.fail(std::to_string(attach.size()) + " switches for " + std::to_string(per_node) + " NICs",
               "allowed: one per NIC");
   return attach;
 }
 
-ObjectFormat<NicSpec> nic_format(int gpus_per_node, const IntraNodeSpec& intra_node) {
+ObjectFormat<NicSpec> make_nic_format(const NodeShape& shape) {
   ObjectFormat<NicSpec> f("nic");
-  f.sourced_whole("per_node", &NicSpec::per_node, 1, gpus_per_node)
+  f.sourced_whole("per_node", &NicSpec::per_node, 1, shape.gpus)
       .means("NICs; GPU i of a node uses NIC `i * per_node / gpus_per_node`, rounded down");
   auto& bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
                              format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
@@ -134,14 +146,24 @@ ObjectFormat<NicSpec> nic_format(int gpus_per_node, const IntraNodeSpec& intra_n
   auto& attach = f.custom("attach", "array of whole", "index of a switch, one per NIC",
                           {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}});
   attach.optional("required; refused for `nvswitch`").means("PCIe switch of each NIC");
-  attach.read = [intra_node](const JsonNode& node, NicSpec& nic) {
-    nic.attach = read_attach(node, nic.per_node, intra_node);
-  };
+  attach.read = [shape](const JsonNode& node, NicSpec& nic) { nic.attach = read_attach(node, nic.per_node, shape); };
   attach.write = [](const NicSpec& nic) { return nic.attach.empty() ? Json() : Json(nic.attach); };
-  f.then([kind = intra_node.kind](const JsonNode& node, NicSpec&) {
+  f.then([kind = shape.kind](const JsonNode& node, NicSpec&) {
     if (kind != IntraNodeKind::nvswitch) node.at("attach");
   });
   return f;
+}
+
+// Made once for nodes of a shape.
+const ObjectFormat<NicSpec>& nic_format(const NodeShape& shape) {
+  thread_local std::map<NodeShape, ObjectFormat<NicSpec>> made;
+  const auto found = made.find(shape);
+  return found != made.end() ? found->second : made.emplace(shape, make_nic_format(shape)).first->second;
+}
+
+const ObjectFormat<NicSpec>& nic_format(const ClusterSpec& cluster) {
+  return nic_format(NodeShape{cluster.gpus_per_node, cluster.intra_node.kind,
+                              static_cast<int>(cluster.intra_node.pcie.switches.size())});
 }
 
 // What is read before them decides how the later parts are read.
@@ -156,14 +178,11 @@ void add_parts(ObjectFormat<ClusterSpec>& f) {
   intra_node.write = [](const ClusterSpec& cluster) { return to_json(cluster.intra_node); };
   // Read where the whole cluster is: a profile may give its links.
   intra_node.read = [](const JsonNode&, ClusterSpec&) {};
-  auto& nic = f.custom("nic", "object", "", nic_format(kMostGpusPerNode, {}).schema());
+  auto& nic = f.custom("nic", "object", "", nic_format(NodeShape{kMostGpusPerNode}).schema());
   nic.optional("required from 2 nodes on").means("[nic](#nic)");
-  nic.read = [](const JsonNode& node, ClusterSpec& cluster) {
-    nic_format(cluster.gpus_per_node, cluster.intra_node).read(node, cluster.nic);
-  };
+  nic.read = [](const JsonNode& node, ClusterSpec& cluster) { nic_format(cluster).read(node, cluster.nic); };
   nic.write = [](const ClusterSpec& cluster) {
-    return cluster.nic.per_node == 0 ? Json()
-                                     : nic_format(cluster.gpus_per_node, cluster.intra_node).write(cluster.nic);
+    return cluster.nic.per_node == 0 ? Json() : nic_format(cluster).write(cluster.nic);
   };
   auto& fabric = f.custom("fabric", "object", "", fabric_schema());
   fabric.optional("required from 2 nodes on").means("[fabric](#fabric)");
@@ -194,7 +213,7 @@ double GpuSpec::peak_flops(Precision precision) const {
 }
 
 std::string cluster_read::nic_table() {
-  return nic_format(kMostGpusPerNode, {}).table();
+  return nic_format(NodeShape{kMostGpusPerNode}).table();
 }
 
 const ObjectFormat<ClusterSpec>& cluster_format() {

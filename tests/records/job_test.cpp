@@ -330,10 +330,11 @@ TEST_CASE("no word names two algorithms", "[job]") {
 }
 
 TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
-  const auto scenario_with = [](const std::string& algorithm) {
+  const auto scenario_with = [](const std::string& algorithm, const std::string& network = "100 GbE") {
     INFO(algorithm);
     sim::Job job = small_job();
     job.gpus = {64};
+    job.network = network;
     job.algorithm = algorithm;
     return sim::predict_job(job, catalogue(), 1).predictions.front().mapped.target.front().scenario;
   };
@@ -349,6 +350,13 @@ TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
     const sim::Scenario scenario = scenario_with(name);
     CHECK(scenario.algorithm == Algorithm::s_sgd);
     CHECK(scenario.communication.all_reduce == all_reduce);
+  }
+  // Over several NICs a ring or a tree is as many as NCCL makes of it.
+  for (const auto& [name, only] : std::map<std::string, sim::NcclAlgorithm>{{"ring", sim::NcclAlgorithm::ring},
+                                                                            {"NCCL tree", sim::NcclAlgorithm::tree}}) {
+    const sim::CommunicationSpec communication = scenario_with(name, "4x EDR").communication;
+    CHECK(communication.all_reduce == sim::AllReduceKind::nccl);
+    CHECK(communication.nccl.algorithm == only);
   }
   const std::map<std::string, Algorithm> algorithms{{"ddp", Algorithm::s_sgd},
                                                     {"PS", Algorithm::parameter_server},
