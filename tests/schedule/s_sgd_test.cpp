@@ -111,6 +111,6 @@ TEST_CASE(
   Plan star{"star", 3, 1000, {}};
   star.phases.push_back({{{0, 1, 1000}, {0, 2, 1000}}, 1});
   CHECK_FALSE(sends_one_by_one(program_of(star, 1)));
-  star.phases = {{{{0, 1, 1000}}, 1}, {{{0, 2, 1000}}, 1}};
+  star.phases = {{Transfers({{0, 1, 1000}}), 1}, {Transfers({{0, 2, 1000}}), 1}};
   CHECK(sends_one_by_one(program_of(star, 1)));
 }
