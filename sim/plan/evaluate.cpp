@@ -131,18 +131,9 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
   return request;
 }
 
-std::optional<PointResult> predict(const LoadedScenario& loaded, const Scenario& s, const Task& task,
-                                   const PointRequest& request, AnalyticPoints& shared, bool is_first) {
-  if (request.fidelity != Fidelity::analytic || !AnalyticPoints::can_predict(s))
-    return is_first ? std::optional<PointResult>(predict_point(s, request)) : std::nullopt;
-  const std::string cluster = loaded.resolved.at("cluster").dump() + task.variation;
-  if (!shared.accepts(cluster, s, request)) return std::nullopt;
-  return shared.predict(cluster, s, request);
-}
-
 }  // namespace
 
-std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, AnalyticPoints& shared, bool is_first) {
+Outcome evaluate(const PlanSpec& plan, const Task& task) {
   std::optional<LoadedScenario> loaded;
   try {
     loaded = scenario_with(plan, settings_of(plan, task));
@@ -163,11 +154,10 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
       outcome.why = limit;
       return outcome;
     }
-    const std::optional<PointResult> point = predict(*loaded, s, task, request, shared, is_first);
-    if (!point) return std::nullopt;
-    take(*point, s, outcome);
+    const PointResult point = predict_point(s, request);
+    take(point, s, outcome);
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
-    set_times(plan.work, s, *point, outcome);
+    set_times(plan.work, s, point, outcome);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
     // Of learners that overlap iterations the compute time can be more than the mean iteration.
     if (task.wants_layers)
@@ -178,17 +168,8 @@ std::optional<Outcome> evaluate(const PlanSpec& plan, const Task& task, Analytic
   }
 }
 
-std::string batch_key(const PlanSpec& plan, const Task& task) {
-  if (choice_named<Fidelity>(task.fidelity, "fidelity") != Fidelity::analytic) return "";
-  std::string key = task.variation + "\n" + std::to_string(task.baseline_gpus) + "\n";
-  for (const Setting& s : settings_of(plan, task)) {
-    static const std::vector<std::string> concerned{"/cluster",   "/gpus",    "/nodes",
-                                                    "/algorithm", "/workers", "/parameter_server"};
-    const bool is_concerned = std::any_of(concerned.begin(), concerned.end(),
-                                          [&](const std::string& top) { return s.pointer.rfind(top, 0) == 0; });
-    if (is_concerned) key += s.pointer + "=" + s.text + "\n";
-  }
-  return key;
+bool needs_own_process(const Task& task) {
+  return choice_named<Fidelity>(task.fidelity, "fidelity") == Fidelity::message;
 }
 
 }  // namespace lockstep::sim

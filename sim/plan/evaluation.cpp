@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <memory>
 #include <stdexcept>
 
 #include "sim/plan/evaluate.hpp"
@@ -14,24 +13,19 @@ constexpr std::size_t kSmallestChunk = 8, kLargestChunk = 256;
 constexpr std::size_t kChunksPerSlot = 32;  // of all tasks, so that no slot waits long for the last
 constexpr int kAttempts = 2;                // a process that dies on a task may have been another's fault
 
-// Tasks of one run, in chunks: those on one cluster together, the others alone.
+// Tasks of one run, in chunks: those by messages alone.
 class Queue {
  public:
-  Queue(const PlanSpec& plan, std::vector<Task> tasks, int slots) : tasks_(std::move(tasks)) {
+  Queue(std::vector<Task> tasks, int slots) : tasks_(std::move(tasks)) {
     attempts_.assign(tasks_.size(), 0);
-    std::map<std::string, std::vector<std::size_t>> batches;
-    std::vector<std::string> order;
+    std::vector<std::size_t> together;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const std::string key = batch_key(plan, tasks_[i]);
-      if (key.empty()) {
+      if (needs_own_process(tasks_[i]))
         chunks_.push_back({i});
-        continue;
-      }
-      auto& batch = batches[key];
-      if (batch.empty()) order.push_back(key);
-      batch.push_back(i);
+      else
+        together.push_back(i);
     }
-    for (const std::string& key : order) add_batch(batches[key], slots);
+    add_chunks(together, slots);
   }
 
   const Task& task(std::size_t i) const { return tasks_[i]; }
@@ -50,7 +44,7 @@ class Queue {
   }
 
  private:
-  void add_batch(const std::vector<std::size_t>& batch, int slots) {
+  void add_chunks(const std::vector<std::size_t>& batch, int slots) {
     const std::size_t parts = static_cast<std::size_t>(std::max(1, slots)) * kChunksPerSlot;
     const std::size_t size = std::clamp(tasks_.size() / parts, kSmallestChunk, kLargestChunk);
     for (std::size_t from = 0; from < batch.size(); from += size)
@@ -90,7 +84,7 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what) {
     }
   }
   const std::size_t count = left.size();
-  Queue queue(plan_, std::move(left), workers_.slots());
+  Queue queue(std::move(left), workers_.slots());
   std::map<int, std::vector<std::size_t>> running;
   std::size_t done = 0;
   const auto finish = [&](std::size_t task, const Outcome& outcome) {
@@ -126,13 +120,11 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what) {
 }
 
 RunTask plan_runner(const PlanSpec& plan) {
-  // Made in the child: a process that has forked children never has a cluster of its own.
-  auto shared = std::make_shared<std::unique_ptr<AnalyticPoints>>();
-  return [&plan, shared](const std::string& text, bool is_first, std::string& outcome) {
-    if (!*shared) *shared = std::make_unique<AnalyticPoints>();
-    const std::optional<Outcome> result = evaluate(plan, Task::from_text(text), **shared, is_first);
-    if (result) outcome = result->text();
-    return result.has_value();
+  return [&plan](const std::string& text, bool is_first, std::string& outcome) {
+    const Task task = Task::from_text(text);
+    if (needs_own_process(task) && !is_first) return false;
+    outcome = evaluate(plan, task).text();
+    return true;
   };
 }
 

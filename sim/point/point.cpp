@@ -167,12 +167,6 @@ Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
   return at_point;
 }
 
-std::string cluster_key(const std::string& cluster, const Scenario& scenario, const PointRequest& request) {
-  const InputHosts input = input_hosts_of(scenario);
-  return std::to_string(occupied_gpus(scenario, request.gpus)) + " " + std::to_string(input.has_memories) + " " +
-         std::to_string(input.file_server_bytes_per_s) + " of " + cluster;
-}
-
 }  // namespace
 
 TrainingSetting setting_of(const Scenario& scenario, const PointResult& point) {
@@ -195,31 +189,6 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   const auto began = std::chrono::steady_clock::now();
   const Scenario at_point = scenario_at(scenario, request);
   PointResult point = scenario.workers ? predict_workers(at_point, request) : predict_program(at_point, request);
-  point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  return point;
-}
-
-AnalyticPoints::AnalyticPoints() = default;
-AnalyticPoints::~AnalyticPoints() = default;
-
-bool AnalyticPoints::can_predict(const Scenario& scenario) {
-  return !scenario.workers && !(scenario.trains_learners() && scenario.learners.auto_tune);
-}
-
-bool AnalyticPoints::accepts(const std::string& cluster, const Scenario& scenario, const PointRequest& request) const {
-  return can_predict(scenario) && (!cluster_ || key_ == cluster_key(cluster, scenario, request));
-}
-
-PointResult AnalyticPoints::predict(const std::string& cluster, const Scenario& scenario, const PointRequest& request) {
-  if (request.fidelity != Fidelity::analytic || !accepts(cluster, scenario, request))
-    throw std::logic_error("a point that this process cannot predict by the closed form");
-  const auto began = std::chrono::steady_clock::now();
-  const Scenario at_point = scenario_at(scenario, request);
-  if (!cluster_)
-    cluster_ =
-        std::make_unique<Cluster>(at_point.cluster, occupied_gpus(at_point, request.gpus), input_hosts_of(at_point));
-  key_ = cluster_key(cluster, scenario, request);
-  PointResult point = predict_on(*cluster_, at_point, request, {});
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return point;
 }

@@ -1,6 +1,5 @@
 #pragma once
 // One prediction: a scenario at one GPU count, from costs and cluster to numbers.
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,37 +48,17 @@ struct PointResult {
 /// gradients or learners that the simulation found.
 TrainingSetting setting_of(const Scenario& scenario, const PointResult& point);
 
-/// Predicts in this process, which must not have run a simulation before (SimGrid's engine lives once per process).
+/// Predicts in this process. By messages it must not have run a simulation before, for SimGrid's engine lives once per
+/// process; other fidelities take any number of points one after the other.
 PointResult predict_point(const Scenario& scenario, const PointRequest& request);
-
-/// Closed-form points one after the other in this process, as long as they are on one cluster: its platform and routes
-/// are kept.
-class AnalyticPoints {
- public:
-  AnalyticPoints();
-  ~AnalyticPoints();
-  AnalyticPoints(const AnalyticPoints&) = delete;
-  AnalyticPoints& operator=(const AnalyticPoints&) = delete;
-
-  /// Whether such points need nothing but the closed form: no workers that differ, no auto-tuner.
-  static bool can_predict(const Scenario& scenario);
-  /// Whether this process can predict the point: it has no cluster yet, or the same one. `cluster` identifies the
-  /// scenario's cluster specification; two points with the same text must have the same one.
-  bool accepts(const std::string& cluster, const Scenario& scenario, const PointRequest& request) const;
-  /// As predict_point(), for a point that is accepted. The request's fidelity must be analytic.
-  PointResult predict(const std::string& cluster, const Scenario& scenario, const PointRequest& request);
-
- private:
-  std::string key_;
-  std::unique_ptr<Cluster> cluster_;
-};
 
 struct PointJob {
   const Scenario* scenario;
   PointRequest request;
 };
 
-/// Predicts every job in a process of its own, up to `jobs` at a time; results in the order given.
+/// Predicts every job in a process of its own, up to `jobs` at a time, for parallelism and for SimGrid's sake; results in
+/// the order given.
 /// `progress` is called as points finish. Throws std::runtime_error with the first failure's message.
 std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int jobs,
                                         const std::function<void(std::size_t done)>& progress = {});

@@ -8,6 +8,7 @@
 
 #include "engine/base/index.hpp"
 #include "sim/replay/actor_runtime.hpp"
+#include "sim/replay/message_reach.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -232,6 +233,8 @@ void ActorReplayer::run_actor(int self) {
 }  // namespace
 
 ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster, Fidelity fidelity) {
+  if (fidelity == Fidelity::message)
+    require_reach(message_needs(static_cast<std::int64_t>(actors.size()), cluster), message_reach(), cluster);
   auto replayer = std::make_unique<ActorReplayer>(actors, cluster, fidelity);
   try {
     return replayer->run();

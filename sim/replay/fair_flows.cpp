@@ -44,9 +44,21 @@ int FairFlows::add_route(std::vector<int> links) {
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     throw std::invalid_argument("fair flows: a route has every link once");
   for (int& link : links) link = limit_of(link);
+  make_room(links.size() + 1);
   narrow(links);
   routes_.push_back(std::move(links));
   return static_cast<int>(routes_.size()) - 1;
+}
+
+// Of so many links, a throttle included.
+void FairFlows::make_room(std::size_t links) {
+  if (links <= longest_) return;
+  std::vector<Hop> hops(flows_.size() * links);
+  for (std::size_t f = 0; f < flows_.size(); ++f)
+    std::copy_n(hops_.begin() + static_cast<std::ptrdiff_t>(f * longest_), flows_[f].hops,
+                hops.begin() + static_cast<std::ptrdiff_t>(f * links));
+  hops_ = std::move(hops);
+  longest_ = links;
 }
 
 // A link that is wider than all the links together that narrow the routes over it is never full.
@@ -81,7 +93,7 @@ void FairFlows::make_limit(int l) {
 
 void FairFlows::enter(int f, int l) {
   std::vector<int>& flows = links_[at(l)].flows;
-  flows_[at(f)].hops.push_back({l, static_cast<int>(flows.size())});
+  begin(f)[flows_[at(f)].hops++] = {l, static_cast<int>(flows.size())};
   flows.push_back(f);
 }
 
@@ -91,13 +103,14 @@ int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
   int f = static_cast<int>(flows_.size());
   if (unused_.empty()) {
     flows_.emplace_back();
+    hops_.resize(flows_.size() * longest_);
   } else {
     f = unused_.back();
     unused_.pop_back();
   }
   Flow& flow = flows_[at(f)];
   flow.route = route;
-  flow.hops.clear();
+  flow.hops = 0;
   flow.bottleneck = kNone;
   flow.ends_at_bytes = bytes;
   for (int l : routes_[at(route)])
@@ -131,13 +144,14 @@ void FairFlows::change(int l) {
 void FairFlows::leave(int f) {
   Flow& flow = flows_[at(f)];
   const double rate = links_[at(flow.bottleneck)].rate;
-  for (const Hop& hop : flow.hops) {
+  for (const Hop* h = begin(f); h != end(f); ++h) {
+    const Hop hop = *h;
     Link& link = links_[at(hop.link)];
     const int last = link.flows.back();
     link.flows[at(hop.place)] = last;
     link.flows.pop_back();
-    for (Hop& of_last : flows_[at(last)].hops)
-      if (of_last.link == hop.link) of_last.place = hop.place;
+    for (Hop* of_last = begin(last); last != f && of_last != end(last); ++of_last)
+      if (of_last->link == hop.link) of_last->place = hop.place;
     link.load = link.flows.empty() ? 0 : link.load - rate;
     change(hop.link);
     if (link.is_throttle) throttles_.push_back(hop.link);
@@ -218,9 +232,9 @@ void FairFlows::share_out(int f) {
   flow.is_shared_out = true;
   shared_.push_back(f);
   const double rate = flow.bottleneck == kNone ? 0 : links_[at(flow.bottleneck)].rate;
-  for (const Hop& hop : flow.hops) {
-    Link& link = links_[at(hop.link)];
-    touch(link, hop.link);
+  for (const Hop* hop = begin(f); hop != end(f); ++hop) {
+    Link& link = links_[at(hop->link)];
+    touch(link, hop->link);
     link.free += rate;
     ++link.count;
   }
@@ -247,9 +261,9 @@ void FairFlows::solve() {
       if (!flow.is_shared_out || flow.new_bottleneck != kNone) continue;
       flow.new_bottleneck = l;
       flow.new_rate = rate;
-      for (const Hop& hop : flow.hops) {
-        links_[at(hop.link)].left -= rate;
-        --links_[at(hop.link)].unserved;
+      for (const Hop* hop = begin(f); hop != end(f); ++hop) {
+        links_[at(hop->link)].left -= rate;
+        --links_[at(hop->link)].unserved;
       }
     }
   }

@@ -53,7 +53,7 @@ class FairFlows {
   };
   struct Flow {
     int route = kNone;
-    std::vector<Hop> hops;  // links of the route that are limits
+    int hops = 0;  // links of the route that are limits: from place number * longest_ in hops_ on
     int bottleneck = kNone;
     double ends_at_bytes = 0;  // of what the group has served
     std::uint64_t move = 0;    // counts the groups it has been in: older entries of theirs are void
@@ -93,6 +93,9 @@ class FairFlows {
   int limit_of(int link);
   void narrow(const std::vector<int>& links);
   void make_limit(int link);
+  void make_room(std::size_t links);
+  Hop* begin(int flow) { return hops_.data() + static_cast<std::size_t>(flow) * longest_; }
+  Hop* end(int flow) { return begin(flow) + flows_[static_cast<std::size_t>(flow)].hops; }
   void enter(int flow, int link);
   int throttle(double most_bytes_per_s);
   void leave(int flow);
@@ -114,6 +117,8 @@ class FairFlows {
   std::vector<Link> links_;         // those of routes, and throttles
   std::vector<std::vector<int>> routes_;  // in links_
   std::vector<Flow> flows_;
+  std::vector<Hop> hops_;  // of all flows: one piece of memory, for they are many
+  std::size_t longest_ = 0;
   std::vector<int> throttles_;  // unused ones, of one flow each
   std::vector<int> unused_;     // numbers of flows
   std::vector<int> changed_;    // links with new or ended flows since the last settling

@@ -11,6 +11,7 @@
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
+#include "sim/replay/message_reach.hpp"
 #include "sim/replay/pace.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -267,6 +268,7 @@ class MessageReplay {
 }  // namespace
 
 Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options) {
+  require_reach(message_needs(program, cluster), message_reach(), cluster);
   return MessageReplay(program, cluster, jitter, options).run();
 }
 

@@ -25,55 +25,26 @@ sim::PointRequest request(int gpus, int batch, sim::Fidelity fidelity) {
 
 }  // namespace
 
-TEST_CASE("closed-form points that share a cluster are the same as alone, in any order") {
+TEST_CASE("points of one process are the same as alone, whatever their clusters, but by messages") {
   const SmallFiles files;
-  std::vector<sim::Scenario> scenarios;
-  for (const char* all_reduce : {"ring", "halving-doubling", "hierarchical", "ring"})
-    scenarios.push_back(files.one({{"/communication/all_reduce", all_reduce},
-                                   {"/communication/group_size", "2"},
-                                   {"/communication/message_overhead", all_reduce[0] == 'r' ? "5 us" : "50 us"}}));
-  std::vector<std::string> alone;
-  for (const sim::Scenario& s : scenarios)
-    alone.push_back(in_processes(1, 1, [&](std::size_t) {
-                      return digits(sim::predict_point(s, request(4, 16, sim::Fidelity::analytic)));
+  std::vector<std::pair<sim::Scenario, sim::PointRequest>> points;
+  for (const sim::Fidelity fidelity : {sim::Fidelity::analytic, sim::Fidelity::fast})
+    for (const char* all_reduce : {"ring", "halving-doubling", "hierarchical", "ring"}) {
+      const std::string overhead = all_reduce[0] == 'r' ? "5 us" : "50 us";
+      points.emplace_back(files.one({{"/communication/all_reduce", all_reduce},
+                                     {"/communication/group_size", "2"},
+                                     {"/communication/message_overhead", overhead}}),
+                          request(all_reduce[1] == 'i' ? 4 : 2, 16, fidelity));
+    }
+  std::vector<std::string> alone, together;
+  for (const auto& [scenario, asked] : points)
+    alone.push_back(in_processes(1, 1, [&, s = &scenario, r = &asked](std::size_t) {
+                      return digits(sim::predict_point(*s, *r));
                     }).front());
-  const std::string shared = in_processes(1, 1, [&](std::size_t) {
-                               sim::AnalyticPoints points;
-                               std::string all;
-                               for (const sim::Scenario& s : scenarios)
-                                 all += digits(points.predict("c", s, request(4, 16, sim::Fidelity::analytic))) + "\n";
-                               return all;
-                             }).front();
-  std::string expected;
-  for (const std::string& text : alone) expected += text + "\n";
-  CHECK(shared == expected);
+  for (const auto& [scenario, asked] : points) together.push_back(digits(sim::predict_point(scenario, asked)));
+  CHECK(together == alone);
   CHECK(alone[0] == alone[3]);
   CHECK(alone[0] != alone[1]);
-}
-
-TEST_CASE("a process takes closed-form points of one cluster and one number of GPUs, and nothing else") {
-  const SmallFiles files;
-  const sim::Scenario s = files.one();
-  sim::Scenario learners = s;
-  learners.algorithm = Algorithm::sma;
-  learners.learners.auto_tune.emplace();
-  CHECK(!sim::AnalyticPoints::can_predict(learners));
-  const std::string said = in_processes(1, 1, [&](std::size_t) {
-                             sim::AnalyticPoints points;
-                             const auto at_4 = request(4, 16, sim::Fidelity::analytic);
-                             std::string text = points.accepts("c", s, at_4) ? "any " : "";
-                             points.predict("c", s, at_4);
-                             text += points.accepts("c", s, request(4, 64, sim::Fidelity::analytic)) ? "batch " : "";
-                             text += points.accepts("c", s, request(2, 16, sim::Fidelity::analytic)) ? "fewer " : "";
-                             text += points.accepts("other", s, at_4) ? "other " : "";
-                             try {
-                               points.predict("c", s, request(4, 16, sim::Fidelity::fast));
-                             } catch (const std::logic_error&) {
-                               text += "analytic only";
-                             }
-                             return text;
-                           }).front();
-  CHECK(said == "any batch analytic only");
 }
 
 // Two rings over both nodes' one NIC: flows that max-plus refuses.

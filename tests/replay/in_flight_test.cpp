@@ -21,7 +21,7 @@ const std::vector<std::string> kMethods{"messages", "fair flows", "max-plus", "c
 
 // Both GPUs send each other what takes 3 ms: 2 us of links and 119.92 MB at 40 GB/s.
 Plan three_ms() {
-  return {"both ways", 2, 119'920'000, {{{{0, 1, 119'920'000}, {1, 0, 119'920'000}}, 1}}};
+  return {"both ways", 2, 119'920'000, {{Transfers({{0, 1, 119'920'000}, {1, 0, 119'920'000}}), 1}}};
 }
 
 // Two iterations: forward 10 ms, backward 4 ms, a collective beside `beside_s` of backward, a second one, update 2 ms.

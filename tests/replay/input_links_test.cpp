@@ -42,7 +42,7 @@ ClusterSpec nodes_of_one(int nodes) {
 
 // Both GPUs send each other `bytes`.
 Plan both_ways(std::int64_t bytes) {
-  return {"both ways", 2, bytes, {{{{0, 1, bytes}, {1, 0, bytes}}, 1}}};
+  return {"both ways", 2, bytes, {{Transfers({{0, 1, bytes}, {1, 0, bytes}}), 1}}};
 }
 
 // One iteration: every GPU copies its input, then computes for 1 ms; beside that all send each other `message_bytes`,

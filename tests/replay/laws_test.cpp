@@ -30,13 +30,13 @@ double last(const std::vector<double>& times) {
 
 TEST_CASE("one message takes overhead + latency + bytes/bandwidth") {
   // GPU 0 -> GPU 1 over NVSwitch: 2 x 1 us of links + 3 us of software + 4 MB at 40 GB/s = 100 us.
-  Plan plan{"one", 2, 4'000'000, {{{{0, 1, 4'000'000}}, 1}}};
+  Plan plan{"one", 2, 4'000'000, {{Transfers({{0, 1, 4'000'000}}), 1}}};
   CHECK(last(run_messages(tests::nvswitch_cluster(1, 2), plan, 3e-6)) == Approx(5e-6 + 1e-4).epsilon(1e-9));
 }
 
 TEST_CASE("a reducing message is no faster than the receiver can add") {
   // 4 MB at 40 GB/s would take 100 us; added at 8 GB/s they take 500 us, at 80 GB/s still 100 us.
-  Plan plan{"one", 2, 4'000'000, {{{{0, 1, 4'000'000, true}}, 1}}};
+  Plan plan{"one", 2, 4'000'000, {{Transfers({{0, 1, 4'000'000, true}}), 1}}};
   for (double rate : {8e9, 80e9}) {
     const std::vector<double> ends = in_child([&] {
       Cluster cluster(tests::nvswitch_cluster(1, 2), 2);

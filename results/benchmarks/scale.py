@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""How time and memory of one prediction grow with the GPUs: every collective and schedule on four kinds of cluster.
+
+  results/benchmarks/scale.py BUILD OUT.csv [--most GPUS] [--limit SECONDS] [--memory MB] [--only TEXT]
+
+BUILD: a folder with the program simulate. A row is one iteration (after those that warm up) of ResNet-50 on nodes of 8
+H100 as `simulate job --scenario` writes it, with 5 % jitter, in a process of its own: processor seconds of that process
+and its children (not wall time, which others on the machine lengthen) less those of reading the scenario, peak memory of
+the largest of them. Where a size is beyond a limit, larger ones of the row are not tried. Then the slope of log time over
+log GPUs from 512 GPUs on, and what misses the goals.
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+GPUS = [8, 64, 512, 2048, 8192, 65536]
+COLLECTIVES = ["ring", "nccl", "hierarchical", "halving-doubling", "tree", "double-binary-tree", "torus"]
+SCHEDULES = {
+    "sharded": ["/algorithm=sharded"],
+    "local-sgd": ["/algorithm=local-sgd", '/local_sgd={"tau": 2}'],
+    "parameter-server": ["/algorithm=parameter-server", '/parameter_server={"servers": 8}'],
+}
+PCIE = [
+    '/cluster/intra_node={"kind": "pcie-tree", "sockets": 2, "switches": '
+    '[{"socket": 0, "gpus": [0, 1, 2, 3]}, {"socket": 1, "gpus": [4, 5, 6, 7]}], '
+    '"gpu_link": {"bandwidth": "25 GB/s", "latency": "0.6 us"}, '
+    '"switch_uplink": {"bandwidth": "25 GB/s", "latency": "0.4 us"}, '
+    '"socket_link": {"bandwidth": "20 GB/s", "latency": "0.3 us"}}',
+    '/cluster/nic={"bandwidth": "12 GB/s", "latency": "1.2 us", "per_node": 1, "attach": [0]}',
+]
+CLUSTERS = {
+    "nvswitch": lambda gpus: [],
+    "staged": lambda gpus: ["/cluster/nic/gpudirect=false"],
+    "pcie": lambda gpus: PCIE,
+    "fat tree 2:1": lambda gpus: fat_tree(gpus),
+}
+
+
+def fat_tree(gpus):
+    nodes = max(1, gpus // 8)
+    leaf = min(nodes, 16)
+    return ['/cluster/fabric={"kind": "fat-tree", "bandwidth": "50 GB/s", "latency": "0.2 us", "down": [%d, %d], '
+            '"up": [1, %d], "count": [1, 1]}' % (leaf, nodes // leaf, max(1, leaf // 2))]
+
+
+def run(command, memory_mb, limit_s):
+    """Processor seconds, peak MB, exit status and what was said."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryFile("w+") as said:
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, preexec_fn=limit)
+        try:
+            process.wait(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None, None, "over %g s" % limit_s
+        said.seek(0)
+        text = " ".join(said.read().split())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, process.returncode, text
+
+
+def measure(simulate, job, fidelity, settings, gpus, arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        out, peak = os.path.join(folder, "out.json"), os.path.join(folder, "peak")
+        command = ["/usr/bin/time", "-f", "%M", "-o", peak, simulate, job, "--fidelity", fidelity, "--jobs", "1",
+                   "--ignore-memory", "--json", out]
+        for setting in ["/gpus=[%d]" % gpus, "/baseline/gpus=%d" % gpus, "/cluster/nodes=%d" % max(1, gpus // 8 + 8),
+                        "/iterations=1"] + settings:
+            command += ["--set", setting]
+        seconds, status, text = run(command, arguments.memory, arguments.limit)
+        if seconds is None or status != 0:
+            return {"why": text[:200] or "status %s" % status}
+        with open(peak) as file:
+            megabytes = int(file.read().split()[-1]) / 1024
+        with open(out) as file:
+            point = json.load(file)["points"][-1]
+        return {"seconds": seconds, "megabytes": megabytes, "method": point["simulation"]["method"],
+                "iteration_s": point["iteration_s"]["mean"], "wall_s": point["simulation"]["wall_s"]}
+
+
+def rows(simulate, job, arguments):
+    jitter = '/compute/jitter={"distribution": "lognormal", "coefficient_of_variation": 0.05}'
+    work = [(name, ['/communication/all_reduce="%s"' % name]) for name in COLLECTIVES]
+    work += [(name, settings) for name, settings in SCHEDULES.items()]
+    reading, _, _ = run([simulate, job, "--fidelity", "analytic", "--set", "/gpus=[8]", "--set", "/baseline/gpus=8",
+                         "--set", "/iterations=1"], arguments.memory, arguments.limit)
+    for fidelity in ("fast", "analytic"):
+        for cluster, settings_of in CLUSTERS.items():
+            for name, settings in work:
+                row = "%s %s %s" % (fidelity, cluster, name)
+                if arguments.only and arguments.only not in row:
+                    continue
+                for gpus in GPUS:
+                    if gpus > arguments.most:
+                        break
+                    measured = measure(simulate, job, fidelity, [jitter] + settings_of(gpus) + settings, gpus, arguments)
+                    if "seconds" in measured:
+                        measured["seconds"] = max(0.0, measured["seconds"] - reading)
+                    measured.update(fidelity=fidelity, cluster=cluster, schedule=name, gpus=gpus)
+                    print(row, gpus, {k: measured[k] for k in ("seconds", "megabytes", "method", "why") if k in measured},
+                          file=sys.stderr, flush=True)
+                    yield measured
+                    if "seconds" not in measured:
+                        break
+
+
+def slope(points):
+    """Of log seconds over log GPUs, by least squares."""
+    points = [(math.log(g), math.log(s)) for g, s in points if g >= 512 and s > 0.02]
+    if len(points) < 2:
+        return None
+    x, y = sum(p[0] for p in points) / len(points), sum(p[1] for p in points) / len(points)
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+
+
+def misses(table):
+    goals = {("fast", 2048): (0.2, 100), ("fast", 65536): (5, 512)}
+    for row in table:
+        seconds, megabytes = goals.get((row["fidelity"], row["gpus"]), (0.02 if row["fidelity"] == "analytic" else 1e9, 1e9))
+        if "why" in row:
+            yield "%(fidelity)s, %(cluster)s, %(schedule)s, %(gpus)d GPUs: %(why)s" % row
+        elif row["seconds"] > seconds or row["megabytes"] > megabytes:
+            yield "%(fidelity)s, %(cluster)s, %(schedule)s, %(gpus)d GPUs: %(seconds).2f s, %(megabytes).0f MB" % row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("out")
+    parser.add_argument("--most", type=int, default=GPUS[-1])
+    parser.add_argument("--limit", type=float, default=300)
+    parser.add_argument("--memory", type=int, default=4096)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    simulate = os.path.join(arguments.build, "simulate")
+    with tempfile.TemporaryDirectory() as folder:
+        job = os.path.join(folder, "job.json")
+        subprocess.run([simulate, "job", "--model", "resnet50", "--gpu", "H100", "--gpus", "1024", "--batch", "128", "--rate",
+                        "2700", "--network", "8x 400 Gb/s InfiniBand", "--epochs", "90", "--scenario", job],
+                       check=True, stdout=subprocess.DEVNULL)
+        columns = ["fidelity", "cluster", "schedule", "gpus", "seconds", "megabytes", "wall_s", "method", "iteration_s", "why"]
+        table = []
+        with open(arguments.out, "w", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            for row in rows(simulate, job, arguments):
+                table.append(row)
+                for key, digits in (("seconds", 3), ("megabytes", 0), ("wall_s", 3)):
+                    if key in row:
+                        row[key] = round(row[key], digits)
+                writer.writerow(row)
+                file.flush()
+    for kind in dict.fromkeys((row["fidelity"], row["cluster"], row["schedule"]) for row in table):
+        of_kind = slope([(row["gpus"], row["seconds"]) for row in table
+                         if (row["fidelity"], row["cluster"], row["schedule"]) == kind and "seconds" in row])
+        if of_kind is not None and of_kind > 1.15:
+            print("slope %.2f: %s" % (of_kind, ", ".join(kind)))
+    for miss in misses(table):
+        print(miss)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+#pragma once
+// How far messages by SimGrid reach on this machine, asked before anything is built: SimGrid gives every actor a stack of
+// its own between two guard pages, two mappings of memory of which Linux allows a process vm.max_map_count, and aborts
+// where it gets none.
+#include <cstdint>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/schedule/program.hpp"
+
+namespace lockstep::sim {
+
+/// What a replay by messages takes.
+struct MessageNeeds {
+  std::int64_t actors = 0;
+  std::int64_t mappings = 0;
+  double memory_bytes = 0;  ///< estimate, by what runs of 256 to 2048 GPUs took
+};
+MessageNeeds message_needs(const Program& program, const Cluster& cluster);
+MessageNeeds message_needs(std::int64_t actors, const Cluster& cluster);
+
+/// What this process can still have.
+struct MessageReach {
+  std::int64_t mappings = 0;
+  double memory_bytes = 0;
+};
+MessageReach message_reach();
+
+/// Throws std::runtime_error, one line, that says what lacks, how many GPUs are within reach, and which fidelity can.
+void require_reach(const MessageNeeds& needs, const MessageReach& reach, const Cluster& cluster);
+
+}  // namespace lockstep::sim
