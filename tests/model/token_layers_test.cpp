@@ -156,13 +156,13 @@ TEST_CASE("a layer keeps what Korthikanti et al. count, less the masks of dropou
   CHECK(layer_bytes(true) == s * h * (34 - 2) + 4 * a * s);
 }
 
-TEST_CASE("the plan lays out a transformer without a byte above what lives at once and a few per cent") {
+TEST_CASE("the plan lays out a transformer without a byte above what lives at once and two per cent") {
   for (const char* name : {"gpt3_125m@512", "qwen3_0_6b@512", "mixtral_8x7b@512"}) {
     INFO(name);
     const MemoryPlan plan = offline_plan(zoo_graph(name));
     CHECK(plan.arena_elements >= least_elements(plan));
     CHECK(plan.arena_elements < plan.unshared_elements);
-    CHECK(static_cast<double>(plan.arena_elements) < 1.15 * static_cast<double>(least_elements(plan)));
+    CHECK(static_cast<double>(plan.arena_elements) < 1.02 * static_cast<double>(least_elements(plan)));
   }
 }
 
