@@ -128,7 +128,7 @@ TEST_CASE("what is not understood is refused by name") {
   CHECK(problem(R"({"model_type": "deepseek_v3", "moe_layer_freq": 2})") != "");
   CHECK(problem(R"({"model_type": "llama", "architectures": ["LlamaForSequenceClassification"]})")
             .find("config.json: /architectures/0: no model of the loss of") == 0);
-  CHECK(problem(R"({"model_type": "qwen3", "layer_types": ["full_attention"]})").find("config.json: /layer_types") ==
+  CHECK(problem(R"({"model_type": "gemma2", "layer_types": ["full_attention"]})").find("config.json: /layer_types") ==
         0);
 }
 
@@ -139,6 +139,7 @@ TEST_CASE("a model is a file's, a name's or a configuration's, at the length tha
   };
   CHECK(graph(R"({"config": {"model_type": "llama"}, "sequence": 1024})").tokens == 1024);
   CHECK(graph(R"({"model_type": "llama"})").tokens == 2048);
+  CHECK(graph(R"({"model_type": "llama", "sequence": 512})").tokens == 512);  // as --set /model/sequence=512 writes
   CHECK(graph(R"({"name": "llama3_8b", "sequence": 2048})").tokens == 2048);
   CHECK(graph(R"({"name": "llama3_8b"})").tokens == 8192);
   const Graph passes = graph(R"({"name": "llama3_8b", "sequence": 2048, "attention": "in-passes"})");
