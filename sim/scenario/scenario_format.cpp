@@ -130,8 +130,8 @@ void add_identity(Format& f) {
   f.choice("algorithm", &Scenario::algorithm)
       .otherwise("s-sgd")
       .means(
-          "synchronous SGD; [local SGD, sharded data parallelism, "
-          "Theano-MPI](#local_sgd-sharding-theano_mpi)");
+          "how gradients or models are exchanged; what an algorithm needs besides is in the object of its name, see "
+          "below");
 }
 
 void add_machine(Format& f) {
