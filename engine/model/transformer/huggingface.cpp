@@ -83,6 +83,7 @@ TransformerSpec transformer_of_huggingface(const JsonNode& node) {
   const ConfigReader config(node, found->class_name);
   TransformerSpec spec = found->read(config);
   spec.name = type;
+  spec.title += ", " + std::to_string(spec.layers) + " layers of " + std::to_string(spec.hidden);
   check_architecture(config, spec);
   return spec;
 }

@@ -141,7 +141,7 @@ void note(const JsonNode& node, const char* key, const Json& value, const char* 
   node.document().note({node.pointer() + "/" + key, value, "assumed", source});
 }
 
-// What the object around a configuration or a name says of the job.
+// What a configuration, or the object around it or a name, says of the job.
 SequenceJob read_job(const JsonNode& node, int tokens) {
   SequenceJob job;
   const auto sequence = node.find("sequence");
@@ -152,17 +152,15 @@ SequenceJob read_job(const JsonNode& node, int tokens) {
   return job;
 }
 
-// `job`: the object around the configuration, if there is one.
-Graph graph_of_config(const JsonNode& config, const JsonNode* job, int tokens) {
-  constexpr const char* kContext = "default: the context of the model, 8192 at most";
-  constexpr const char* kFusedToday = "default: scores stay on the chip, as in today's frameworks";
+// `place`: the configuration itself, or the object around it.
+Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens) {
   const TransformerSpec spec = transformer_of_huggingface(config);
-  SequenceJob how{tokens, true};
-  if (job != nullptr) how = read_job(*job, tokens);
-  const JsonNode& place = job != nullptr ? *job : config;
-  if (how.tokens == 0 && spec.patches.image == 0) note(place, "sequence", spec.usual_tokens(), kContext);
-  if (job == nullptr || !job->has("attention")) note(place, "attention", "fused", kFusedToday);
-  return built(place, [&] { return transformer_graph(spec, how); });
+  const SequenceJob job = read_job(place, tokens);
+  if (job.tokens == 0 && spec.patches.image == 0)
+    note(place, "sequence", spec.usual_tokens(), "default: the context of the model, 8192 at most");
+  if (!place.has("attention"))
+    note(place, "attention", "fused", "default: scores stay on the chip, as in today's frameworks");
+  return built(place, [&] { return transformer_graph(spec, job); });
 }
 
 bool is_file(const std::string& name_or_file) {
@@ -216,13 +214,13 @@ std::string zoo_name_of(const Graph& graph) {
 }
 
 Graph model_from_json(const JsonNode& node, int tokens) {
-  if (is_huggingface(node)) return graph_of_config(node, nullptr, tokens);
+  if (is_huggingface(node)) return graph_of_config(node, node, tokens);
   if (node.has("config")) {
     node.keys({"config", "sequence", "attention"});
     const JsonNode config = node.at("config");
     if (!is_huggingface(config))
       config.fail("no HuggingFace configuration", "a path ending in .json, of a file with \"model_type\"");
-    return graph_of_config(config, &node, tokens);
+    return graph_of_config(config, node, tokens);
   }
   if (node.has("name") && !node.has("schema") && !node.has("layers")) {
     node.keys({"name", "sequence", "attention"});
