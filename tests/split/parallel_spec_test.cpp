@@ -46,7 +46,7 @@ TEST_CASE("what a split's parts do not keep together is refused at its key") {
   CHECK_THROWS_WITH(read(R"({"schedule": "interleaved", "virtual_stages": 2})"), Contains("\"pipeline\" of 2 or more"));
   CHECK_THROWS_WITH(read(R"({"sharding_group": 4})"), Contains("allowed: with \"sharding\" of zero1"));
   CHECK_THROWS_WITH(read(R"({"order": ["tensor", "tensor", "data", "expert", "pipeline"]})"),
-                    Contains("\"context\" must stand in it once"));
+                    Contains("\"tensor\" must stand in it once"));
   CHECK_THROWS_WITH(read(R"({"tenser": 4})"), Contains("unknown key \"tenser\""));
   CHECK_THROWS_WITH(read(R"({"schedule": "dualpipe"})"), Contains("allowed: gpipe, 1f1b, interleaved, zb-h1"));
 }
