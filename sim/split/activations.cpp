@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/base/text.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -109,6 +111,20 @@ double whole_of(const ParallelSpec& spec) {
   return spec.sequence ? spec.tensor : 1;
 }
 
+// Of queries, keys, values, output, gate, other half and second matrix (without a gate: no other half) the first, third,
+// fifth and seventh matrix's output; the attention's output; the layer's input.
+double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
+  if (shape.latent || shape.has_experts(layer) || !shape.has_fused_attention)
+    throw InputError("/parallel/recompute: \"alternate-matrices\" is of dense layers with fused attention; allowed: " +
+                     joined({"none", "selective", "full"}));
+  const double kv_repeats = std::max(1, spec.tensor / shape.kv_heads);
+  const auto query = static_cast<double>(shape.query_width() + shape.output_width());
+  const double value = static_cast<double>(shape.value_width()) * kv_repeats;
+  const double split = (query + value + shape.inner) * element_bytes + shape.heads * kSingleBytes;
+  const double whole = (shape.is_gated ? 2.0 : 1.0) * shape.hidden * element_bytes;
+  return tokens_of(shape, spec) * (split / spec.tensor + whole / whole_of(spec));
+}
+
 }  // namespace
 
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
@@ -120,6 +136,7 @@ double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int l
                   double imbalance) {
   if (spec.recompute == Recomputation::full)
     return tokens_of(shape, spec) * shape.hidden * element_bytes / whole_of(spec);
+  if (spec.recompute == Recomputation::alternate_matrices) return alternate_bytes(shape, spec, layer, element_bytes);
   return sum(layer_activations(shape, spec, layer, element_bytes, imbalance),
              spec.recompute != Recomputation::selective);
 }
@@ -135,9 +152,10 @@ double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& s
   return tokens_of(shape, spec) * (mask + kIndexBytes);
 }
 
-double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes) {
+double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
+                       const LossBytes& loss) {
   const double hidden = 2 * tokens_of(shape, spec) * shape.hidden * element_bytes / whole_of(spec);
-  return hidden + tokens_of(shape, spec) * shape.vocabulary * kSingleBytes / spec.tensor;
+  return hidden + tokens_of(shape, spec) * shape.vocabulary * loss.kept / spec.tensor;
 }
 
 }  // namespace lockstep::sim

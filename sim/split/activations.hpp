@@ -28,7 +28,8 @@ struct Activation {
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           double element_bytes, double imbalance = 1);
 
-/// What is kept of a layer, by `spec.recompute`.
+/// What is kept of a layer, by `spec.recompute`. Throws InputError for alternate matrices of layers with experts or latent
+/// attention, whose matrices are not numbered here.
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
                   double imbalance = 1);
 /// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
@@ -37,8 +38,20 @@ double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec,
 
 /// Of the embedding: the dropout's mask. Its input are indices, 8 bytes a token.
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);
-/// Of the loss: the final norm's input, the output matrix's, and the logits in single precision (Megatron-LM's
-/// vocabulary-parallel cross-entropy keeps their exponentials).
-double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes);
+/// What a loss has of every logit, bytes.
+struct LossBytes {
+  double kept;     ///< from the forward to the backward pass
+  double working;  ///< besides, at the most
+};
+/// Megatron-LM's vocabulary-parallel cross-entropy keeps exponentials in single precision, in the place of the logits; the
+/// logits in half precision, or their gradients, besides.
+constexpr LossBytes kMegatronLoss{4, 2};
+/// PyTorch's cross_entropy() of logits.float() keeps logarithms; its backward pass makes their gradients and then those of
+/// the logits, all in single precision.
+constexpr LossBytes kTorchLoss{4, 8};
+
+/// Of the loss: the final norm's input, the output matrix's, and the logits.
+double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
+                       const LossBytes& loss = kMegatronLoss);
 
 }  // namespace lockstep::sim

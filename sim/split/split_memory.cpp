@@ -46,10 +46,10 @@ ChunkMemory chunk_memory(const Shape& shape, const Spec& spec, const Part& part,
   }
   if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
   if (!part.has_loss) return chunk;
-  chunk.kept_by_loss = loss_kept_bytes(shape, spec, e);
+  chunk.kept_by_loss = loss_kept_bytes(shape, spec, e, options.loss);
   chunk.kept += chunk.kept_by_loss;
-  // The logits in half precision, or their gradients.
-  chunk.loss_work = hidden_bytes_of(shape, spec, options) / shape.hidden * shape.vocabulary / spec.tensor;
+  const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
+  chunk.loss_work = tokens * shape.vocabulary * options.loss.working / spec.tensor;
   return chunk;
 }
 
@@ -99,6 +99,23 @@ Units units_of(const Shape& shape, const Spec& spec, const std::vector<Part>& pa
   return units;
 }
 
+// One of every shape of the stage's matrices: layers of a kind have the same ones.
+double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<Part>& parts, int stage) {
+  double dense = 0, with_experts = 0, attention = 0;
+  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+    for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
+      const LayerParameters all = layer_parameters(shape, layer);
+      attention = static_cast<double>(all.attention);
+      const double mlp = static_cast<double>(all.mlp);
+      if (shape.has_experts(layer))
+        with_experts = mlp + static_cast<double>(all.experts) / shape.experts->experts;
+      else
+        dense = mlp;
+    }
+  }
+  return (attention + dense + with_experts) / spec.tensor;
+}
+
 void add_parameters(SplitMemory& memory, const RankParameters& parameters, const Spec& spec, const Options& options) {
   const auto divided = [&](ShardingStage from) {
     if (static_cast<int>(spec.sharding) < static_cast<int>(from)) return parameters.total();
@@ -128,6 +145,10 @@ ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool ke
   const double state = 4.0 * model::update_arrays(optimizer).state;
   if (activation_bytes(precision) == 4) return {4, 4, 0, state, 4};
   return {2, keeps_single_gradients ? 4.0 : 2.0, 4, state, 2};
+}
+
+ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer) {
+  return {2, 2, 8, 4.0 * model::update_arrays(optimizer).state, 2};
 }
 
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer) {
@@ -166,6 +187,8 @@ SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec
   memory.activations_bytes = peak.held;
   memory.working_bytes = peak.work;
   memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage), options);
+  if (options.keeps_empty_gradients)
+    memory.buffers_bytes += options.parameters.weight * empty_gradients(shape, spec, parts, stage);
   memory.margin_bytes = options.allocator_margin * memory.allocated_bytes();
   memory.reserved_bytes = options.reserved_bytes;
   return memory;

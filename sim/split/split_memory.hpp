@@ -18,8 +18,8 @@ namespace lockstep::sim {
 struct ParameterBytes {
   double weight = 2;
   double gradient = 2;
-  double master = 4;    ///< weights in single precision beside those that the layers use
-  double state = 8;     ///< Adam's two moments
+  double master = 4;  ///< in single precision beside what the layers use: weights, and gradients where they are sharded
+  double state = 8;   ///< Adam's two moments
   double gathered = 2;  ///< a weight while it is whole, where weights are sharded
 
   double total() const { return weight + gradient + master + state; }
@@ -28,6 +28,9 @@ struct ParameterBytes {
 /// Half precision (fp16, bf16; fp8, whose weights stay in bf16) keeps master weights: 16 bytes with Adam (ZeRO, section
 /// 3.1), 18 with gradients in single precision (Megatron-LM, accumulate_allreduce_grads_in_fp32). Single precision: 16.
 ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients);
+/// DeepSpeed's bf16 optimizer: half-precision gradients, and their sums over micro-batches in single precision, which are
+/// sharded with the optimizer's state (deepspeed/runtime/bf16_optimizer.py): 20 with Adam.
+ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
 /// PyTorch's FSDP with mixed precision: weights and gradients in single precision, gathered in half: 16 with Adam.
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
 
@@ -39,8 +42,12 @@ constexpr double kAllocatorMargin = 0.04;
 struct SplitMemoryOptions {
   ParameterBytes parameters;
   double element_bytes = 2;  ///< of an activation
-  double imbalance = 1;      ///< tokens of the busiest rank's experts over the mean
-  int layers_ahead = 1;      ///< gathered while one is computed, where weights are sharded
+  LossBytes loss = kMegatronLoss;
+  double imbalance = 1;  ///< tokens of the busiest rank's experts over the mean
+  /// Transformer Engine with fused accumulation of the weights' gradients gives autograd an empty tensor in their place, one
+  /// for every shape of a matrix, which it keeps (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).
+  bool keeps_empty_gradients = false;
+  int layers_ahead = 1;  ///< gathered while one is computed, where weights are sharded
   double reserved_bytes = kReservedBytes;
   double allocator_margin = kAllocatorMargin;
 };
@@ -56,7 +63,7 @@ struct SplitMemory {
   double optimizer_bytes = 0;    ///< master weights and state; 0 where they lie in host memory
   double activations_bytes = 0;  ///< held at the peak
   double working_bytes = 0;      ///< what a pass has besides at the peak: gradients, what is computed again, logits
-  double buffers_bytes = 0;      ///< messages between stages, gathered weights and their gradients
+  double buffers_bytes = 0;      ///< messages between stages, gathered weights and their gradients, empty gradients
   double margin_bytes = 0;       ///< of the allocator, assumed
   double reserved_bytes = 0;     ///< by driver and framework
 

@@ -76,6 +76,15 @@ TEST_CASE("fused attention keeps no scores, grouped queries fewer keys, context 
   CHECK(kept_bytes(shape, spec, 0, 2) == 8 * (token - 8 * 4) + 8 * 32 * 8 * 2);
 }
 
+TEST_CASE("alternate matrices: a layer's input, queries, values, the attention's output, gate and second matrix") {
+  TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  spec.recompute = Recomputation::alternate_matrices;
+  CHECK(kept_bytes(shape, spec, 0, 2) == 32 * (2 * (64 + 64 + 16 + 64 + 192 + 64) + 8 * 4));
+  shape.experts = ExpertShape{4, 2, 96, 0, 0};
+  CHECK_THROWS_WITH(kept_bytes(shape, spec, 0, 2), Contains("allowed: none, selective, full"));
+}
+
 TEST_CASE("the busiest rank's experts keep its tokens") {
   TransformerShape shape = llama(2, 64, 8, 8, 128, 100, 32);
   shape.experts = ExpertShape{4, 2, 96, 0, 1};
@@ -92,6 +101,7 @@ TEST_CASE("bytes of a parameter: 16 with Adam, 18 with gradients in single preci
   CHECK(parameter_bytes(Precision::fp32, Optimizer::adam, true).total() == 16);
   CHECK(parameter_bytes(Precision::bf16, Optimizer::sgd, false).total() == 8);
   CHECK(fsdp_parameter_bytes(Optimizer::adam).total() == 16);
+  CHECK(deepspeed_bf16_parameter_bytes(Optimizer::adam).total() == 20);
 }
 
 TEST_CASE("ZeRO's table 1: a 7.5B model on 64 GPUs takes 120, 31.4, 16.6 and 1.88 GB") {
@@ -159,6 +169,24 @@ TEST_CASE("the loss: logits in single precision and once more in half") {
   CHECK(memory.activations_bytes == 2 * kept_bytes(shape, spec, 0, 2) + loss_kept_bytes(shape, spec, 2) + 32 * 8);
 }
 
+TEST_CASE("PyTorch's loss needs twice as much of a logit as Megatron's") {
+  const TransformerShape shape = llama(2, 64, 8, 8, 192, 50000, 32);
+  const ParallelSpec spec = of_tensor(1, false, 1);
+  SplitMemoryOptions options;
+  const double megatron = of_stage(shape, spec, 0, 1, options).allocated_bytes();
+  options.loss = kTorchLoss;
+  CHECK(of_stage(shape, spec, 0, 1, options).allocated_bytes() - megatron == 32 * 50000 * 6);
+}
+
+TEST_CASE("empty gradients: one of every shape of a matrix, whatever the layers") {
+  TransformerShape shape = llama(6, 64, 8, 8, 192, 100, 32);
+  const ParallelSpec spec = of_tensor(2, true, 1);
+  SplitMemoryOptions options;
+  const double without = of_stage(shape, spec, 0, 1, options).allocated_bytes();
+  options.keeps_empty_gradients = true;
+  CHECK(of_stage(shape, spec, 0, 1, options).allocated_bytes() - without == 2 * (4 * 64 + 3 * 192) * 64 / 2);
+}
+
 TEST_CASE("parts add up, more of anything needs more, more ranks need less") {
   for (int trial = 0; trial < 100; ++trial) {
     const auto draw = [&](int which, int most) {
@@ -166,11 +194,11 @@ TEST_CASE("parts add up, more of anything needs more, more ranks need less") {
                      most * random_uniform(9, static_cast<std::uint64_t>(which), static_cast<std::uint64_t>(trial)));
     };
     TransformerShape shape = llama(8 * draw(1, 3), 128 * draw(2, 8), 16, 16, 512 * draw(3, 4), 1600 * draw(4, 20), 512);
-    shape.has_fused_attention = draw(5, 2) == 1;
     ParallelSpec spec = of_tensor(1 << (draw(6, 4) - 1), draw(7, 2) == 1, draw(8, 3));
     spec.pipeline = 1 << (draw(9, 3) - 1);
     spec.data = 4;
-    spec.recompute = static_cast<Recomputation>(draw(10, 3) - 1);
+    spec.recompute = static_cast<Recomputation>(draw(10, 4) - 1);
+    shape.has_fused_attention = spec.recompute == Recomputation::alternate_matrices || draw(5, 2) == 1;
     spec.sharding = static_cast<ShardingStage>(draw(11, 4) - 1);
     const auto total = [&] {
       return largest_split_memory(shape, spec, partition(shape.layers, spec.pipeline, 1), 8, {}).total_bytes();

@@ -2,12 +2,12 @@
 // `test_split "[table]"` prints every run. Nothing is fitted on any of them but the allocator's margin, which is of
 // SimuMax's runs and used for the others: theirs are allocated bytes, without it.
 //
-// What a source does not state, and was taken instead: SimuMax's scripts: distributed optimizer, gradients in single
-// precision, sequence parallelism, all-to-all over context ranks, even load of experts. BLOOM: full recomputation, 18 bytes
-// a parameter (as it counts them itself), 64 heads where none are given; layers are dealt out by DeepSpeed, the two
-// embeddings as a layer each from its section "Rebalancing layers" on. InternEvo: layers dealt out as evenly as they can
-// be, 16 bytes a parameter. torchtitan: FSDP's single-precision shards; its recomputation of single operators counts as
-// selective.
+// What a source does not state, and was taken instead. SimuMax's scripts: distributed optimizer, gradients in single
+// precision, Transformer Engine with fused accumulation, sequence parallelism, all-to-all over context ranks, even load of
+// experts. BLOOM: full recomputation; "ZeRO which shards all fp32 optim+grad+params"; 64 heads where none are given; layers
+// dealt out by DeepSpeed, the two embeddings as a layer each from its section "Rebalancing layers" on. InternEvo: 16 bytes
+// a parameter, layers dealt out as evenly as they can be, 20B by its public configuration. torchtitan: FSDP's
+// single-precision shards, PyTorch's loss; its selective recomputation is that of alternate matrices.
 #include <iostream>
 #include <map>
 
@@ -69,8 +69,15 @@ SplitMemory predicted(const Json& record) {
   const ParallelSpec spec = spec_of(record);
   SplitMemoryOptions options;
   const std::string bytes = record.at("parameter_bytes");
-  options.parameters = bytes == "fsdp" ? fsdp_parameter_bytes(Optimizer::adam)
-                                       : parameter_bytes(Precision::bf16, Optimizer::adam, bytes == "18");
+  if (bytes == "fsdp") {
+    options.parameters = fsdp_parameter_bytes(Optimizer::adam);
+    options.loss = kTorchLoss;
+  } else if (bytes == "deepspeed") {
+    options.parameters = deepspeed_bf16_parameter_bytes(Optimizer::adam);
+  } else {
+    options.parameters = parameter_bytes(Precision::bf16, Optimizer::adam, bytes == "18");
+    options.keeps_empty_gradients = bytes == "18";
+  }
   return largest_split_memory(shape, spec, parts_of(record, shape, spec), record.at("micro_batches"), options);
 }
 
