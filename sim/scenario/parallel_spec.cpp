@@ -171,7 +171,9 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means("of micro-batches over the stages; no effect on one stage");
     f.choice("recompute", &Spec::recompute)
         .otherwise("none")
-        .means("activations computed again in the backward pass: none; the attention's core; all of a layer");
+        .means(
+            "activations computed again in the backward pass: none; the attention's core; all but a layer's input, the "
+            "attention's output and those of every other matrix; all but a layer's input");
     f.boolean("offload_optimizer", &Spec::offloads_optimizer)
         .otherwise(false)
         .means("the optimizer's state lies in host memory");

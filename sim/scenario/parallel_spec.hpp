@@ -48,13 +48,16 @@ inline const Choices<PipelineSchedule>& choices_of(PipelineSchedule) {
   return all;
 }
 
-/// Activations that are computed again in the backward pass (Korthikanti et al. 2022): none; those of the attention's
-/// core; all but a layer's input.
-enum class Recomputation { none, selective, full };
+/// Activations that are computed again in the backward pass: none; those of the attention's core (Korthikanti et al.
+/// 2022); all but a layer's input, the attention's output and the outputs of every other matrix (torchtitan's "selective",
+/// option "op": torchtitan/parallelisms/parallelize_llama.py); all but a layer's input.
+enum class Recomputation { none, selective, alternate_matrices, full };
 
 inline const Choices<Recomputation>& choices_of(Recomputation) {
-  static const Choices<Recomputation> all{
-      {Recomputation::none, "none"}, {Recomputation::selective, "selective"}, {Recomputation::full, "full"}};
+  static const Choices<Recomputation> all{{Recomputation::none, "none"},
+                                          {Recomputation::selective, "selective"},
+                                          {Recomputation::alternate_matrices, "alternate-matrices"},
+                                          {Recomputation::full, "full"}};
   return all;
 }
 

@@ -17,7 +17,20 @@ void check(PipelineSchedule schedule, const PipelineShape& shape) {
                      " micro-batches; allowed: multiples of the " + std::to_string(shape.stages) + " stages");
 }
 
-StageOps ops_of_stage(PipelineSchedule schedule, const PipelineShape& shape, int stage) {
+// The most passes of kind `opens` that wait for theirs of kind `closes`.
+int most_open(const StageOps& ops, Pass opens, Pass closes) {
+  int open = 0, most = 0;
+  for (const PipelineOp& op : ops) {
+    if (op.pass == opens) most = std::max(most, ++open);
+    if (op.pass == closes) --open;
+  }
+  return most;
+}
+
+}  // namespace
+
+StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage) {
+  check(schedule, shape);
   switch (schedule) {
     case PipelineSchedule::gpipe:
       return gpipe(shape, stage);
@@ -31,22 +44,9 @@ StageOps ops_of_stage(PipelineSchedule schedule, const PipelineShape& shape, int
   throw std::logic_error("a schedule without ops");
 }
 
-// The most passes of kind `opens` that wait for theirs of kind `closes`.
-int most_open(const StageOps& ops, Pass opens, Pass closes) {
-  int open = 0, most = 0;
-  for (const PipelineOp& op : ops) {
-    if (op.pass == opens) most = std::max(most, ++open);
-    if (op.pass == closes) --open;
-  }
-  return most;
-}
-
-}  // namespace
-
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape) {
-  check(schedule, shape);
   std::vector<StageOps> stages;
-  for (int stage = 0; stage < shape.stages; ++stage) stages.push_back(ops_of_stage(schedule, shape, stage));
+  for (int stage = 0; stage < shape.stages; ++stage) stages.push_back(stage_ops(schedule, shape, stage));
   return stages;
 }
 

@@ -54,8 +54,10 @@ StageOps interleaved(const PipelineShape& shape, int stage);
 /// end is filled by them.
 StageOps zb_h1(const PipelineShape& shape, int stage);
 
-/// The ops of every stage. Throws InputError where the schedule does not take the shape: chunks without interleaving,
+/// The ops of a stage. Throws InputError where the schedule does not take the shape: chunks without interleaving,
 /// micro-batches that an interleaved pipeline's stages do not divide.
+StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage);
+/// The same of every stage.
 std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShape& shape);
 
 /// How many chunks' worth of activations the stage keeps at the most: forward passes whose backward pass has not ended.

@@ -1,0 +1,57 @@
+#pragma once
+// What a layer of a transformer keeps from its forward to its backward pass, tensor by tensor.
+//
+// With layer norms, two matrices in the MLP, biases behind dropouts, unfused attention and 2-byte elements the sum is
+// Korthikanti et al. 2022 ("Reducing activation recomputation in large transformer models", equations 1, 2, 4 and 6):
+//   s b h (34 + 5 a s / h)            on one GPU
+//   s b h (10 + 24/t + 5 a s / (h t)) on t tensor ranks
+//   s b h (34/t + 5 a s / (h t))      with sequence parallelism
+//   34 s b h / t                      and with selective recomputation
+//   2 s b h                           full recomputation: a layer's input
+// Other layers are counted by the same rules: what the backward pass of a matrix, a norm, a non-linearity needs of its
+// inputs. Context ranks have s / c tokens each; scores are of s / c queries with s keys.
+#include <string>
+#include <vector>
+
+#include "sim/split/transformer_shape.hpp"
+
+namespace lockstep::sim {
+
+struct Activation {
+  std::string what;
+  double bytes = 0;         ///< on a rank, of a micro-batch
+  bool is_of_core = false;  ///< of the attention's scores: gone with selective recomputation
+};
+
+/// Without recomputation, a layer's tensors in the order of the forward pass. `imbalance`: tokens of the busiest rank's
+/// experts over the mean.
+std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                                          double element_bytes, double imbalance = 1);
+
+/// What is kept of a layer, by `spec.recompute`. Throws InputError for alternate matrices of layers with experts or latent
+/// attention, whose matrices are not numbered here.
+double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
+                  double imbalance = 1);
+/// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
+double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
+                        double imbalance = 1);
+
+/// Of the embedding: the dropout's mask. Its input are indices, 8 bytes a token.
+double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);
+/// What a loss has of every logit, bytes.
+struct LossBytes {
+  double kept;     ///< from the forward to the backward pass
+  double working;  ///< besides, at the most
+};
+/// Megatron-LM's vocabulary-parallel cross-entropy keeps exponentials in single precision, in the place of the logits; the
+/// logits in half precision, or their gradients, besides.
+constexpr LossBytes kMegatronLoss{4, 2};
+/// PyTorch's cross_entropy() of logits.float() keeps logarithms; its backward pass makes their gradients and then those of
+/// the logits, all in single precision.
+constexpr LossBytes kTorchLoss{4, 8};
+
+/// Of the loss: the final norm's input, the output matrix's, and the logits.
+double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
+                       const LossBytes& loss = kMegatronLoss);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,207 @@
+#include "sim/split/split_memory.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using Options = SplitMemoryOptions;
+using Shape = TransformerShape;
+using Spec = ParallelSpec;
+
+double hidden_bytes_of(const Shape& shape, const Spec& spec, const Options& options) {
+  return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context * shape.hidden * options.element_bytes;
+}
+
+// Gradients of a layer's widest tensors while its backward pass is at them, and inputs that are gathered for it.
+double gradients_in_work(const Shape& shape, const Spec& spec, int layer, const Options& options) {
+  const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
+  const double hidden = hidden_bytes_of(shape, spec, options);
+  const double inner =
+      !shape.has_experts(layer) ? shape.inner : options.imbalance * shape.experts->per_token * shape.experts->inner;
+  const double mlp = tokens * (shape.is_gated ? 3 : 2) * inner * options.element_bytes / spec.tensor;
+  const auto width = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
+  const double scores = shape.has_fused_attention ? 0 : 2 * tokens * shape.sequence * shape.heads;
+  const double attention = (tokens * width + scores) * options.element_bytes / spec.tensor;
+  const double gathered = spec.sequence && spec.tensor > 1 ? 2 * hidden : 0;
+  return std::max(mlp, attention) + 2 * hidden / (spec.sequence ? spec.tensor : 1) + gathered;
+}
+
+struct ChunkMemory {
+  double kept = 0;          // from forward to backward, the loss's included
+  double kept_by_loss = 0;  // of it
+  double layer_work = 0;    // of the backward pass of a layer
+  double loss_work = 0;     // of the loss
+};
+
+ChunkMemory chunk_memory(const Shape& shape, const Spec& spec, const Part& part, const Options& options) {
+  const double e = options.element_bytes;
+  ChunkMemory chunk;
+  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
+    chunk.kept += kept_bytes(shape, spec, layer, e, options.imbalance);
+    chunk.layer_work = std::max(chunk.layer_work, recomputed_bytes(shape, spec, layer, e, options.imbalance) +
+                                                      gradients_in_work(shape, spec, layer, options));
+  }
+  if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
+  if (!part.has_loss) return chunk;
+  chunk.kept_by_loss = loss_kept_bytes(shape, spec, e, options.loss);
+  chunk.kept += chunk.kept_by_loss;
+  const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
+  chunk.loss_work = tokens * shape.vocabulary * options.loss.working / spec.tensor;
+  return chunk;
+}
+
+struct Peak {
+  double held = 0, work = 0;
+};
+
+Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
+  const bool is_split =
+      std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.pass == Pass::weight_gradient; });
+  const Pass ends = is_split ? Pass::weight_gradient : Pass::backward;
+  Peak peak;
+  double held = 0;
+  const auto consider = [&](double kept, double work) {
+    if (kept + work > peak.held + peak.work) peak = {kept, work};
+  };
+  for (const PipelineOp& op : ops) {
+    const ChunkMemory& chunk = chunks[at(op.chunk)];
+    if (op.pass == Pass::forward) {
+      held += chunk.kept;
+      consider(held, 0);
+    }
+    if (op.pass == Pass::backward) {
+      consider(held, chunk.loss_work);
+      consider(held - chunk.kept_by_loss, chunk.layer_work);
+    }
+    if (op.pass == ends) held -= chunk.kept;
+  }
+  return peak;
+}
+
+// Parameters of the largest unit that is gathered at once (a layer, the embedding, the output), and of the largest layer.
+struct Units {
+  double largest = 0, layer = 0;
+};
+
+Units units_of(const Shape& shape, const Spec& spec, const std::vector<Part>& parts, int stage) {
+  Units units;
+  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+    const Part& part = parts[i];
+    for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
+      units.layer = std::max(units.layer, rank_layer_parameters(shape, spec, layer).total());
+    if (part.has_embedding || part.has_loss)
+      units.largest = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
+  }
+  units.largest = std::max(units.largest, units.layer);
+  return units;
+}
+
+// One of every shape of the stage's matrices: layers of a kind have the same ones.
+double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<Part>& parts, int stage) {
+  double dense = 0, with_experts = 0, attention = 0;
+  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+    for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
+      const LayerParameters all = layer_parameters(shape, layer);
+      attention = static_cast<double>(all.attention);
+      const double mlp = static_cast<double>(all.mlp);
+      if (shape.has_experts(layer))
+        with_experts = mlp + static_cast<double>(all.experts) / shape.experts->experts;
+      else
+        dense = mlp;
+    }
+  }
+  return (attention + dense + with_experts) / spec.tensor;
+}
+
+void add_parameters(SplitMemory& memory, const RankParameters& parameters, const Spec& spec, const Options& options) {
+  const auto divided = [&](ShardingStage from) {
+    if (static_cast<int>(spec.sharding) < static_cast<int>(from)) return parameters.total();
+    const int of_experts = spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding();
+    return parameters.dense / spec.ranks_of_sharding() + parameters.experts / of_experts;
+  };
+  const ParameterBytes& bytes = options.parameters;
+  memory.weights_bytes = bytes.weight * divided(ShardingStage::zero3);
+  memory.gradients_bytes = bytes.gradient * divided(ShardingStage::zero2);
+  if (!spec.offloads_optimizer) memory.optimizer_bytes = (bytes.master + bytes.state) * divided(ShardingStage::zero1);
+}
+
+double buffers(const Shape& shape, const Spec& spec, const Units& units, const Options& options) {
+  const double message = hidden_bytes_of(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
+  // An activation and a gradient under way.
+  double bytes = spec.pipeline > 1 ? 2 * message : 0;
+  if (spec.sharding == ShardingStage::zero3)
+    bytes += options.parameters.gathered * (units.largest + options.layers_ahead * units.layer);
+  if (spec.sharding == ShardingStage::zero3 || spec.sharding == ShardingStage::zero2)
+    bytes += options.parameters.gradient * units.largest;
+  return bytes;
+}
+
+}  // namespace
+
+ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients) {
+  const double state = 4.0 * model::update_arrays(optimizer).state;
+  if (activation_bytes(precision) == 4) return {4, 4, 0, state, 4};
+  return {2, keeps_single_gradients ? 4.0 : 2.0, 4, state, 2};
+}
+
+ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer) {
+  return {2, 2, 8, 4.0 * model::update_arrays(optimizer).state, 2};
+}
+
+ParameterBytes fsdp_parameter_bytes(Optimizer optimizer) {
+  return {4, 4, 0, 4.0 * model::update_arrays(optimizer).state, 2};
+}
+
+std::vector<SplitMemoryPart> SplitMemory::parts() const {
+  return {{"weights", weights_bytes},         {"gradients", gradients_bytes}, {"optimizer", optimizer_bytes},
+          {"activations", activations_bytes}, {"working", working_bytes},     {"buffers", buffers_bytes},
+          {"margin", margin_bytes},           {"reserved", reserved_bytes}};
+}
+
+double SplitMemory::allocated_bytes() const {
+  return weights_bytes + gradients_bytes + optimizer_bytes + activations_bytes + working_bytes + buffers_bytes;
+}
+
+double SplitMemory::total_bytes() const {
+  return allocated_bytes() + margin_bytes + reserved_bytes;
+}
+
+SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
+                         int stage, int micro_batches, const SplitMemoryOptions& options) {
+  SplitMemory memory;
+  RankParameters parameters;
+  std::vector<ChunkMemory> chunks;
+  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+    const RankParameters of_part = rank_parameters(shape, spec, parts[i]);
+    parameters.dense += of_part.dense;
+    parameters.experts += of_part.experts;
+    chunks.push_back(chunk_memory(shape, spec, parts[i], options));
+  }
+  add_parameters(memory, parameters, spec, options);
+  const PipelineShape pipeline{spec.pipeline, micro_batches, spec.virtual_stages};
+  const PipelineSchedule schedule = spec.pipeline == 1 ? PipelineSchedule::one_f_one_b : spec.schedule;
+  const Peak peak = peak_of(stage_ops(schedule, pipeline, stage), chunks);
+  memory.activations_bytes = peak.held;
+  memory.working_bytes = peak.work;
+  memory.buffers_bytes = buffers(shape, spec, units_of(shape, spec, parts, stage), options);
+  if (options.keeps_empty_gradients)
+    memory.buffers_bytes += options.parameters.weight * empty_gradients(shape, spec, parts, stage);
+  memory.margin_bytes = options.allocator_margin * memory.allocated_bytes();
+  memory.reserved_bytes = options.reserved_bytes;
+  return memory;
+}
+
+SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSpec& spec,
+                                 const std::vector<Part>& parts, int micro_batches, const SplitMemoryOptions& options) {
+  SplitMemory largest;
+  for (int stage = 0; stage < spec.pipeline; ++stage) {
+    const SplitMemory memory = split_memory(shape, spec, parts, stage, micro_batches, options);
+    if (memory.total_bytes() > largest.total_bytes()) largest = memory;
+  }
+  return largest;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,83 @@
+#pragma once
+// Memory of a GPU of a split, part by part, for every stage of the pipeline.
+//
+// Parameters: weights, gradients, master weights and the optimizer's state, each divided by the ranks of its sharding
+// (Rajbhandari et al. 2020, "ZeRO", section 5). Activations: the schedule's ops are walked through; a forward pass adds
+// what its chunk keeps (activations.hpp), the backward pass ends it (ZB-H1: the weights' gradients end it, which is more
+// than the paper's M_W). The peak is the most of what is held and what the backward pass has besides.
+#include <string>
+#include <vector>
+
+#include "sim/scenario/cluster_spec.hpp"
+#include "sim/split/activations.hpp"
+#include "sim/split/pipeline.hpp"
+
+namespace lockstep::sim {
+
+/// Bytes for each parameter of a rank.
+struct ParameterBytes {
+  double weight = 2;
+  double gradient = 2;
+  double master = 4;  ///< in single precision beside what the layers use: weights, and gradients where they are sharded
+  double state = 8;   ///< Adam's two moments
+  double gathered = 2;  ///< a weight while it is whole, where weights are sharded
+
+  double total() const { return weight + gradient + master + state; }
+};
+
+/// Half precision (fp16, bf16; fp8, whose weights stay in bf16) keeps master weights: 16 bytes with Adam (ZeRO, section
+/// 3.1), 18 with gradients in single precision (Megatron-LM, accumulate_allreduce_grads_in_fp32). Single precision: 16.
+ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients);
+/// DeepSpeed's bf16 optimizer: half-precision gradients, and their sums over micro-batches in single precision, which are
+/// sharded with the optimizer's state (deepspeed/runtime/bf16_optimizer.py): 20 with Adam.
+ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
+/// PyTorch's FSDP with mixed precision: weights and gradients in single precision, gathered in half: 16 with Adam.
+ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
+
+/// What PyTorch's caching allocator reserves beyond what is allocated, as a part of it. Assumed; the largest allocation of
+/// 43 runs on 8 B200 was reserved with 3 to 9 % more, 4 % in the median (SimuMax v1.2, docs/b200, max_reserved over
+/// max_allocated).
+constexpr double kAllocatorMargin = 0.04;
+
+struct SplitMemoryOptions {
+  ParameterBytes parameters;
+  double element_bytes = 2;  ///< of an activation
+  LossBytes loss = kMegatronLoss;
+  double imbalance = 1;  ///< tokens of the busiest rank's experts over the mean
+  /// Transformer Engine with fused accumulation of the weights' gradients gives autograd an empty tensor in their place, one
+  /// for every shape of a matrix, which it keeps (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).
+  bool keeps_empty_gradients = false;
+  int layers_ahead = 1;  ///< gathered while one is computed, where weights are sharded
+  double reserved_bytes = kReservedBytes;
+  double allocator_margin = kAllocatorMargin;
+};
+
+struct SplitMemoryPart {
+  const char* name;
+  double bytes;
+};
+
+struct SplitMemory {
+  double weights_bytes = 0;
+  double gradients_bytes = 0;
+  double optimizer_bytes = 0;    ///< master weights and state; 0 where they lie in host memory
+  double activations_bytes = 0;  ///< held at the peak
+  double working_bytes = 0;      ///< what a pass has besides at the peak: gradients, what is computed again, logits
+  double buffers_bytes = 0;      ///< messages between stages, gathered weights and their gradients, empty gradients
+  double margin_bytes = 0;       ///< of the allocator, assumed
+  double reserved_bytes = 0;     ///< by driver and framework
+
+  std::vector<SplitMemoryPart> parts() const;
+  /// What a framework's counter of allocated bytes shows.
+  double allocated_bytes() const;
+  double total_bytes() const;
+};
+
+/// Of a GPU of `stage`; `parts` are those of the whole pipeline.
+SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
+                         int stage, int micro_batches, const SplitMemoryOptions& options);
+/// Of the GPU that needs most.
+SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSpec& spec,
+                                 const std::vector<Part>& parts, int micro_batches, const SplitMemoryOptions& options);
+
+}  // namespace lockstep::sim

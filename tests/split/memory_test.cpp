@@ -1,0 +1,223 @@
+// Memory of a split: Korthikanti's formulas to the byte, ZeRO's table, and what the schedule holds.
+#include "engine/base/random.hpp"
+#include "sim/split/split_memory.hpp"
+#include "tests/catch.hpp"
+#include "tests/split/shapes.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+ParallelSpec of_tensor(int tensor, bool sequence, int micro_batch = 4) {
+  ParallelSpec spec;
+  spec.tensor = tensor;
+  spec.sequence = sequence;
+  spec.micro_batch = micro_batch;
+  spec.data = 1;
+  return spec;
+}
+
+SplitMemory of_stage(const TransformerShape& shape, const ParallelSpec& spec, int stage, int micro_batches,
+                     const SplitMemoryOptions& options = {}) {
+  return split_memory(shape, spec, partition(shape.layers, spec.pipeline, spec.virtual_stages), stage, micro_batches,
+                      options);
+}
+
+}  // namespace
+
+TEST_CASE("activations of a layer are Korthikanti's, for every tensor size, with and without sequence parallelism") {
+  // The paper's 22B, 175B, 530B and 1T models (table 3).
+  for (const auto& [layers, hidden, heads] :
+       {std::tuple{48, 6144, 64}, {96, 12288, 96}, {105, 20480, 128}, {128, 25600, 160}}) {
+    const TransformerShape shape = gpt(layers, hidden, heads, 51200, 2048);
+    const double s = 2048, b = 4, h = hidden, a = heads;
+    for (int tensor : {1, 2, 4, 8}) {
+      const double t = tensor;
+      ParallelSpec spec = of_tensor(tensor, false);
+      CHECK(kept_bytes(shape, spec, 0, 2) == Approx(s * b * h * (10 + 24 / t + 5 * a * s / (h * t))));
+      ParallelSpec sequence = of_tensor(tensor, true);
+      CHECK(kept_bytes(shape, sequence, 0, 2) == Approx(s * b * h * (34 / t + 5 * a * s / (h * t))));
+      sequence.recompute = Recomputation::selective;
+      CHECK(kept_bytes(shape, sequence, 0, 2) == Approx(34 * s * b * h / t));
+      CHECK(recomputed_bytes(shape, sequence, 0, 2) == Approx(5 * a * s * s * b / t));
+      spec.recompute = Recomputation::full;
+      CHECK(kept_bytes(shape, spec, 0, 2) == 2 * s * b * h);
+    }
+  }
+}
+
+TEST_CASE("selective recomputation saves the paper's 70 % of GPT-3 and 65 % of MT-NLG's activations") {
+  const auto saved = [](int hidden, int heads) {
+    const TransformerShape shape = gpt(1, hidden, heads, 51200, 2048);
+    ParallelSpec spec = of_tensor(8, true);
+    const double all = kept_bytes(shape, spec, 0, 2);
+    spec.recompute = Recomputation::selective;
+    return 1 - kept_bytes(shape, spec, 0, 2) / all;
+  };
+  CHECK(saved(12288, 96) == Approx(0.70).margin(0.01));
+  CHECK(saved(20480, 128) == Approx(0.65).margin(0.01));
+}
+
+TEST_CASE("fused attention keeps no scores, grouped queries fewer keys, context ranks their tokens") {
+  TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  // Norms' and matrices' inputs 4 x 64, queries 64, keys and values 2 x 16, heads' outputs 64, gate, up and product
+  // 3 x 192, of 2 bytes; 8 logarithms of 4.
+  const double token = 2 * (4 * 64 + 64 + 2 * 16 + 64 + 3 * 192) + 8 * 4;
+  CHECK(kept_bytes(shape, spec, 0, 2) == 32 * token);
+  spec.context = 4;
+  CHECK(kept_bytes(shape, spec, 0, 2) == 8 * token);
+  spec.recompute = Recomputation::selective;
+  CHECK(kept_bytes(shape, spec, 0, 2) == 8 * token);
+  shape.has_fused_attention = false;
+  spec.recompute = Recomputation::none;
+  // Without dropout only the softmax's output: 8 queries with 32 keys on 8 heads.
+  CHECK(kept_bytes(shape, spec, 0, 2) == 8 * (token - 8 * 4) + 8 * 32 * 8 * 2);
+}
+
+TEST_CASE("alternate matrices: a layer's input, queries, values, the attention's output, gate and second matrix") {
+  TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  spec.recompute = Recomputation::alternate_matrices;
+  CHECK(kept_bytes(shape, spec, 0, 2) == 32 * (2 * (64 + 64 + 16 + 64 + 192 + 64) + 8 * 4));
+  shape.experts = ExpertShape{4, 2, 96, 0, 0};
+  CHECK_THROWS_WITH(kept_bytes(shape, spec, 0, 2), Contains("allowed: none, selective, full"));
+}
+
+TEST_CASE("the busiest rank's experts keep its tokens") {
+  TransformerShape shape = llama(2, 64, 8, 8, 128, 100, 32);
+  shape.experts = ExpertShape{4, 2, 96, 0, 1};
+  const ParallelSpec spec = of_tensor(1, false, 1);
+  const double dense = kept_bytes(shape, spec, 0, 2), experts = kept_bytes(shape, spec, 1, 2);
+  const double sent = 32 * 2 * 2.0 * (64 + 3 * 96);
+  CHECK(experts - dense == 32 * 4 * 4 + sent + 32 * 2 * 2 * 64 - 32 * 2 * (64 + 3 * 128));
+  CHECK(kept_bytes(shape, spec, 1, 2, 1.5) - experts == Approx(0.5 * sent));
+}
+
+TEST_CASE("bytes of a parameter: 16 with Adam, 18 with gradients in single precision") {
+  CHECK(parameter_bytes(Precision::bf16, Optimizer::adam, false).total() == 16);
+  CHECK(parameter_bytes(Precision::fp16, Optimizer::adam, true).total() == 18);
+  CHECK(parameter_bytes(Precision::fp32, Optimizer::adam, true).total() == 16);
+  CHECK(parameter_bytes(Precision::bf16, Optimizer::sgd, false).total() == 8);
+  CHECK(fsdp_parameter_bytes(Optimizer::adam).total() == 16);
+  CHECK(deepspeed_bf16_parameter_bytes(Optimizer::adam).total() == 20);
+}
+
+TEST_CASE("ZeRO's table 1: a 7.5B model on 64 GPUs takes 120, 31.4, 16.6 and 1.88 GB") {
+  // Nearly all of it an embedding: the paper's table knows nothing but the number of parameters.
+  const TransformerShape shape = llama(1, 1000, 10, 10, 1000, 7'492'000 / 2, 8);
+  const auto count = static_cast<double>(parameter_count(shape));
+  REQUIRE(count == Approx(7.5e9).epsilon(0.002));
+  ParallelSpec spec;
+  spec.data = 64;
+  const auto gigabytes = [&](ShardingStage sharding) {
+    spec.sharding = sharding;
+    const SplitMemory memory = of_stage(shape, spec, 0, 1);
+    return (memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes) / 1e9;
+  };
+  CHECK(gigabytes(ShardingStage::none) == Approx(120).epsilon(0.003));
+  CHECK(gigabytes(ShardingStage::zero1) == Approx(31.4).epsilon(0.003));
+  CHECK(gigabytes(ShardingStage::zero2) == Approx(16.6).epsilon(0.003));
+  CHECK(gigabytes(ShardingStage::zero3) == Approx(1.88).epsilon(0.003));
+  spec.sharding_group = 8;
+  CHECK(gigabytes(ShardingStage::zero3) == Approx(15.0).epsilon(0.003));
+  spec.offloads_optimizer = true;
+  CHECK(gigabytes(ShardingStage::none) == Approx(30).epsilon(0.003));
+}
+
+TEST_CASE("a stage holds as many layers' activations as its schedule has in flight") {
+  const TransformerShape shape = llama(8, 64, 8, 8, 192, 100, 32);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  spec.pipeline = 4;
+  const double layer = kept_bytes(shape, spec, 0, 2), indices = 32 * 8;
+  spec.schedule = PipelineSchedule::one_f_one_b;
+  CHECK(of_stage(shape, spec, 0, 16).activations_bytes == 4 * (2 * layer + indices));
+  CHECK(of_stage(shape, spec, 1, 16).activations_bytes == 3 * 2 * layer);
+  CHECK(of_stage(shape, spec, 0, 2).activations_bytes == 2 * (2 * layer + indices));
+  spec.schedule = PipelineSchedule::gpipe;
+  CHECK(of_stage(shape, spec, 1, 16).activations_bytes == 16 * 2 * layer);
+  // 2 (4 - 1 - 1) + 4 + 1 chunks of one layer.
+  spec.schedule = PipelineSchedule::interleaved;
+  spec.virtual_stages = 2;
+  CHECK(of_stage(shape, spec, 1, 16).activations_bytes == 9 * layer);
+}
+
+TEST_CASE("interleaving holds 1 + (p-1)/(p v) times what 1F1B does on the first stage") {
+  // Korthikanti et al. 2022, section 4.2.3, of many micro-batches.
+  const TransformerShape shape = llama(24, 64, 8, 8, 192, 0, 32);
+  ParallelSpec spec = of_tensor(1, false, 1);
+  spec.pipeline = 4;
+  const double indices = 32 * 8;
+  const double plain = of_stage(shape, spec, 0, 32).activations_bytes - 4 * indices;
+  spec.schedule = PipelineSchedule::interleaved;
+  spec.virtual_stages = 3;
+  const double chunks = of_stage(shape, spec, 0, 32).activations_bytes;
+  // Eight of the fifteen chunks in flight are the first one, with the embedding's indices.
+  const double first_chunks = std::round((chunks - plain * (1 + 3.0 / 12)) / indices);
+  CHECK(first_chunks >= 4);
+  CHECK(first_chunks <= 8);
+  CHECK(chunks - first_chunks * indices == Approx(plain * (1 + 3.0 / 12)));
+}
+
+TEST_CASE("the loss: logits in single precision and once more in half") {
+  const TransformerShape shape = llama(2, 64, 8, 8, 192, 50000, 32);
+  const ParallelSpec spec = of_tensor(1, false, 1);
+  CHECK(loss_kept_bytes(shape, spec, 2) == 32 * (2 * 64 * 2 + 50000 * 4));
+  const SplitMemory memory = of_stage(shape, spec, 0, 4);
+  CHECK(memory.working_bytes == 32 * 50000 * 2);
+  CHECK(memory.activations_bytes == 2 * kept_bytes(shape, spec, 0, 2) + loss_kept_bytes(shape, spec, 2) + 32 * 8);
+}
+
+TEST_CASE("PyTorch's loss needs twice as much of a logit as Megatron's") {
+  const TransformerShape shape = llama(2, 64, 8, 8, 192, 50000, 32);
+  const ParallelSpec spec = of_tensor(1, false, 1);
+  SplitMemoryOptions options;
+  const double megatron = of_stage(shape, spec, 0, 1, options).allocated_bytes();
+  options.loss = kTorchLoss;
+  CHECK(of_stage(shape, spec, 0, 1, options).allocated_bytes() - megatron == 32 * 50000 * 6);
+}
+
+TEST_CASE("empty gradients: one of every shape of a matrix, whatever the layers") {
+  TransformerShape shape = llama(6, 64, 8, 8, 192, 100, 32);
+  const ParallelSpec spec = of_tensor(2, true, 1);
+  SplitMemoryOptions options;
+  const double without = of_stage(shape, spec, 0, 1, options).allocated_bytes();
+  options.keeps_empty_gradients = true;
+  CHECK(of_stage(shape, spec, 0, 1, options).allocated_bytes() - without == 2 * (4 * 64 + 3 * 192) * 64 / 2);
+}
+
+TEST_CASE("parts add up, more of anything needs more, more ranks need less") {
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto draw = [&](int which, int most) {
+      return 1 + static_cast<int>(
+                     most * random_uniform(9, static_cast<std::uint64_t>(which), static_cast<std::uint64_t>(trial)));
+    };
+    TransformerShape shape = llama(8 * draw(1, 3), 128 * draw(2, 8), 16, 16, 512 * draw(3, 4), 1600 * draw(4, 20), 512);
+    ParallelSpec spec = of_tensor(1 << (draw(6, 4) - 1), draw(7, 2) == 1, draw(8, 3));
+    spec.pipeline = 1 << (draw(9, 3) - 1);
+    spec.data = 4;
+    spec.recompute = static_cast<Recomputation>(draw(10, 4) - 1);
+    shape.has_fused_attention = spec.recompute == Recomputation::alternate_matrices || draw(5, 2) == 1;
+    spec.sharding = static_cast<ShardingStage>(draw(11, 4) - 1);
+    const auto total = [&] {
+      return largest_split_memory(shape, spec, partition(shape.layers, spec.pipeline, 1), 8, {}).total_bytes();
+    };
+    const SplitMemory memory = of_stage(shape, spec, 0, 8);
+    double sum = 0;
+    for (const SplitMemoryPart& part : memory.parts()) {
+      REQUIRE(part.bytes >= 0);
+      sum += part.bytes;
+    }
+    REQUIRE(sum == Approx(memory.total_bytes()));
+    const double before = total();
+    ++spec.micro_batch;
+    REQUIRE(total() > before);
+    --spec.micro_batch;
+    spec.tensor *= 2;
+    REQUIRE(total() < before);
+    spec.tensor /= 2;
+    spec.data *= 2;
+    REQUIRE(total() <= before);
+  }
+}

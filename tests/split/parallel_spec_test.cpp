@@ -1,0 +1,91 @@
+// The object "parallel": what is read is written, products and divisibility are checked, refusals say what is allowed.
+#include "sim/scenario/parallel_spec.hpp"
+#include "sim/scenario/check.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+ParallelSpec read(const std::string& text) {
+  JsonDocument document = JsonDocument::parse("{\"parallel\": " + text + "}", "a.json");
+  parallel_format().complete(document, "/parallel");
+  return parallel_format().read(document.root().at("parallel"));
+}
+
+std::string problem_on(const ParallelSpec& spec, int gpus) {
+  const std::optional<ScenarioProblem> problem = find_problem(spec, gpus);
+  return problem ? problem->pointer + ": " + problem->wrong + "; " + problem->allowed : "";
+}
+
+}  // namespace
+
+TEST_CASE("a split is read with Megatron's defaults and written as it reads") {
+  const ParallelSpec plain = read("{}");
+  CHECK(plain.gpus_of_replica() == 1);
+  CHECK(plain.order.front() == ParallelDimension::tensor);
+  CHECK(plain.order.back() == ParallelDimension::pipeline);
+
+  const ParallelSpec spec = read(R"({"tensor": 8, "sequence": true, "pipeline": 4, "virtual_stages": 2, "context": 2,
+    "expert": 2, "data": 4, "sharding": "fsdp", "sharding_group": 8, "schedule": "interleaved", "recompute": "selective",
+    "order": ["tensor", "context", "pipeline", "expert", "data"], "micro_batch": 2, "offload_optimizer": true})");
+  CHECK(spec.sharding == ShardingStage::zero3);
+  CHECK(spec.order[2] == ParallelDimension::pipeline);
+  const Json written = parallel_format().write(spec);
+  CHECK(parallel_format().write(read(written.dump())) == written);
+  CHECK(written["sharding"] == "zero3");
+  CHECK(!parallel_format().write(plain).contains("data"));
+}
+
+TEST_CASE("what a split's parts do not keep together is refused at its key") {
+  CHECK_THROWS_WITH(read(R"({"virtual_stages": 2})"),
+                    Contains("a.json: /parallel/virtual_stages: schedule \"1f1b\" has one chunk") &&
+                        Contains("\"schedule\": \"interleaved\""));
+  CHECK_THROWS_WITH(read(R"({"schedule": "interleaved", "pipeline": 2})"), Contains("\"virtual_stages\" of 2 or more"));
+  CHECK_THROWS_WITH(read(R"({"schedule": "interleaved", "virtual_stages": 2})"), Contains("\"pipeline\" of 2 or more"));
+  CHECK_THROWS_WITH(read(R"({"sharding_group": 4})"), Contains("allowed: with \"sharding\" of zero1"));
+  CHECK_THROWS_WITH(read(R"({"order": ["tensor", "tensor", "data", "expert", "pipeline"]})"),
+                    Contains("\"tensor\" must stand in it once"));
+  CHECK_THROWS_WITH(read(R"({"tenser": 4})"), Contains("unknown key \"tenser\""));
+  CHECK_THROWS_WITH(read(R"({"schedule": "dualpipe"})"), Contains("allowed: gpipe, 1f1b, interleaved, zb-h1"));
+}
+
+TEST_CASE("data parallelism is what the GPUs leave") {
+  ParallelSpec spec;
+  spec.tensor = 8;
+  spec.pipeline = 4;
+  spec.context = 2;
+  CHECK(on_gpus(spec, 256).data == 4);
+  CHECK(problem_on(spec, 100) ==
+        "/parallel: tensor 8 x context 2 x pipeline 4 do not divide 100 GPUs; allowed: multiples of 64 GPUs");
+  spec.data = 3;
+  CHECK(problem_on(spec, 256) == "/parallel/data: 3 replicas of 64 GPUs are not 256 GPUs; allowed: 4, or none");
+  spec.data = 4;
+  spec.expert = 3;
+  CHECK_THAT(problem_on(spec, 256), Contains("/parallel/expert") && Contains("divisors of 4"));
+  spec.expert = 2;
+  CHECK(problem_on(spec, 256).empty());
+  CHECK(on_gpus(spec, 256).gradient_ranks() == 8);
+  CHECK(on_gpus(spec, 256).expert_gradient_ranks() == 4);
+  spec.sharding = ShardingStage::zero1;
+  spec.sharding_group = 4;
+  CHECK_THAT(problem_on(spec, 256), Contains("beside groups of experts"));
+  spec.expert = 1;
+  CHECK(problem_on(spec, 256).empty());
+  spec.sharding_group = 3;
+  CHECK_THAT(problem_on(spec, 256), Contains("groups of 3 do not divide the 8 data and context ranks"));
+}
+
+TEST_CASE("micro-batches divide the batch, and the stages divide interleaved ones") {
+  ParallelSpec spec;
+  spec.data = 4;
+  spec.micro_batch = 2;
+  CHECK(micro_batches(spec, 64) == 8);
+  CHECK_THROWS_WITH(micro_batches(spec, 60), Contains("multiples of 8"));
+  spec.pipeline = 3;
+  spec.schedule = PipelineSchedule::interleaved;
+  spec.virtual_stages = 2;
+  CHECK_THROWS_WITH(micro_batches(spec, 64), Contains("8 micro-batches cannot be interleaved over 3 stages"));
+  CHECK(micro_batches(spec, 72) == 9);
+}

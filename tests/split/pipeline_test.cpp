@@ -1,0 +1,187 @@
+// Schedules of a pipeline: every pass once, no deadlock, the bubbles and the micro-batches in flight of the papers.
+#include <map>
+
+#include "engine/base/random.hpp"
+#include "sim/split/pipeline_time.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+using S = PipelineSchedule;
+
+int drawn(int trial, int draw, int low, int high) {
+  const double u = random_uniform(11, static_cast<std::uint64_t>(draw), static_cast<std::uint64_t>(trial));
+  return low + static_cast<int>(u * (high - low + 1));
+}
+
+double seconds(int trial, int draw) {
+  return 0.1 + random_uniform(12, static_cast<std::uint64_t>(draw), static_cast<std::uint64_t>(trial));
+}
+
+PipelineTimeline run(S schedule, const PipelineShape& shape, const ChunkTimes& times, double message_s = 0) {
+  return timeline(pipeline_ops(schedule, shape), shape, equal_times(shape, times, message_s));
+}
+
+std::vector<std::pair<S, PipelineShape>> shapes_of(int trial) {
+  const int p = drawn(trial, 1, 1, 12), m = drawn(trial, 2, 1, 24), v = drawn(trial, 3, 2, 5);
+  return {{S::gpipe, {p, m, 1}},
+          {S::one_f_one_b, {p, m, 1}},
+          {S::zb_h1, {p, m, 1}},
+          {S::interleaved, {p, p * drawn(trial, 4, 1, 4), v}}};
+}
+
+// "F0 F1 B0": the chunk behind a point where there are several.
+std::string text(const StageOps& ops, bool with_chunks = false) {
+  std::string text;
+  for (const PipelineOp& op : ops) {
+    text +=
+        (text.empty() ? "" : " ") + std::string(1, "FBW"[static_cast<int>(op.pass)]) + std::to_string(op.micro_batch);
+    if (with_chunks) text += "." + std::to_string(op.chunk);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("1,000 random pipelines: every pass once, backward after forward, none waits for ever") {
+  for (int trial = 0; trial < 1000; ++trial) {
+    for (const auto& [schedule, shape] : shapes_of(trial)) {
+      INFO(name_of(schedule) << " p " << shape.stages << " m " << shape.micro_batches << " v " << shape.chunks);
+      const std::vector<StageOps> stages = pipeline_ops(schedule, shape);
+      for (const StageOps& ops : stages) {
+        std::map<std::pair<int, int>, int> last;  // the last pass of a micro-batch and chunk
+        for (const PipelineOp& op : ops) {
+          int& before = last[{op.micro_batch, op.chunk}];
+          REQUIRE(static_cast<int>(op.pass) == before);
+          ++before;
+        }
+        REQUIRE(static_cast<int>(last.size()) == shape.micro_batches * shape.chunks);
+        for (const auto& [which, passes] : last) REQUIRE(passes == (schedule == S::zb_h1 ? 3 : 2));
+      }
+      const ChunkTimes times{seconds(trial, 1), seconds(trial, 2), seconds(trial, 3)};
+      const PipelineTimeline all = timeline(stages, shape, equal_times(shape, times, 0.1 * seconds(trial, 4)));
+      for (int s = 0; s < shape.stages; ++s)
+        REQUIRE(all.starts_s[static_cast<std::size_t>(s)].size() == stages[static_cast<std::size_t>(s)].size());
+    }
+  }
+}
+
+TEST_CASE("stages that wait for each other are told, not waited for") {
+  const PipelineShape shape{2, 2, 1};
+  std::vector<StageOps> stages = pipeline_ops(S::one_f_one_b, shape);
+  std::swap(stages[1][0], stages[1][1]);
+  CHECK_THROWS_WITH(timeline(stages, shape, equal_times(shape, {1, 1, 0})), Contains("stage 0 waits for ever"));
+}
+
+TEST_CASE("GPipe and 1F1B take (m + p - 1)(t_f + t_b): a bubble of (p-1)/(m+p-1)") {
+  for (int trial = 0; trial < 300; ++trial) {
+    const int p = drawn(trial, 1, 1, 16), m = drawn(trial, 2, 1, 40);
+    const ChunkTimes times{seconds(trial, 1), seconds(trial, 2), 0};
+    for (S schedule : {S::gpipe, S::one_f_one_b}) {
+      const PipelineTimeline all = run(schedule, {p, m, 1}, times);
+      REQUIRE(all.makespan_s == Approx((m + p - 1) * (times.forward_s + times.backward_s)));
+      REQUIRE(all.bubble_fraction() == Approx((p - 1.0) / (m + p - 1)).margin(1e-12));
+    }
+  }
+}
+
+TEST_CASE("interleaving divides the bubble by the chunks: (p-1)/(v m) of the ideal time") {
+  for (int trial = 0; trial < 300; ++trial) {
+    const int p = drawn(trial, 1, 2, 12), v = drawn(trial, 2, 2, 6), m = p * drawn(trial, 3, 1, 5);
+    const ChunkTimes times{seconds(trial, 1), seconds(trial, 2), 0};
+    const double ideal = m * v * (times.forward_s + times.backward_s);
+    REQUIRE(run(S::interleaved, {p, m, v}, times).makespan_s == Approx(ideal * (1 + (p - 1.0) / (v * m))));
+  }
+}
+
+TEST_CASE("ZB-H1's bubble is (p-1)(t_f + t_b - t_w), a third of 1F1B's with equal passes") {
+  for (int trial = 0; trial < 300; ++trial) {
+    const int p = drawn(trial, 1, 1, 12), m = p + drawn(trial, 2, 0, 30);
+    const double w = seconds(trial, 1);
+    const ChunkTimes times{w + seconds(trial, 2), w + seconds(trial, 3), w};
+    const double ideal = m * (times.forward_s + times.backward_s + w);
+    REQUIRE(run(S::zb_h1, {p, m, 1}, times).makespan_s ==
+            Approx(ideal + (p - 1) * (times.forward_s + times.backward_s - w)));
+    // Whatever is longest.
+    const ChunkTimes any{seconds(trial, 4), seconds(trial, 5), seconds(trial, 6)};
+    const double f = any.forward_s, b = any.backward_s;
+    REQUIRE(run(S::zb_h1, {p, m, 1}, any).makespan_s ==
+            Approx(m * (f + b + any.weight_gradient_s) + (p - 1) * std::max({f + b - any.weight_gradient_s, f, b})));
+    // Never later than 1F1B, whose backward pass is both.
+    REQUIRE(run(S::zb_h1, {p, m, 1}, any).makespan_s <=
+            run(S::one_f_one_b, {p, m, 1}, {f, b + any.weight_gradient_s, 0}).makespan_s * (1 + 1e-12));
+  }
+  const PipelineShape shape{4, 12, 1};
+  CHECK(run(S::zb_h1, shape, {1, 1, 1}).makespan_s == Approx(36 + 3));
+  CHECK(run(S::one_f_one_b, shape, {1, 2, 0}).makespan_s == Approx(36 + 9));
+}
+
+TEST_CASE("micro-batches in flight: m with GPipe, min(p - s, m) with 1F1B and ZB-H1, the warm-up and one interleaved") {
+  for (int trial = 0; trial < 300; ++trial) {
+    for (const auto& [schedule, shape] : shapes_of(trial)) {
+      const std::vector<StageOps> stages = pipeline_ops(schedule, shape);
+      for (int s = 0; s < shape.stages; ++s) {
+        INFO(name_of(schedule) << " stage " << s << " of " << shape.stages << " m " << shape.micro_batches);
+        REQUIRE(most_in_flight(stages[static_cast<std::size_t>(s)]) == in_flight(schedule, shape, s));
+      }
+    }
+  }
+  CHECK(in_flight(S::one_f_one_b, {8, 64, 1}, 0) == 8);
+  CHECK(in_flight(S::one_f_one_b, {8, 64, 1}, 7) == 1);
+  // 2 (4 - 1) + (2 - 1) 4 + 1 chunks, 5.5 micro-batches' worth of a stage's two: 1 + (p-1)/(p v) times 1F1B's 4
+  // (Korthikanti et al. 2022, section 4.2.3).
+  CHECK(in_flight(S::interleaved, {4, 16, 2}, 0) == 11);
+}
+
+TEST_CASE("ZB-H1 keeps as much as 1F1B's first stage: on stage s, s weights' gradients wait") {
+  for (const StageOps& ops : pipeline_ops(S::zb_h1, {4, 12, 1})) {
+    int held = 0, most = 0;
+    for (const PipelineOp& op : ops) {
+      if (op.pass == Pass::forward) most = std::max(most, ++held);
+      if (op.pass == Pass::weight_gradient) --held;
+    }
+    CHECK(most == 4);
+  }
+  CHECK(most_weight_gradients_pending(zb_h1({4, 12, 1}, 3)) == 4);
+  CHECK(most_weight_gradients_pending(zb_h1({4, 12, 1}, 0)) == 1);
+  CHECK(most_weight_gradients_pending(one_f_one_b({4, 12, 1}, 0)) == 0);
+}
+
+TEST_CASE("schedules by hand") {
+  CHECK(text(gpipe({2, 3, 1}, 1)) == "F0 F1 F2 B2 B1 B0");
+  // Narayanan et al. 2021, figure 4 (top): 4 stages, 8 micro-batches.
+  CHECK(text(one_f_one_b({4, 8, 1}, 0)) == "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7");
+  CHECK(text(one_f_one_b({4, 8, 1}, 3)) == "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7");
+  // The same figure (bottom), two chunks: device 4 passes micro-batches 1 to 4 through both before the first goes back.
+  CHECK(text(interleaved({4, 8, 2}, 3), true).substr(0, 44) == "F0.0 F1.0 F2.0 F3.0 F0.1 B0.1 F1.1 B1.1 F2.1");
+  CHECK(text(interleaved({2, 2, 2}, 0), true) == "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 B1.0");
+  // Qi et al. 2023, figure 3.
+  CHECK(text(zb_h1({2, 3, 1}, 0)) == "F0 F1 B0 W0 F2 B1 W1 B2 W2");
+  CHECK(text(zb_h1({2, 3, 1}, 1)) == "F0 B0 F1 B1 W0 F2 B2 W1 W2");
+}
+
+TEST_CASE("messages cost what lies on the critical path: 2 (p-1) of a lone micro-batch") {
+  for (S schedule : {S::gpipe, S::one_f_one_b})
+    CHECK(run(schedule, {4, 1, 1}, {1, 2, 0}, 0.25).makespan_s == Approx(4 * 3 + 6 * 0.25));
+  CHECK(run(S::zb_h1, {4, 1, 1}, {1, 1, 1}, 0.25).makespan_s >= Approx(4 * 2 + 6 * 0.25));
+  // Messages never make it faster.
+  for (S schedule : {S::gpipe, S::one_f_one_b, S::zb_h1})
+    CHECK(run(schedule, {4, 6, 1}, {1, 1, 1}, 0.5).makespan_s > run(schedule, {4, 6, 1}, {1, 1, 1}).makespan_s);
+}
+
+TEST_CASE("a slow stage sets the pace") {
+  const PipelineShape shape{3, 10, 1};
+  PipelineTimes times = equal_times(shape, {1, 2, 0});
+  times.chunks[1][0] = {2, 4, 0};
+  const double makespan = timeline(pipeline_ops(S::one_f_one_b, shape), shape, times).makespan_s;
+  CHECK(makespan >= 10 * 6);
+  CHECK(makespan <= 10 * 6 + 2 * 3 + 1e-9);
+}
+
+TEST_CASE("shapes that a schedule does not take are refused") {
+  CHECK_THROWS_WITH(pipeline_ops(S::one_f_one_b, {2, 2, 2}), Contains("allowed: 1, or the schedule \"interleaved\""));
+  CHECK_THROWS_WITH(pipeline_ops(S::interleaved, {4, 6, 2}), Contains("multiples of the 4 stages"));
+}
