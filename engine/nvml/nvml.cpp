@@ -158,18 +158,17 @@ struct Library::Calls {
   }
 
   /// CUDA tells the UUID of a part of a GPU (MIG) as it tells that of a GPU; NVML knows it by another prefix.
-  std::string known_id(const std::string& uuid) const {
+  std::string known_id(const std::string& id) const {
     const std::string gpu = "GPU-", part = "MIG-";
     Handle device = nullptr;
-    if (by_uuid == nullptr || by_uuid(uuid.c_str(), &device) == kSuccess || uuid.compare(0, gpu.size(), gpu) != 0)
-      return uuid;
-    const std::string other = part + uuid.substr(gpu.size());
-    return by_uuid(other.c_str(), &device) == kSuccess ? other : uuid;
+    if (by_uuid == nullptr || by_uuid(id.c_str(), &device) == kSuccess || id.compare(0, gpu.size(), gpu) != 0) return id;
+    const std::string other = part + id.substr(gpu.size());
+    return by_uuid(other.c_str(), &device) == kSuccess ? other : id;
   }
   /// Of a part: the GPU that it is of, whose clocks are its own. Null where the driver has no such GPU.
-  Handle whole(const std::string& uuid) const {
+  Handle whole(const std::string& id) const {
     Handle device = nullptr, all = nullptr;
-    if (by_uuid == nullptr || by_uuid(known_id(uuid).c_str(), &device) != kSuccess) return nullptr;
+    if (by_uuid == nullptr || by_uuid(known_id(id).c_str(), &device) != kSuccess) return nullptr;
     return whole_of_part != nullptr && whole_of_part(device, &all) == kSuccess ? all : device;
   }
 
