@@ -9,8 +9,8 @@ namespace lockstep::sim {
 
 /// From here on an input is said to be imprecise, and the bounds stand below the table.
 constexpr double kImprecise = 0.05;
-/// Nothing is predicted where what was measured badly makes an iteration half as long again at the bound.
-constexpr double kTooWide = 0.5;
+/// Nothing is predicted where what was measured badly makes an iteration three quarters as long again at the bound.
+constexpr double kTooWide = 0.75;
 
 /// An input as measured: its relative uncertainty, and what makes it so.
 struct MeasuredInput {

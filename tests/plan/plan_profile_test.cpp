@@ -61,9 +61,9 @@ TEST_CASE("a profile that scatters widens every point's bounds, and each says so
 }
 
 TEST_CASE("a point whose times nobody knows fails, and says what to do") {
-  for (const sim::PlanRow& row : result_with(0.7).rows) {
+  for (const sim::PlanRow& row : result_with(0.8).rows) {
     CHECK(row.outcome.status == "failed");
-    CHECK_THAT(row.outcome.why, Contains("known to 70 % only") && Contains("measure them again"));
+    CHECK_THAT(row.outcome.why, Contains("known to 80 % only") && Contains("measure them again"));
   }
 }
 

@@ -324,7 +324,7 @@ TEST_CASE("what was measured badly widens the bounds and is said") {
   const Report precise = scattered(0.02);
   CHECK(precise.points[0].extrapolations.empty());
   CHECK_FALSE(result_json(precise, {}).contains("imprecise"));
-  CHECK_THROWS_WITH(scattered(0.6), Contains("known to 60 % only") && Contains("measure them again"));
+  CHECK_THROWS_WITH(scattered(0.8), Contains("known to 80 % only") && Contains("measure them again"));
 }
 
 TEST_CASE("an all-reduce that was measured badly widens the part that it takes") {
