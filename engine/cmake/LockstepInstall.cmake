@@ -1,7 +1,9 @@
 # "cmake --install build": the programs of this build, the scenarios with all that they refer to, and man pages where
-# a program has one (PROGRAM.1 beside its PROGRAM_main.cpp).
+# a program has one (PROGRAM.1 beside its PROGRAM_main.cpp). The target "programs" builds what is installed, and no more.
+add_custom_target(programs)
 foreach(program IN ITEMS simulate calibrate train plan validate)
   if(TARGET ${program})
+    add_dependencies(programs ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     get_target_property(folder ${program} SOURCE_DIR)
     if(EXISTS ${folder}/${program}.1)

@@ -1,5 +1,6 @@
 #include "engine/train/algorithm.hpp"
 
+#include <map>
 #include <stdexcept>
 
 #include "engine/sync/ea_sgd.hpp"
@@ -104,44 +105,73 @@ void Trainable::remove_learner(int) {
   throw std::logic_error("this algorithm has a fixed number of learners");
 }
 
+namespace {
+
+/// What a training algorithm is made of.
+struct Making {
+  const Settings& settings;
+  const sync::Processes& processes;
+  sync::VectorOps& ops;
+  const sync::Layout& layout;
+  const std::vector<float>& initial;
+  std::int64_t images;
+
+  int workers() const { return settings.request.gpus * settings.learners; }
+};
+
+using Made = std::unique_ptr<Trainable>;
+
+Made make_s_sgd(const Making& m) {
+  return std::make_unique<SSgdTrainable>(
+      m.processes, sync::SSgd(m.ops, m.layout, m.initial, m.workers(), update_options(m.settings)));
+}
+
+Made make_sma(const Making& m) {
+  const Settings& s = m.settings;
+  const Request& r = s.request;
+  const int learners = r.auto_tune ? 1 : s.learners;
+  const double restart_drop = r.schedule == "steps" ? kRestartDrop : 1;  // see sma.hpp
+  const sync::SmaOptions options{r.gpus,         learners, s.averaging,  r.alpha,           s.momentum,
+                                 r.weight_decay, s.tau,    restart_drop, m.processes.rank()};
+  return std::make_unique<SmaTrainable>(m.processes, sync::Sma(m.ops, m.layout, m.initial, options));
+}
+
+Made make_ea_sgd(const Making& m) {
+  const Request& r = m.settings.request;
+  const sync::EaSgdOptions options{m.workers(), r.alpha, r.weight_decay, m.settings.tau, r.gpus};
+  return std::make_unique<EaSgdTrainable>(m.processes, sync::EaSgd(m.ops, m.layout, m.initial, options), m.workers(),
+                                          r.gpus);
+}
+
+Made make_backup_workers(const Making& m) {
+  const Settings& s = m.settings;
+  const sync::BackupOptions options{m.workers(),    s.backups,           s.delay,
+                                    s.request.seed, s.request.interrupt, m.processes.rank()};
+  return std::make_unique<BackupTrainable>(
+      m.processes, sync::BackupWorkers(m.ops, m.layout, m.initial, options, update_options(s)), m.workers(), s.backups);
+}
+
+Made make_stale(const Making& m) {
+  const Settings& s = m.settings;
+  const std::int64_t ramp = iterations_of(s, s.staleness_ramp_epochs, m.images);
+  const sync::StalenessOptions options{s.staleness, s.request.staleness_drawn, s.request.seed, ramp, m.workers()};
+  return std::make_unique<StaleTrainable>(m.processes,
+                                          sync::StaleGradients(m.ops, m.layout, m.initial, options, update_options(s)));
+}
+
+}  // namespace
+
 std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Processes& processes, sync::VectorOps& ops,
                                           const sync::Layout& layout, const std::vector<float>& initial,
                                           std::int64_t images) {
-  const Request& r = s.request;
-  const int workers = r.gpus * s.learners;
-  switch (s.algorithm) {
-    case Algorithm::s_sgd:
-      return std::make_unique<SSgdTrainable>(processes, sync::SSgd(ops, layout, initial, workers, update_options(s)));
-    case Algorithm::sma: {
-      const int learners = r.auto_tune ? 1 : s.learners;
-      const double restart_drop = r.schedule == "steps" ? kRestartDrop : 1;  // see sma.hpp
-      const sync::SmaOptions options{r.gpus,         learners, s.averaging,  r.alpha,         s.momentum,
-                                     r.weight_decay, s.tau,    restart_drop, processes.rank()};
-      return std::make_unique<SmaTrainable>(processes, sync::Sma(ops, layout, initial, options));
-    }
-    case Algorithm::ea_sgd: {
-      const sync::EaSgdOptions options{workers, r.alpha, r.weight_decay, s.tau, r.gpus};
-      return std::make_unique<EaSgdTrainable>(processes, sync::EaSgd(ops, layout, initial, options), workers, r.gpus);
-    }
-    case Algorithm::backup_workers: {
-      const sync::BackupOptions options{workers, s.backups, s.delay, r.seed, r.interrupt, processes.rank()};
-      return std::make_unique<BackupTrainable>(
-          processes, sync::BackupWorkers(ops, layout, initial, options, update_options(s)), workers, s.backups);
-    }
-    case Algorithm::async_sgd: {
-      const std::int64_t ramp = iterations_of(s, s.staleness_ramp_epochs, images);
-      const sync::StalenessOptions options{s.staleness, r.staleness_drawn, r.seed, ramp, workers};
-      return std::make_unique<StaleTrainable>(processes,
-                                              sync::StaleGradients(ops, layout, initial, options, update_options(s)));
-    }
-    case Algorithm::parameter_server:
-    case Algorithm::async_easgd:
-    case Algorithm::local_sgd:
-    case Algorithm::sharded:
-    case Algorithm::theano_mpi:
-      break;  // refused by resolve()
-  }
-  throw std::logic_error("no such algorithm");
+  static const std::map<Algorithm, Made (*)(const Making&)> makers{{Algorithm::s_sgd, make_s_sgd},
+                                                                   {Algorithm::sma, make_sma},
+                                                                   {Algorithm::ea_sgd, make_ea_sgd},
+                                                                   {Algorithm::backup_workers, make_backup_workers},
+                                                                   {Algorithm::async_sgd, make_stale}};
+  const auto maker = makers.find(s.algorithm);
+  if (maker == makers.end()) throw std::logic_error(name_of(s.algorithm) + " is not trained");  // resolve() refuses it
+  return maker->second({s, processes, ops, layout, initial, images});
 }
 
 }  // namespace lockstep::train

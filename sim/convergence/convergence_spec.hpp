@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/convergence/profile.hpp"
-
 namespace lockstep::sim {
+
+struct ConvergenceProfile;  // profile.hpp, whose laws bring Eigen: not every file that knows a scenario needs them
 
 /// Updates that it takes when each averages the gradients of `workers` workers.
 struct IterationsAt {

@@ -1,4 +1,5 @@
 #include "sim/convergence/time_to_accuracy.hpp"
+#include "sim/convergence/profile.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,9 @@
 
 namespace lockstep::sim {
 
+struct IterationsEstimate;
+struct TrainingSetting;
+
 struct TimeToAccuracy {
   double epochs = 0;
   std::int64_t iterations = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/plan/grid.hpp"
 #include "sim/plan/layer_groups.hpp"

@@ -7,6 +7,7 @@
 
 #include "engine/base/statistics.hpp"
 #include "sim/cluster/engine.hpp"
+#include "sim/convergence/profile.hpp"
 #include "sim/point/describe.hpp"
 #include "sim/point/learners_point.hpp"
 #include "sim/point/workers_point.hpp"

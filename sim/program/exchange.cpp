@@ -5,7 +5,9 @@
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
+#include "sim/program/learners.hpp"
 #include "sim/program/nccl_system.hpp"
+#include "sim/program/parameter_server.hpp"
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/schedule/local_sgd.hpp"
@@ -58,9 +60,7 @@ std::vector<Bucket> buckets_of(const Scenario& scenario) {
                         scenario.communication.first_bucket_bytes());
 }
 
-int iterations_of_round(const Scenario& scenario) {
-  return scenario.algorithm == Algorithm::local_sgd ? scenario.local_sgd.period : 1;
-}
+namespace {
 
 Program local_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
   auto options = with_common<LocalSgd>(scenario, gpus, batch_per_gpu, iterations);
@@ -89,6 +89,48 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
   const TheanoMpiPlans plans{[host](int, std::int64_t bytes) { return host_all_reduce(host, bytes); }, all_to_all,
                              all_gather};
   return theano_mpi(scenario.model, model_cost(scenario, batch_per_gpu), buckets_of(scenario), options, plans);
+}
+
+// Its collectives are kernels on the GPUs that compute meanwhile; the host's turns are none.
+Program with_slowdown(Program program, const Scenario& scenario, int batch_per_gpu) {
+  if (const OverlapSlowdown slowdown = overlap_slowdown(scenario))
+    for (Work& work : program.work)
+      if (work.kind == Work::Kind::collective && program.plans[at(work.plan)].bytes > 0)
+        work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[at(work.plan)].bytes));
+  return program;
+}
+
+Program s_sgd_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  const ModelCost cost = model_cost(scenario, batch_per_gpu);
+  return s_sgd(scenario.model, cost, buckets_of(scenario), s_sgd_options(scenario, gpus, batch_per_gpu, iterations),
+               all_reduce_of(scenario));
+}
+
+}  // namespace
+
+Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations) {
+  switch (scenario.algorithm) {
+    case Algorithm::s_sgd:
+      return with_slowdown(s_sgd_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+    case Algorithm::sma:
+    case Algorithm::ea_sgd:
+      return with_slowdown(sma(sma_cost(scenario, batch_per_gpu),
+                               sma_options(scenario, gpus, batch_per_gpu, iterations), all_reduce_of(scenario)),
+                           scenario, batch_per_gpu);
+    case Algorithm::parameter_server:
+      return parameter_server_program(scenario, gpus, batch_per_gpu, iterations);
+    case Algorithm::local_sgd:
+      return local_sgd_program(scenario, gpus, batch_per_gpu, iterations);
+    case Algorithm::sharded:
+      return with_slowdown(sharded_program(scenario, gpus, batch_per_gpu, iterations), scenario, batch_per_gpu);
+    case Algorithm::theano_mpi:
+      return theano_mpi_program(scenario, gpus, batch_per_gpu, iterations);
+    case Algorithm::backup_workers:
+    case Algorithm::async_sgd:
+    case Algorithm::async_easgd:
+      break;  // no programs: workers_point.hpp
+  }
+  throw std::logic_error("no program of " + name_of(scenario.algorithm));
 }
 
 }  // namespace lockstep::sim

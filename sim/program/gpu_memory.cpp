@@ -6,6 +6,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/program/learners.hpp"
+#include "sim/scenario/algorithm_traits.hpp"
 #include "sim/schedule/fusion.hpp"
 #include "sim/schedule/sharded.hpp"
 
@@ -15,22 +16,8 @@ namespace {
 constexpr int kMostBatch = 1 << 30;
 
 bool updates_on_servers(const Scenario& s) {
-  switch (s.algorithm) {
-    case Algorithm::backup_workers:
-    case Algorithm::async_sgd:
-      return true;
-    case Algorithm::parameter_server:
-      return s.parameter_server->scheme != ServerScheme::factors && s.parameter_server->scheme != ServerScheme::best;
-    case Algorithm::s_sgd:
-    case Algorithm::sma:
-    case Algorithm::ea_sgd:
-    case Algorithm::async_easgd:
-    case Algorithm::local_sgd:
-    case Algorithm::sharded:
-    case Algorithm::theano_mpi:
-      break;
-  }
-  return false;
+  if (s.algorithm != Algorithm::parameter_server) return traits_of(s.algorithm).updates_on_servers;
+  return s.parameter_server->scheme != ServerScheme::factors && s.parameter_server->scheme != ServerScheme::best;
 }
 
 double largest_bucket_bytes(const Scenario& s, std::int64_t threshold_bytes) {
@@ -64,25 +51,12 @@ double units_in_flight_bytes(const Scenario& s) {
 double communication_bytes(const Scenario& s, int gpus) {
   const double parameters = static_cast<double>(s.model.parameter_count());
   if (gpus == 1) return 0;
-  switch (s.algorithm) {
-    case Algorithm::s_sgd:
-    case Algorithm::local_sgd:
-      return fusion_bytes(s);
-    case Algorithm::sharded:
-      return (s.sharding.gathers_again ? 2 : 1) * units_in_flight_bytes(s);
-    case Algorithm::theano_mpi:
-      if (s.theano_mpi.exchange == ParameterExchange::ar) return 0;
-      return parameters * (s.theano_mpi.exchange == ParameterExchange::asa16 ? 2 : 4);
-    case Algorithm::parameter_server:
-      return s.parameter_server->scheme == ServerScheme::one_bit ? 4 * parameters : 0;
-    case Algorithm::sma:
-    case Algorithm::ea_sgd:
-    case Algorithm::backup_workers:
-    case Algorithm::async_sgd:
-    case Algorithm::async_easgd:
-      break;
-  }
-  return 0;
+  if (traits_of(s.algorithm).fuses) return fusion_bytes(s);
+  if (s.algorithm == Algorithm::sharded) return (s.sharding.gathers_again ? 2 : 1) * units_in_flight_bytes(s);
+  if (s.algorithm == Algorithm::parameter_server)
+    return s.parameter_server->scheme == ServerScheme::one_bit ? 4 * parameters : 0;
+  if (s.algorithm != Algorithm::theano_mpi || s.theano_mpi.exchange == ParameterExchange::ar) return 0;
+  return parameters * (s.theano_mpi.exchange == ParameterExchange::asa16 ? 2 : 4);
 }
 
 void count_learners(const Scenario& s, GpuMemory& memory) {

@@ -5,6 +5,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/point/point.hpp"
 #include "sim/program/gpu_memory.hpp"

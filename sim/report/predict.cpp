@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "sim/convergence/profile.hpp"
 #include "sim/point/baseline.hpp"
 #include "sim/report/result.hpp"
 #include "sim/scenario/profile_range.hpp"

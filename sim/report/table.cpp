@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 
+#include "sim/convergence/profile.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -49,22 +49,6 @@ std::string parameter_server_text(const Scenario& s) {
   return text + (s.communication.overlap ? ", wait-free" : ", after back-propagation");
 }
 
-std::string exchange_text(const Scenario& s) {
-  const CommunicationSpec& c = s.communication;
-  if (s.algorithm == Algorithm::theano_mpi) {
-    std::string name = name_of(s.theano_mpi.exchange);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-    return "Theano-MPI, exchange " + name + ", after back-propagation";
-  }
-  if (s.algorithm == Algorithm::sharded)
-    return "sharded, units of " + format_bytes(static_cast<double>(s.sharding.unit_bytes)) +
-           (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") + ", " + name_of(c.all_reduce) + ", " +
-           name_of(c.wire) + " wire";
-  return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + name_of(c.all_reduce) +
-         " all-reduce, " + name_of(c.wire) + " wire";
-}
-
 std::string workers_text(const Scenario& s) {
   const WorkersSpec& w = *s.workers;
   std::string text = "synchronous SGD with backup workers";
@@ -79,8 +63,7 @@ std::string workers_text(const Scenario& s) {
 std::string algorithm_text(const Scenario& s) {
   if (s.workers) return workers_text(s);
   if (s.algorithm == Algorithm::parameter_server) return parameter_server_text(s);
-  if (s.algorithm == Algorithm::local_sgd || s.algorithm == Algorithm::sharded || s.algorithm == Algorithm::theano_mpi)
-    return exchange_text(s);
+  if (const std::string text = exchange_text(s); !text.empty()) return text;
   return s.trains_learners() ? learners_text(s) : "S-SGD, " + communication_text(s.communication);
 }
 

@@ -15,6 +15,8 @@ struct AlgorithmTraits {
   bool may_block;                         ///< may load a batch between two steps ("loading": "blocking")
   bool accumulates;                       ///< may add up the gradients of several micro-steps
   bool has_kernels_beside;                ///< its collectives are kernels beside the computation (overlap_slowdown)
+  bool fuses;                             ///< gathers gradients in a buffer before they are sent
+  bool updates_on_servers;                ///< which keep the optimizer's state then
   std::optional<Algorithm> law;           ///< whose law of convergence it follows; none: there is none
   std::vector<std::string> optimised_by;  ///< what --optimise may search for it
 };
@@ -23,44 +25,54 @@ inline const AlgorithmTraits& traits_of(Algorithm algorithm) {
   using A = Algorithm;
   switch (algorithm) {
     case A::s_sgd: {
-      static const AlgorithmTraits traits{"S-SGD", true, true, true, true, A::s_sgd, {"batch"}};
+      static const AlgorithmTraits traits{"S-SGD", true, true, true, true, true, false, A::s_sgd, {"batch"}};
       return traits;
     }
     case A::parameter_server: {
-      static const AlgorithmTraits traits{"S-SGD, parameter server", true, false, false, false, A::s_sgd, {"batch"}};
+      static const AlgorithmTraits traits{
+          "S-SGD, parameter server", true, false, false, false, false, true, A::s_sgd, {"batch"}};
       return traits;
     }
     case A::sma: {
-      static const AlgorithmTraits traits{"SMA", true, false, false, true, A::sma, {"learners"}};
+      static const AlgorithmTraits traits{"SMA", true, false, false, true, false, false, A::sma, {"learners"}};
       return traits;
     }
     case A::ea_sgd: {
-      static const AlgorithmTraits traits{"EA-SGD", true, false, false, true, A::ea_sgd, {"learners"}};
+      static const AlgorithmTraits traits{"EA-SGD", true, false, false, true, false, false, A::ea_sgd, {"learners"}};
       return traits;
     }
     case A::backup_workers: {
-      static const AlgorithmTraits traits{
-          "synchronous SGD with backup workers", false, false, false, false, A::backup_workers, {"backups"}};
+      static const AlgorithmTraits traits{"synchronous SGD with backup workers",
+                                          false,
+                                          false,
+                                          false,
+                                          false,
+                                          false,
+                                          true,
+                                          A::backup_workers,
+                                          {"backups"}};
       return traits;
     }
     case A::async_sgd: {
-      static const AlgorithmTraits traits{"asynchronous SGD", false, false, false, false, A::async_sgd, {}};
+      static const AlgorithmTraits traits{"asynchronous SGD", false, false, false, false, false, true,
+                                          A::async_sgd,       {}};
       return traits;
     }
     case A::async_easgd: {
-      static const AlgorithmTraits traits{"asynchronous EASGD", false, false, false, false, A::async_easgd, {}};
+      static const AlgorithmTraits traits{"asynchronous EASGD", false, false, false, false, false, false,
+                                          A::async_easgd,       {}};
       return traits;
     }
     case A::local_sgd: {
-      static const AlgorithmTraits traits{"local SGD", true, true, false, false, A::local_sgd, {}};
+      static const AlgorithmTraits traits{"local SGD", true, true, false, false, true, false, A::local_sgd, {}};
       return traits;
     }
     case A::sharded: {
-      static const AlgorithmTraits traits{"sharded", true, true, false, true, A::s_sgd, {"batch"}};
+      static const AlgorithmTraits traits{"sharded", true, true, false, true, false, false, A::s_sgd, {"batch"}};
       return traits;
     }
     case A::theano_mpi: {
-      static const AlgorithmTraits traits{"Theano-MPI", true, true, false, false, A::s_sgd, {"batch"}};
+      static const AlgorithmTraits traits{"Theano-MPI", true, true, false, false, false, false, A::s_sgd, {"batch"}};
       return traits;
     }
   }

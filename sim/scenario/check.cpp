@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/base/text.hpp"
+#include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 
 namespace lockstep::sim {

@@ -1,6 +1,7 @@
 #include "sim/scenario/convergence_read.hpp"
 
 #include "engine/base/text.hpp"
+#include "sim/convergence/profile.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/file_schema.hpp"
 

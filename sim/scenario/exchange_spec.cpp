@@ -1,8 +1,11 @@
 #include "sim/scenario/exchange_spec.hpp"
 
 #include <algorithm>
+#include <cctype>
 
+#include "engine/base/text.hpp"
 #include "sim/scenario/ranges.hpp"
+#include "sim/scenario/scenario_format.hpp"
 
 namespace lockstep::sim {
 
@@ -44,6 +47,8 @@ const ObjectFormat<LoadingSpec>& loading_format() {
   }();
   return format;
 }
+
+namespace {
 
 const ObjectFormat<LocalSgdSpec>& local_sgd_format() {
   static const ObjectFormat<LocalSgdSpec> format = [] {
@@ -94,6 +99,60 @@ const ObjectFormat<TheanoMpiSpec>& theano_mpi_format() {
     return f;
   }();
   return format;
+}
+
+template <class Spec>
+void add(ObjectFormat<Scenario>& format, const char* key, Algorithm algorithm, Spec ExchangeSpecs::*spec,
+         const ObjectFormat<Spec>& of_spec, const std::string& of) {
+  format.object(key, static_cast<Spec Scenario::*>(spec), of_spec)
+      .needed_where(where_algorithm(algorithm))
+      .means("[of " + of + "](#local_sgd-sharding-theano_mpi)");
+}
+
+}  // namespace
+
+void add_exchanges(ObjectFormat<Scenario>& format) {
+  add(format, "local_sgd", Algorithm::local_sgd, &ExchangeSpecs::local_sgd, local_sgd_format(), "this algorithm");
+  add(format, "sharding", Algorithm::sharded, &ExchangeSpecs::sharding, sharding_format(), "the algorithm `sharded`");
+  add(format, "theano_mpi", Algorithm::theano_mpi, &ExchangeSpecs::theano_mpi, theano_mpi_format(), "this algorithm");
+}
+
+std::map<std::string, std::string> exchange_tables() {
+  return {{"local_sgd", local_sgd_format().table("local_sgd/")},
+          {"sharding", sharding_format().table("sharding/")},
+          {"theano_mpi", theano_mpi_format().table("theano_mpi/")}};
+}
+
+std::string exchange_text(const Scenario& s) {
+  const CommunicationSpec& c = s.communication;
+  const std::string wire = name_of(c.all_reduce) + " all-reduce, " + name_of(c.wire) + " wire";
+  switch (s.algorithm) {
+    case Algorithm::local_sgd:
+      return "local SGD, averaged every " + std::to_string(s.local_sgd.period) + " steps, " + wire;
+    case Algorithm::sharded:
+      return "sharded, units of " + format_bytes(static_cast<double>(s.sharding.unit_bytes)) +
+             (s.sharding.gathers_again ? ", gathered twice" : ", gathered once") + ", " + name_of(c.all_reduce) + ", " +
+             name_of(c.wire) + " wire";
+    case Algorithm::theano_mpi: {
+      std::string name = name_of(s.theano_mpi.exchange);
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+      return "Theano-MPI, exchange " + name + ", after back-propagation";
+    }
+    case Algorithm::s_sgd:
+    case Algorithm::parameter_server:
+    case Algorithm::sma:
+    case Algorithm::ea_sgd:
+    case Algorithm::backup_workers:
+    case Algorithm::async_sgd:
+    case Algorithm::async_easgd:
+      return "";
+  }
+  return "";
+}
+
+int iterations_of_round(const Scenario& scenario) {
+  return scenario.algorithm == Algorithm::local_sgd ? scenario.local_sgd.period : 1;
 }
 
 }  // namespace lockstep::sim

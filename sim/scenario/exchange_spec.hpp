@@ -1,7 +1,9 @@
 #pragma once
-// The objects of a scenario for the algorithms that exchange otherwise than by one all-reduce per iteration; their keys
-// are described in sim/scenario/README.md.
+// The objects of a scenario for the algorithms that exchange otherwise than by one all-reduce per iteration, all in one
+// place: what they hold, how they are read and written, what a table says of them. Their keys are described in
+// sim/scenario/README.md.
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "engine/base/object_format.hpp"
@@ -26,6 +28,15 @@ struct TheanoMpiSpec {
   double host_reduction_bytes_per_s = 0;  ///< ar: one core adding a vector to another
 };
 
+/// Part of a scenario.
+struct ExchangeSpecs {
+  LocalSgdSpec local_sgd;    ///< of the algorithm "local-sgd"
+  ShardingSpec sharding;     ///< of the algorithm "sharded"
+  TheanoMpiSpec theano_mpi;  ///< of the algorithm "theano-mpi"
+};
+
+struct Scenario;
+
 /// Where batches are read from; part of "input".
 struct LoadingSpec {
   double file_bytes_per_sample = 0;       ///< 0: reading takes no time
@@ -39,8 +50,13 @@ struct LoadingSpec {
 
 /// Fields of "input".
 const ObjectFormat<LoadingSpec>& loading_format();
-const ObjectFormat<LocalSgdSpec>& local_sgd_format();
-const ObjectFormat<ShardingSpec>& sharding_format();
-const ObjectFormat<TheanoMpiSpec>& theano_mpi_format();
+/// Adds the objects of ExchangeSpecs, each needed by its algorithm.
+void add_exchanges(ObjectFormat<Scenario>& format);
+/// Tables of their keys for the format's document, by the object's name.
+std::map<std::string, std::string> exchange_tables();
+/// "local SGD, averaged every 8 steps, ring all-reduce, fp32 wire": the line above a table; empty for other algorithms.
+std::string exchange_text(const Scenario& scenario);
+/// Iterations after which the algorithm comes round: those between two averagings of local SGD, otherwise 1.
+int iterations_of_round(const Scenario& scenario);
 
 }  // namespace lockstep::sim

@@ -47,27 +47,26 @@ std::map<std::string, Json> format_schemas() {
 
 std::map<std::string, std::string> format_tables() {
   const ObjectFormat<Scenario>& scenario = scenario_format();
-  return {{"scenario", scenario.table("", false)},
-          {"compute", compute_format().table()},
-          {"input", input_format().table()},
-          {"communication", communication_format().table()},
-          {"nccl", nccl_format().table()},
-          {"local_sgd", local_sgd_format().table("local_sgd/")},
-          {"sharding", sharding_format().table("sharding/")},
-          {"theano_mpi", theano_mpi_format().table("theano_mpi/")},
-          {"learners", learners_format().table()},
-          {"workers", workers_format().table()},
-          {"delay", tables_of_kinds<DelaySpec::Kind>(delay_table)},
-          {"parameter_server", parameter_server_format().table()},
-          {"convergence", convergence_format().table()},
-          {"uncertainty", table_of(scenario, "uncertainty")},
-          {"published", published_format().table()},
-          {"cluster", cluster_format().table("", false)},
-          {"gpu", table_of(cluster_format(), "gpu")},
-          {"host", table_of(cluster_format(), "host")},
-          {"intra_node", tables_of_kinds<IntraNodeKind>(cluster_read::intra_node_table)},
-          {"nic", cluster_read::nic_table()},
-          {"fabric", tables_of_kinds<FabricKind>(cluster_read::fabric_table)}};
+  std::map<std::string, std::string> tables = exchange_tables();
+  tables.insert({{"scenario", scenario.table("", false)},
+                 {"compute", compute_format().table()},
+                 {"input", input_format().table()},
+                 {"communication", communication_format().table()},
+                 {"nccl", nccl_format().table()},
+                 {"learners", learners_format().table()},
+                 {"workers", workers_format().table()},
+                 {"delay", tables_of_kinds<DelaySpec::Kind>(delay_table)},
+                 {"parameter_server", parameter_server_format().table()},
+                 {"convergence", convergence_format().table()},
+                 {"uncertainty", table_of(scenario, "uncertainty")},
+                 {"published", published_format().table()},
+                 {"cluster", cluster_format().table("", false)},
+                 {"gpu", table_of(cluster_format(), "gpu")},
+                 {"host", table_of(cluster_format(), "host")},
+                 {"intra_node", tables_of_kinds<IntraNodeKind>(cluster_read::intra_node_table)},
+                 {"nic", cluster_read::nic_table()},
+                 {"fabric", tables_of_kinds<FabricKind>(cluster_read::fabric_table)}});
+  return tables;
 }
 
 std::string with_tables(const std::string& document) {

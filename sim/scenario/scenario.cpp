@@ -6,6 +6,7 @@
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "sim/convergence/profile.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/published_format.hpp"
 #include "sim/scenario/ranges.hpp"

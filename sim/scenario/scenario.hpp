@@ -20,6 +20,8 @@
 
 namespace lockstep::sim {
 
+struct TrainingSetting;  // sim/convergence/profile.hpp
+
 /// Images per GPU for GPU counts up to `up_to_gpus`.
 struct BatchRule {
   int up_to_gpus = 1;
@@ -117,7 +119,7 @@ struct UncertaintySpec {
   double epochs = 0;
 };
 
-struct Scenario {
+struct Scenario : ExchangeSpecs {
   std::string name;
   std::string variant;  ///< name of the variant; empty where the file lists none
   std::string description;
@@ -133,9 +135,6 @@ struct Scenario {
   LearnersSpec learners;                                ///< of the algorithms "sma" and "ea-sgd"
   std::optional<ParameterServerSpec> parameter_server;  ///< of the algorithm "parameter-server"
   std::optional<WorkersSpec> workers;  ///< of the algorithms "backup-workers", "async-sgd" and "async-easgd"
-  LocalSgdSpec local_sgd;              ///< of the algorithm "local-sgd"
-  ShardingSpec sharding;               ///< of the algorithm "sharded"
-  TheanoMpiSpec theano_mpi;            ///< of the algorithm "theano-mpi"
   std::optional<ConvergenceSpec> convergence;
   std::vector<PublishedSpec> published;
   UncertaintySpec uncertainty;

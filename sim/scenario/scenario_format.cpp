@@ -14,6 +14,19 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such) {
+  return [is_such](const Json& scenario) {
+    const Json name = scenario.value("algorithm", Json("s-sgd"));
+    const std::optional<Algorithm> algorithm =
+        name.is_string() ? find_choice<Algorithm>(name.get<std::string>()) : std::nullopt;
+    return algorithm && is_such(*algorithm);
+  };
+}
+
+std::function<bool(const Json&)> where_algorithm(Algorithm wanted) {
+  return where_algorithm([wanted](Algorithm algorithm) { return algorithm == wanted; });
+}
+
 namespace {
 
 using Format = ObjectFormat<Scenario>;
@@ -106,20 +119,6 @@ void take_fill_of_profile(const JsonNode& node, Scenario& s) {
                           "profile " + profile.profile->name + ", iterations of several learners over those of one"});
 }
 
-// The algorithm as the file has it; what is none is left for the reader to refuse.
-std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such) {
-  return [is_such](const Json& scenario) {
-    const Json name = scenario.value("algorithm", Json("s-sgd"));
-    const std::optional<Algorithm> algorithm =
-        name.is_string() ? find_choice<Algorithm>(name.get<std::string>()) : std::nullopt;
-    return algorithm && is_such(*algorithm);
-  };
-}
-
-std::function<bool(const Json&)> where_algorithm(Algorithm wanted) {
-  return where_algorithm([wanted](Algorithm algorithm) { return algorithm == wanted; });
-}
-
 void add_identity(Format& f) {
   auto& schema = f.custom("schema", "text", "`lockstep/scenario/1`", {{"const", "lockstep/scenario/1"}});
   schema.means("version of the format");
@@ -131,8 +130,8 @@ void add_identity(Format& f) {
   f.choice("algorithm", &Scenario::algorithm)
       .otherwise("s-sgd")
       .means(
-          "synchronous SGD; [local SGD, sharded data parallelism, "
-          "Theano-MPI](#local_sgd-sharding-theano_mpi)");
+          "how gradients or models are exchanged; what an algorithm needs besides is in the object of its name, see "
+          "below");
 }
 
 void add_machine(Format& f) {
@@ -207,15 +206,7 @@ void add_algorithms(Format& f) {
     if (const auto problem = find_problem(spec, most, s))
       node.at(problem->pointer.substr(std::string("/workers/").size())).fail(problem->wrong, problem->allowed);
   };
-  f.object("local_sgd", &Scenario::local_sgd, local_sgd_format())
-      .needed_where(where_algorithm(Algorithm::local_sgd))
-      .means("[of this algorithm](#local_sgd-sharding-theano_mpi)");
-  f.object("sharding", &Scenario::sharding, sharding_format())
-      .needed_where(where_algorithm(Algorithm::sharded))
-      .means("[of the algorithm `sharded`](#local_sgd-sharding-theano_mpi)");
-  f.object("theano_mpi", &Scenario::theano_mpi, theano_mpi_format())
-      .needed_where(where_algorithm(Algorithm::theano_mpi))
-      .means("[of this algorithm](#local_sgd-sharding-theano_mpi)");
+  add_exchanges(f);
 }
 
 void add_results(Format& f) {

@@ -1,5 +1,7 @@
 #pragma once
 // The whole scenario file, described once.
+#include <functional>
+
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
@@ -14,6 +16,10 @@ struct Variant {
 /// Published results are read apart, by the variants that they name (published_format.hpp).
 const ObjectFormat<Scenario>& scenario_format();
 std::vector<Variant> read_variants(const JsonNode& root);
+
+/// Whether a scenario as the file has it is of such an algorithm; a name that is none is left for the reader to refuse.
+std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such);
+std::function<bool(const Json&)> where_algorithm(Algorithm wanted);
 
 /// Adds to a scenario what it leaves out, all but the baseline.
 void fill_defaults(JsonDocument& scenario);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_readme.sh SOURCE_DIR BUILD_DIR [on|off]: does what README.md tells its reader to do, and fails where it fails.
+# run_readme.sh SOURCE_DIR BUILD_DIR [on|off [DOCUMENT...]]: does what README.md, or these documents of the source, tell
+# their reader to do at its root, and fails where it fails.
 #
 # In a ```sh block each line that starts with "$ " is a command (a trailing backslash continues it on the next line).
 # They run in order in one scratch copy of the tree whose build/ is BUILD_DIR, so that a later command finds what an
@@ -13,8 +14,10 @@ set -euo pipefail
 source_dir=$(realpath "$1")
 build_dir=$(realpath "$2")
 simgrid=${3:-on}
-readme=$source_dir/README.md
-[ -r "$readme" ] || { echo "README.md is missing" >&2; exit 1; }
+if [ $# -gt 3 ]; then documents=("${@:4}"); else documents=(README.md); fi
+for document in "${documents[@]}"; do
+  [ -r "$source_dir/$document" ] || { echo "$document is missing" >&2; exit 1; }
+done
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-readme.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
@@ -28,7 +31,7 @@ copy_tree() {
   ln -s "$build_dir" "$tree/build"
 }
 
-# README.md as lines "LINE<tab>command<tab>TEXT" and "LINE<tab>output<tab>TEXT".
+# The document as lines "LINE<tab>command<tab>TEXT" and "LINE<tab>output<tab>TEXT".
 # LINE is that of the command, or of the command whose output it is.
 read_blocks() {
   awk '
@@ -46,7 +49,7 @@ read_blocks() {
     }
     fence == "text" && expected { emit("output", last, $0); next }
     fence == "" && NF { after_sh = 0; last = 0 }
-  ' "$readme"
+  ' "$source_dir/$document"
 }
 
 # Succeeds, with the reason, for a command that is not to be run.
@@ -71,7 +74,7 @@ check_set_up() {
 }
 
 complain() {   # complain LINE COMMAND WHAT
-  printf 'README.md:%s: $ %s\n  %s\n' "$1" "$2" "$3" >&2
+  printf '%s:%s: $ %s\n  %s\n' "$document" "$1" "$2" "$3" >&2
   failures=$((failures + 1))
 }
 
@@ -100,7 +103,7 @@ normalise() {
     -e 's/[[:space:]]+$//' "$1"
 }
 
-# As a pattern each line of README.md must be found in order, without a gap except where it says "...".
+# As a pattern each line of the document must be found in order, without a gap except where it says "...".
 matches() {   # matches WANTED GOT
   awk '
     NR == FNR { wanted[++n] = $0; next }
@@ -122,28 +125,32 @@ compare_output() {   # compare_output LINE COMMAND; the wanted lines are in $scr
   normalise "$scratch/wanted" >"$scratch/wanted.normal"
   normalise "$output" >"$scratch/output.normal"
   if matches "$scratch/wanted.normal" "$scratch/output.normal"; then
-    echo "  prints what README.md shows"
+    echo "  prints what $document shows"
     return
   fi
-  diff -u --label README.md --label printed "$scratch/wanted.normal" "$scratch/output.normal" >&2 || true
-  complain "$1" "$2" "prints something else than README.md shows"
+  diff -u --label "$document" --label printed "$scratch/wanted.normal" "$scratch/output.normal" >&2 || true
+  complain "$1" "$2" "prints something else than $document shows"
+}
+
+run_document() {
+  local line kind text last_command count=0 before=$failures
+  read_blocks >"$scratch/blocks"
+  while IFS=$'\t' read -r line kind text; do
+    case $kind in
+      command)
+        run_command "$line" "$text"
+        count=$((count + 1))
+        last_command=$text
+        ;;
+      compare)
+        sed -n "s/^$line\toutput\t//p" "$scratch/blocks" >"$scratch/wanted"
+        compare_output "$line" "$last_command"
+        ;;
+    esac
+  done <"$scratch/blocks"
+  echo "$document: $count commands, $((failures - before)) complaints"
 }
 
 copy_tree
-read_blocks >"$scratch/blocks"
-count=0
-while IFS=$'\t' read -r line kind text; do
-  case $kind in
-    command)
-      run_command "$line" "$text"
-      count=$((count + 1))
-      last_command=$text
-      ;;
-    compare)
-      sed -n "s/^$line\toutput\t//p" "$scratch/blocks" >"$scratch/wanted"
-      compare_output "$line" "$last_command"
-      ;;
-  esac
-done <"$scratch/blocks"
-echo "README.md: $count commands, $failures complaints"
+for document in "${documents[@]}"; do run_document; done
 [ "$failures" -eq 0 ]

@@ -1,5 +1,6 @@
 // The scenario's convergence by a profile: what it takes from it, what it refuses, and that other keys stay as they
 // were.
+#include "sim/convergence/profile.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"

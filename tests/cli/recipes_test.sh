@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# recipes_test.sh SOURCE_DIR: the recipes of CONTRIBUTING.md name the files that their examples are in, all and no more.
+#
+# "<!-- recipe: PATTERN NAME=X -->" stands under a recipe's first line; the numbered lines behind it name the files, NAME
+# for X. PATTERN, a regular expression, finds the example in the source. What reads publications (sim/records) gives it
+# a name besides, and what is built on it may call it; neither is needed to add one.
+set -euo pipefail
+cd "$1"
+failures=0
+
+# Files of the recipe whose mark is in line $1.
+listed() {
+  awk -v at="$1" -v name="$2" '
+    NR > at && /^## / { exit }
+    NR > at && /^[0-9]+\. `/ { sub(/^[0-9]+\. `/, ""); sub(/`.*/, ""); gsub(/NAME/, name); print }
+  ' CONTRIBUTING.md | sort
+}
+
+while IFS= read -r mark; do
+  line=${mark%%:*}
+  pattern=$(sed -E 's/.*recipe: (.*) NAME=.*/\1/' <<<"$mark")
+  name=$(sed -E 's/.* NAME=([a-z_]+) -->.*/\1/' <<<"$mark")
+  found=$(grep -rlE --include='*.cpp' --include='*.hpp' -- "$pattern" engine sim calib |
+    grep -vE '^sim/records/|^sim/collective/nccl_plan.cpp$' | sort)
+  if difference=$(diff <(listed "$line" "$name") <(printf '%s\n' "$found")); then
+    echo "$name: $(wc -l <<<"$found") files, as CONTRIBUTING.md says"
+  else
+    printf 'CONTRIBUTING.md:%s: "<" is named and does not hold the example, ">" holds it and is not named:\n%s\n' \
+      "$line" "$difference"
+    failures=$((failures + 1))
+  fi
+done < <(grep -n '<!-- recipe: ' CONTRIBUTING.md)
+[ "$failures" -eq 0 ]
