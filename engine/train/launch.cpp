@@ -21,12 +21,14 @@ int number_in(const char* variable) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
+#ifdef LOCKSTEP_WITH_MPI
 int bound_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
                                                      : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
+#endif
 
 }  // namespace
 

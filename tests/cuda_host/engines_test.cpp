@@ -130,7 +130,7 @@ TEST_CASE("No convolution of ResNet-50 is left to our own kernels on an H100, A1
     const CudnnDescriptor gpu = described_gpu(json);
     for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16}) {
       const auto problems = problems_of(model::zoo_graph("resnet50"), 64, precision);
-      CHECK(problems.size() >= 60);
+      CHECK(problems.size() == 59);  // each once
       for (const auto& [key, problem] : problems) {
         std::string why;
         INFO(json << "\n" << describe(problem));
