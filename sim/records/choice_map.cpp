@@ -115,17 +115,17 @@ void map_needed_bandwidth(Mapping& m) {
 
 void map_gain_of_tau(Mapping& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
-  const RecordRun run = iteration_run(m, gpus, batch);
-  if (!run.scenario.trains_learners())
-    throw Unmapped{"algorithm " + in_quotes(name_of(run.scenario.communication.all_reduce)) +
+  const RecordRun iteration = iteration_run(m, gpus, batch);
+  if (!iteration.scenario.trains_learners())
+    throw Unmapped{"algorithm " + in_quotes(name_of(iteration.scenario.communication.all_reduce)) +
                    " has no period of synchronisation"};
   int tau = m.job.tau;
   if (tau == 0) {
     tau = kUsualTau;
     m.assume("tau", tau, "not stated; over 1");
   }
-  m.result.baseline = {run};
-  m.result.target = {run};
+  m.result.baseline = {iteration};
+  m.result.target = {iteration};
   // As Crossbow's released program does; its paper describes streams, beside whose work synchronisation would hide.
   m.assume("synchronised by", "the host", "the released program");
   for (Alternatives* side : {&m.result.target, &m.result.baseline})

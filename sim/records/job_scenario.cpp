@@ -105,7 +105,9 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   Scenario scenario = predicted.scenario;
   const double half_width = std::min(kMostUncertain, (largest.high - largest.low) / (2 * largest.predicted));
   scenario.uncertainty = {half_width, half_width, half_width, 0};
-  return to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.spec.gpu.id)));
+  const Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.spec.gpu.id)));
+  ScenarioTemplate::parse(file.dump(), "--scenario").with({});  // what no scenario may have is refused here
+  return file;
 }
 
 }  // namespace lockstep::sim

@@ -243,6 +243,10 @@ TEST_CASE("a job without a scenario is refused", "[job]") {
   sim::Job alone = small_job();
   alone.gpus = {1};
   CHECK(refusal(alone) == "--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
+  sim::Job large = small_job();
+  large.gpus_per_node = 200;
+  large.gpus = {200};
+  CHECK(refusal(large) == "--scenario: /cluster/gpus_per_node: value 200 is out of range; allowed: 1 to 128");
 }
 
 TEST_CASE("a job's NICs stay NICs, of which NCCL takes all") {
