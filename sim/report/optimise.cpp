@@ -195,7 +195,7 @@ std::string optimisation_text(const std::vector<Optimisation>& curves) {
     text += (curve.variant.empty() ? "" : curve.variant + ", ") + std::to_string(curve.gpus) + " GPUs, best " +
             curve.what + ": " + std::to_string(curve.best().setting) + "\n";
     std::snprintf(line, sizeof line, "%8s  %10s  %8s  %10s  %12s  %12s  %s\n", curve.what.c_str(), "iterations",
-                  "epochs", "images/s", "iteration", "time", "bounds");
+                  "epochs", "samples/s", "iteration", "time", "bounds");
     text += line;
     for (const Candidate& c : curve.candidates) {
       std::snprintf(line, sizeof line, "%8d  %10.0f  %8.2f  %10.0f  %9.1f ms  %12s  %s to %s%s\n", c.setting,

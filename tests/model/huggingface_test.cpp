@@ -152,6 +152,9 @@ TEST_CASE("a model is a file's, a name's or a configuration's, at the length tha
   CHECK(graph_of(file, inputs).parameter_count() == 8'030'261'248);
   CHECK(graph_of(file + "@4096", inputs).tokens == 4096);
   CHECK(inputs.count(file) == 1);
+  // No backend computes it, whatever it is called.
+  CHECK_THROWS_WITH(trainable_graph_of(file, inputs), Contains("no backend has layers of sequences"));
+  CHECK_THROWS_WITH(trainable_graph_of("llama3_8b@4096", inputs), Contains("no backend has its attention"));
 }
 
 }  // namespace lockstep::model

@@ -149,7 +149,6 @@ TEST_CASE("what another head or another attention would change is another graph"
   const Graph fused = transformer_graph(gpt2, {1024, true}), passes = transformer_graph(gpt2, {1024, false});
   CHECK(fused.macs() == passes.macs());
   CHECK(parameters(R"({"model_type": "gpt2"})") == 124'439'808);
-  // The zoo's GPT-2, whose tables are the same, has as many multiply-adds.
   CHECK(fused.macs() == zoo_graph("gpt2").macs());
   const auto kept = [](const Graph& graph) {
     std::int64_t sum = 0;

@@ -41,9 +41,10 @@ std::vector<Entry> gated_networks();
 std::vector<Entry> dense_networks();
 /// GNMT.
 std::vector<Entry> recurrent_networks();
-/// BERT, GPT, ViT and translators.
+/// BERT, GPT and ViT.
 std::vector<Entry> transformers();
-/// Llama, Mistral, Mixtral, DeepSeek, Qwen, and sizes of GPT-3.
+std::vector<Entry> translators();
+/// Llama, Mistral, Mixtral, DeepSeek, Qwen.
 std::vector<Entry> language_models();
 
 }  // namespace lockstep::model::zoo

@@ -1,7 +1,7 @@
 // Large language models, each from its numbers. Sources: Llama 2 (Touvron et al. 2023) and 3 (2024), Table 3; Mistral 7B
 // (Jiang et al. 2023), Table 1; Mixtral (Jiang et al. 2024), Table 1; DeepSeek-V3 (2024), section 4.2; Qwen2 (2024),
-// Table 1; Qwen3 (2025), Tables 1 and 2; GPT-3 (Brown et al. 2020), Table 2.1; where a paper leaves out a number
-// (vocabulary, width of the inner layer), the model's published config.json.
+// Table 1; Qwen3 (2025), Tables 1 and 2; where a paper leaves out a number (vocabulary, width of the inner layer), the
+// model's published config.json. Attention is fused, as all of them were trained.
 #include <utility>
 
 #include "engine/model/transformer/spec.hpp"
@@ -79,20 +79,7 @@ TransformerSpec deepseek_v3() {
   return s;
 }
 
-// GPT-2's layers; the sizes beside those of transformer.cpp. Trained in the time before fused attention.
-TransformerSpec gpt3(const Sizes& z) {
-  TransformerSpec s = gated_decoder(z);
-  s.gated = false;
-  s.activation = LayerKind::gelu;
-  s.norm = LayerKind::layer_norm;
-  s.positions = PositionKind::learned;
-  s.position_rows = z.context;
-  s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
-  s.dropout = s.attention_dropout = true;
-  return s;
-}
-
-std::vector<TransformerSpec> fused() {
+std::vector<TransformerSpec> all_decoders() {
   std::vector<TransformerSpec> all;
   for (const Sizes& z :
        std::vector<Sizes>{{"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
@@ -126,20 +113,9 @@ std::vector<TransformerSpec> fused() {
   return all;
 }
 
-std::vector<TransformerSpec> with_both_attentions() {
-  std::vector<TransformerSpec> all;
-  for (const Sizes& z : std::vector<Sizes>{{"gpt3_125m", "GPT-3 125M", 12, 768, 12, 12, 3072, 50257, 2048, true},
-                                           {"gpt3_350m", "GPT-3 350M", 24, 1024, 16, 16, 4096, 50257, 2048, true},
-                                           {"gpt3_760m", "GPT-3 760M", 24, 1536, 16, 16, 6144, 50257, 2048, true},
-                                           {"gpt3_175b", "GPT-3 175B", 96, 12288, 96, 96, 49152, 50257, 2048, true}})
-    all.push_back(gpt3(z));
-  return all;
-}
-
-Entry entry(const TransformerSpec& spec, bool is_fused) {
-  Entry e{spec.name, [=] { return transformer_graph(spec, {0, is_fused}); }, "attention"};
+Entry entry(const TransformerSpec& spec) {
+  Entry e{spec.name, [=] { return transformer_graph(spec); }, "attention"};
   e.of_sequence = [=](const SequenceJob& job) { return transformer_graph(spec, job); };
-  if (!is_fused) e.build_fused = [=] { return transformer_graph(spec, {0, true}); };
   return e;
 }
 
@@ -147,8 +123,7 @@ Entry entry(const TransformerSpec& spec, bool is_fused) {
 
 std::vector<Entry> language_models() {
   std::vector<Entry> all;
-  for (const TransformerSpec& spec : with_both_attentions()) all.push_back(entry(spec, false));
-  for (const TransformerSpec& spec : fused()) all.push_back(entry(spec, true));
+  for (const TransformerSpec& spec : all_decoders()) all.push_back(entry(spec));
   return all;
 }
 

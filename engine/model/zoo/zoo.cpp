@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "engine/base/text.hpp"
+#include "engine/model/token_layers_json.hpp"
 #include "engine/model/transformer/huggingface.hpp"
 #include "engine/model/zoo/entries.hpp"
 
@@ -34,9 +35,10 @@ constexpr std::array<Alias, 4> kAliases{{
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> joined;
-    for (const auto file : {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
-                            zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks,
-                            zoo::dense_networks, zoo::recurrent_networks, zoo::transformers, zoo::language_models})
+    for (const auto file :
+         {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
+          zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks, zoo::dense_networks,
+          zoo::recurrent_networks, zoo::transformers, zoo::translators, zoo::language_models})
       for (Entry& entry : file()) joined.push_back(std::move(entry));
     return joined;
   }();
@@ -169,6 +171,10 @@ bool is_file(const std::string& name_or_file) {
          name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) == 0;
 }
 
+bool runs_on_tokens(const Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const Layer& l) { return is_of_tokens(l.kind); });
+}
+
 Graph graph_of_file(const std::string& path, int tokens, std::map<std::string, std::string>& inputs) {
   JsonDocument document = JsonDocument::load(path);
   document.include("/config");
@@ -240,7 +246,11 @@ Graph graph_of(const std::string& name_or_file, std::map<std::string, std::strin
 
 Graph trainable_graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
   Graph graph = graph_of(name_or_file, inputs);
-  const Entry* entry = is_file(name_or_file) ? nullptr : find_entry(graph.name);
+  const Entry* entry = is_file(name_or_file) ? nullptr : find_entry(sized(graph.name).name);
+  if (entry == nullptr && runs_on_tokens(graph))
+    throw InputError("model " + in_quotes(name_or_file) +
+                     " is predicted, not trained: no backend has layers of sequences; allowed: a model of layers of "
+                     "images, or a name of --list-models");
   if (entry == nullptr || entry->lacks.empty()) return graph;
   throw InputError("model " + in_quotes(name_or_file) + " is predicted, not trained: no backend has its " +
                    entry->lacks + "; allowed: the nearest that are trained, " +

@@ -21,7 +21,7 @@ function significant(value) {
   return fixed(value, Math.max(0, 2 - magnitude));
 }
 
-// Where the programs' tables differ: plan says samples, and minutes with one digit.
+// Where the programs' tables differ: plan says samples, and minutes with one digit; results of sequences say so.
 const style = {rateUnit: 'images/s', minuteDigits: 2};
 
 const orNone = format => value => isNumber(value) ? format(value) : NONE;

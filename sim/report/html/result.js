@@ -125,6 +125,7 @@ function settingsOf(scenario) {
 }
 
 function resultPage(result) {
+  if (result.points.some(point => isNumber(point.tokens_per_s))) Object.assign(style, {rateUnit: 'sequences/s'});
   const scenario = result.scenario || {}, groups = groupsOf(result.points);
   const isOneCount = groups.every(group => group.points.length === 1);
   showHeader('simulation', scenario.name || 'A simulation', scenario.description, settingsOf(scenario));
