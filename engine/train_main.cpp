@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
+#include "engine/base/interrupt.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
@@ -32,6 +34,21 @@ std::vector<std::string> model_files_of(const train::Request& request) {
   return paths;
 }
 
+/// A checkpoint may be hours of work, and the run that it is of may have ended.
+void keep_what_was_trained(const train::Request& request) {
+  if (request.checkpoint.empty() || request.resume || request.overwrite) return;
+  if (std::filesystem::exists(request.checkpoint))
+    throw InputError(request.checkpoint +
+                     ": --checkpoint: the state of a run is there; allowed: --resume to go on with "
+                     "it, --overwrite to begin anew");
+}
+
+/// 128 + the signal as shells count; one of several processes may have seen none itself.
+int exit_code_of(const std::string& status) {
+  if (status == "interrupted") return 128 + (interruption() != 0 ? interruption() : SIGTERM);
+  return status == "diverged" ? 1 : 0;
+}
+
 int run(const train::Request& request, const train::Settings& settings, const std::vector<std::string>& argv,
         sync::Processes& processes) {
   if (request.memory_plan) {
@@ -43,14 +60,22 @@ int run(const train::Request& request, const train::Settings& settings, const st
   if (processes.rank() == 0) {
     check_outputs({request.output, request.checkpoint}, model_files_of(request));
     if (!request.checkpoint.empty()) lock.emplace(request.checkpoint);
+    keep_what_was_trained(request);
   }
+  if (!request.checkpoint.empty()) note_interruptions();
   train::Trainer trainer(settings, argv, &processes);
   if (processes.rank() != 0) {
     train::Observer nobody;
-    return trainer.run(nobody).at("status") == "diverged" ? 1 : 0;
+    return exit_code_of(trainer.run(nobody).at("status"));
   }
   train::Screen screen(!request.quiet && isatty(STDERR_FILENO), !request.quiet);
   const Json record = trainer.run(screen);
+  if (record.at("status") == "interrupted") {
+    std::fprintf(stderr, "train: interrupted after %lld epochs, %lld iterations; --resume goes on from %s\n",
+                 record.at("epochs").get<long long>(), record.at("iterations").get<long long>(),
+                 request.checkpoint.c_str());
+    return exit_code_of("interrupted");
+  }
   std::fputs(train::summary_text(record).c_str(), stdout);
   if (record.at("status") != "diverged") return 0;
   std::fputs("train: the loss or the model is not finite: training has diverged; a lower --learning-rate may help\n",
@@ -58,7 +83,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
   return 1;
 }
 
-int exit_code_of(const std::exception& error) {
+int exit_code_of_error(const std::exception& error) {
   return dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
 }
 
@@ -79,8 +104,8 @@ int run_with_others(const train::Request& request, int argc, char** argv) {
   } catch (const std::exception& error) {
     if (processes->count() == 1) throw;
     std::fprintf(stderr, "train, process %d: %s\n", processes->rank(), error.what());
-    processes->abort(exit_code_of(error));
-    return exit_code_of(error);
+    processes->abort(exit_code_of_error(error));
+    return exit_code_of_error(error);
   }
 }
 

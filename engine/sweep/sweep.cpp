@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kMostRuns = 100000;
 const std::set<std::string> kNotOptions = {
-    "seed",  "threads", "target", "stop",    "data_dir",          "output", "checkpoint", "memory_plan",
-    "quiet", "resume",  "help",   "version", "checkpoint_minutes"};
+    "seed",  "threads", "target", "stop",    "data_dir",           "output",   "checkpoint", "memory_plan",
+    "quiet", "resume",  "help",   "version", "checkpoint_minutes", "overwrite"};
 
 std::string flag_of(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');

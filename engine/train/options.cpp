@@ -146,6 +146,8 @@ void check_schedule(const Request& r) {
 
 void check_files(const Request& r) {
   if (r.resume && r.checkpoint.empty()) refuse("--resume", "without a checkpoint", "with --checkpoint FILE");
+  if (r.overwrite && r.checkpoint.empty()) refuse("--overwrite", "without a checkpoint", "with --checkpoint FILE");
+  if (r.overwrite && r.resume) refuse("--overwrite", "beside --resume", "one of the two");
   if (r.stop != "target" && !r.target) refuse("--stop", "without a target", "with --target ACCURACY");
 }
 

@@ -60,6 +60,7 @@ struct Request {
   std::string checkpoint;
   double checkpoint_minutes = 10;
   bool resume = false;
+  bool overwrite = false;  ///< of a checkpoint that is there
   std::string output;
   bool quiet = false;
   bool memory_plan = false;

@@ -1,5 +1,6 @@
 #include "engine/train/screen.hpp"
 
+#include <chrono>
 #include <cstdio>
 
 #include "engine/base/text.hpp"
@@ -9,6 +10,7 @@ namespace lockstep::train {
 namespace {
 
 constexpr int kBarWidth = 30;
+constexpr std::chrono::seconds kBetweenLines(30);
 
 std::string reached_text(const Json& of) {
   if (of.at("epochs_to_target").is_null()) return "not reached";
@@ -35,8 +37,15 @@ void Screen::tuned(int gpu, int learners) {
 }
 
 void Screen::iteration(std::int64_t epoch, double share, double loss) {
-  if (!has_bar_) return;
+  if (!has_bar_ && !has_notes_) return;
   const auto now = std::chrono::steady_clock::now();
+  if (!has_bar_) {  // standard error is a file or a pipe: a line now and then
+    if (last_bar_.time_since_epoch().count() == 0) last_bar_ = now;
+    if (now - last_bar_ < kBetweenLines) return;
+    last_bar_ = now;
+    std::fprintf(stderr, "train: epoch %lld, %.0f %%, loss %.4f\n", static_cast<long long>(epoch), 100 * share, loss);
+    return;
+  }
   if (bar_shown_ && now - last_bar_ < std::chrono::milliseconds(100)) return;
   last_bar_ = now;
   bar_shown_ = true;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/interrupt.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/study.hpp"
 #include "engine/model/zoo/zoo.hpp"
@@ -86,6 +87,7 @@ Json Trainer::run(Observer& observer) {
     if (counted_ >= epoch_end()) finish_epoch(observer);
     if (!r.checkpoint.empty()) save();
   }
+  if (status_ == "interrupted") return {{"status", status_}, {"epochs", epochs_.size()}, {"iterations", iterations_}};
   const std::vector<float> model = parameters();
   const std::string bytes(reinterpret_cast<const char*>(model.data()), model.size() * sizeof(float));
   Json result = record(sha256_hex(bytes));
@@ -118,7 +120,9 @@ void Trainer::train_epoch(Observer& observer) {
     }
     if (status_ == "running" && limit && counted_ < epoch_end() && all_agree(elapsed_s() > 60 * *limit))
       status_ = "time is up";
-    const bool may_save = !settings_.request.checkpoint.empty() && status_ == "running";
+    const bool keeps = !settings_.request.checkpoint.empty() && status_ == "running";
+    if (keeps && all_agree(interruption() != 0)) status_ = "interrupted";
+    const bool may_save = keeps && status_ == "running";
     if (may_save && all_agree(seconds_between(last_save_, Clock::now()) > checkpoint_s)) save();
   }
 }

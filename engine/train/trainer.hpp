@@ -43,7 +43,9 @@ class Trainer {
   /// `processes`, where given, must outlive it and be settings.processes many.
   Trainer(const Settings& settings, const std::vector<std::string>& argv, sync::Processes* processes = nullptr);
 
-  /// Trains to the end and returns the record, which it also writes to --output after every epoch.
+  /// Trains to the end and returns the record, which it also writes to --output after every epoch. A run with a
+  /// checkpoint stops at a signal (engine/base/interrupt.hpp): the checkpoint is written, and of the record there is
+  /// only {"status": "interrupted", "epochs", "iterations"}.
   Json run(Observer& observer);
 
   /// Of the model that is evaluated.

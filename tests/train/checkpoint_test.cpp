@@ -67,6 +67,34 @@ Json read_json(const std::string& path) {
   return Json::parse(read_file(path));
 }
 
+// A network and data so large that no machine ends the run before the signal comes.
+TEST_CASE(
+    "A signal ends a run in order: the checkpoint is written, the exit code says which, the rest gives the same bits") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  std::vector<std::string> arguments = arguments_of(folder, "ssgd");
+  std::vector<std::string> whole = arguments;
+  whole.insert(whole.end(), {"-o", folder.path("whole.json")});
+  REQUIRE(ended_well(start(whole)));
+  // Only the first save, at the start, and those of signals: what is resumed is what the signal wrote.
+  arguments.insert(arguments.end(), {"--checkpoint", folder.path("state"), "--checkpoint-minutes", "1000", "--resume",
+                                     "-o", folder.path("run.json")});
+  const pid_t child = start(arguments);
+  while (!std::filesystem::exists(folder.path("state"))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::string at_start = read_file(folder.path("state"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ::kill(child, signal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 128 + signal);
+  CHECK(read_file(folder.path("state")) != at_start);
+  REQUIRE(ended_well(start(arguments)));
+  CHECK(read_json(folder.path("run.json")).at("parameters_sha256") ==
+        read_json(folder.path("whole.json")).at("parameters_sha256"));
+}
+
 TEST_CASE("Killed at random moments and resumed: the same bits") {
   const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale");
   const std::uint64_t seed = GENERATE(1U, 2U);

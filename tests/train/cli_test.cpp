@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
 #include "tests/base/ended_process.hpp"
 #include "tests/catch.hpp"
@@ -207,6 +208,24 @@ TEST_CASE("Two runs do not keep the same checkpoint") {
   CHECK(folder.files() == 1);
   CHECK(run_program(folder.path(""), "train", arguments).code == 0);
   CHECK(folder.files() == 2);  // the model and the checkpoint
+}
+
+TEST_CASE("A checkpoint that is there is resumed or overwritten, never lost by mistake") {
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(""));
+  const std::string arguments =
+      "--model small.json --data synthetic --train-images 64 --test-images 64 --epochs 1 --threads 1 --quiet "
+      "--checkpoint state";
+  REQUIRE(run_program(folder.path(""), "train", arguments).code == 0);
+  const std::string kept = read_file(folder.path("state"));
+  const Outcome refused = run_program(folder.path(""), "train", arguments);
+  CHECK(refused.code == 2);
+  CHECK(refused.err ==
+        "state: --checkpoint: the state of a run is there; allowed: --resume to go on with it, --overwrite to begin "
+        "anew\n");
+  CHECK(read_file(folder.path("state")) == kept);
+  CHECK(run_program(folder.path(""), "train", arguments + " --resume").code == 0);
+  CHECK(run_program(folder.path(""), "train", arguments + " --overwrite").code == 0);
 }
 
 // A run that the kernel kills in the middle of its checkpoint: no file may grow beyond a block.
