@@ -17,16 +17,6 @@ void check(PipelineSchedule schedule, const PipelineShape& shape) {
                      " micro-batches; allowed: multiples of the " + std::to_string(shape.stages) + " stages");
 }
 
-// The most passes of kind `opens` that wait for theirs of kind `closes`.
-int most_open(const StageOps& ops, Pass opens, Pass closes) {
-  int open = 0, most = 0;
-  for (const PipelineOp& op : ops) {
-    if (op.pass == opens) most = std::max(most, ++open);
-    if (op.pass == closes) --open;
-  }
-  return most;
-}
-
 }  // namespace
 
 StageOps stage_ops(PipelineSchedule schedule, const PipelineShape& shape, int stage) {
@@ -51,7 +41,12 @@ std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShap
 }
 
 int most_in_flight(const StageOps& ops) {
-  return most_open(ops, Pass::forward, Pass::backward);
+  int held = 0, most = 0;
+  for (const PipelineOp& op : ops) {
+    if (op.pass == Pass::forward) most = std::max(most, ++held);
+    if (op.pass == Pass::backward) --held;
+  }
+  return most;
 }
 
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage) {
@@ -66,12 +61,6 @@ int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage) 
                       shape.micro_batches * shape.chunks);
   }
   throw std::logic_error("a schedule without a formula");
-}
-
-int most_weight_gradients_pending(const StageOps& ops) {
-  const bool is_split =
-      std::any_of(ops.begin(), ops.end(), [](const PipelineOp& op) { return op.pass == Pass::weight_gradient; });
-  return is_split ? most_open(ops, Pass::backward, Pass::weight_gradient) : 0;
 }
 
 }  // namespace lockstep::sim

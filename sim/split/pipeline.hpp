@@ -64,7 +64,5 @@ std::vector<StageOps> pipeline_ops(PipelineSchedule schedule, const PipelineShap
 int most_in_flight(const StageOps& ops);
 /// By the schedule's formula, in chunks of one micro-batch; equals most_in_flight() of its ops.
 int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage);
-/// Backward passes whose weights' gradients are still to come, at the most; 0 where they are not split.
-int most_weight_gradients_pending(const StageOps& ops);
 
 }  // namespace lockstep::sim

@@ -136,7 +136,7 @@ TEST_CASE("micro-batches in flight: m with GPipe, min(p - s, m) with 1F1B and ZB
   CHECK(in_flight(S::interleaved, {4, 16, 2}, 0) == 11);
 }
 
-TEST_CASE("ZB-H1 keeps as much as 1F1B's first stage: on stage s, s weights' gradients wait") {
+TEST_CASE("ZB-H1 keeps as much as 1F1B's first stage: until the weights' gradients are there") {
   for (const StageOps& ops : pipeline_ops(S::zb_h1, {4, 12, 1})) {
     int held = 0, most = 0;
     for (const PipelineOp& op : ops) {
@@ -145,9 +145,6 @@ TEST_CASE("ZB-H1 keeps as much as 1F1B's first stage: on stage s, s weights' gra
     }
     CHECK(most == 4);
   }
-  CHECK(most_weight_gradients_pending(zb_h1({4, 12, 1}, 3)) == 4);
-  CHECK(most_weight_gradients_pending(zb_h1({4, 12, 1}, 0)) == 1);
-  CHECK(most_weight_gradients_pending(one_f_one_b({4, 12, 1}, 0)) == 0);
 }
 
 TEST_CASE("schedules by hand") {

@@ -1,5 +1,6 @@
 // What ranks send, by hand and by laws.
 #include "sim/split/traffic.hpp"
+#include "sim/collective/collectives.hpp"
 #include "tests/catch.hpp"
 #include "tests/split/shapes.hpp"
 
@@ -42,6 +43,28 @@ TEST_CASE("one GPU sends nothing") {
   for (bool sequence : {false, true}) {
     const ParallelSpec spec = of_tensor(1, sequence);
     CHECK(iteration_traffic(tiny(), spec, partition(4, 1, 1), 0, 8, {}).empty());
+  }
+}
+
+TEST_CASE("replicas of one GPU each exchange their gradients and nothing else") {
+  ParallelSpec spec;
+  spec.data = 6;
+  const TrafficList list = iteration_traffic(tiny(), spec, partition(4, 1, 1), 0, 3, {});
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].kind == TrafficKind::all_reduce);
+  CHECK(list[0].ranks == 6);
+  CHECK(list[0].bytes == 4.0 * static_cast<double>(parameter_count(tiny())));
+}
+
+TEST_CASE("what a rank sends in a collective is what the plans of sim/collective send") {
+  for (int n : {2, 3, 8, 16}) {
+    const std::int64_t bytes = 4800 * n;
+    const auto sent = [&](TrafficKind kind) {
+      return Traffic{"", kind, TrafficGroup::tensor, n, static_cast<double>(bytes)}.sent_bytes();
+    };
+    CHECK(sent(TrafficKind::all_reduce) == static_cast<double>(ring_all_reduce(n, bytes).bytes_sent_by_rank()[0]));
+    CHECK(sent(TrafficKind::reduce_scatter) == static_cast<double>(reduce_scatter(n, bytes).bytes_sent_by_rank()[0]));
+    CHECK(sent(TrafficKind::all_gather) == static_cast<double>(all_gather(n, bytes).bytes_sent_by_rank()[0]));
   }
 }
 
