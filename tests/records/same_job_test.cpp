@@ -2,7 +2,6 @@
 // from a seed; the numbers are the same to 1e-9.
 #include <random>
 
-#include "engine/base/process_pool.hpp"
 #include "sim/plan/evaluate.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/report/result.hpp"
