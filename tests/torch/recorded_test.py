@@ -25,11 +25,37 @@ def points(scenario, *settings):
             return {point["gpus"]: point["iteration_s"]["mean"] for point in json.load(file)["points"]}
 
 
+def steady(path):
+    """The recorded file as a machine that nobody disturbs would give it: each series at its median."""
+    with open(RECORDED, encoding="utf-8") as file:
+        entries = [json.loads(line) for line in file]
+    times = {}
+    for entry in entries:
+        if "at" in entry:
+            times.setdefault(entry["at"], []).append(entry["seconds"])
+    with open(path, "w", encoding="utf-8") as file:
+        for entry in entries:
+            if "at" in entry:
+                entry["seconds"] = sorted(times[entry["at"]])[len(times[entry["at"]]) // 2]
+            file.write(json.dumps(entry) + "\n")
+    return path
+
+
+def refusal(scenario, setting):
+    result = subprocess.run([f"{BUILD}/simulate", scenario, "--quiet", "--set", setting], capture_output=True, text=True,
+                            timeout=120)
+    return result.stderr if result.returncode == 1 else ""
+
+
 with tempfile.TemporaryDirectory() as folder:
     profile, scenario = os.path.join(folder, "p.json"), os.path.join(folder, "sub", "s.json")
     os.mkdir(os.path.dirname(scenario))
     run(f"{BUILD}/calibrate", "import", "torch-probe", RECORDED, "-o", profile)
     assert "Series to be doubted" in run(f"{BUILD}/calibrate", "show", profile)
+    run(f"{BUILD}/calibrate", "scenario", profile, "-o", scenario)
+    # Batch 2 was so disturbed that it predicts nothing.
+    assert "measure them again" in refusal(scenario, "/batch_per_gpu=2")
+    run(f"{BUILD}/calibrate", "import", "torch-probe", steady(os.path.join(folder, "steady.jsonl")), "-o", profile)
     run(f"{BUILD}/calibrate", "scenario", profile, "-o", scenario)
     with open(profile, encoding="utf-8") as file:
         measured = json.load(file)
