@@ -146,8 +146,8 @@ class Torus : public Hops {
     int here = from, stride = 1;
     for (int d = 0; d < dimensions(); ++d) {
       const int size = sizes_[at(d)], mine = from / stride % size, target = to / stride % size;
-      const bool is_up = (target > mine && target <= mine + size / 2) ||
-                         (mine > size / 2 && (mine + size / 2) % size >= target);
+      const bool is_up =
+          (target > mine && target <= mine + size / 2) || (mine > size / 2 && (mine + size / 2) % size >= target);
       for (int at_d = mine; at_d != target;) {
         const int next_d = (at_d + (is_up ? 1 : size - 1)) % size;
         const int next = here + (next_d - at_d) * stride;

@@ -93,8 +93,8 @@ class Platform::Impl {
     const int node = static_cast<int>(id);
     std::vector<compat::NetPoint*> points;  // by endpoint
     for (int part = 0; is_node && part < layout_.port(); ++part)
-      points.push_back(add_host(zone, {node, part}, name + (part < layout_.cpu() ? ".gpu" + std::to_string(part)
-                                                                                 : std::string(".cpu"))));
+      points.push_back(add_host(zone, {node, part},
+                                name + (part < layout_.cpu() ? ".gpu" + std::to_string(part) : std::string(".cpu"))));
     compat::NetPoint* const port = compat::add_router(zone, name + ".port");
     points.push_back(port);
     for (int socket = 0; is_node && socket < layout_.memories(); ++socket)

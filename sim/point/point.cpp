@@ -50,11 +50,10 @@ std::vector<double> bytes_of_calls(const Program& program) {
 }
 
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
-// What a profile measured badly widens its group.
-void set_bounds(const Scenario& scenario, const Program& program, const Cluster& cluster, double slowest,
-                PointResult& point) {
+// What a profile measured badly widens its group. `costs`: of a program with the same plans.
+void set_bounds(const Scenario& scenario, const Program& program, const Cluster& cluster, const PlanCosts& costs,
+                double slowest, PointResult& point) {
   const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
-  const PlanCosts costs = plan_costs(program, cluster);
   const auto iteration_s = [&](const Perturbation& perturbation) {
     const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation, costs).iteration_end_s;
     const int round = warm_up_iterations(scenario);
@@ -77,8 +76,9 @@ void set_bounds(const Scenario& scenario, const Program& program, const Cluster&
 
 // The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.
 Replay replay_closed_form(const Scenario& scenario, const PointRequest& request, const Program& program,
-                          const Cluster& cluster) {
-  Replay replay = replay_analytic(program, cluster, expected_slowest(scenario, request.gpus * learners_of(scenario)));
+                          const Cluster& cluster, const PlanCosts& costs) {
+  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
+  Replay replay = replay_analytic(program, cluster, slowest, {}, costs);
   for (double& compute_s : replay.compute_s) compute_s *= double(request.gpus) / program.gpus;
   return replay;
 }
@@ -90,17 +90,18 @@ Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
   return workers_only(jitter_of(scenario, request.seed), request.gpus);
 }
 
-Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program, const Cluster& cluster) {
+Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program,
+                      const Cluster& cluster, const PlanCosts& costs) {
   ReplayOptions options;
   options.timeline_gpus = request.trace_gpus;
   const Jitter jitter = jitter_at(scenario, request);
-  if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, cluster);
+  if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, cluster, costs);
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
   if (request.fidelity == Fidelity::message) return replay_messages(program, cluster, jitter, options);
   const double messages = program.messages_per_iteration() * program.iterations;
   if (request.most_messages > 0 && messages > request.most_messages)
-    return replay_closed_form(scenario, request, program, cluster);
+    return replay_closed_form(scenario, request, program, cluster, costs);
   return replay_flows(program, cluster, jitter, options);
 }
 
@@ -120,10 +121,11 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();
   point.messages = program.messages_per_iteration();
   const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-  set_bounds(scenario, build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up), cluster, slowest,
-             point);
+  const PlanCosts costs = plan_costs(program, cluster);
+  set_bounds(scenario, build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up), cluster, costs,
+             slowest, point);
 
-  const Replay replay = replay_program(scenario, request, program, cluster);
+  const Replay replay = replay_program(scenario, request, program, cluster, costs);
   double slowed_s = 0;
   for (int i = warm_up; i < warm_up + iterations; ++i) {
     const std::size_t n = static_cast<std::size_t>(i);

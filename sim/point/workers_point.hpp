@@ -5,7 +5,8 @@
 namespace lockstep::sim {
 
 /// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: what the
-/// paper calls an epoch). Always by messages, whatever the fidelity asked for. Details are described in the README of
+/// paper calls an epoch). Message by message, whatever the
+/// fidelity: SimGrid's for `message`, else flows. Details are described in the README of
 /// sim/scenario. Where servers are exactly alike, one is replayed for all, unless fidelity is `message`: with separate
 /// servers, without overlap, on a star. The bounds: the computed share of an iteration is off by the uncertainty of
 /// compute, the rest by that of bandwidth, in quadrature.

@@ -29,6 +29,7 @@ struct ActorReplay {
 /// Messages take the route between the actors' places: latency (with the cluster's message overhead) and bytes, links
 /// shared with all others. Two actors of one place exchange messages in no time. Runs the process's one simulation.
 /// Throws std::runtime_error when all actors wait for each other.
-ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster, Fidelity fidelity = Fidelity::message);
+ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster,
+                          Fidelity fidelity = Fidelity::message);
 
 }  // namespace lockstep::sim

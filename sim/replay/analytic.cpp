@@ -54,7 +54,8 @@ class RoundLoad {
   /// Transfers of a round in which all flows start together and share every link evenly until the last has left.
   std::vector<Flow> flows(const Phase& phase, const std::vector<const BlockRoutes*>& routes, double reduction_rate) {
     const auto& blocks = phase.transfers.blocks();
-    for_links(blocks, routes, [this](int link, const Transfer& t) { bytes_[at(link)] += static_cast<double>(t.bytes); });
+    for_links(blocks, routes,
+              [this](int link, const Transfer& t) { bytes_[at(link)] += static_cast<double>(t.bytes); });
     std::vector<Flow> flows;
     for (std::size_t b = 0; b < blocks.size(); ++b)
       for (std::size_t i = 0; i < blocks[b]->size(); ++i) {
@@ -139,7 +140,8 @@ double seconds_of(const PlanCost& cost, const Perturbation& perturbation) {
 
 }  // namespace
 
-double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate, const Perturbation& perturbation) {
+double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate,
+                       const Perturbation& perturbation) {
   return seconds_of(plan_cost(plan, cluster, reduction_rate), perturbation);
 }
 

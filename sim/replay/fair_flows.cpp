@@ -33,6 +33,8 @@ int FairFlows::limit_of(int link) {
     number = static_cast<int>(links_.size());
     links_.emplace_back();
     links_.back().bandwidth = bandwidths_[at(link)];
+    is_limit_.push_back(false);
+    fed_.resize(links_.size());
   }
   return number;
 }
@@ -46,7 +48,8 @@ int FairFlows::add_route(std::vector<int> links) {
   for (int& link : links) link = limit_of(link);
   make_room(links.size() + 1);
   narrow(links);
-  routes_.push_back(std::move(links));
+  routes_.push_back({links_of_routes_.size(), links_of_routes_.size() + links.size()});
+  links_of_routes_.insert(links_of_routes_.end(), links.begin(), links.end());
   return static_cast<int>(routes_.size()) - 1;
 }
 
@@ -66,26 +69,28 @@ void FairFlows::narrow(const std::vector<int>& links) {
   const int narrowest = *std::min_element(
       links.begin(), links.end(), [this](int a, int b) { return links_[at(a)].bandwidth < links_[at(b)].bandwidth; });
   for (int l : links) {
-    Link& link = links_[at(l)];
-    if (link.is_limit) continue;
-
-    if (link.bandwidth == links_[at(narrowest)].bandwidth) {
+    if (is_limit_[at(l)]) continue;
+    Fed& fed = fed_[at(l)];
+    if (links_[at(l)].bandwidth == links_[at(narrowest)].bandwidth) {
       make_limit(l);
-    } else if (std::find(link.feeders.begin(), link.feeders.end(), narrowest) == link.feeders.end()) {
-      link.feeders.push_back(narrowest);
-      link.fed += links_[at(narrowest)].bandwidth;
-      if (link.fed > link.bandwidth) make_limit(l);
+    } else if (std::find(fed.by.begin(), fed.by.end(), narrowest) == fed.by.end()) {
+      fed.by.push_back(narrowest);
+      fed.bandwidth += links_[at(narrowest)].bandwidth;
+      if (fed.bandwidth > links_[at(l)].bandwidth) make_limit(l);
     }
   }
 }
 
 void FairFlows::make_limit(int l) {
-  links_[at(l)].is_limit = true;
+  is_limit_[at(l)] = true;
+  fed_[at(l)] = {};
   for (int f = 0; f < static_cast<int>(flows_.size()); ++f) {
     const Flow& flow = flows_[at(f)];
     if (flow.route == kNone) continue;
-    const std::vector<int>& route = routes_[at(flow.route)];
-    if (std::find(route.begin(), route.end(), l) == route.end()) continue;
+    const Links& route = routes_[at(flow.route)];
+    const auto first = links_of_routes_.begin() + static_cast<std::ptrdiff_t>(route.first);
+    const auto last = links_of_routes_.begin() + static_cast<std::ptrdiff_t>(route.last);
+    if (std::find(first, last, l) == last) continue;
     enter(f, l);
     if (flow.bottleneck != kNone) links_[at(l)].load += links_[at(flow.bottleneck)].rate;
   }
@@ -113,11 +118,12 @@ int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
   flow.hops = 0;
   flow.bottleneck = kNone;
   flow.ends_at_bytes = bytes;
-  for (int l : routes_[at(route)])
-    if (links_[at(l)].is_limit) {
-      enter(f, l);
-      change(l);
-    }
+  for (std::size_t i = routes_[at(route)].first; i < routes_[at(route)].last; ++i) {
+    const int l = links_of_routes_[i];
+    if (!is_limit_[at(l)]) continue;
+    enter(f, l);
+    change(l);
+  }
   if (most_bytes_per_s < kInfinity) enter(f, throttle(most_bytes_per_s));
   started_.push_back(f);
   return f;
@@ -127,7 +133,9 @@ int FairFlows::throttle(double most_bytes_per_s) {
   if (throttles_.empty()) {
     throttles_.push_back(static_cast<int>(links_.size()));
     links_.emplace_back();
-    links_.back().is_throttle = links_.back().is_limit = true;
+    links_.back().is_throttle = true;
+    is_limit_.push_back(true);
+    fed_.resize(links_.size());
   }
   const int l = throttles_.back();
   throttles_.pop_back();

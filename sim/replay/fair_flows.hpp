@@ -61,14 +61,15 @@ class FairFlows {
     double new_rate = 0;
     int new_bottleneck = kNone;  // kNone: not yet found
   };
+  // The narrowest links of a link's routes, as long as they cannot fill it.
+  struct Fed {
+    double bandwidth = 0;  // of all together
+    std::vector<int> by;   // those links
+  };
   struct Link {
     double bandwidth = 0;
-    // Whether it can be a bottleneck at all: not if the narrower links on both sides of it can never fill it.
-    bool is_limit = false;
-    double fed = 0;            // bandwidth of the narrowest links of its routes
-    std::vector<int> feeders;  // those links
-    std::vector<int> flows;    // all that cross it, if it is a limit
     double load = 0;
+    std::vector<int> flows;  // all that cross it, if it is a limit
     bool is_throttle = false;
 
     // The group of the flows whose bottleneck it is.
@@ -115,19 +116,28 @@ class FairFlows {
   std::vector<double> bandwidths_;  // of all links
   std::vector<int> number_of_;      // by link, in links_; kNone: no route has it
   std::vector<Link> links_;         // those of routes, and throttles
-  std::vector<std::vector<int>> routes_;  // in links_
+  // Whether it can be a bottleneck at all: not if the narrower links on both sides of it can never fill it.
+  std::vector<bool> is_limit_;  // by link
+  std::vector<Fed> fed_;        // by link that is no limit
+  struct Links {
+    std::size_t first;  // in links_of_routes_
+    std::size_t last;   // after it
+  };
+  std::vector<Links> routes_;
+  std::vector<int> links_of_routes_;
   std::vector<Flow> flows_;
   std::vector<Hop> hops_;  // of all flows: one piece of memory, for they are many
   std::size_t longest_ = 0;
-  std::vector<int> throttles_;  // unused ones, of one flow each
-  std::vector<int> unused_;     // numbers of flows
-  std::vector<int> changed_;    // links with new or ended flows since the last settling
-  std::vector<int> started_;    // flows without a rate
-  LinkEnds ends_;               // of the links with a group
-  std::vector<int> shared_;     // flows being shared out
-  std::vector<int> touched_;    // their links
+  std::vector<int> throttles_;           // unused ones, of one flow each
+  std::vector<int> unused_;              // numbers of flows
+  std::vector<int> changed_;             // links with new or ended flows since the last settling
+  std::vector<int> started_;             // flows without a rate
+  LinkEnds ends_;                        // of the links with a group
+  std::vector<int> shared_;              // flows being shared out
+  std::vector<int> touched_;             // their links
   using Share = std::pair<double, int>;  // what a link leaves to each of its flows, link
-  std::priority_queue<Share, std::vector<Share>, std::greater<Share>> shares_;  // of many touched links, not all current
+  std::priority_queue<Share, std::vector<Share>, std::greater<Share>>
+      shares_;  // of many touched links, not all current
 };
 
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
+#include "sim/replay/enqueued.hpp"
 #include "sim/replay/gpu_compute.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/message_flows.hpp"
@@ -19,34 +20,6 @@ namespace lockstep::sim {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// What a work waits for on another stream of its GPU: that so many of the stream's works have ended.
-struct Need {
-  int stream;
-  int ended;
-  bool is_copy;
-};
-struct Enqueued {
-  int work;
-  std::vector<Need> needs;
-};
-
-std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
-  std::vector<std::vector<Enqueued>> by_stream(program.streams.size());
-  std::vector<int> place(program.work.size());
-  for (std::size_t w = 0; w < program.work.size(); ++w) {
-    const Work& work = program.work[w];
-    Enqueued mine{static_cast<int>(w), {}};
-    for (int waited : work.after) {
-      const Work& other = program.work[at(waited)];
-      if (other.stream != work.stream)
-        mine.needs.push_back({other.stream, place[at(waited)] + 1, other.kind == Work::Kind::copy});
-    }
-    place[w] = static_cast<int>(by_stream[at(work.stream)].size());
-    by_stream[at(work.stream)].push_back(std::move(mine));
-  }
-  return by_stream;
-}
 
 bool computes_on_several_streams(const Program& program) {
   std::set<int> streams;
@@ -140,12 +113,10 @@ class FlowReplay {
     std::uint64_t number;
     int what;     // a strand, or gpus * streams + a GPU that computes
     int changes;  // of the GPU's compute, when this was its next end
-    bool operator>(const Event& other) const {
-      return at_s != other.at_s ? at_s > other.at_s : number > other.number;
-    }
+    bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
   };
   struct Pair {
-    int sender;  // strand
+    int sender;    // strand
     int receiver;  // strand, -1: nobody waits
   };
 
@@ -455,12 +426,12 @@ class FlowReplay {
   const int streams_;
   const std::vector<std::vector<Enqueued>> works_;  // by stream
   MessageFlows flows_;
-  std::vector<RankSpans> spans_;                      // by plan
-  std::vector<std::vector<int>> ways_;                // by plan
-  std::map<std::pair<int, int>, Exchanges> exchanges_;  // by plan and stream
-  std::vector<Exchanges*> exchanges_of_;              // by work
+  std::vector<RankSpans> spans_;                             // by plan
+  std::vector<std::vector<int>> ways_;                       // by plan
+  std::map<std::pair<int, int>, Exchanges> exchanges_;       // by plan and stream
+  std::vector<Exchanges*> exchanges_of_;                     // by work
   std::map<Work::Source, std::vector<int>> ways_of_copies_;  // by GPU
-  std::vector<Strand> strands_;                       // by GPU, then stream
+  std::vector<Strand> strands_;                              // by GPU, then stream
   const bool is_slowed_;
   std::vector<GpuCompute> computes_;  // by GPU; empty where a GPU has one thing to compute at a time, at full speed
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events_;
@@ -478,24 +449,6 @@ class FlowReplay {
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options) {
   return FlowReplay(program, cluster, jitter, options).run();
-}
-
-Program program_of_plan(const Plan& plan, double reduction_rate) {
-  Enqueue gpu(plan.ranks, {"compute", "collective"});
-  gpu.begin_iteration();
-  const int arrived = gpu.compute(0, "arrive", 1, {});
-  gpu.end_iteration(gpu.collective(1, plan.algorithm, gpu.add_plan(plan), 0, {arrived}));
-  Program program = gpu.finish();
-  program.reduction_rate_bytes_per_s = reduction_rate;
-  return program;
-}
-
-std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
-                                  double reduction_rate) {
-  ReplayOptions options;
-  options.keep_ends = true;
-  const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
-  return replay_flows(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
 }
 
 }  // namespace lockstep::sim

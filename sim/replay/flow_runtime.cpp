@@ -102,9 +102,7 @@ class FlowRuntime : public ActorRuntime {
     std::uint64_t number;
     int what;   // an actor, or -1 - a place that computes
     int count;  // of the actor's waits, or the place's changes, when this was to end them
-    bool operator>(const Event& other) const {
-      return at_s != other.at_s ? at_s > other.at_s : number > other.number;
-    }
+    bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : number > other.number; }
   };
 
   void resume_ready() {

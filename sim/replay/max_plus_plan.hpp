@@ -54,11 +54,11 @@ class LinkUse {
   Route route_;  // its memory is used again
   std::unordered_map<std::uint64_t, int> index_;
   std::vector<Flow> flows_;
-  std::vector<int> links_;             // of all flows
-  std::vector<bool> is_contested_;     // by link
-  std::vector<Occupied> occupied_;     // by link
-  std::vector<double> load_;           // by link, of the round's flows
-  std::vector<int> loaded_;            // links
+  std::vector<int> links_;          // of all flows
+  std::vector<bool> is_contested_;  // by link
+  std::vector<Occupied> occupied_;  // by link
+  std::vector<double> load_;        // by link, of the round's flows
+  std::vector<int> loaded_;         // links
 };
 
 /// A plan with its transfers' times on a cluster; reducing transfers run at `reduction_rate` (bytes/s, 0: no limit) at

@@ -82,9 +82,8 @@ void require_reach(const MessageNeeds& needs, const MessageReach& reach, const C
   }
   if (lacks.empty()) return;
   const int gpus = std::max(0, static_cast<int>(share * cluster.gpus()));
-  throw std::runtime_error(std::to_string(cluster.gpus()) + " GPUs are beyond fidelity \"message\": " + lacks +
-                           "; allowed here: up to about " + std::to_string(gpus) +
-                           " GPUs, or fidelity \"fast\", which takes the same times");
+  throw std::runtime_error("beyond fidelity \"message\": " + lacks + "; allowed here: up to about " +
+                           std::to_string(gpus) + " GPUs, or fidelity \"fast\", which takes the same times");
 }
 
 }  // namespace lockstep::sim

@@ -261,23 +261,16 @@ class MessageReplay {
   std::vector<RankOps> ops_;                   // by plan
   std::vector<sg4::SemaphorePtr> tokens_;      // by gpu, from, to
   std::vector<int> timeline_of_;
-  std::vector<Pace> paces_;           // by GPU; empty where collectives slow nothing
+  std::vector<Pace> paces_;  // by GPU; empty where collectives slow nothing
   Replay replay_;
 };
 
 }  // namespace
 
-Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options) {
+Replay replay_messages(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                       const ReplayOptions& options) {
   require_reach(message_needs(program, cluster), message_reach(), cluster);
   return MessageReplay(program, cluster, jitter, options).run();
-}
-
-std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
-                                     double reduction_rate) {
-  ReplayOptions options;
-  options.keep_ends = true;
-  const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
-  return replay_messages(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
 }
 
 }  // namespace lockstep::sim

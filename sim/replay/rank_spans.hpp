@@ -28,6 +28,7 @@ class RankSpans {
   const Span* end(int rank) const { return spans_.data() + first_[static_cast<std::size_t>(rank) + 1]; }
   int rounds(int phase) const { return rounds_[static_cast<std::size_t>(phase)]; }
   int transfers() const { return transfers_; }
+
  private:
   std::vector<std::size_t> first_;  // by rank
   std::vector<Span> spans_;

@@ -119,6 +119,7 @@ std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, cons
                                   double reduction_rate = 0);
 std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                      double reduction_rate = 0);
-bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate = 0);
+bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
+                      double reduction_rate = 0);
 
 }  // namespace lockstep::sim

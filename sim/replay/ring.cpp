@@ -14,7 +14,11 @@ constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
 class RingRounds {
  public:
   RingRounds(const std::vector<double>& duration_s, std::vector<double>& x)
-      : d_(duration_s), x_(x), longest_s_(*std::max_element(d_.begin(), d_.end())), sent_(x.size()), before_(x.size()) {}
+      : d_(duration_s),
+        x_(x),
+        longest_s_(*std::max_element(d_.begin(), d_.end())),
+        sent_(x.size()),
+        before_(x.size()) {}
 
   std::int64_t run(int rounds) {
     std::int64_t evaluated = 0;
