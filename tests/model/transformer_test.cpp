@@ -125,7 +125,10 @@ TEST_CASE("a longer sequence has as many parameters, and attention that grows wi
   CHECK(zoo_name_of(two) == "llama3_8b");
   CHECK_THROWS_WITH(zoo_graph("gpt3_175b@4096"), "model \"gpt3_175b\": 4096 tokens are more than its 2048 positions");
   CHECK_THROWS_WITH(zoo_graph("resnet50@10"), "model \"resnet50\" has samples of one length; allowed: \"resnet50\"");
-  CHECK_THROWS_AS(zoo_graph("llama3_8b@x"), InputError);
+  for (const char* name : {"llama3_8b@x", "llama3_8b@", "llama3_8b@0", "alexnet@5", "@5"})
+    CHECK_THROWS_AS(zoo_graph(name), InputError);
+  CHECK(zoo_graph("gpt2_fused@512").layers.size() == zoo_graph("gpt2@512").layers.size());
+  for (const char* name : {"gpt2@512", "gpt2_fused@512"}) CHECK(zoo_name_of(zoo_graph(name)) == name);
   CHECK_THROWS_AS(zoo_graph("llama3_9b@4096"), InputError);
 }
 

@@ -109,7 +109,8 @@ Graph build_sized(const std::string& name, const SequenceJob& job) {
 Graph build(const std::string& name) {
   if (const Sized s = sized(name); s.tokens > 0) {
     const std::string fused = base_of_fused(s.name);
-    const bool in_passes = fused.empty() && find_entry(resolve(s.name)) != nullptr && find_entry(s.name)->build_fused;
+    const Entry* entry = find_entry(resolve(s.name));
+    const bool in_passes = entry != nullptr && entry->build_fused;
     return build_sized(fused.empty() ? s.name : fused, {s.tokens, !in_passes});
   }
   const std::string base = base_of_fused(name);
@@ -207,8 +208,9 @@ const Graph& zoo_graph(const std::string& name) {
 }
 
 std::string fused_attention_name(const std::string& name) {
-  const Entry* entry = find_entry(name);
-  return entry != nullptr && entry->build_fused ? name + kFused : name;
+  const std::size_t at = std::min(name.rfind('@'), name.size());  // where the tokens begin
+  const Entry* entry = find_entry(name.substr(0, at));
+  return entry != nullptr && entry->build_fused ? name.substr(0, at) + kFused + name.substr(at) : name;
 }
 
 std::string zoo_name_of(const Graph& graph) {
