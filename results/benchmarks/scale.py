@@ -22,8 +22,8 @@ import tempfile
 GPUS = [8, 64, 512, 2048, 8192, 65536]
 COLLECTIVES = ["ring", "nccl", "hierarchical", "halving-doubling", "tree", "double-binary-tree", "torus"]
 SCHEDULES = {
-    "sharded": ["/algorithm=sharded"],
-    "local-sgd": ["/algorithm=local-sgd", '/local_sgd={"tau": 2}'],
+    "sharded": ["/algorithm=sharded", '/communication/all_reduce="ring"'],
+    "local-sgd": ["/algorithm=local-sgd", '/local_sgd={"period": 2}'],
     "parameter-server": ["/algorithm=parameter-server", '/parameter_server={"servers": 8}'],
 }
 PCIE = [

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
 #include <queue>
 #include <set>
 #include <stdexcept>
@@ -55,8 +54,7 @@ class FlowReplay {
     replay_.method = "fair flows";
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
-    replay_.slowed_s.assign(at(program.iterations), 0);
-    replay_.input_wait_s.assign(at(program.iterations), 0);
+    replay_.slowed_s = replay_.input_wait_s = replay_.compute_s;
     if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
     timeline_of_.assign(at(program.gpus), -1);
     for (int gpu : options.timeline_gpus) {
@@ -70,8 +68,7 @@ class FlowReplay {
   }
 
   Replay run() {
-    for (int strand = 0; strand < static_cast<int>(strands_.size()); ++strand) ready_.push_back(strand);
-    std::reverse(ready_.begin(), ready_.end());  // taken from the back
+    for (int strand = static_cast<int>(strands_.size()) - 1; strand >= 0; --strand) ready_.push_back(strand);
     go_on_with_ready();
     std::vector<int> arrived;
     for (;;) {
@@ -343,7 +340,7 @@ class FlowReplay {
     });
   }
 
-  // `at_least_s` is what every transfer takes beside its latency even on the fastest links.
+  // `at_least_s`: of every transfer beside its latency, even on the fastest links.
   double most_bytes_per_s(const Span& span, double at_least_s) const {
     if (at_least_s > 0) return static_cast<double>(span.bytes) / at_least_s;
     if (span.reduces && program_.reduction_rate_bytes_per_s > 0) return program_.reduction_rate_bytes_per_s;
@@ -386,7 +383,6 @@ class FlowReplay {
     enter_phase(strand, s.phase + 1);
   }
 
-  // Waits until all ranks of a call are there.
   void gather(int strand, Step step) {
     const Plan& plan = program_.plans[at(program_.work[at(work_of(strand))].plan)];
     Exchanges& exchanges = *exchanges_of_[at(work_of(strand))];
