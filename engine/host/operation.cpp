@@ -35,6 +35,20 @@ OperationPtr<Scalar> make_operation(const Wiring<Scalar>& wiring) {
     case LayerKind::subsample:
       return make_subsample(wiring);
     case LayerKind::opaque:
+    case LayerKind::embedding:
+    case LayerKind::positions:
+    case LayerKind::linear:
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm:
+    case LayerKind::rotary:
+    case LayerKind::attention:
+    case LayerKind::gelu:
+    case LayerKind::silu:
+    case LayerKind::tanh:
+    case LayerKind::multiply:
+    case LayerKind::take:
+    case LayerKind::router:
+    case LayerKind::experts:
     case LayerKind::input:
       break;
   }

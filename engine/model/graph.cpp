@@ -1,5 +1,6 @@
 #include "engine/model/graph.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <stdexcept>
@@ -38,6 +39,34 @@ std::string to_string(LayerKind kind) {
       return "subsample";
     case LayerKind::opaque:
       return "opaque";
+    case LayerKind::embedding:
+      return "embedding";
+    case LayerKind::positions:
+      return "positions";
+    case LayerKind::linear:
+      return "linear";
+    case LayerKind::layer_norm:
+      return "layer_norm";
+    case LayerKind::rms_norm:
+      return "rms_norm";
+    case LayerKind::rotary:
+      return "rotary";
+    case LayerKind::attention:
+      return "attention";
+    case LayerKind::gelu:
+      return "gelu";
+    case LayerKind::silu:
+      return "silu";
+    case LayerKind::tanh:
+      return "tanh";
+    case LayerKind::multiply:
+      return "multiply";
+    case LayerKind::take:
+      return "take";
+    case LayerKind::router:
+      return "router";
+    case LayerKind::experts:
+      return "experts";
   }
   throw std::logic_error("LayerKind out of range");
 }
@@ -48,6 +77,31 @@ bool Window::operator==(const Window& o) const {
                                w.pad_bottom, w.pad_left, w.pad_right, w.ceil,     w.groups};
   };
   return fields(*this) == fields(o);
+}
+
+bool AttentionShape::operator==(const AttentionShape& o) const {
+  const auto fields = [](const AttentionShape& a) {
+    return std::array<int, 11>{a.heads,  a.kv_heads, a.head_dim, a.value_dim, a.shared_dim, a.causal,
+                               a.window, a.fused,    a.dropout,  a.buckets,   a.keys};
+  };
+  return fields(*this) == fields(o);
+}
+
+std::int64_t AttentionShape::counted_pairs(int queries) const {
+  return std::int64_t{queries} * (window > 0 ? std::min(window, keys) : keys);
+}
+
+std::int64_t AttentionShape::seen_pairs(int queries) const {
+  if (!causal) return counted_pairs(queries);
+  // The i-th query sees keys - queries + i of them, until the window is full.
+  const std::int64_t most = window > 0 ? std::min(window, keys) : keys;
+  const std::int64_t first = std::max(1, keys - queries + 1);
+  const std::int64_t growing = std::clamp<std::int64_t>(most - first + 1, 0, queries);
+  return growing * first + growing * (growing - 1) / 2 + (queries - growing) * most;
+}
+
+bool ExpertsShape::operator==(const ExpertsShape& o) const {
+  return count == o.count && active == o.active && inner == o.inner && gated == o.gated;
 }
 
 std::int64_t Layer::parameter_count() const {

@@ -11,7 +11,8 @@ namespace {
 // Far above any real network, low enough that no sum over a whole graph leaves 64 bits.
 constexpr double kMostElements = 1e11;
 constexpr double kMostParameters = 1e12;
-constexpr double kMostMacs = 1e13;
+constexpr double kMostMacs = 1e13;   // of a layer of images
+constexpr double kMostOfAll = 1e18;  // multiply-adds of a model
 constexpr int kLargestAxis = 1'000'000'000;
 constexpr int kLargestWindow = 1'000'000;
 
@@ -92,6 +93,8 @@ int GraphBuilder::append(Layer layer) {
   const bool fits = std::max({out.channels, out.height, out.width}) <= kLargestAxis &&
                     product({out.channels, out.height, out.width}) <= kMostElements;
   if (!fits) fail(layer.name, "output " + text(out) + " is too large; allowed: 1e11 elements, 1e9 along an axis");
+  macs_ += static_cast<double>(layer.macs);
+  if (macs_ > kMostOfAll) fail(layer.name, "the model has more than 1e18 multiply-adds a sample");
   names_.insert(layer.name);
   graph_.layers.push_back(std::move(layer));
   return static_cast<int>(graph_.layers.size()) - 1;

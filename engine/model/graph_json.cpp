@@ -17,6 +17,21 @@
 //   opaque              out ([channels, height, width]); from (text or an array), parameters ([]), macs (0)
 //   batch_norm, relu, global_avg_pool, lrn, dropout, softmax
 //
+// of sequences, whose file has "tokens": T in place of "input" (token_layers_json.cpp)
+//
+//   embedding           vocabulary, out
+//   positions           count; extra (0)
+//   linear              out, or tied (an embedding's name); bias (true)
+//   layer_norm, rms_norm  width (all features)
+//   rotary              features (all)
+//   attention           from (queries, keys, values), heads; kv_heads (heads), head_dim, value_dim, shared_dim (0),
+//                       causal (false), window (0: none), fused (true), dropout (false), buckets (0)
+//   multiply            from (an array of two)
+//   take                tokens
+//   router              experts, active; bias (false)
+//   experts             from (tokens, router), inner; gated (true)
+//   gelu, silu, tanh
+//
 // kernel and stride are a number or [height, width]; pad is a number, [height, width], [top, bottom, left, right], or
 // "same": an output of ceil(input / stride), with the odd pixel of padding at the bottom and right.
 #include <algorithm>
@@ -25,6 +40,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/model/graph.hpp"
+#include "engine/model/token_layers_json.hpp"
 
 namespace lockstep::model {
 namespace {
@@ -42,8 +58,8 @@ struct Kind {
   std::vector<std::string> keys;  ///< beside name, kind and from
 };
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all{
+std::vector<Kind> kinds_of_images() {
+  return {
       {LayerKind::conv, {"out", "kernel", "stride", "pad", "groups", "bias"}},
       {LayerKind::fc, {"out", "bias"}},
       {LayerKind::batch_norm, {}},
@@ -59,6 +75,18 @@ const std::vector<Kind>& kinds() {
       {LayerKind::subsample, {"out", "stride"}},
       {LayerKind::opaque, {"out", "parameters", "macs"}},
   };
+}
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = [] {
+    std::vector<Kind> joined = kinds_of_images();
+    for (const LayerKind kind :
+         {LayerKind::embedding, LayerKind::positions, LayerKind::linear, LayerKind::layer_norm, LayerKind::rms_norm,
+          LayerKind::rotary, LayerKind::attention, LayerKind::gelu, LayerKind::silu, LayerKind::tanh,
+          LayerKind::multiply, LayerKind::take, LayerKind::router, LayerKind::experts})
+      joined.push_back({kind, token_layer_keys(kind)});
+    return joined;
+  }();
   return all;
 }
 
@@ -223,25 +251,31 @@ int append(GraphBuilder& net, LayerKind kind, const std::string& name, const std
       return net.subsample(name, from[0], sizes.out, sizes.window.stride_h);
     case LayerKind::opaque:
       return net.opaque(name, from, sizes.shape, sizes.parameters, sizes.macs);
-    case LayerKind::input:
+    default:
       break;
   }
-  throw std::logic_error("a model has one input layer");
+  throw std::logic_error("no layer of images: " + to_string(kind));
 }
 
 class Reader {
  public:
-  Reader(const std::string& name, const std::string& title, Shape input) : net_(name, title, input) {
+  Reader(const std::string& name, const std::string& title, Shape input, int tokens) : net_(name, title, input) {
     indices_["input"] = 0;
+    net_.count_tokens(tokens);
   }
 
   void read(const JsonNode& node) {
     const std::string name = node.at("name").text();
     const LayerKind kind = read_kind(node);
     const std::vector<int> from = sources(node, kind);
-    const Sizes sizes = read_sizes(node, kind, from.empty() ? Shape{} : net_.shape(from[0]));
+    if (from.empty() && is_of_tokens(kind)) node.at("from").fail("empty list", "allowed: earlier layers");
+    const Shape in = from.empty() ? Shape{} : net_.shape(from[0]);
+    const Sizes sizes = read_sizes(node, kind, in);
+    TokenLayer of_tokens;
+    if (is_of_tokens(kind))
+      of_tokens = read_token_layer(kind, name, from, node, in, [&](const JsonNode& n) { return source(n); });
     try {
-      last_ = append(net_, kind, name, from, sizes);
+      last_ = of_tokens ? of_tokens(net_) : append(net_, kind, name, from, sizes);
     } catch (const InputError& error) {
       node.fail(error.what());  // adds the file and the pointer
     }
@@ -266,7 +300,7 @@ class Reader {
   std::vector<int> sources(const JsonNode& node, LayerKind kind) const {
     const auto given = node.find("from");
     const bool is_list = given && given->is_array() && kind == LayerKind::opaque;
-    if (kind != LayerKind::add && kind != LayerKind::concat && !is_list) return {given ? source(*given) : last_};
+    if (!reads_several(kind) && !is_list) return {given ? source(*given) : last_};
     std::vector<int> from;
     for (const JsonNode& item : node.at("from").items()) from.push_back(source(item));
     return from;
@@ -307,8 +341,7 @@ void opaque_json(const Layer& layer, Json& json) {
 Json layer_json(const Graph& graph, std::size_t index) {
   const Layer& layer = graph.layers[index];
   Json json{{"name", layer.name}, {"kind", to_string(layer.kind)}};
-  const bool is_join = layer.kind == LayerKind::add || layer.kind == LayerKind::concat;
-  if (is_join || layer.inputs.size() > 1) {
+  if (reads_several(layer.kind) || layer.inputs.size() > 1) {
     for (int input : layer.inputs) json["from"].push_back(graph.layers[input].name);
   } else if (layer.inputs.at(0) != static_cast<int>(index) - 1) {
     json["from"] = graph.layers[layer.inputs[0]].name;
@@ -320,17 +353,22 @@ Json layer_json(const Graph& graph, std::size_t index) {
   if (windowed || layer.kind == LayerKind::conv) window_json(layer, json);
   if (weighted && layer.parameters.size() == 1) json["bias"] = false;
   if (layer.kind == LayerKind::opaque) opaque_json(layer, json);
+  write_token_layer(graph, layer, json);
   return json;
 }
 
 }  // namespace
 
 Graph graph_from_json(const JsonNode& node) {
-  node.keys({"schema", "name", "title", "input", "layers"});
+  node.keys({"schema", "name", "title", "input", "tokens", "layers"});
   node.at("schema").choice({kSchema});
   const std::string name = node.at("name").text();
   const auto title = node.find("title");
-  Reader reader(name, title ? title->text() : name, read_shape(node.at("input")));
+  if (node.has("tokens") && node.has("input"))
+    node.at("tokens").fail("the input is an image", "one of input and tokens");
+  const int tokens = node.has("tokens") ? whole(node.at("tokens"), 1, kLongestAxis) : 0;
+  const Shape input = tokens > 0 ? Shape{1, tokens, 1} : read_shape(node.at("input"));
+  Reader reader(name, title ? title->text() : name, input, tokens);
   const JsonNode layers_node = node.at("layers");
   const std::vector<JsonNode> layers = layers_node.items();
   if (layers.empty() || layers.size() > kMostLayers) {
@@ -344,7 +382,10 @@ Graph graph_from_json(const JsonNode& node) {
 Json to_json(const Graph& graph) {
   Json json{{"schema", kSchema}, {"name", graph.name}};
   if (graph.title != graph.name) json["title"] = graph.title;
-  json["input"] = {graph.input.channels, graph.input.height, graph.input.width};
+  if (graph.tokens > 0)
+    json["tokens"] = graph.tokens;
+  else
+    json["input"] = {graph.input.channels, graph.input.height, graph.input.width};
   json["layers"] = Json::array();
   for (std::size_t i = 1; i < graph.layers.size(); ++i) json["layers"].push_back(layer_json(graph, i));
   return json;

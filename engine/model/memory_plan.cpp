@@ -8,15 +8,51 @@
 namespace lockstep::model {
 namespace {
 
-/// What the backward pass of a layer reads beside the gradient of its output. Products of two activations, as in
-/// attention, are sums with multiply-adds (zoo/token_graph.hpp).
-bool backward_reads_inputs(const Layer& layer) {
-  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc || layer.kind == LayerKind::batch_norm ||
-         layer.kind == LayerKind::lrn || layer.kind == LayerKind::opaque ||
-         (layer.kind == LayerKind::add && layer.macs > 0);
-}
-bool backward_reads_output(LayerKind kind) {
-  return kind == LayerKind::relu || kind == LayerKind::lrn || kind == LayerKind::softmax || kind == LayerKind::opaque;
+// What the backward pass of a layer reads beside the gradient of its output. Products of two activations that the zoo
+// has as sums have multiply-adds (zoo/token_graph.hpp).
+struct Reads {
+  bool inputs, output;
+};
+
+Reads backward_reads(const Layer& layer) {
+  switch (layer.kind) {
+    case LayerKind::conv:
+    case LayerKind::fc:
+    case LayerKind::batch_norm:
+    case LayerKind::linear:
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm:
+    case LayerKind::gelu:
+    case LayerKind::silu:
+    case LayerKind::multiply:
+    case LayerKind::router:
+    case LayerKind::experts:
+      return {true, false};
+    case LayerKind::lrn:
+    case LayerKind::opaque:
+      return {true, true};
+    case LayerKind::attention:  // fused, the output stands for the sums that the scores' gradient needs
+      return {true, layer.attention.fused};
+    case LayerKind::relu:
+    case LayerKind::softmax:
+    case LayerKind::tanh:
+      return {false, true};
+    case LayerKind::add:
+      return {layer.macs > 0, false};
+    case LayerKind::input:
+    case LayerKind::max_pool:
+    case LayerKind::avg_pool:
+    case LayerKind::global_avg_pool:
+    case LayerKind::dropout:
+    case LayerKind::concat:
+    case LayerKind::subsample:
+    case LayerKind::embedding:
+    case LayerKind::positions:
+    case LayerKind::rotary:
+    case LayerKind::take:
+      break;
+  }
+  return {false, false};
 }
 
 /// Layers at or before which there is a parameter: they have a backward step.
@@ -37,6 +73,13 @@ std::vector<bool> loss_heads(const Graph& graph) {
     for (const int from : layer.inputs) is_head[from] = false;
   }
   return is_head;
+}
+
+/// What a layer holds inside: from its forward to its backward step, and while it computes forward.
+void add_inner(const Layer& layer, int index, int forward_step, int backward_step, MemoryPlan& plan) {
+  const std::int64_t kept = layer.kept_elements, scratch = layer.scratch_elements;
+  if (kept > 0) plan.buffers.push_back({index, false, kept, forward_step, backward_step, 0, true});
+  if (scratch > 0) plan.buffers.push_back({index, false, scratch, forward_step, forward_step, 0, true});
 }
 
 /// Time at which each step begins, and the end of the last, in elements moved and multiply-adds.
@@ -69,10 +112,10 @@ MemoryPlan live_buffers(const Graph& graph) {
     last_read[i] = i;
     gradient_from[i] = backward_step(i);
     const Layer& layer = graph.layers[i];
-    if (has_backward[i] && backward_reads_output(layer.kind)) last_read[i] = backward_step(i);
+    if (has_backward[i] && backward_reads(layer).output) last_read[i] = backward_step(i);
     if (is_head[i] || i + 1 == layers) last_read[i] = plan.steps - 1;
     for (const int from : layer.inputs) {
-      const bool again = has_backward[i] && backward_reads_inputs(layer);
+      const bool again = has_backward[i] && backward_reads(layer).inputs;
       last_read[from] = std::max(last_read[from], again ? backward_step(i) : i);
       // The loss is taken from what its layer reads, after the pass.
       if (is_head[i]) last_read[from] = plan.steps - 1;
@@ -81,9 +124,12 @@ MemoryPlan live_buffers(const Graph& graph) {
   }
   for (int i = 0; i < layers; ++i) {
     plan.buffers.push_back({i, false, graph.layers[i].out.elements(), i, last_read[i], 0});
+    add_inner(graph.layers[i], i, i, has_backward[i] ? backward_step(i) : i, plan);
   }
   for (int i = layers - 1; i >= 0; --i) {
     if (!has_backward[i] || is_head[i]) continue;
+    const std::int64_t scratch = graph.layers[i].scratch_elements;
+    if (scratch > 0) plan.buffers.push_back({i, true, scratch, backward_step(i), backward_step(i), 0, true});
     plan.buffers.push_back({i, true, graph.layers[i].out.elements(), gradient_from[i], backward_step(i), 0});
   }
   for (Buffer& buffer : plan.buffers) {

@@ -16,8 +16,11 @@
 // same way (engine/cuda/program.hpp); there every learner has its own arena, since learners compute side by side and a
 // captured pass has fixed addresses. pooled_bytes() is what pools per operator would take, and no backend runs them.
 //
+// Attention and experts keep more than they put out (Layer::kept_elements, scratch_elements): buffers of their own, live
+// from the layer's forward step to its backward step, and at these two steps.
+//
 // Not counted: parameters and their gradients, workspaces, what single layers note for themselves (which input of a
-// pooling was the largest, what dropout left out).
+// pooling was the largest, what dropout left out: a byte an element).
 //
 // simulate counts by the same plan (sim/program/gpu_memory.hpp).
 #include <cstdint>
@@ -27,7 +30,7 @@
 
 namespace lockstep::model {
 
-/// An output (of layer `layer`) or its gradient.
+/// An output (of layer `layer`), its gradient, or what the layer holds inside.
 struct Buffer {
   int layer;
   bool is_gradient;
@@ -35,6 +38,7 @@ struct Buffer {
   int first_step;         ///< writes it
   int last_step;          ///< the last to read or write it
   std::int64_t offset;    ///< in the arena, elements of one image
+  bool is_inner = false;  ///< held inside the layer
 };
 
 struct MemoryPlan {

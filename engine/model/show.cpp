@@ -61,6 +61,15 @@ std::string shape_text(const Shape& shape) {
   return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" + std::to_string(shape.width);
 }
 
+/// "32/8 x 128": heads of queries and, where others, of keys and values; features of each.
+std::string heads_text(const AttentionShape& a) {
+  std::string text = std::to_string(a.heads);
+  if (a.kv_heads != a.heads) text += "/" + std::to_string(a.kv_heads);
+  text += " x " + std::to_string(a.head_dim);
+  if (a.value_dim != a.head_dim) text += "/" + std::to_string(a.value_dim);
+  return text + (a.causal ? " causal" : "") + (a.window > 0 ? " w" + std::to_string(a.window) : "");
+}
+
 /// "7x7/2", "5x5/1 g2"; only the stride of a subsample, nothing for layers without a window.
 std::string window_text(const Layer& layer) {
   const Window& w = layer.window;
@@ -74,6 +83,11 @@ std::string window_text(const Layer& layer) {
              (w.groups > 1 ? " g" + std::to_string(w.groups) : "");
     case LayerKind::subsample:
       return stride;
+    case LayerKind::attention:
+      return heads_text(layer.attention);
+    case LayerKind::router:
+    case LayerKind::experts:
+      return std::to_string(layer.experts.active) + " of " + std::to_string(layer.experts.count);
     default:
       return "";
   }
@@ -115,7 +129,9 @@ std::string show_model_text(const Graph& graph) {
   table.row({"total", "", "", "", with_commas(graph.parameter_count()), with_commas(graph.macs())});
   return graph.name + ": " + graph.title + "\ninput " + shape_text(graph.input) + "; " +
          with_commas(graph.parameter_count()) + " parameters (" + fp32_mib(graph) + " MiB in fp32); " +
-         with_commas(graph.macs()) + " MACs per image, forward\n\n" + table.text() + '\n' + gradient_line(graph);
+         with_commas(graph.macs()) + " MACs per " +
+         (graph.tokens > 0 ? "sequence of " + with_commas(graph.tokens) + " tokens" : std::string("image")) +
+         ", forward\n\n" + table.text() + '\n' + gradient_line(graph);
 }
 
 }  // namespace lockstep::model

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/cost/kernel.hpp"
+#include "sim/cost/token_cost.hpp"
+
 namespace lockstep::sim {
 
 using model::Graph;
@@ -42,18 +45,15 @@ double efficiency_at(const std::vector<EfficiencyPoint>& curve, double flop) {
   return curve.back().efficiency;
 }
 
-double kernel_s(const DeviceCost& device, double flop, double bytes) {
-  double seconds = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
-  if (flop > 0)
-    seconds = std::max(seconds, flop / (device.peak_flops * efficiency_at(device.compute_efficiency, flop)));
-  return device.launch_s + seconds;
-}
-
 // How often a layer without MACs passes over an input-sized and an output-sized array, forward and backward.
 // Batch norm: statistics and normalisation each read x, then y is written; backward reads x and dy twice, writes dx.
 // ReLU and dropout: x -> y; (y, dy) -> dx. LRN keeps its scale: x -> scale, y; (x, y, dy, scale) -> dx.
 // Pooling: x -> y; (x, y, dy) -> dx. Add: inputs -> y; dy is handed on as it is, one accumulation into a branch.
 // Concat: copies in, copies out. Softmax: a few passes over its few elements. Opaque: as a ReLU, unless measured.
+// Layer and RMS norm: as batch norm, in PyTorch's kernels too (statistics, normalisation; one for dx, one for gamma and
+// beta). GELU, SiLU: x -> y; (x, dy) -> dx; tanh as a ReLU. Multiply: (a, b) -> y; (a, b, dy) -> (da, db). Rotary: its
+// features, turned and turned back. Embedding: rows of the table -> y; dy is added to its rows. Positions: x, y; dy is
+// handed on, and read once for the table. Take: as a concat.
 struct Passes {
   double forward_in, forward_out, backward_in, backward_out;
 };
@@ -61,8 +61,22 @@ struct Passes {
 Passes passes_of(LayerKind kind) {
   switch (kind) {
     case LayerKind::batch_norm:
+    case LayerKind::layer_norm:
+    case LayerKind::rms_norm:
       return {2, 1, 3, 2};
+    case LayerKind::gelu:
+    case LayerKind::silu:
+      return {1, 1, 2, 1};
+    case LayerKind::multiply:
+      return {1, 1, 2, 1};
+    case LayerKind::rotary:
+      return {2, 0, 2, 0};
+    case LayerKind::embedding:
+      return {0, 2, 0, 2};
+    case LayerKind::positions:
+      return {1, 1, 0, 1};
     case LayerKind::relu:
+    case LayerKind::tanh:
     case LayerKind::dropout:
     case LayerKind::opaque:
       return {1, 1, 1, 2};
@@ -76,11 +90,16 @@ Passes passes_of(LayerKind kind) {
       return {1, 1, 1, 1};
     case LayerKind::concat:
     case LayerKind::subsample:
+    case LayerKind::take:
       return {1, 1, 1, 1};
     case LayerKind::softmax:
       return {2, 1, 1, 1};
     case LayerKind::conv:
     case LayerKind::fc:
+    case LayerKind::linear:
+    case LayerKind::attention:
+    case LayerKind::router:
+    case LayerKind::experts:
     case LayerKind::input:
       break;
   }
@@ -99,7 +118,8 @@ bool has_fast_algorithm(const Layer& layer) {
 
 // Channels that are computed over those that are asked for.
 double tiled(const Layer& layer, int channels, int tile) {
-  if (layer.kind != LayerKind::conv || layer.window.groups > 1) return 1;
+  const bool is_tiled = layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
+  if (!is_tiled || layer.window.groups > 1) return 1;
   return double((channels + tile - 1) / tile) * tile / channels;
 }
 
@@ -110,12 +130,14 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double flop_of_dx = direct * tiled(layer, layer.in.channels, device.channel_tile);
   const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
   const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
-  const double w = static_cast<double>(layer.parameter_count()) * device.activation_bytes;
-  const double casts_s = static_cast<double>(layer.parameter_count()) * device.cast_bytes_per_parameter /
-                         (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  const double parameters = static_cast<double>(layer.parameter_count());
+  // The matrix is read where another layer has it, too.
+  const double matrix = layer.tied_to < 0 ? parameters : double(layer.in.channels) * layer.out.channels;
+  const double w = matrix * device.activation_bytes;
+  const double casts = casts_s(device, parameters);
   LayerCost cost;
-  cost.forward_s = casts_s + kernel_s(device, flop, x + y + w);
-  cost.backward_s = casts_s + kernel_s(device, flop, x + y + w);                         // dw from x, dy
+  cost.forward_s = casts + kernel_s(device, flop, x + y + w);
+  cost.backward_s = casts + kernel_s(device, flop, x + y + w);                           // dw from x, dy
   if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
@@ -132,6 +154,18 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
 
 }  // namespace
 
+double kernel_s(const DeviceCost& device, double flop, double bytes) {
+  double seconds = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+  if (flop > 0)
+    seconds = std::max(seconds, flop / (device.peak_flops * efficiency_at(device.compute_efficiency, flop)));
+  return device.launch_s + seconds;
+}
+
+double casts_s(const DeviceCost& device, double parameters) {
+  return parameters * device.cast_bytes_per_parameter /
+         (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+}
+
 ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch) {
   ModelCost cost;
   cost.layers.resize(graph.layers.size());
@@ -143,8 +177,9 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     for (int input : layer.inputs) input_needs = input_needs || needs_gradient[static_cast<std::size_t>(input)];
     needs_gradient[i] = input_needs || !layer.parameters.empty();
     if (layer.kind == LayerKind::input) continue;
-    cost.layers[i] =
-        has_macs(layer) ? mac_layer_cost(layer, device, batch, input_needs) : memory_layer_cost(layer, device, batch);
+    cost.layers[i] = is_token_layer(layer) ? token_cost(layer, device, batch, input_needs)
+                     : has_macs(layer)     ? mac_layer_cost(layer, device, batch, input_needs)
+                                           : memory_layer_cost(layer, device, batch);
   }
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
   const double parameter_bytes = static_cast<double>(graph.parameter_count()) * arrays.passes() * 4;

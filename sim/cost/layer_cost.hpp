@@ -4,7 +4,8 @@
 // Roofline of one kernel: t = launch + max(FLOP / (peak * e_c), bytes / (memory bandwidth * e_m)), with e_c and e_m the
 // efficiencies reached (Williams, Waterman & Patterson 2009). A layer is one kernel forward, and backward one for its
 // inputs' gradient (none where the input needs none) and one for its parameters' gradient. Layers without MACs are
-// bound by memory: the number of times they read and write their activations is in layer_cost.cpp. The update passes
+// bound by memory: the number of times they read and write their activations is in layer_cost.cpp. Attention and experts
+// are several kernels (token_cost.hpp). The update passes
 // over arrays of 4 bytes per parameter as engine/model/optimizer.hpp has it, a kernel per tensor, two where it needs
 // norms.
 //

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/cost/token_cost.hpp"
+
 namespace lockstep::sim {
 
 using model::Layer;
@@ -12,7 +14,8 @@ namespace {
 constexpr double kLeastFill = 1e-3;  // a stream that only launches kernels still uses something of the GPU
 
 bool is_matrix_layer(const Layer& layer) {
-  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc;
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::fc || layer.kind == LayerKind::linear ||
+         is_token_layer(layer);
 }
 
 // With the launches of its kernels, during which it fills nothing.
@@ -24,6 +27,7 @@ double fill_of(double occupancy, double seconds, int kernels, double launch_s) {
 // As in layer_cost.cpp: a matrix layer's backward pass is one kernel for the weights' gradient and, where its input
 // needs one, another for the input's.
 int backward_kernels(const Layer& layer, const LayerCost& cost) {
+  if (is_token_layer(layer)) return token_kernels(layer).backward;
   if (!is_matrix_layer(layer)) return 1;
   return cost.backward_s > 1.5 * cost.forward_s ? 2 : 1;
 }
@@ -50,7 +54,8 @@ std::vector<LayerFill> layer_fills(const model::Graph& graph, const ModelCost& r
     const Layer& layer = graph.layers[i];
     const LayerCost& seconds = roofline.layers[i];
     const double occupancy = layer_occupancy(layer, batch, device);
-    fills[i].forward = fill_of(occupancy, seconds.forward_s, 1, cost.launch_s);
+    const int forward_kernels = is_token_layer(layer) ? token_kernels(layer).forward : 1;
+    fills[i].forward = fill_of(occupancy, seconds.forward_s, forward_kernels, cost.launch_s);
     fills[i].backward = fill_of(occupancy, seconds.backward_s, backward_kernels(layer, seconds), cost.launch_s);
   }
   return fills;

@@ -32,7 +32,9 @@ LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const
   const bool is_fc = layer.kind == model::LayerKind::fc;
   switch (scenario.parameter_server->scheme) {
     case ServerScheme::one_bit:
-      return is_fc || layer.kind == model::LayerKind::conv ? LayerScheme::one_bit : LayerScheme::server;
+      return is_fc || layer.kind == model::LayerKind::conv || layer.kind == model::LayerKind::linear
+                 ? LayerScheme::one_bit
+                 : LayerScheme::server;
     case ServerScheme::adam:
       return is_fc ? LayerScheme::adam : LayerScheme::server;
     case ServerScheme::factors:

@@ -126,6 +126,16 @@ GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
   return gpu_memory(tuned, point.gpus, point.batch_per_gpu);
 }
 
+// Three products for each of the forward pass: itself, the gradient of what went in, and that of the matrix.
+void count_tokens(const Scenario& scenario, ReportPoint& row) {
+  constexpr double kFlopPerMac = 3 * 2;
+  if (scenario.model.tokens == 0) return;
+  const double samples_per_s = row.point.samples_per_s();
+  row.tokens_per_s = samples_per_s * scenario.model.tokens;
+  row.model_flops_per_gpu = kFlopPerMac * static_cast<double>(scenario.model.macs()) * samples_per_s / row.point.gpus;
+  row.peak_flops = scenario.cluster.gpu.peak_flops(scenario.compute.precision);
+}
+
 ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
   ReportPoint row;
   row.variant = scenario.variant;
@@ -134,6 +144,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
   row.point.notes.insert(row.point.notes.end(), row.extrapolations.begin(), row.extrapolations.end());
   row.global_batch = std::llround(point.samples_per_iteration);
   row.memory = memory_of(scenario, point);
+  count_tokens(scenario, row);
   row.scaling_efficiency = samples_per_s_and_gpu(work_of(point)) / samples_per_s_and_gpu(work_of(baseline));
   const std::string why = above_baseline(scenario, work_of(point), work_of(baseline));
   if (!why.empty()) row.point.notes.push_back(why);

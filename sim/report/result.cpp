@@ -30,6 +30,11 @@ Json point_json(const ReportPoint& row) {
       {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
       {"messages", p.messages},
       {"memory", memory_json(row.memory)}});
+  if (row.tokens_per_s > 0) {
+    json["tokens_per_s"] = row.tokens_per_s;
+    json["model_flops_per_gpu"] = row.model_flops_per_gpu;
+    if (row.peak_flops > 0) json["mfu"] = row.mfu();
+  }
   if (row.has_accuracy) {
     json["epochs"] = row.accuracy.epochs;
     json["iterations"] = row.accuracy.iterations;

@@ -76,6 +76,11 @@ std::string kinds_text(const std::vector<Assumption>& assumptions) {
   return text;
 }
 
+// What a sample is.
+std::string samples_name(const Scenario& s) {
+  return s.model.tokens > 0 ? "sequences" : "images";
+}
+
 std::string iterations_text(const ConvergenceSpec& c) {
   if (c.profile) return " in iterations by the profile \"" + c.profile->name + "\", on ";
   if (!c.iterations_by_workers.empty()) return " in iterations by the number of workers, on ";
@@ -88,7 +93,7 @@ std::string header(const Scenario& s) {
   text += "  " + s.cluster.gpu.name + ", " + name_of(s.compute.precision) + ", " + algorithm_text(s) + "\n";
   if (s.convergence)
     text += "  to " + s.convergence->target + iterations_text(*s.convergence) +
-            with_thousands(s.convergence->train_samples) + " images\n";
+            with_thousands(s.convergence->train_samples) + " " + samples_name(s) + "\n";
   return text + "\n";
 }
 
@@ -115,29 +120,42 @@ std::string memory_text(const Report& report, const Scenario& scenario) {
   return memory_line(points);
 }
 
+// "8 GPUs: 98,304 tokens/s, 412.9 TFLOP/s a GPU (41.7 % MFU)"; of networks of sequences.
+std::string tokens_text(const Report& report, const Scenario& scenario) {
+  std::string text;
+  for (const ReportPoint& row : report.points) {
+    if (row.variant != scenario.variant || row.tokens_per_s == 0) continue;
+    text += (text.empty() ? "" : "; ") + std::to_string(row.point.gpus) + " GPUs: " + with_thousands(row.tokens_per_s) +
+            " tokens/s, " + formatted("%.1f", row.model_flops_per_gpu * 1e-12) + " TFLOP/s a GPU";
+    if (row.peak_flops > 0) text += " (" + formatted("%.1f", 100 * row.mfu()) + " % MFU)";
+  }
+  return text.empty() ? "" : text + ".\n";
+}
+
 std::string points_text(const Report& report, const Scenario& scenario) {
   TextTable table;
-  std::vector<std::string> names{"GPUs",    "batch/GPU", "global batch", "iteration",
-                                 "compute", "exposed",   "images/s",     "efficiency"};
+  std::vector<std::string> names{
+      "GPUs",      "batch/GPU", "global batch", "iteration", "compute", "exposed", samples_name(scenario) + "/s",
+      "efficiency"};
   if (scenario.convergence) names.insert(names.end(), {"time to accuracy", "low", "high"});
   table.add(names);
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant) table.add(row_cells(row));
-  std::string text = table.text() + memory_text(report, scenario) + "\n";
+  std::string text = table.text() + tokens_text(report, scenario) + memory_text(report, scenario) + "\n";
   for (const ReportPoint& row : report.points)
     if (row.variant == scenario.variant)
       for (const std::string& note : row.point.notes) text += note + "\n";
   return text;
 }
 
-std::string value_text(PublishedMetric metric, double value) {
+std::string value_text(PublishedMetric metric, double value, const std::string& samples) {
   switch (metric) {
     case PublishedMetric::scaling_efficiency:
       return formatted("%.1f %%", 100 * value);
     case PublishedMetric::throughput_gain:
       return formatted("%+.1f %%", 100 * value);
     case PublishedMetric::samples_per_s:
-      return with_thousands(value) + " images/s";
+      return with_thousands(value) + " " + samples + "/s";
     case PublishedMetric::iteration:
       return formatted("%.1f ms", value * 1e3);
     case PublishedMetric::time_to_accuracy:
@@ -157,11 +175,12 @@ std::string error_text(const Comparison& c) {
 std::string comparisons_text(const Report& report) {
   if (report.comparisons.empty()) return "";
   TextTable table;
+  const std::string samples = samples_name(report.loaded.variants.front());
   table.add({"GPUs", "metric", "predicted", "published", "error", ""});
   for (const Comparison& c : report.comparisons) {
     const std::string metric = (c.variant.empty() ? "" : c.variant + ": ") + name_of(c.published.metric);
-    table.add({std::to_string(c.published.gpus), metric, value_text(c.published.metric, c.predicted),
-               value_text(c.published.metric, c.published.value), error_text(c),
+    table.add({std::to_string(c.published.gpus), metric, value_text(c.published.metric, c.predicted, samples),
+               value_text(c.published.metric, c.published.value, samples), error_text(c),
                c.published.is_fitted ? "fitted" : ""});
   }
   return "Predicted against published:\n" + table.text() + "\n";

@@ -40,11 +40,13 @@ Scenario read_scenario(const JsonNode& root, const std::string& variant) {
   return s;
 }
 
-// A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object.
+// A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object, which may name a
+// HuggingFace configuration.
 void include_files(JsonDocument& document) {
   document.include("/cluster");
   document.include("/cluster/profile");
   document.include("/model");
+  document.include("/model/config");
   document.include("/workers/delay/samples");
   document.include("/compute/profile");
   document.include("/convergence/profile");

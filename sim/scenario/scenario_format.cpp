@@ -67,7 +67,7 @@ std::vector<int> read_gpus(const JsonNode& node) {
 }
 
 model::Graph read_model(const JsonNode& node) {
-  if (node.is_object()) return model::graph_from_json(node);
+  if (node.is_object()) return model::model_from_json(node);
   try {
     return model::zoo_graph(node.text());
   } catch (const InputError& error) {
@@ -142,7 +142,8 @@ void add_machine(Format& f) {
   cluster.means("the machine");
   cluster.read = [](const JsonNode& node, Scenario& s) { s.cluster = read_cluster(node); };
   auto& model = f.custom("model", "text or object",
-                         "a name of `simulate --list-models`, a path ending in `.json`, or a model object",
+                         "a name of `simulate --list-models`, a path ending in `.json`, or a model object; of a "
+                         "language model `NAME@TOKENS`, or `{\"config\" or \"name\", \"sequence\", \"attention\"}`",
                          {{"type", {"string", "object"}}});
   model.means("the network; layers give compute time, parameters give bytes to reduce");
   model.read = [](const JsonNode& node, Scenario& s) { s.model = read_model(node); };
@@ -157,7 +158,7 @@ void add_machine(Format& f) {
   auto& batch = f.custom("batch_per_gpu", "whole, or array of `{\"up_to_gpus\", \"batch\"}`", "batch 1 to 1048576",
                          {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLargestBatch}},
                                                  {{"type", "array"}, {"items", batch_rule_format().schema()}}})}});
-  batch.means("images per GPU and iteration");
+  batch.means("samples per GPU and iteration");
   batch.read = [](const JsonNode& node, Scenario& s) { s.batch = read_batch(node); };
   batch.write = write_batch;
 }

@@ -150,7 +150,8 @@ TEST_CASE("A malformed model is refused in one line with file, pointer and what 
   const std::string conv = R"({"name": "c", "kind": "conv", "out": 4, "kernel": 3)";
   const std::string kinds =
       "allowed: conv, fc, batch_norm, relu, max_pool, avg_pool, global_avg_pool, lrn, dropout, add, concat, softmax, "
-      "subsample, opaque";
+      "subsample, opaque, embedding, positions, linear, layer_norm, rms_norm, rotary, attention, gelu, silu, tanh, "
+      "multiply, take, router, experts";
   const std::string pads = "allowed: a number, [height, width], [top, bottom, left, right], \"same\"";
   const std::vector<std::pair<std::string, std::string>> cases{
       // The document
@@ -158,7 +159,7 @@ TEST_CASE("A malformed model is refused in one line with file, pointer and what 
       {R"({"schema": "lockstep/model/2"})",
        "m.json: /schema: \"lockstep/model/2\" is unknown; allowed: lockstep/model/1"},
       {R"({"schema": "lockstep/model/1", "nam": "m"})",
-       "m.json: /: unknown key \"nam\"; known: schema, name, title, input, layers"},
+       "m.json: /: unknown key \"nam\"; known: schema, name, title, input, tokens, layers"},
       {R"({"schema": "lockstep/model/1", "input": [3, 8, 8], "layers": []})", "m.json: /: missing key \"name\""},
       {R"({"schema": "lockstep/model/1", "name": "m", "input": [3, 8], "layers": []})",
        "m.json: /input: array of 2; allowed: [channels, height, width]"},

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "engine/model/transformer/spec.hpp"
 
 namespace lockstep::model::zoo {
 
@@ -18,6 +19,8 @@ struct Entry {
   std::string lacks{};
   /// A transformer with fused attention; empty for other networks.
   std::function<Graph()> build_fused{};
+  /// A language model at any length of sequence; empty for other networks.
+  std::function<Graph(const SequenceJob&)> of_sequence{};
 };
 
 /// LeNets, CIFAR-10 quick, ResNet-32.
@@ -40,5 +43,7 @@ std::vector<Entry> dense_networks();
 std::vector<Entry> recurrent_networks();
 /// BERT, GPT, ViT and translators.
 std::vector<Entry> transformers();
+/// Llama, Mistral, Mixtral, DeepSeek, Qwen, and sizes of GPT-3.
+std::vector<Entry> language_models();
 
 }  // namespace lockstep::model::zoo

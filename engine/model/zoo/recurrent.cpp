@@ -16,6 +16,7 @@ constexpr int kWidth = 1024, kTokens = 28, kWords = 32317;
 class Gnmt {
  public:
   Graph build() {
+    net_.count_tokens(2 * kTokens);
     const int words = net_.lookup("embeddings", 0, {std::int64_t{kWords} * kWidth}, kElements);
     const int both = net_.each("e1", LayerKind::concat,
                                {lstm("e1/forward", words, kWidth), lstm("e1/back", words, kWidth)}, 2 * kElements);

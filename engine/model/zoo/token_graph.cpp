@@ -46,7 +46,7 @@ int TokenGraph::convolution(const std::string& name, int from, Shape in, Shape o
 }
 
 int TokenGraph::tied(const std::string& name, int from, int rows, int in, int out) {
-  Layer layer = start(name, LayerKind::conv, {from}, rows, out);
+  Layer layer = start(name, LayerKind::linear, {from}, rows, out);
   layer.in = {in, rows, 1};
   layer.input_elements = std::int64_t{rows} * in;
   layer.macs = layer.input_elements * out;
@@ -69,7 +69,7 @@ int TokenGraph::each(const std::string& name, LayerKind kind, const std::vector<
 }
 
 int TokenGraph::norm(const std::string& name, int from, std::int64_t elements, int width) {
-  const int layer = each(name, LayerKind::batch_norm, {from}, elements);
+  const int layer = each(name, LayerKind::layer_norm, {from}, elements);
   graph_.layers.back().parameters = {{name + "/gamma", ParameterRole::bn_gamma, width},
                                      {name + "/beta", ParameterRole::bn_beta, width}};
   return layer;
@@ -77,7 +77,7 @@ int TokenGraph::norm(const std::string& name, int from, std::int64_t elements, i
 
 int TokenGraph::lookup(const std::string& name, int from, const std::vector<std::int64_t>& tables,
                        std::int64_t elements) {
-  const int layer = each(name, LayerKind::concat, {from}, elements);
+  const int layer = each(name, tables.empty() ? LayerKind::concat : LayerKind::embedding, {from}, elements);
   for (const std::int64_t table : tables) {
     std::vector<Parameter>& parameters = graph_.layers.back().parameters;
     parameters.push_back({name + "/" + std::to_string(parameters.size() + 1), ParameterRole::weight, table});

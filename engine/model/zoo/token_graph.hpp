@@ -1,6 +1,7 @@
 #pragma once
-// Graphs of networks whose samples are sequences, for their costs alone: layers with the parameters, multiply-adds and
-// elements that they are given, since attention and recurrence do not fit the image shapes of GraphBuilder.
+// Graphs of networks whose samples are sequences, for their costs alone, where they are taken apart further than
+// GraphBuilder's layers are: attention in passes, recurrence token by token. Layers have the parameters, multiply-adds
+// and elements that they are given.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class TokenGraph {
               std::int64_t elements);
   /// Passes over elements, as many as layer_cost.cpp has for the kind.
   int each(const std::string& name, LayerKind kind, const std::vector<int>& from, std::int64_t elements);
+  /// Tokens of a sample; without, samples are images.
+  void count_tokens(int tokens) { graph_.tokens = tokens; }
   /// Normalises vectors of `width` features, with a gain and a bias for each.
   int norm(const std::string& name, int from, std::int64_t elements, int width);
   /// Rows of tables with so many parameters, looked up and copied.

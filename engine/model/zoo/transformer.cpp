@@ -61,7 +61,7 @@ class Block {
   int feed_forward(int at, int rows, int inner) {
     const std::string& n = name_;
     int out = net_.linear(n + "/up", at, rows, width_, inner);
-    out = net_.each(n + "/gelu", LayerKind::relu, {out}, std::int64_t{rows} * inner);
+    out = net_.each(n + "/gelu", LayerKind::gelu, {out}, std::int64_t{rows} * inner);
     out = net_.linear(n + "/down", out, rows, inner, width_);
     return joined(n + "/ff", out, at, std::int64_t{rows} * width_);
   }
@@ -93,6 +93,7 @@ class Block {
 // The table of words, shared with the loss, stands at the end: its gradient is dense.
 Graph transformer(const std::string& name, const std::string& title, const Transformer& t, Attention attention) {
   TokenGraph net(name, title, t.tokens, t.width);
+  net.count_tokens(t.tokens);
   const std::int64_t elements = std::int64_t{t.tokens} * t.width;
   const int heads = t.heads > 0 ? t.heads : t.width / kHeadWidth;
   const bool is_bert = t.predicts == Predicts::masked;
@@ -140,6 +141,7 @@ Graph translator(const std::string& name, const std::string& title, int width, i
                  Attention attention) {
   constexpr int layers = 6;
   TokenGraph net(name, title, tokens, width);
+  net.count_tokens(2 * tokens);
   const std::int64_t elements = std::int64_t{tokens} * width;
   int encoded = net.lookup("source", 0, {}, elements);
   for (int i = 0; i < layers; ++i) {
@@ -164,7 +166,7 @@ struct Named {
   Transformer shape;
 };
 
-const std::vector<Named>& language_models() {
+const std::vector<Named>& text_models() {
   static const std::vector<Named> all{
       {"bert_base", "BERT-base, 128 tokens", {12, 768, 128, 30522, Predicts::masked, 512}},
       {"bert_base_384", "BERT-base, 384 tokens", {12, 768, 384, 30522, Predicts::masked, 512}},
@@ -202,7 +204,7 @@ Entry vit_entry(const char* name, const char* title, int layers, int width) {
 
 std::vector<Entry> transformers() {
   std::vector<Entry> all;
-  for (const Named& named : language_models())
+  for (const Named& named : text_models())
     all.push_back(
         entry(named.id, [&named](Attention a) { return transformer(named.id, named.title, named.shape, a); }));
   all.push_back(vit_entry("vit_s16", "ViT-S/16 (224x224)", 12, 384));

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "engine/base/text.hpp"
+#include "engine/model/transformer/huggingface.hpp"
 #include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model {
@@ -15,6 +16,7 @@ namespace {
 using zoo::Entry;
 
 const std::string kFused = "_fused";
+constexpr int kMostTokens = 999'999'999;  // of a sample
 
 struct Alias {
   const char* alias;
@@ -33,7 +35,7 @@ const std::vector<Entry>& entries() {
     std::vector<Entry> joined;
     for (const auto file : {zoo::small_networks, zoo::alexnets_and_vggs, zoo::googlenets, zoo::inceptions, zoo::resnets,
                             zoo::convolutional_networks, zoo::residual_networks, zoo::gated_networks,
-                            zoo::dense_networks, zoo::recurrent_networks, zoo::transformers})
+                            zoo::dense_networks, zoo::recurrent_networks, zoo::transformers, zoo::language_models})
       for (Entry& entry : file()) joined.push_back(std::move(entry));
     return joined;
   }();
@@ -67,7 +69,46 @@ std::string base_of_fused(const std::string& name) {
                    joined(nearest_names(name, names)));
 }
 
+// "llama3_8b@4096".
+struct Sized {
+  std::string name;
+  int tokens;  ///< 0: the name says none
+};
+
+Sized sized(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos) return {text, 0};
+  const std::string digits = text.substr(at + 1);
+  const bool is_number = !digits.empty() && digits.size() <= 9 &&
+                         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const int tokens = is_number ? std::stoi(digits) : 0;
+  if (tokens < 1)
+    throw InputError("model " + in_quotes(text) + ": " + in_quotes(digits) +
+                     " is no number of tokens; allowed: 1 to 999999999, as in llama3_8b@4096");
+  return {text.substr(0, at), tokens};
+}
+
+const Entry& entry_of_sequences(const std::string& name) {
+  const Entry* entry = find_entry(resolve(name));
+  if (entry == nullptr) refuse_unknown(name);
+  if (!entry->of_sequence)
+    throw InputError("model " + in_quotes(name) + " has samples of one length; allowed: " + in_quotes(name));
+  return *entry;
+}
+
+Graph build_sized(const std::string& name, const SequenceJob& job) {
+  const Entry& entry = entry_of_sequences(name);
+  Graph graph = entry.of_sequence(job);
+  if (graph.tokens != entry.build().tokens) graph.name += "@" + std::to_string(graph.tokens);
+  return graph;
+}
+
 Graph build(const std::string& name) {
+  if (const Sized s = sized(name); s.tokens > 0) {
+    const std::string fused = base_of_fused(s.name);
+    const bool in_passes = fused.empty() && find_entry(resolve(s.name)) != nullptr && find_entry(s.name)->build_fused;
+    return build_sized(fused.empty() ? s.name : fused, {s.tokens, !in_passes});
+  }
   const std::string base = base_of_fused(name);
   if (!base.empty()) return find_entry(base)->build_fused();
   const Entry* entry = find_entry(name);
@@ -76,17 +117,62 @@ Graph build(const std::string& name) {
 }
 
 bool costs_the_same(const Graph& a, const Graph& b) {
-  return std::equal(
-      a.layers.begin(), a.layers.end(), b.layers.begin(), b.layers.end(), [](const Layer& x, const Layer& y) {
-        return x.name == y.name && x.kind == y.kind && x.macs == y.macs && x.input_elements == y.input_elements &&
-               x.out.elements() == y.out.elements() && x.parameter_count() == y.parameter_count();
-      });
+  return a.tokens == b.tokens &&
+         std::equal(a.layers.begin(), a.layers.end(), b.layers.begin(), b.layers.end(),
+                    [](const Layer& x, const Layer& y) {
+                      return x.name == y.name && x.kind == y.kind && x.macs == y.macs &&
+                             x.input_elements == y.input_elements && x.out.elements() == y.out.elements() &&
+                             x.parameter_count() == y.parameter_count() && x.attention == y.attention &&
+                             x.experts == y.experts && x.tied_to == y.tied_to;
+                    });
+}
+
+// Builders know nothing of the file.
+Graph built(const JsonNode& node, const std::function<Graph()>& build) {
+  try {
+    return build();
+  } catch (const InputError& error) {
+    node.fail(error.what());
+  }
+}
+
+void note(const JsonNode& node, const char* key, const Json& value, const char* source) {
+  node.document().note({node.pointer() + "/" + key, value, "assumed", source});
+}
+
+// What a configuration, or the object around it or a name, says of the job.
+SequenceJob read_job(const JsonNode& node, int tokens) {
+  SequenceJob job;
+  const auto sequence = node.find("sequence");
+  if (sequence && tokens > 0) sequence->fail("the name says how many tokens", "allowed: one of the two");
+  job.tokens = sequence ? static_cast<int>(sequence->integer(1, kMostTokens)) : tokens;
+  if (const auto attention = node.find("attention"))
+    job.fused_attention = attention->choice({"fused", "in-passes"}) == "fused";
+  return job;
+}
+
+// `place`: the configuration itself, or the object around it.
+Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens) {
+  const TransformerSpec spec = transformer_of_huggingface(config);
+  const SequenceJob job = read_job(place, tokens);
+  if (job.tokens == 0 && spec.patches.image == 0)
+    note(place, "sequence", spec.usual_tokens(), "default: the context of the model, 8192 at most");
+  if (!place.has("attention"))
+    note(place, "attention", "fused", "default: scores stay on the chip, as in today's frameworks");
+  return built(place, [&] { return transformer_graph(spec, job); });
 }
 
 bool is_file(const std::string& name_or_file) {
   const std::string ending = ".json";
   return name_or_file.size() > ending.size() &&
          name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+Graph graph_of_file(const std::string& path, int tokens, std::map<std::string, std::string>& inputs) {
+  JsonDocument document = JsonDocument::load(path);
+  document.include("/config");
+  inputs.insert(document.inputs().begin(), document.inputs().end());
+  return model_from_json(document.root(), tokens);
 }
 
 }  // namespace
@@ -119,17 +205,36 @@ std::string fused_attention_name(const std::string& name) {
 }
 
 std::string zoo_name_of(const Graph& graph) {
-  if (find_entry(graph.name) == nullptr) return "";
+  const std::string base = graph.name.substr(0, graph.name.rfind('@'));
+  if (find_entry(base) == nullptr || (base != graph.name && !find_entry(base)->of_sequence)) return "";
   for (const std::string& name : {graph.name, fused_attention_name(graph.name)})
     if (costs_the_same(zoo_graph(name), graph)) return name;
   return "";
 }
 
+Graph model_from_json(const JsonNode& node, int tokens) {
+  if (is_huggingface(node)) return graph_of_config(node, node, tokens);
+  if (node.has("config")) {
+    node.keys({"config", "sequence", "attention"});
+    const JsonNode config = node.at("config");
+    if (!is_huggingface(config))
+      config.fail("no HuggingFace configuration", "a path ending in .json, of a file with \"model_type\"");
+    return graph_of_config(config, node, tokens);
+  }
+  if (node.has("name") && !node.has("schema") && !node.has("layers")) {
+    node.keys({"name", "sequence", "attention"});
+    const std::string name = node.at("name").text();
+    return built(node.at("name"), [&] { return build_sized(name, read_job(node, tokens)); });
+  }
+  if (tokens > 0) node.at("schema").fail("a model file says its tokens itself", "a HuggingFace configuration");
+  return graph_from_json(node);
+}
+
 Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
-  if (!is_file(name_or_file)) return zoo_graph(name_or_file);
-  const JsonDocument document = JsonDocument::load(name_or_file);
-  inputs.insert(document.inputs().begin(), document.inputs().end());
-  return graph_from_json(document.root());
+  if (is_file(name_or_file)) return graph_of_file(name_or_file, 0, inputs);
+  if (const Sized file = sized(name_or_file); file.tokens > 0 && is_file(file.name))
+    return graph_of_file(file.name, file.tokens, inputs);
+  return zoo_graph(name_or_file);
 }
 
 Graph trainable_graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {

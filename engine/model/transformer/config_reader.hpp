@@ -1,0 +1,46 @@
+#pragma once
+// Keys of a HuggingFace configuration, with the defaults of the class that transformers would read it by.
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "engine/model/graph.hpp"
+
+namespace lockstep::model {
+
+class ConfigReader {
+ public:
+  /// `class_name`: as in transformers, "LlamaConfig".
+  ConfigReader(const JsonNode& node, std::string class_name) : node_(node), class_name_(std::move(class_name)) {}
+
+  /// Absent and null are the class's default, which is noted.
+  int whole(const std::string& key, int otherwise, int low = 1, int high = 1'000'000'000) const;
+  bool boolean(const std::string& key, bool otherwise) const;
+  /// A probability, as whether it is above 0.
+  bool drops(const std::string& key, double otherwise) const;
+  double fraction(const std::string& key, double otherwise) const;
+  std::string text(const std::string& key, const std::string& otherwise) const;
+  /// One of transformers' names of activations.
+  LayerKind activation(const std::string& key, const std::string& otherwise) const;
+  LayerKind activation_named(const std::string& key, const std::string& name) const;
+  /// Null is none, 0; absent the class's default, which is noted (a default of none is not).
+  int nullable(const std::string& key, int otherwise, int low = 0) const;
+  /// Null or absent: a number that follows from others, which is not noted.
+  int whole_or(const std::string& key, int derived) const;
+  std::vector<int> wholes(const std::string& key) const;
+  bool has(const std::string& key) const;
+  JsonNode at(const std::string& key) const { return node_.at(key); }
+
+  /// A key whose value changes the arithmetic in a way that is not modelled must be `only`, or absent.
+  void must_be(const std::string& key, const Json& only, const std::string& why) const;
+  void note(const std::string& key, const Json& value, const std::string& source) const;
+  [[noreturn]] void fail(const std::string& key, const std::string& wrong, const std::string& allowed) const;
+
+ private:
+  void note_default(const std::string& key, const Json& value) const;
+
+  JsonNode node_;
+  std::string class_name_;
+};
+
+}  // namespace lockstep::model

@@ -1,0 +1,104 @@
+#include "engine/model/transformer/families.hpp"
+
+namespace lockstep::model::families {
+namespace {
+
+constexpr int kMostLayers = 10'000;
+
+// BERT and RoBERTa differ in their tables and in what they predict.
+TransformerSpec masked_encoder(const ConfigReader& c, int vocabulary) {
+  TransformerSpec s;
+  s.qkv_bias = s.attention_out_bias = s.inner_bias = s.output_bias = true;
+  s.hidden = c.whole("hidden_size", 768);
+  s.layers = c.whole("num_hidden_layers", 12, 1, kMostLayers);
+  s.heads = c.whole("num_attention_heads", 12);
+  s.kv_heads = s.heads;
+  s.head_dim = share(c, "hidden_size", s.hidden, s.heads);
+  s.inner = c.whole("intermediate_size", 3072);
+  s.vocabulary = c.whole("vocab_size", vocabulary);
+  s.position_rows = c.whole("max_position_embeddings", 512);
+  s.token_types = c.whole("type_vocab_size", 2);
+  s.activation = c.activation("hidden_act", "gelu");
+  s.tied_output = c.boolean("tie_word_embeddings", true);
+  s.positions = PositionKind::learned;
+  s.norm_place = NormPlace::after;
+  s.embedding_norm = true;
+  s.final_norm = false;
+  s.causal = false;
+  s.objective = Objective::masked_token;
+  s.dropout = c.drops("hidden_dropout_prob", 0.1);
+  s.attention_dropout = c.drops("attention_probs_dropout_prob", 0.1);
+  c.must_be("is_decoder", false, "a decoder of this architecture is not known");
+  c.must_be("position_embedding_type", "absolute", "distances in place of positions are not known");
+  return s;
+}
+
+}  // namespace
+
+TransformerSpec bert(const ConfigReader& c) {
+  TransformerSpec s = masked_encoder(c, 30522);
+  s.title = "BERT";
+  s.context = s.position_rows;
+  return s;
+}
+
+// Its positions begin behind the padding's row.
+TransformerSpec roberta(const ConfigReader& c) {
+  TransformerSpec s = masked_encoder(c, 50265);
+  s.title = "RoBERTa";
+  s.context = s.position_rows - c.whole("pad_token_id", 1, 0, s.position_rows - 2) - 1;
+  return s;
+}
+
+TransformerSpec t5(const ConfigReader& c) {
+  TransformerSpec s;
+  s.title = "T5";
+  s.hidden = c.whole("d_model", 512);
+  s.layers = c.whole("num_layers", 6, 1, kMostLayers);
+  s.decoder_layers = c.whole_or("num_decoder_layers", s.layers);
+  s.heads = c.whole("num_heads", 8);
+  s.kv_heads = s.heads;
+  s.head_dim = c.whole("d_kv", 64);
+  s.inner = c.whole("d_ff", 2048);
+  s.vocabulary = c.whole("vocab_size", 32128);
+  s.context = c.whole_or("n_positions", 512);
+  s.norm = LayerKind::rms_norm;
+  s.positions = PositionKind::relative;
+  s.distance_buckets = c.whole("relative_attention_num_buckets", 32);
+  std::string network = c.text("feed_forward_proj", "relu");
+  s.gated = network.rfind("gated-", 0) == 0;
+  s.activation = c.activation_named("feed_forward_proj", s.gated ? network.substr(6) : network);
+  s.tied_output = c.boolean("tie_word_embeddings", true);
+  s.dropout = s.attention_dropout = c.drops("dropout_rate", 0.1);
+  return s;
+}
+
+TransformerSpec vit(const ConfigReader& c) {
+  TransformerSpec s;
+  s.title = "ViT";
+  s.hidden = c.whole("hidden_size", 768);
+  s.layers = c.whole("num_hidden_layers", 12, 1, kMostLayers);
+  s.heads = c.whole("num_attention_heads", 12);
+  s.kv_heads = s.heads;
+  s.head_dim = share(c, "hidden_size", s.hidden, s.heads);
+  s.inner = c.whole("intermediate_size", 3072);
+  s.patches.image = c.whole("image_size", 224);
+  s.patches.patch = c.whole("patch_size", 16, 1, s.patches.image);
+  s.patches.channels = c.whole("num_channels", 3, 1, 1000);
+  if (s.patches.image % s.patches.patch != 0)
+    c.fail("image_size", "no whole patches in it", "a multiple of patch_size");
+  s.qkv_bias = c.boolean("qkv_bias", true);
+  s.attention_out_bias = s.inner_bias = s.output_bias = true;
+  s.activation = c.activation("hidden_act", "gelu");
+  s.positions = PositionKind::learned;
+  s.position_rows = s.usual_tokens();
+  s.causal = false;
+  s.objective = Objective::image_class;
+  // Of a model without names of classes, transformers makes two.
+  s.vocabulary = c.has("id2label") ? static_cast<int>(c.at("id2label").members().size()) : c.whole("num_labels", 2);
+  s.dropout = c.drops("hidden_dropout_prob", 0);
+  s.attention_dropout = c.drops("attention_probs_dropout_prob", 0);
+  return s;
+}
+
+}  // namespace lockstep::model::families

@@ -1,0 +1,91 @@
+#include "engine/model/transformer/huggingface.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "engine/model/transformer/families.hpp"
+
+namespace lockstep::model {
+namespace {
+
+struct Family {
+  const char* type;
+  const char* class_name;
+  TransformerSpec (*read)(const ConfigReader&);
+};
+
+const std::vector<Family>& all_families() {
+  using namespace families;
+  static const std::vector<Family> all{
+      {"llama", "LlamaConfig", llama},
+      {"mistral", "MistralConfig", mistral},
+      {"mixtral", "MixtralConfig", mixtral},
+      {"qwen2", "Qwen2Config", qwen2},
+      {"qwen3", "Qwen3Config", qwen3},
+      {"qwen2_moe", "Qwen2MoeConfig", qwen2_moe},
+      {"qwen3_moe", "Qwen3MoeConfig", qwen3_moe},
+      {"gemma", "GemmaConfig", gemma},
+      {"gemma2", "Gemma2Config", gemma2},
+      {"deepseek_v2", "DeepseekV2Config", deepseek_v2},
+      {"deepseek_v3", "DeepseekV3Config", deepseek_v3},
+      {"gpt2", "GPT2Config", gpt2},
+      {"gpt_neo", "GPTNeoConfig", gpt_neo},
+      {"gpt_neox", "GPTNeoXConfig", gpt_neox},
+      {"opt", "OPTConfig", opt},
+      {"bert", "BertConfig", bert},
+      {"roberta", "RobertaConfig", roberta},
+      {"t5", "T5Config", t5},
+      {"vit", "ViTConfig", vit},
+  };
+  return all;
+}
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// "LlamaForCausalLM": a head of another kind has other parameters and another loss.
+void check_architecture(const ConfigReader& config, TransformerSpec& spec) {
+  if (!config.has("architectures")) return;
+  const std::vector<JsonNode> names = config.at("architectures").items();
+  if (names.empty()) return;
+  const std::string name = names.front().text();
+  std::vector<std::string> known{"Model", "ForCausalLM", "LMHeadModel"};
+  if (spec.objective == Objective::masked_token) known = {"Model", "ForMaskedLM", "ForPreTraining"};
+  if (spec.objective == Objective::image_class) known = {"Model", "ForImageClassification"};
+  if (spec.decoder_layers > 0) known = {"Model", "ForConditionalGeneration", "WithLMHeadModel"};
+  if (std::none_of(known.begin(), known.end(), [&](const std::string& k) { return ends_with(name, k); }))
+    names.front().fail("no model of the loss of " + in_quotes(name), "names that end in " + joined(known));
+  if (ends_with(name, "ForPreTraining")) spec.objective = Objective::masked_and_next_sentence;
+}
+
+}  // namespace
+
+std::vector<std::string> huggingface_types() {
+  std::vector<std::string> types;
+  for (const Family& family : all_families()) types.emplace_back(family.type);
+  return types;
+}
+
+bool is_huggingface(const JsonNode& node) {
+  return node.is_object() && node.has("model_type");
+}
+
+TransformerSpec transformer_of_huggingface(const JsonNode& node) {
+  const std::string type = node.at("model_type").text();
+  const auto found = std::find_if(all_families().begin(), all_families().end(),
+                                  [&](const Family& family) { return family.type == type; });
+  if (found == all_families().end())
+    node.at("model_type")
+        .fail("architecture " + in_quotes(type) + " is unknown; the nearest are " +
+                  joined(nearest_names(type, huggingface_types())),
+              joined(huggingface_types()));
+  const ConfigReader config(node, found->class_name);
+  TransformerSpec spec = found->read(config);
+  spec.name = type;
+  spec.title += ", " + std::to_string(spec.layers) + " layers of " + std::to_string(spec.hidden);
+  check_architecture(config, spec);
+  return spec;
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,120 @@
+#include "engine/model/transformer/spec.hpp"
+
+#include <algorithm>
+
+namespace lockstep::model {
+namespace {
+
+constexpr int kMostUsualTokens = 8192;
+
+std::int64_t product(int a, int b) {
+  return std::int64_t{a} * b;
+}
+
+std::int64_t norm_parameters(const TransformerSpec& s, int width) {
+  return s.norm == LayerKind::layer_norm ? 2 * std::int64_t{width} : width;
+}
+
+std::int64_t latent_attention(const TransformerSpec& s) {
+  const LatentSpec& l = s.latent;
+  const int query = s.heads * (l.nope_dim + l.rope_dim);
+  const std::int64_t queries =
+      l.q_rank > 0 ? product(s.hidden, l.q_rank) + l.q_rank + product(l.q_rank, query) : product(s.hidden, query);
+  const std::int64_t keys_and_values =
+      product(s.hidden, l.kv_rank + l.rope_dim) + l.kv_rank + product(l.kv_rank, s.heads * (l.nope_dim + l.value_dim));
+  return queries + keys_and_values + product(s.heads * l.value_dim, s.hidden);
+}
+
+std::int64_t attention(const TransformerSpec& s) {
+  if (s.latent.kv_rank > 0) return latent_attention(s);
+  const int q = s.heads * s.head_dim, kv = s.kv_heads * s.head_dim;
+  std::int64_t sum = product(s.hidden, q + 2 * kv) + product(q, s.hidden);
+  if (s.qkv_bias) sum += q + 2 * kv;
+  if (s.attention_out_bias) sum += s.hidden;
+  if (s.qk_norm) sum += 2 * s.head_dim;
+  return sum;
+}
+
+std::int64_t network(const TransformerSpec& s, int inner) {
+  const std::int64_t matrices = (s.gated ? 3 : 2) * product(s.hidden, inner);
+  return matrices + (s.inner_bias ? (s.gated ? 2 : 1) * std::int64_t{inner} + s.hidden : 0);
+}
+
+struct Mixture {
+  std::int64_t always, routed;
+};
+
+Mixture mixture(const TransformerSpec& s) {
+  const MixtureSpec& m = s.mixture;
+  const std::int64_t shared = m.shared_inner > 0 ? network(s, m.shared_inner) + (m.shared_gate ? s.hidden : 0) : 0;
+  const std::int64_t router = product(s.hidden, m.count) + (m.balancing_bias ? m.count : 0);
+  return {shared + router, m.count * (s.gated ? 3 : 2) * product(s.hidden, m.inner)};
+}
+
+std::int64_t output_parameters(const TransformerSpec& s) {
+  const std::int64_t table = s.tied_output ? 0 : product(s.hidden, s.vocabulary);
+  std::int64_t sum = table + (s.output_bias ? s.vocabulary : 0);
+  const bool is_masked = s.objective == Objective::masked_token || s.objective == Objective::masked_and_next_sentence;
+  if (is_masked) sum += product(s.hidden, s.hidden) + s.hidden + norm_parameters(s, s.hidden);
+  if (s.objective == Objective::masked_and_next_sentence)
+    sum += product(s.hidden, s.hidden) + s.hidden + 2 * s.hidden + 2;
+  return sum;
+}
+
+std::int64_t embeddings(const TransformerSpec& s) {
+  if (s.patches.image > 0) {
+    const int side = s.patches.image / s.patches.patch;
+    return product(s.patches.patch * s.patches.patch * s.patches.channels, s.hidden) + s.hidden +
+           product(side * side + 1, s.hidden) + s.hidden;
+  }
+  const int width = s.embedding_width > 0 ? s.embedding_width : s.hidden;
+  std::int64_t sum = product(s.vocabulary, width) + product(s.position_rows + s.token_types, s.hidden);
+  if (width != s.hidden) sum += 2 * product(width, s.hidden);
+  return sum + (s.embedding_norm ? norm_parameters(s, s.hidden) : 0);
+}
+
+}  // namespace
+
+bool TransformerSpec::has_experts(int layer) const {
+  const MixtureSpec& m = mixture;
+  const bool is_named_dense = std::count(m.dense_layers.begin(), m.dense_layers.end(), layer) > 0;
+  return m.count > 0 && layer >= m.first && layer % m.every == m.phase && !is_named_dense;
+}
+
+int TransformerSpec::usual_tokens() const {
+  if (patches.image > 0) return (patches.image / patches.patch) * (patches.image / patches.patch) + 1;
+  return std::min(context, kMostUsualTokens);
+}
+
+ParameterParts parameters_of(const TransformerSpec& s) {
+  ParameterParts parts;
+  parts.embeddings = embeddings(s);
+  parts.output = output_parameters(s);
+  const int blocks = s.layers + s.decoder_layers;
+  // A decoder looks at the encoder's output too; each side has its own table of distances.
+  parts.attention = (blocks + s.decoder_layers) * attention(s) +
+                    (s.decoder_layers > 0 ? 2 : 1) * product(s.distance_buckets, s.heads);
+  const int norms_per_layer = s.norm_place == NormPlace::both ? 4 : 2;
+  const int last = s.final_norm ? (s.decoder_layers > 0 ? 2 : 1) : 0;
+  parts.norms = (std::int64_t{blocks} * norms_per_layer + s.decoder_layers + last) * norm_parameters(s, s.hidden);
+  for (int layer = 0; layer < blocks; ++layer) {
+    if (!s.has_experts(layer)) {
+      parts.feed_forward += network(s, s.inner);
+      continue;
+    }
+    parts.feed_forward += mixture(s).always;
+    parts.experts += mixture(s).routed;
+  }
+  return parts;
+}
+
+std::int64_t active_parameters(const TransformerSpec& s) {
+  const ParameterParts parts = parameters_of(s);
+  const std::int64_t routed = s.mixture.count > 0 ? parts.experts / s.mixture.count * s.mixture.active : 0;
+  const std::int64_t all = parts.total() - parts.experts + routed;
+  const bool reads_table_whole = s.tied_output || s.patches.image > 0;
+  const int width = s.embedding_width > 0 ? s.embedding_width : s.hidden;
+  return all - (reads_table_whole ? 0 : product(s.vocabulary, width));
+}
+
+}  // namespace lockstep::model

@@ -1,0 +1,12 @@
+#pragma once
+// One kernel by the roofline (layer_cost.hpp), for the files of this room.
+#include "sim/cost/layer_cost.hpp"
+
+namespace lockstep::sim {
+
+/// Seconds of a kernel of `flop` and `bytes` in memory, its launch included.
+double kernel_s(const DeviceCost& device, double flop, double bytes);
+/// Copies of a layer's parameters between single and half precision, one way.
+double casts_s(const DeviceCost& device, double parameters);
+
+}  // namespace lockstep::sim

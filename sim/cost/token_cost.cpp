@@ -1,0 +1,116 @@
+#include "sim/cost/token_cost.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "sim/cost/kernel.hpp"
+
+namespace lockstep::sim {
+
+using model::AttentionShape;
+using model::ExpertsShape;
+using model::Layer;
+using model::LayerKind;
+
+namespace {
+
+struct Kernel {
+  double flop;
+  double elements;  ///< read and written
+};
+
+struct Kernels {
+  std::vector<Kernel> forward, backward;
+};
+
+// A product of x and w: backward the gradients of both, each as large.
+void product(Kernels& kernels, double flop, double elements) {
+  kernels.forward.push_back({flop, elements});
+  kernels.backward.insert(kernels.backward.end(), 2, {flop, elements});
+}
+
+void pass(Kernels& kernels, double forward, double backward) {
+  kernels.forward.push_back({0, forward});
+  kernels.backward.push_back({0, backward});
+}
+
+Kernels attention_kernels(const Layer& layer, int batch) {
+  const AttentionShape& a = layer.attention;
+  const int queries = layer.in.height * layer.in.width;
+  const double rows = double(batch) * queries, keys = double(batch) * a.keys;
+  const double q = rows * a.heads * a.head_dim, o = rows * a.heads * a.value_dim;
+  const double k = keys * (double(a.kv_heads) * (a.head_dim - a.shared_dim) + a.shared_dim);
+  const double v = keys * a.kv_heads * a.value_dim;
+  Kernels kernels;
+  if (a.fused) {
+    const double pairs = double(batch) * a.heads * static_cast<double>(a.seen_pairs(queries));
+    kernels.forward.push_back({2 * pairs * (a.head_dim + a.value_dim), q + k + v + o});
+    kernels.backward.push_back({2 * pairs * (3. * a.head_dim + 2. * a.value_dim), 2 * (q + k + v + o)});
+    return kernels;
+  }
+  const double scores = rows * a.heads * a.keys;
+  pass(kernels, 2 * (q + k + v), 2 * (q + k + v));
+  product(kernels, 2 * scores * a.head_dim, q + k + scores);
+  pass(kernels, 2 * scores, 3 * scores);
+  pass(kernels, 3 * scores, 2 * scores);
+  if (a.dropout) pass(kernels, 2 * scores, 3 * scores);
+  product(kernels, 2 * scores * a.value_dim, scores + v + o);
+  pass(kernels, 2 * o, 2 * o);
+  return kernels;
+}
+
+Kernels expert_kernels(const Layer& layer, int batch) {
+  const ExpertsShape& e = layer.experts;
+  const double width = layer.in.channels, inner = e.inner, into = e.gated ? 2 : 1;
+  const double tokens = double(batch) * layer.in.height * layer.in.width, rows = tokens * e.active;
+  const double weights = e.count * width * inner;
+  Kernels kernels;
+  pass(kernels, tokens * width + rows * width, tokens * width + rows * width);
+  product(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into);
+  pass(kernels, (into + 1) * rows * inner, (2 * into + 1) * rows * inner);
+  product(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights);
+  pass(kernels, rows * width + tokens * width, 2 * rows * width + tokens * width);
+  return kernels;
+}
+
+Kernels router_kernels(const Layer& layer, int batch) {
+  const double tokens = double(batch) * layer.in.height * layer.in.width;
+  const double x = tokens * layer.in.channels, scores = tokens * layer.experts.count;
+  Kernels kernels;
+  product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
+  pass(kernels, 3 * scores, 2 * scores);
+  return kernels;
+}
+
+Kernels kernels_of(const Layer& layer, int batch) {
+  if (layer.kind == LayerKind::attention) return attention_kernels(layer, batch);
+  if (layer.kind == LayerKind::experts) return expert_kernels(layer, batch);
+  if (layer.kind == LayerKind::router) return router_kernels(layer, batch);
+  throw std::logic_error("no layer of tokens: " + to_string(layer.kind));
+}
+
+double seconds(const std::vector<Kernel>& kernels, const DeviceCost& device) {
+  double sum = 0;
+  for (const Kernel& kernel : kernels) sum += kernel_s(device, kernel.flop, kernel.elements * device.activation_bytes);
+  return sum;
+}
+
+}  // namespace
+
+bool is_token_layer(const Layer& layer) {
+  return layer.kind == LayerKind::attention || layer.kind == LayerKind::router || layer.kind == LayerKind::experts;
+}
+
+LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {
+  const Kernels kernels = kernels_of(layer, batch);
+  const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
+  const bool has_backward = input_needs || !layer.parameters.empty();
+  return {casts + seconds(kernels.forward, device), has_backward ? casts + seconds(kernels.backward, device) : 0};
+}
+
+KernelCounts token_kernels(const Layer& layer) {
+  const Kernels kernels = kernels_of(layer, 1);
+  return {static_cast<int>(kernels.forward.size()), static_cast<int>(kernels.backward.size())};
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,48 @@
+#pragma once
+// Attention and experts as the kernels that they are, each by the roofline of layer_cost.hpp. For a batch of b samples,
+// activations of a bytes, T queries and S keys, h heads of d features (values: e) over g heads of keys and values:
+//
+//   q = b T h d, k = b S (g (d - shared) + shared), v = b S g e, o = b T h e elements;
+//   P pairs that are computed: b h T S unfused; where fused, what masks hide whole is passed over
+//   (AttentionShape::seen_pairs): about half of it under a causal mask.
+//
+// Attention, fused (Dao et al. 2022, 2023; memory: their theorem 2 where heads fit on the chip):
+//   forward   one kernel:  2 P (d + e) FLOP,        (q + k + v + o) a bytes
+//   backward  one kernel:  2 P (3 d + 2 e) FLOP,    (q + k + v + o of before, do; dq, dk, dv) a bytes
+//   The scores are computed again: five products in place of four, 2.5 times the forward pass where d = e.
+// Attention, in passes (n = b h T S scores):
+//   forward   heads transposed     2 (q + k + v) a bytes
+//             scores               2 n d FLOP,  (q + k + n) a
+//             scale and mask       2 n a
+//             softmax              3 n a
+//             dropout              2 n a, where it has one
+//             weights times values 2 n e FLOP,  (n + v + o) a
+//             heads merged         2 o a
+//   backward  as much for the copies; products twice; mask 3 n a, softmax 2 n a, dropout 3 n a
+//
+// Experts: k at work on a token, so r = b T k rows, spread over E experts of width f on tokens of width w; grouped
+// products read the weights of every expert once, m = 2 matrices of w f, or 3 with a gate:
+//   forward   permutation          (b T w + r w) a
+//             inner products       2 r w f (m - 1) FLOP,  (r w + r f (m - 1) + E w f (m - 1)) a
+//             activation, gate     (m r f) a
+//             outer product        2 r f w FLOP,          (r f + r w + E w f) a
+//             weighted sum         (r w + b T w) a
+//   backward  as much for permutation and sum, which also needs what came out: r w a; products twice, by weights and by
+//             inputs; activation and gate read m r f and write (m - 1) r f
+// A router is a matrix and a softmax over its scores.
+#include "sim/cost/layer_cost.hpp"
+
+namespace lockstep::sim {
+
+/// `layer.kind` is attention, router or experts. `input_needs`: whether its inputs need a gradient.
+LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
+/// Whether the layer is one of these.
+bool is_token_layer(const model::Layer& layer);
+/// Kernels of such a layer, forward and backward.
+struct KernelCounts {
+  int forward;
+  int backward;
+};
+KernelCounts token_kernels(const model::Layer& layer);
+
+}  // namespace lockstep::sim

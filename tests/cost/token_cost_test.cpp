@@ -1,0 +1,110 @@
+// Attention and experts as kernels of the roofline: by hand, and what fusing saves.
+#include "sim/cost/token_cost.hpp"
+
+#include "engine/model/zoo/zoo.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+// 1 TFLOP/s and 1 GB/s of nothing else: seconds are FLOP or bytes.
+DeviceCost only_flop() {
+  DeviceCost d;
+  d.peak_flops = 1;
+  d.memory_bandwidth_bytes_per_s = 1e30;
+  d.activation_bytes = 2;
+  return d;
+}
+
+DeviceCost only_bytes() {
+  DeviceCost d;
+  d.peak_flops = 1e30;
+  d.memory_bandwidth_bytes_per_s = 1;
+  d.activation_bytes = 2;
+  return d;
+}
+
+model::Graph attention_graph(int heads, int kv_heads, int dim, int tokens, bool causal, bool fused) {
+  model::GraphBuilder net("a", "a", {1, tokens, 1});
+  const int words = net.embedding("words", 0, 10, heads * dim);
+  const int k = net.linear("k", words, kv_heads * dim), v = net.linear("v", words, kv_heads * dim);
+  model::AttentionShape shape;
+  shape.heads = heads;
+  shape.kv_heads = kv_heads;
+  shape.head_dim = shape.value_dim = dim;
+  shape.causal = causal;
+  shape.fused = fused;
+  net.softmax("loss", net.attention("attention", {words, k, v}, shape));
+  return net.finish();
+}
+
+LayerCost cost_of(const model::Graph& graph, model::LayerKind kind, const DeviceCost& device, int batch) {
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == kind) return token_cost(layer, device, batch, true);
+  throw std::runtime_error("no such layer");
+}
+
+}  // namespace
+
+TEST_CASE("fused attention by hand") {
+  // 4 heads of 8 features on 2 of keys and values, 16 tokens, batch 3: 3 x 4 x 16^2 pairs, 2 FLOP for each feature of
+  // keys and of values; backward five products for two.
+  const model::Graph all = attention_graph(4, 2, 8, 16, false, true);
+  const double pairs = 3 * 4 * 16 * 16;
+  const LayerCost flop = cost_of(all, model::LayerKind::attention, only_flop(), 3);
+  CHECK(flop.forward_s == Approx(2 * pairs * 16));
+  CHECK(flop.backward_s == Approx(2.5 * 2 * pairs * 16));
+  // q and o of 3 x 16 x 32 elements, k and v of 3 x 16 x 16; backward the same again, and their gradients.
+  const LayerCost bytes = cost_of(all, model::LayerKind::attention, only_bytes(), 3);
+  CHECK(bytes.forward_s == Approx(2 * (2 * 3 * 16 * 32 + 2 * 3 * 16 * 16)));
+  CHECK(bytes.backward_s == Approx(2 * bytes.forward_s));
+  // A causal mask hides all but n (n + 1) / 2 pairs, which the kernel passes over.
+  const LayerCost causal =
+      cost_of(attention_graph(4, 2, 8, 16, true, true), model::LayerKind::attention, only_flop(), 3);
+  CHECK(causal.forward_s == Approx(flop.forward_s * 17 / 32));
+}
+
+TEST_CASE("attention in passes does all products, and moves its scores") {
+  const model::Graph fused = attention_graph(4, 4, 64, 512, true, true);
+  const model::Graph passes = attention_graph(4, 4, 64, 512, true, false);
+  const LayerCost flop = cost_of(passes, model::LayerKind::attention, only_flop(), 1);
+  CHECK(flop.forward_s == Approx(2. * 4 * 512 * 512 * 128));
+  CHECK(flop.backward_s == Approx(2 * flop.forward_s));
+  const LayerCost bytes = cost_of(passes, model::LayerKind::attention, only_bytes(), 1);
+  const double scores = 4. * 512 * 512, one = 512. * 256;
+  // Copies of q, k, v and o; the scores are written, masked, normalised and read again: 1 + 2 + 3 + 1 passes.
+  CHECK(bytes.forward_s == Approx(2 * (2 * 3 * one + (2 * one + scores) + 5 * scores + (scores + 2 * one) + 2 * one)));
+  CHECK(bytes.forward_s > 4 * cost_of(fused, model::LayerKind::attention, only_bytes(), 1).forward_s);
+}
+
+TEST_CASE("experts by hand") {
+  // 8 tokens of 16 features, 2 of 4 experts of width 32 with a gate: 16 rows.
+  model::GraphBuilder net("e", "e", {1, 8, 1});
+  const int words = net.embedding("words", 0, 10, 16);
+  const int router = net.router("router", words, 4, 2);
+  net.softmax("loss", net.experts("experts", {words, router}, 32));
+  const model::Graph graph = net.finish();
+  const LayerCost flop = cost_of(graph, model::LayerKind::experts, only_flop(), 1);
+  CHECK(flop.forward_s == Approx(2. * 16 * 16 * 32 * 3));
+  CHECK(flop.backward_s == Approx(2 * flop.forward_s));
+  const LayerCost bytes = cost_of(graph, model::LayerKind::experts, only_bytes(), 1);
+  const double tokens = 8 * 16, rows = 16 * 16, inner = 16 * 32, weights = 4 * 16 * 32;
+  CHECK(bytes.forward_s == Approx(2 * ((tokens + rows) + (rows + 2 * inner + 2 * weights) + 3 * inner +
+                                       (inner + rows + weights) + (rows + tokens))));
+  const KernelCounts kernels = token_kernels(graph.layers[3]);
+  CHECK(kernels.forward == 5);
+  CHECK(kernels.backward == 7);
+}
+
+TEST_CASE("twice the experts at work take about twice the products, the weights of all are read once") {
+  const model::Graph& graph = model::zoo_graph("mixtral_8x7b@512");
+  const LayerCost one = cost_of(graph, model::LayerKind::experts, only_flop(), 1);
+  model::Graph more = graph;
+  for (model::Layer& layer : more.layers) layer.experts.active = 4;
+  CHECK(cost_of(more, model::LayerKind::experts, only_flop(), 1).forward_s == Approx(2 * one.forward_s));
+  const double small = cost_of(graph, model::LayerKind::experts, only_bytes(), 1).forward_s;
+  CHECK(small > 2. * 8 * 3 * 4096 * 14336);
+  CHECK(cost_of(graph, model::LayerKind::experts, only_bytes(), 2).forward_s < 2 * small);
+}

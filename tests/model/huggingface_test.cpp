@@ -1,0 +1,157 @@
+// HuggingFace configurations as they are published: parameters against the totals of their checkpoints.
+#include "engine/model/transformer/huggingface.hpp"
+
+#include "engine/model/zoo/zoo.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::model {
+namespace {
+
+struct Read {
+  TransformerSpec spec;
+  std::vector<Assumption> assumptions;
+};
+
+Read read(const std::string& text) {
+  const JsonDocument document = JsonDocument::parse(text, "config.json");
+  const TransformerSpec spec = transformer_of_huggingface(document.root());
+  return {spec, document.assumptions()};
+}
+
+// The layers' sum, held against the closed form by the specification alone.
+std::int64_t parameters(const std::string& text) {
+  const TransformerSpec spec = read(text).spec;
+  const std::int64_t sum = transformer_graph(spec).parameter_count();
+  CHECK(parameters_of(spec).total() == sum);
+  return sum;
+}
+
+std::string problem(const std::string& text) {
+  try {
+    transformer_graph(read(text).spec);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+// Numbers of each model's config.json on huggingface.co; totals of its checkpoint ("safetensors" of the same page),
+// for Gemma, T5 and Qwen1.5-MoE also "params" of KerasHub's presets, for GPT-NeoX its model card, for ViT torchvision's.
+TEST_CASE("configurations have the parameters of their checkpoints") {
+  CHECK(parameters(R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
+      "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
+      "vocab_size": 128256, "rope_theta": 500000.0, "max_position_embeddings": 8192})") == 8'030'261'248);
+  CHECK(parameters(R"({"model_type": "llama"})") == 6'738'415'616);     // the class's defaults are Llama-7B's
+  CHECK(parameters(R"({"model_type": "mistral"})") == 7'241'732'096);   // Mistral-7B-v0.1's
+  CHECK(parameters(R"({"model_type": "mixtral"})") == 46'702'792'704);  // Mixtral-8x7B-v0.1's
+  CHECK(parameters(R"({"model_type": "deepseek_v3"})") == 671'026'419'200);
+  CHECK(parameters(R"({"model_type": "gpt2"})") == 124'439'808);
+  CHECK(parameters(R"({"model_type": "gemma"})") == 8'537'680'896);   // Gemma-7B's
+  CHECK(parameters(R"({"model_type": "gemma2"})") == 2'614'341'888);  // Gemma-2-2B's
+  CHECK(parameters(R"({"model_type": "gpt_neox", "vocab_size": 50432})") == 20'554'567'680);
+  CHECK(parameters(R"({"model_type": "opt"})") == 125'239'296);  // OPT-125M's
+  CHECK(parameters(R"({"model_type": "opt", "do_layer_norm_before": false, "ffn_dim": 4096, "hidden_size": 1024,
+      "num_attention_heads": 16, "num_hidden_layers": 24, "word_embed_proj_dim": 512})") == 331'196'416);
+  CHECK(parameters(R"({"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+      "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "use_sliding_window": false,
+      "sliding_window": 131072})") == 7'615'616'512);
+  CHECK(parameters(R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "head_dim": 128,
+      "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8})") == 8'190'735'360);
+  CHECK(parameters(R"({"model_type": "qwen2_moe"})") == 14'315'784'192);  // Qwen1.5-MoE-A2.7B's
+  CHECK(parameters(R"({"model_type": "qwen3_moe", "hidden_size": 2048, "head_dim": 128, "num_hidden_layers": 48})") ==
+        30'532'122'624);
+  CHECK(parameters(R"({"model_type": "deepseek_v2", "vocab_size": 102400, "hidden_size": 2048, "q_lora_rank": null,
+      "intermediate_size": 10944, "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16,
+      "num_key_value_heads": 16, "n_routed_experts": 64, "n_shared_experts": 2, "num_experts_per_tok": 6,
+      "first_k_dense_replace": 1})") == 15'706'484'224);
+  CHECK(parameters(R"({"model_type": "t5", "d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12})") ==
+        222'903'552);
+  CHECK(parameters(R"({"model_type": "roberta", "max_position_embeddings": 514, "type_vocab_size": 1})") ==
+        124'697'433);
+  CHECK(parameters(R"({"model_type": "vit", "num_labels": 1000})") == 86'567'656);
+}
+
+TEST_CASE("BERT: its body has the total without heads, its head is that of what it is trained for") {
+  // 109,482,240 without heads but for the pooler (768^2 + 768): TensorFlow's and PyTorch's BertModel.
+  const TransformerSpec masked = read(R"({"model_type": "bert", "architectures": ["BertForMaskedLM"]})").spec;
+  const ParameterParts parts = parameters_of(masked);
+  CHECK(parts.total() - parts.output + 768 * 768 + 768 == 109'482'240);
+  // The word before the loss: 768^2 + 768, a norm, and a bias for each word.
+  CHECK(parts.output == 768 * 768 + 768 + 2 * 768 + 30522);
+  // BertForPreTraining of the release has 110,106,428.
+  CHECK(parameters(R"({"model_type": "bert", "architectures": ["BertForPreTraining"]})") == 110'106'428);
+}
+
+TEST_CASE("T5-base by hand") {
+  // A layer of the encoder: four matrices 768^2, two of 768 x 3072, two norms; of the decoder four matrices and a norm
+  // more; a table of 32 distances for 12 heads on each side; a norm behind each side; words 32128 x 768, once.
+  const std::int64_t network = 2 * 768LL * 3072, attention = 4 * 768LL * 768;
+  const std::int64_t sum = 12 * (attention + network + 2 * 768) + 12 * (2 * attention + network + 3 * 768) +
+                           2 * 32 * 12 + 2 * 768 + 32128LL * 768;
+  CHECK(sum == 222'903'552);
+}
+
+TEST_CASE("what a configuration leaves out stands in with its class's default, and is said") {
+  const Read llama =
+      read(R"({"model_type": "llama", "hidden_size": 4096, "torch_dtype": "bfloat16", "bos_token_id": 1})");
+  std::vector<std::string> pointers;
+  for (const Assumption& a : llama.assumptions) {
+    CHECK(a.source == "default of transformers' LlamaConfig");
+    pointers.push_back(a.pointer);
+  }
+  CHECK(std::count(pointers.begin(), pointers.end(), "/vocab_size") == 1);
+  CHECK(std::count(pointers.begin(), pointers.end(), "/hidden_size") == 0);
+  // Of a window, null is none, and an absent key the class's.
+  CHECK(read(R"({"model_type": "mistral"})").spec.window_of(0) == 4096);
+  CHECK(read(R"({"model_type": "mistral", "sliding_window": null})").spec.window_of(0) == 0);
+  CHECK(read(R"({"model_type": "gemma2"})").spec.window_of(0) == 4096);
+  CHECK(read(R"({"model_type": "gemma2"})").spec.window_of(1) == 0);
+  CHECK(read(R"({"model_type": "gpt_neo"})").spec.window_of(1) == 256);
+  const TransformerSpec sparse =
+      read(R"({"model_type": "qwen3_moe", "decoder_sparse_step": 2, "mlp_only_layers": [3]})").spec;
+  CHECK(!sparse.has_experts(0));
+  CHECK(sparse.has_experts(1));
+  CHECK(!sparse.has_experts(3));
+}
+
+TEST_CASE("what is not understood is refused by name") {
+  CHECK(problem(R"({"model_type": "lama"})")
+            .find("config.json: /model_type: architecture \"lama\" is unknown; the nearest are llama") == 0);
+  CHECK(problem(R"({"model_type": "mamba"})") != "");
+  CHECK(problem(R"({"model_type": "llama", "hidden_act": "relu6"})").find("config.json: /hidden_act: activation") == 0);
+  CHECK(problem(R"({"model_type": "llama", "hidden_size": "big"})").find("config.json: /hidden_size") == 0);
+  CHECK(problem(R"({"model_type": "llama", "hidden_size": 4095})").find("config.json: /hidden_size: 4095 features") ==
+        0);
+  CHECK(problem(R"({"model_type": "bert", "position_embedding_type": "relative_key"})") != "");
+  CHECK(problem(R"({"model_type": "deepseek_v3", "moe_layer_freq": 2})") != "");
+  CHECK(problem(R"({"model_type": "llama", "architectures": ["LlamaForSequenceClassification"]})")
+            .find("config.json: /architectures/0: no model of the loss of") == 0);
+  CHECK(problem(R"({"model_type": "gemma2", "layer_types": ["full_attention"]})").find("config.json: /layer_types") ==
+        0);
+}
+
+TEST_CASE("a model is a file's, a name's or a configuration's, at the length that the job says") {
+  const auto graph = [](const std::string& text) {
+    const JsonDocument document = JsonDocument::parse(text, "model.json");
+    return model_from_json(document.root());
+  };
+  CHECK(graph(R"({"config": {"model_type": "llama"}, "sequence": 1024})").tokens == 1024);
+  CHECK(graph(R"({"model_type": "llama"})").tokens == 2048);
+  CHECK(graph(R"({"model_type": "llama", "sequence": 512})").tokens == 512);  // as --set /model/sequence=512 writes
+  CHECK(graph(R"({"name": "llama3_8b", "sequence": 2048})").tokens == 2048);
+  CHECK(graph(R"({"name": "llama3_8b"})").tokens == 8192);
+  const Graph passes = graph(R"({"name": "llama3_8b", "sequence": 2048, "attention": "in-passes"})");
+  CHECK(zoo_name_of(passes) == "");
+  CHECK_THROWS_AS(graph(R"({"name": "llama3_8b", "length": 2048})"), InputError);
+  CHECK_THROWS_AS(graph(R"({"name": "resnet50", "sequence": 2048})"), InputError);
+  CHECK_THROWS_AS(graph(R"({"config": "elsewhere.txt"})"), InputError);
+  std::map<std::string, std::string> inputs;
+  const std::string file = std::string(LOCKSTEP_SOURCE_DIR) + "/scenarios/models/llama3_8b/config.json";
+  CHECK(graph_of(file, inputs).parameter_count() == 8'030'261'248);
+  CHECK(graph_of(file + "@4096", inputs).tokens == 4096);
+  CHECK(inputs.count(file) == 1);
+}
+
+}  // namespace lockstep::model

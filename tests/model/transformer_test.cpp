@@ -1,0 +1,163 @@
+// Transformers by their numbers: parameters against published totals, multiply-adds against the papers' formulae.
+#include "engine/model/transformer/spec.hpp"
+
+#include "engine/model/transformer/huggingface.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::model {
+namespace {
+
+TransformerSpec spec_of(const std::string& text) {
+  const JsonDocument document = JsonDocument::parse(text, "config.json");
+  return transformer_of_huggingface(document.root());
+}
+
+// The layers' sum, held against the closed form by the specification alone.
+std::int64_t parameters(const std::string& text) {
+  const TransformerSpec spec = spec_of(text);
+  const std::int64_t sum = transformer_graph(spec).parameter_count();
+  CHECK(parameters_of(spec).total() == sum);
+  return sum;
+}
+
+}  // namespace
+
+// Totals of the checkpoints' tensors on huggingface.co ("safetensors" of the model's page); Llama-2, Mixtral, Gemma and
+// T5 also in KerasHub's presets ("params"), DeepSeek-V3 as the sum of its tensors without layer 61.
+TEST_CASE("language models have the parameters of their checkpoints") {
+  const auto total = [](const char* name) { return zoo_graph(name).parameter_count(); };
+  CHECK(total("llama2_7b") == 6'738'415'616);
+  CHECK(total("llama2_13b") == 13'015'864'320);
+  CHECK(total("llama2_70b") == 68'976'648'192);
+  CHECK(total("llama3_8b") == 8'030'261'248);
+  CHECK(total("llama3_70b") == 70'553'706'496);
+  CHECK(total("llama3_1_405b") == 405'853'388'800);
+  CHECK(total("mistral_7b") == 7'241'732'096);
+  CHECK(total("mixtral_8x7b") == 46'702'792'704);
+  CHECK(total("deepseek_v3") == 671'026'419'200);
+  CHECK(total("qwen2_0_5b") == 494'032'768);
+  CHECK(total("qwen2_7b") == 7'615'616'512);
+  CHECK(total("qwen2_72b") == 72'706'203'648);
+  CHECK(total("qwen3_0_6b") == 596'049'920);
+  CHECK(total("qwen3_8b") == 8'190'735'360);
+  CHECK(total("qwen3_30b_a3b") == 30'532'122'624);
+  // Brown et al. 2020, Table 2.1, rounded there.
+  CHECK(total("gpt3_125m") == Approx(125e6).epsilon(0.005));
+  CHECK(total("gpt3_350m") == Approx(356e6).epsilon(0.005));
+  CHECK(total("gpt3_760m") == Approx(760e6).epsilon(0.005));
+  CHECK(total("gpt3_175b") == Approx(175.0e9).epsilon(0.005));
+  // Mixtral 8x22B, Mistral AI 2024: 141 billion; Qwen3, Table 2: 235 billion.
+  CHECK(total("mixtral_8x22b") == Approx(141e9).epsilon(0.005));
+  CHECK(total("qwen3_235b_a22b") == Approx(235e9).epsilon(0.005));
+}
+
+TEST_CASE("Llama 3 8B by hand") {
+  // Tables in and out 2 x 128256 x 4096; a layer: queries and output 2 x 4096^2, keys and values 2 x 4096 x 1024, the
+  // network 3 x 4096 x 14336, two norms; the last norm.
+  const std::int64_t layer = 2 * 4096LL * 4096 + 2 * 4096LL * 1024 + 3 * 4096LL * 14336 + 2 * 4096;
+  CHECK(zoo_graph("llama3_8b").parameter_count() == 2 * 128256LL * 4096 + 32 * layer + 4096);
+  CHECK(zoo_graph("llama3_8b").tokens == 8192);
+}
+
+TEST_CASE("DeepSeek-V3 by hand") {
+  // Queries by a vector of 1536, keys and values by one of 512 and 64 turned features that all 128 heads share.
+  const std::int64_t attention = 7168LL * 1536 + 1536 + 1536LL * 128 * 192 + 7168LL * (512 + 64) + 512 +
+                                 512LL * 128 * (128 + 128) + 128LL * 128 * 7168;
+  const std::int64_t dense = 3 * 7168LL * 18432, expert = 3 * 7168LL * 2048;
+  const std::int64_t mixture = 256 * expert + expert + 256 * 7168LL + 256;  // one shared; router and its bias
+  const std::int64_t total = 2 * 129280LL * 7168 + 61 * (attention + 2 * 7168) + 3 * dense + 58 * mixture + 7168;
+  CHECK(total == 671'026'419'200);
+  CHECK(zoo_graph("deepseek_v3").parameter_count() == total);
+}
+
+TEST_CASE("multiply-adds are those of PaLM's appendix B and of Megatron's formula") {
+  // Chowdhery et al. 2022: 6 N + 12 l h s FLOP per token and training step, h s features of all heads; N without the
+  // table that is only looked up.
+  for (const char* name : {"llama2_7b", "llama3_70b", "qwen3_8b"}) {
+    INFO(name);
+    const Graph graph = zoo_graph(std::string(name) + "@4096");
+    double tables = 0, biases_and_norms = 0, width = 0, layers = 0;
+    for (const Layer& layer : graph.layers) {
+      if (layer.kind == LayerKind::embedding) tables += static_cast<double>(layer.parameter_count());
+      for (const Parameter& p : layer.parameters)
+        if (p.role != ParameterRole::weight) biases_and_norms += static_cast<double>(p.elements);
+      if (layer.kind == LayerKind::attention) width = layer.in.channels, ++layers;
+    }
+    const double n = static_cast<double>(graph.parameter_count()) - tables - biases_and_norms;
+    CHECK(6.0 * static_cast<double>(graph.macs()) / graph.tokens == Approx(6 * n + 12 * layers * width * 4096));
+  }
+  // Narayanan et al. 2021, appendix: 96 B s l h^2 (1 + s / 6 h + V / 16 l h) with the forward pass computed twice;
+  // 72 B s l h^2 (1 + s / 6 h + V / 12 l h) without.
+  const Graph gpt = zoo_graph("gpt3_175b");
+  const double s = 2048, l = 96, h = 12288, v = 50257;
+  CHECK(6.0 * static_cast<double>(gpt.macs()) ==
+        Approx(72 * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h))).epsilon(1e-12));
+}
+
+TEST_CASE("of experts those at work are counted") {
+  // Mixtral: 12.9 billion of 46.7 (Jiang et al. 2024), tables among them; DeepSeek-V3: 37 of 671 billion, with the
+  // output's table and not the input's.
+  const TransformerSpec mixtral = spec_of(R"({"model_type": "mixtral"})");
+  CHECK(parameters_of(mixtral).total() == 46'702'792'704);
+  CHECK(static_cast<double>(active_parameters(mixtral)) + 32000. * 4096 == Approx(12.9e9).epsilon(0.005));
+  const Graph v3 = zoo_graph("deepseek_v3@1");
+  CHECK(static_cast<double>(v3.macs()) == Approx(37e9).epsilon(0.02));
+  // The graph's multiply-adds of a token are its active matrices, and attention to the one key.
+  const TransformerSpec spec = spec_of(R"({"model_type": "deepseek_v3"})");
+  CHECK(static_cast<double>(v3.macs()) ==
+        Approx(static_cast<double>(active_parameters(spec)) + 61. * 128 * (192 + 128)).epsilon(1e-4));
+}
+
+TEST_CASE("a longer sequence has as many parameters, and attention that grows with its square") {
+  const Graph one = zoo_graph("llama3_8b@4096"), two = zoo_graph("llama3_8b@8192");
+  CHECK(one.name == "llama3_8b@4096");
+  CHECK(two.name == "llama3_8b");
+  CHECK(one.parameter_count() == two.parameter_count());
+  const auto attention = [](const Graph& graph) {
+    std::int64_t sum = 0;
+    for (const Layer& layer : graph.layers) sum += layer.kind == LayerKind::attention ? layer.macs : 0;
+    return sum;
+  };
+  CHECK(attention(two) == 4 * attention(one));
+  CHECK(two.macs() - attention(two) == 2 * (one.macs() - attention(one)));
+  CHECK(zoo_name_of(one) == "llama3_8b@4096");
+  CHECK(zoo_name_of(two) == "llama3_8b");
+  CHECK_THROWS_WITH(zoo_graph("gpt3_175b@4096"), "model \"gpt3_175b\": 4096 tokens are more than its 2048 positions");
+  CHECK_THROWS_WITH(zoo_graph("resnet50@10"), "model \"resnet50\" has samples of one length; allowed: \"resnet50\"");
+  CHECK_THROWS_AS(zoo_graph("llama3_8b@x"), InputError);
+  CHECK_THROWS_AS(zoo_graph("llama3_9b@4096"), InputError);
+}
+
+TEST_CASE("a window bounds the pairs, a causal mask does not change what is counted") {
+  AttentionShape a;
+  a.keys = 8;
+  CHECK(a.counted_pairs(8) == 64);
+  CHECK(a.seen_pairs(8) == 64);
+  a.causal = true;
+  CHECK(a.counted_pairs(8) == 64);
+  CHECK(a.seen_pairs(8) == 36);  // 1 + 2 + ... + 8
+  CHECK(a.seen_pairs(2) == 15);  // the last two queries see 7 and 8
+  a.window = 3;
+  CHECK(a.counted_pairs(8) == 24);
+  CHECK(a.seen_pairs(8) == 1 + 2 + 6 * 3);
+  CHECK(a.seen_pairs(2) == 6);
+}
+
+TEST_CASE("what another head or another attention would change is another graph") {
+  const TransformerSpec gpt2 = spec_of(R"({"model_type": "gpt2"})");
+  const Graph fused = transformer_graph(gpt2, {1024, true}), passes = transformer_graph(gpt2, {1024, false});
+  CHECK(fused.macs() == passes.macs());
+  CHECK(parameters(R"({"model_type": "gpt2"})") == 124'439'808);
+  // The zoo's GPT-2, whose tables are the same, has as many multiply-adds.
+  CHECK(fused.macs() == zoo_graph("gpt2").macs());
+  const auto kept = [](const Graph& graph) {
+    std::int64_t sum = 0;
+    for (const Layer& layer : graph.layers) sum += layer.kept_elements;
+    return sum;
+  };
+  CHECK(kept(fused) == 12 * 2 * 12 * 1024);            // sums of exponentials
+  CHECK(kept(passes) == 12 * 2 * 12 * 1024 * 1024LL);  // weights, and those left by dropout
+}
+
+}  // namespace lockstep::model
