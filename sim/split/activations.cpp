@@ -1,7 +1,5 @@
 #include "sim/split/activations.hpp"
 
-#include <algorithm>
-
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
@@ -18,19 +16,21 @@ class LayerActivations {
         tokens_(static_cast<double>(spec.micro_batch) * shape.sequence / spec.context),
         tensor_(spec.tensor),
         whole_(spec.sequence ? spec.tensor : 1),
-        kv_repeats_(shape.latent ? 1 : std::max(1, spec.tensor / shape.kv_heads)),
+        kv_repeats_(kv_repeats(shape, spec)),
         element_(element_bytes),
         imbalance_(imbalance) {}
 
   std::vector<Activation> of_layer(bool has_experts) {
     attention();
-    if (shape_.latent) compressions();
-    sequence_split("norm's input", shape_.hidden);
+    if (shape_.has_latent_attention()) compressions();
+    // In parallel both norms have the same input.
+    if (shape_.norm_place != model::NormPlace::parallel) sequence_split("norm's input", shape_.hidden);
+    if (shape_.norm_place == model::NormPlace::both) sequence_split("inputs of the norms behind", 2.0 * shape_.hidden);
     if (has_experts)
       experts();
     else
       mlp("MLP", shape_.inner, 1);
-    if (shape_.dropout > 0) mask("dropout's mask");
+    if (shape_.dropout) mask("dropout's mask");
     return std::move(list_);
   }
 
@@ -50,45 +50,48 @@ class LayerActivations {
     tensor_split("queries", static_cast<double>(shape_.query_width()));
     tensor_split("keys", static_cast<double>(shape_.key_width()) * kv_repeats_);
     tensor_split("values", static_cast<double>(shape_.value_width()) * kv_repeats_);
+    if (shape_.qk_norm)
+      tensor_split("heads' norms' inputs",
+                   static_cast<double>(shape_.query_width()) + static_cast<double>(shape_.key_width()) * kv_repeats_);
     if (shape_.has_fused_attention)
       list_.push_back({"logarithms of the softmax's sums", tokens_ * shape_.heads * kSingleBytes / tensor_, false});
     else
       scores();
     tensor_split("output matrix's input", static_cast<double>(shape_.output_width()));
-    if (shape_.dropout > 0) mask("dropout's mask");
+    if (shape_.dropout) mask("dropout's mask");
   }
 
   void scores() {
     const double scores = tokens_ * shape_.sequence * shape_.heads / tensor_;
     list_.push_back({"softmax's output", scores * element_, true});
-    if (shape_.dropout <= 0) return;
+    if (!shape_.attention_dropout) return;
     list_.push_back({"attention dropout's mask", scores * kMaskBytes, true});
     list_.push_back({"attention dropout's output", scores * element_, true});
   }
 
   // Norms' inputs and outputs of the compressed queries, keys and values; on every tensor rank.
   void compressions() {
-    const LatentAttention& l = *shape_.latent;
-    sequence_split("compressed queries", 2.0 * l.query_rank);
-    sequence_split("compressed keys and values", 2.0 * l.kv_rank + l.rotary_dim);
+    const model::LatentSpec& l = shape_.latent;
+    sequence_split("compressed queries", 2.0 * l.q_rank);
+    sequence_split("compressed keys and values", 2.0 * l.kv_rank + l.rope_dim);
   }
 
   void mlp(const std::string& what, double inner, double share) {
     const double hidden = tokens_ * share * shape_.hidden * element_;
     list_.push_back({what + "'s input", hidden / whole_, false});
-    tensor_split(shape_.is_gated ? what + "'s gate and its other half" : what + "'s non-linearity's input",
-                 (shape_.is_gated ? 2 : 1) * inner, share);
+    tensor_split(shape_.gated ? what + "'s gate and its other half" : what + "'s non-linearity's input",
+                 (shape_.gated ? 2 : 1) * inner, share);
     tensor_split(what + "'s second input", inner, share);
   }
 
   void experts() {
-    const ExpertShape& e = *shape_.experts;
-    list_.push_back({"router's scores", tokens_ * e.experts * kSingleBytes / whole_, false});
-    const double sent = e.per_token * imbalance_;
-    mlp("experts", e.inner, sent);
+    const model::MixtureSpec& m = shape_.mixture;
+    list_.push_back({"router's scores", tokens_ * m.count * kSingleBytes / whole_, false});
+    const double sent = m.active * imbalance_;
+    mlp("experts", m.inner, sent);
     // Weighted and added up where the tokens came from.
-    list_.push_back({"experts' outputs", tokens_ * e.per_token * shape_.hidden * element_ / whole_, false});
-    if (e.shared_inner > 0) mlp("shared expert", e.shared_inner, 1);
+    list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * element_ / whole_, false});
+    if (m.shared_inner > 0) mlp("shared expert", m.shared_inner, 1);
   }
 
   const TransformerShape& shape_;
@@ -114,14 +117,13 @@ double whole_of(const ParallelSpec& spec) {
 // Of queries, keys, values, output, gate, other half and second matrix (without a gate: no other half) the first, third,
 // fifth and seventh matrix's output; the attention's output; the layer's input.
 double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
-  if (shape.latent || shape.has_experts(layer) || !shape.has_fused_attention)
+  if (shape.has_latent_attention() || shape.has_experts(layer) || !shape.has_fused_attention)
     throw InputError("/parallel/recompute: \"alternate-matrices\" is of dense layers with fused attention; allowed: " +
                      joined({"none", "selective", "full"}));
-  const double kv_repeats = std::max(1, spec.tensor / shape.kv_heads);
   const auto query = static_cast<double>(shape.query_width() + shape.output_width());
-  const double value = static_cast<double>(shape.value_width()) * kv_repeats;
+  const double value = static_cast<double>(shape.value_width()) * kv_repeats(shape, spec);
   const double split = (query + value + shape.inner) * element_bytes + shape.heads * kSingleBytes;
-  const double whole = (shape.is_gated ? 2.0 : 1.0) * shape.hidden * element_bytes;
+  const double whole = (shape.gated ? 2.0 : 1.0) * shape.hidden * element_bytes;
   return tokens_of(shape, spec) * (split / spec.tensor + whole / whole_of(spec));
 }
 
@@ -148,7 +150,7 @@ double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec,
 }
 
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec) {
-  const double mask = shape.dropout > 0 ? shape.hidden * kMaskBytes / whole_of(spec) : 0;
+  const double mask = shape.dropout ? shape.hidden * kMaskBytes / whole_of(spec) : 0;
   return tokens_of(shape, spec) * (mask + kIndexBytes);
 }
 

@@ -111,7 +111,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
     const RankParameters of_part = rank_parameters(shape, spec, part);
     parameters.dense += of_part.dense;
     parameters.experts += of_part.experts;
-    const bool has_twin = shape.ties_embedding && part.has_embedding != part.has_loss;
+    const bool has_twin = shape.tied_output && part.has_embedding != part.has_loss;
     if (has_twin)
       list.push_back({"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2,
                       static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor * options.gradient_bytes});

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "sim/split/traffic.hpp"
 
 namespace lockstep::sim {
@@ -43,9 +41,8 @@ void enter_backward(TrafficList& list, const Spec& spec, double bytes, const std
 
 // Heads of keys and values on a tensor rank; at least one each.
 double kv_bytes(const Shape& shape, const Spec& spec, const Options& options) {
-  const double repeats = shape.latent ? 1 : std::max(1, spec.tensor / shape.kv_heads);
   const auto width = static_cast<double>(shape.key_width() + shape.value_width());
-  return tokens(shape, spec) * width * repeats / spec.tensor * options.activation_bytes;
+  return tokens(shape, spec) * width * kv_repeats(shape, spec) / spec.tensor * options.activation_bytes;
 }
 
 void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options, bool is_backward) {
@@ -75,7 +72,7 @@ void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const 
 // Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
 double routed_bytes(const Shape& shape, const Spec& spec, const Options& options) {
   const double factor = options.capacity_factor > 0 ? options.capacity_factor : options.imbalance;
-  return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.experts->per_token * factor;
+  return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * factor;
 }
 
 void add_routing(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options,
@@ -92,7 +89,7 @@ struct MlpBytes {
 MlpBytes mlp_bytes(const Shape& shape, const Spec& spec, int layer, const Options& options) {
   const double hidden = hidden_bytes(shape, spec, options);
   if (!shape.has_experts(layer)) return {hidden, 0};
-  return {shape.experts->shared_inner > 0 ? hidden : 0, routed_bytes(shape, spec, options)};
+  return {shape.mixture.shared_inner > 0 ? hidden : 0, routed_bytes(shape, spec, options)};
 }
 
 TrafficList forward_once(const Shape& shape, const Spec& spec, int layer, const Options& options) {

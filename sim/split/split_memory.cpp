@@ -20,8 +20,8 @@ double gradients_in_work(const Shape& shape, const Spec& spec, int layer, const 
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
   const double hidden = hidden_bytes_of(shape, spec, options);
   const double inner =
-      !shape.has_experts(layer) ? shape.inner : options.imbalance * shape.experts->per_token * shape.experts->inner;
-  const double mlp = tokens * (shape.is_gated ? 3 : 2) * inner * options.element_bytes / spec.tensor;
+      !shape.has_experts(layer) ? shape.inner : options.imbalance * shape.mixture.active * shape.mixture.inner;
+  const double mlp = tokens * (shape.gated ? 3 : 2) * inner * options.element_bytes / spec.tensor;
   const auto width = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
   const double scores = shape.has_fused_attention ? 0 : 2 * tokens * shape.sequence * shape.heads;
   const double attention = (tokens * width + scores) * options.element_bytes / spec.tensor;
@@ -108,7 +108,7 @@ double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<P
       attention = static_cast<double>(all.attention);
       const double mlp = static_cast<double>(all.mlp);
       if (shape.has_experts(layer))
-        with_experts = mlp + static_cast<double>(all.experts) / shape.experts->experts;
+        with_experts = mlp + static_cast<double>(all.experts) / shape.mixture.count;
       else
         dense = mlp;
     }

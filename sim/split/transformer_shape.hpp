@@ -1,67 +1,38 @@
 #pragma once
-// The numbers of a transformer that its traffic and its memory follow from, and its parameters, whole and on a rank.
+// A transformer as a job runs it, and its parameters, whole and on a rank of a split.
 #include <cstdint>
-#include <optional>
 
+#include "engine/model/transformer/spec.hpp"
 #include "sim/scenario/parallel_spec.hpp"
 #include "sim/split/stages.hpp"
 
 namespace lockstep::sim {
 
-enum class NormKind { layer, rms };  ///< weight and bias; weight
-
-/// Multi-head latent attention (DeepSeek-AI 2024, "DeepSeek-V2", section 2.1).
-struct LatentAttention {
-  int query_rank = 0;  ///< 0: queries are not compressed
-  int kv_rank = 0;     ///< of the compressed keys and values
-  int rotary_dim = 0;  ///< of the part of queries and keys that carries the position
-  int value_dim = 0;   ///< of a head
-};
-
-struct ExpertShape {
-  int experts = 0;
-  int per_token = 0;     ///< experts that a token is sent to
-  int inner = 0;         ///< width of an expert
-  int shared_inner = 0;  ///< width of what every token passes besides
-  int dense_layers = 0;  ///< the first layers, which have no experts
-  int every = 1;         ///< of the others, layer i has experts where i mod every = phase
-  int phase = 0;
-};
-
-struct TransformerShape {
-  int layers = 0;
-  int hidden = 0;
-  int heads = 0;
-  int kv_heads = 0;
-  int head_dim = 0;  ///< latent attention: of the part without position
-  int inner = 0;     ///< of the dense MLP
-  bool is_gated = false;
-  int vocabulary = 0;  ///< rows of the embedding, padding included
-  int sequence = 0;
-  int positions = 0;  ///< rows of learned position embeddings; 0: none
-  bool ties_embedding = false;
-  bool has_biases = false;      ///< of all matrices
-  bool has_qkv_biases = false;  ///< of queries, keys and values
-  bool has_head_norms = false;  ///< RMS norms of each head's query and key
-  NormKind norm = NormKind::layer;
-  double dropout = 0;               ///< 0: no masks are kept
+/// The model's numbers and the length of a sequence.
+struct TransformerShape : model::TransformerSpec {
+  int sequence = 0;                 ///< tokens of a sample
   bool has_fused_attention = true;  ///< scores are not written to memory (Dao et al. 2022, "FlashAttention")
-  std::optional<LatentAttention> latent;
-  std::optional<ExpertShape> experts;
 
+  TransformerShape() = default;
+  TransformerShape(const model::TransformerSpec& spec, const model::SequenceJob& job)
+      : model::TransformerSpec(spec),
+        sequence(job.tokens > 0 ? job.tokens : spec.usual_tokens()),
+        has_fused_attention(job.fused_attention) {}
+
+  bool has_latent_attention() const { return latent.kv_rank > 0; }
   /// Elements of a token's queries, keys and values, and of the heads' outputs; over all heads.
   std::int64_t query_width() const;
   std::int64_t key_width() const;
   std::int64_t value_width() const;
   std::int64_t output_width() const;
-
-  bool has_experts(int layer) const {
-    return experts && layer >= experts->dense_layers && layer % experts->every == experts->phase;
-  }
 };
 
-/// The first thing in which a model and a split do not fit: heads, layers, experts and the sequence that the ranks do not
-/// divide. `pipeline` is left to partition(). Throws InputError.
+/// How many tensor ranks have the same head of keys and values: 1 where there are as many heads as ranks.
+int kv_repeats(const TransformerShape& shape, const ParallelSpec& spec);
+
+/// Throws InputError with the first thing in which a model and a split do not fit: heads, columns, experts and a sequence
+/// that the ranks do not divide; a model that is more than one stack of layers over tokens (encoder and decoder, images,
+/// embeddings of another width). `pipeline` is left to partition().
 void check_fits(const TransformerShape& shape, const ParallelSpec& spec);
 
 /// Parameters of a layer, by how they are split.
@@ -75,9 +46,10 @@ struct LayerParameters {
 };
 
 LayerParameters layer_parameters(const TransformerShape& shape, int layer);
-std::int64_t embedding_parameters(const TransformerShape& shape);  ///< words and positions
-std::int64_t loss_parameters(const TransformerShape& shape);       ///< final norm, and the output's matrix unless tied
-std::int64_t parameter_count(const TransformerShape& shape);
+/// Of what stands before and behind the layers, but for the table of words and the output's matrix: positions, norms, what
+/// an objective needs. On every tensor rank.
+std::int64_t embedding_parameters(const TransformerShape& shape);
+std::int64_t loss_parameters(const TransformerShape& shape);
 
 /// Parameters on a rank; dense and experts' apart, because different ranks add their gradients up.
 struct RankParameters {
@@ -87,8 +59,9 @@ struct RankParameters {
   double total() const { return dense + experts; }
 };
 
-/// Of a part of the pipeline. A tied embedding stands on its last part once more. Where a matrix's rows are not divided
-/// by the tensor ranks (key-value heads fewer than ranks are repeated), the rank with most counts.
+/// Of a part of the pipeline. A tied embedding stands on its last part once more. Heads of keys and values that are fewer
+/// than tensor ranks are repeated; a vocabulary that the ranks do not divide counts in fractions of a row (frameworks pad
+/// it: give the padded one).
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const Part& part);
 /// Of one layer.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);

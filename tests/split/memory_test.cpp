@@ -76,18 +76,31 @@ TEST_CASE("fused attention keeps no scores, grouped queries fewer keys, context 
   CHECK(kept_bytes(shape, spec, 0, 2) == 8 * (token - 8 * 4) + 8 * 32 * 8 * 2);
 }
 
+TEST_CASE("norms: four have four inputs, parallel ones share theirs, those of heads have the heads'") {
+  TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
+  const ParallelSpec spec = of_tensor(1, false, 1);
+  const double before = kept_bytes(shape, spec, 0, 2), hidden = 32 * 64 * 2;
+  shape.norm_place = model::NormPlace::both;
+  CHECK(kept_bytes(shape, spec, 0, 2) - before == 2 * hidden);
+  shape.norm_place = model::NormPlace::parallel;
+  CHECK(kept_bytes(shape, spec, 0, 2) - before == -hidden);
+  shape.norm_place = model::NormPlace::before;
+  shape.qk_norm = true;
+  CHECK(kept_bytes(shape, spec, 0, 2) - before == 32 * (64 + 16) * 2);
+}
+
 TEST_CASE("alternate matrices: a layer's input, queries, values, the attention's output, gate and second matrix") {
   TransformerShape shape = llama(1, 64, 8, 2, 192, 100, 32);
   ParallelSpec spec = of_tensor(1, false, 1);
   spec.recompute = Recomputation::alternate_matrices;
   CHECK(kept_bytes(shape, spec, 0, 2) == 32 * (2 * (64 + 64 + 16 + 64 + 192 + 64) + 8 * 4));
-  shape.experts = ExpertShape{4, 2, 96, 0, 0};
+  shape.mixture = mixture(4, 2, 96, 0, 0);
   CHECK_THROWS_WITH(kept_bytes(shape, spec, 0, 2), Contains("allowed: none, selective, full"));
 }
 
 TEST_CASE("the busiest rank's experts keep its tokens") {
   TransformerShape shape = llama(2, 64, 8, 8, 128, 100, 32);
-  shape.experts = ExpertShape{4, 2, 96, 0, 1};
+  shape.mixture = mixture(4, 2, 96, 0, 1);
   const ParallelSpec spec = of_tensor(1, false, 1);
   const double dense = kept_bytes(shape, spec, 0, 2), experts = kept_bytes(shape, spec, 1, 2);
   const double sent = 32 * 2 * 2.0 * (64 + 3 * 96);
@@ -107,7 +120,7 @@ TEST_CASE("bytes of a parameter: 16 with Adam, 18 with gradients in single preci
 TEST_CASE("ZeRO's table 1: a 7.5B model on 64 GPUs takes 120, 31.4, 16.6 and 1.88 GB") {
   // Nearly all of it an embedding: the paper's table knows nothing but the number of parameters.
   const TransformerShape shape = llama(1, 1000, 10, 10, 1000, 7'492'000 / 2, 8);
-  const auto count = static_cast<double>(parameter_count(shape));
+  const auto count = static_cast<double>(parameters_of(shape).total());
   REQUIRE(count == Approx(7.5e9).epsilon(0.002));
   ParallelSpec spec;
   spec.data = 64;

@@ -35,11 +35,11 @@ TransformerShape shape_of(const Json& record) {
   shape.head_dim = number(record, "head_dim", shape.head_dim);
   if (record.contains("latent")) {
     const std::vector<int> l = record.at("latent");
-    shape.latent = LatentAttention{l[0], l[1], l[2], l[3]};
+    shape.latent = {l[1], l[0], shape.head_dim, l[2], l[3]};
   }
   if (record.contains("experts")) {
     const std::vector<int> e = record.at("experts");
-    shape.experts = ExpertShape{e[0], e[1], e[2], e[3], e[4]};
+    shape.mixture = mixture(e[0], e[1], e[2], e[3], e[4]);
   }
   return shape;
 }

@@ -131,3 +131,12 @@ TEST_CASE(
   for (const std::vector<int>& nic : groups_of_nics(RankOrder(megatron(4, 4, 1)).groups({D::tensor}), 8, 8))
     CHECK(nic.empty());
 }
+
+TEST_CASE("nodes of 4 and of 72: four data groups on each NIC's way, and none on any") {
+  const std::vector<RankGroup> groups = RankOrder(megatron(4, 18, 1)).groups({D::data});
+  REQUIRE(groups.size() == 4);
+  for (const std::vector<int>& nic : groups_of_nics(groups, 4, 1)) CHECK(nic.size() == 4);
+  for (const std::vector<int>& nic : groups_of_nics(groups, 4, 4)) CHECK(nic.size() == 1);
+  REQUIRE(groups_of_nics(groups, 72, 72).size() == 72);
+  for (const std::vector<int>& nic : groups_of_nics(groups, 72, 72)) CHECK(nic.empty());
+}

@@ -18,34 +18,52 @@ double of_all_ranks(const TransformerShape& shape, const ParallelSpec& spec) {
 
 }  // namespace
 
-TEST_CASE("parameters are the published totals") {
-  CHECK(parameter_count(llama3_8b()) == 8'030'261'248);
-  CHECK(parameter_count(llama(80, 8192, 64, 8, 28672, 128256, 8192)) == 70'553'706'496);
-  CHECK(parameter_count(llama(126, 16384, 128, 8, 53248, 128256, 8192)) == 405'853'388'800);
-  CHECK(parameter_count(mixtral_8x7b()) == 46'702'792'704);
-  CHECK(parameter_count(gpt(12, 768, 12, 50257, 1024)) == 124'439'808);     // GPT-2
-  CHECK(parameter_count(gpt(48, 1600, 25, 50257, 1024)) == 1'557'611'200);  // GPT-2 XL
-  CHECK(parameter_count(gpt(96, 12288, 96, 51200, 2048)) ==
-        174'615'846'912);  // 12 L h^2 (1 + 13/12h + (V+s)/12Lh) + 2h
-  // 671B with its experts' balancing biases, 256 each of 58 layers, which are not learned by gradients.
-  CHECK(parameter_count(deepseek_v3()) == 671'026'404'352);
+TEST_CASE("one rank has the model's parameters, whatever the architecture") {
+  TransformerShape sandwich = llama(6, 256, 8, 4, 512, 1000, 64);
+  sandwich.norm_place = model::NormPlace::both;
+  sandwich.qk_norm = sandwich.qkv_bias = sandwich.tied_output = true;
+  TransformerShape bert = gpt(4, 128, 4, 500, 64);
+  bert.token_types = 2;
+  bert.embedding_norm = bert.output_bias = true;
+  bert.final_norm = false;
+  bert.objective = model::Objective::masked_and_next_sentence;
+  TransformerShape qwen = llama(4, 128, 4, 2, 256, 500, 64);
+  qwen.mixture = mixture(8, 2, 64, 96, 0);
+  qwen.mixture.shared_gate = true;
+  qwen.mixture.every = 2;
+  for (const TransformerShape& shape :
+       {llama3_8b(), mixtral_8x7b(), deepseek_v3(), gpt(96, 12288, 96, 51200, 2048), sandwich, bert, qwen})
+    CHECK(of_all_ranks(shape, {}) == static_cast<double>(parameters_of(shape).total()));
+  CHECK(of_all_ranks(llama3_8b(), {}) == 8'030'261'248);
+  CHECK(of_all_ranks(mixtral_8x7b(), {}) == 46'702'792'704);
+  CHECK(of_all_ranks(deepseek_v3(), {}) == 671'026'419'200);
+  CHECK(of_all_ranks(gpt(48, 1600, 25, 50257, 1024), {}) == 1'557'611'200);  // GPT-2 XL
+}
+
+TEST_CASE("a shape is a specification and a job's sequence") {
+  model::TransformerSpec spec = llama3_8b();
+  spec.context = 131072;
+  CHECK(TransformerShape(spec, {}).sequence == 8192);
+  CHECK(TransformerShape(spec, {4096, false}).sequence == 4096);
+  CHECK(!TransformerShape(spec, {4096, false}).has_fused_attention);
 }
 
 TEST_CASE("tensor, expert and pipeline ranks hold the model once, but for what is replicated") {
   TransformerShape shape = llama3_8b();
   ParallelSpec spec;
-  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameter_count(shape))));
+  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameters_of(shape).total())));
   spec.pipeline = 4;
-  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameter_count(shape))));
+  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameters_of(shape).total())));
   spec.tensor = 8;
   // Norms stand on every tensor rank.
   const double norms = (2 * 32 + 1) * 4096.0;
-  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameter_count(shape)) + 7 * norms).epsilon(1e-14));
+  CHECK(of_all_ranks(shape, spec) ==
+        Approx(static_cast<double>(parameters_of(shape).total()) + 7 * norms).epsilon(1e-14));
   // 8 key-value heads on 16 ranks are there twice.
   spec.tensor = 16;
   const double repeated = 32 * 2.0 * 4096 * 8 * 128;
   CHECK(of_all_ranks(shape, spec) ==
-        Approx(static_cast<double>(parameter_count(shape)) + 15 * norms + repeated).epsilon(1e-14));
+        Approx(static_cast<double>(parameters_of(shape).total()) + 15 * norms + repeated).epsilon(1e-14));
   ParallelSpec experts;
   experts.expert = experts.data = 8;
   const RankParameters of_rank = rank_layer_parameters(mixtral_8x7b(), experts, 0);
@@ -55,9 +73,9 @@ TEST_CASE("tensor, expert and pipeline ranks hold the model once, but for what i
 TEST_CASE("a tied embedding stands on the first and on the last stage") {
   const TransformerShape shape = gpt(4, 64, 4, 1000, 16);
   ParallelSpec spec;
-  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameter_count(shape))));
+  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameters_of(shape).total())));
   spec.pipeline = 2;
-  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameter_count(shape)) + 64 * 1000.0));
+  CHECK(of_all_ranks(shape, spec) == Approx(static_cast<double>(parameters_of(shape).total()) + 64 * 1000.0));
 }
 
 TEST_CASE("splits that do not fit a model are refused with what would") {
@@ -82,4 +100,7 @@ TEST_CASE("splits that do not fit a model are refused with what would") {
   CHECK_THROWS_WITH(check_fits(mixtral_8x7b(), spec), Contains("/parallel/sequence"));
   spec.sequence = true;
   CHECK_NOTHROW(check_fits(mixtral_8x7b(), spec));
+  TransformerShape translator = llama3_8b();
+  translator.decoder_layers = 6;
+  CHECK_THROWS_WITH(check_fits(translator, {}), Contains("encoder and a decoder is not modelled"));
 }

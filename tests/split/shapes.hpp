@@ -1,5 +1,5 @@
 #pragma once
-// Transformers whose parameters are published, for the tests of this room.
+// Transformers for the tests of this room.
 #include "sim/split/transformer_shape.hpp"
 
 namespace lockstep::sim {
@@ -13,10 +13,11 @@ inline TransformerShape gpt(int layers, int hidden, int heads, int vocabulary, i
   shape.head_dim = hidden / heads;
   shape.inner = 4 * hidden;
   shape.vocabulary = vocabulary;
-  shape.sequence = shape.positions = sequence;
-  shape.ties_embedding = true;
-  shape.has_biases = true;
-  shape.dropout = 0.1;
+  shape.sequence = shape.position_rows = sequence;
+  shape.positions = model::PositionKind::learned;
+  shape.tied_output = true;
+  shape.qkv_bias = shape.attention_out_bias = shape.inner_bias = true;
+  shape.dropout = shape.attention_dropout = true;
   shape.has_fused_attention = false;
   return shape;
 }
@@ -31,11 +32,23 @@ inline TransformerShape llama(int layers, int hidden, int heads, int kv_heads, i
   shape.kv_heads = kv_heads;
   shape.head_dim = hidden / heads;
   shape.inner = inner;
-  shape.is_gated = true;
+  shape.gated = true;
+  shape.activation = model::LayerKind::silu;
+  shape.norm = model::LayerKind::rms_norm;
+  shape.positions = model::PositionKind::rotary;
   shape.vocabulary = vocabulary;
   shape.sequence = sequence;
-  shape.norm = NormKind::rms;
   return shape;
+}
+
+inline model::MixtureSpec mixture(int count, int active, int inner, int shared_inner, int first) {
+  model::MixtureSpec mixture;
+  mixture.count = count;
+  mixture.active = active;
+  mixture.inner = inner;
+  mixture.shared_inner = shared_inner;
+  mixture.first = first;
+  return mixture;
 }
 
 inline TransformerShape llama3_8b(int sequence = 8192) {
@@ -44,15 +57,15 @@ inline TransformerShape llama3_8b(int sequence = 8192) {
 
 inline TransformerShape mixtral_8x7b(int sequence = 4096) {
   TransformerShape shape = llama(32, 4096, 32, 8, 14336, 32000, sequence);
-  shape.experts = ExpertShape{8, 2, 14336, 0, 0};
+  shape.mixture = mixture(8, 2, 14336, 0, 0);
   return shape;
 }
 
 inline TransformerShape deepseek_v3(int sequence = 4096) {
   TransformerShape shape = llama(61, 7168, 128, 128, 18432, 129280, sequence);
-  shape.head_dim = 128;
-  shape.latent = LatentAttention{1536, 512, 64, 128};
-  shape.experts = ExpertShape{256, 8, 2048, 2048, 3};
+  shape.latent = {512, 1536, 128, 64, 128};
+  shape.mixture = mixture(256, 8, 2048, 2048, 3);
+  shape.mixture.balancing_bias = true;
   return shape;
 }
 

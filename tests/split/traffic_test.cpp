@@ -53,7 +53,7 @@ TEST_CASE("replicas of one GPU each exchange their gradients and nothing else") 
   REQUIRE(list.size() == 1);
   CHECK(list[0].kind == TrafficKind::all_reduce);
   CHECK(list[0].ranks == 6);
-  CHECK(list[0].bytes == 4.0 * static_cast<double>(parameter_count(tiny())));
+  CHECK(list[0].bytes == 4.0 * static_cast<double>(parameters_of(tiny()).total()));
 }
 
 TEST_CASE("what a rank sends in a collective is what the plans of sim/collective send") {
@@ -161,7 +161,7 @@ TEST_CASE("context parallelism: blocks of keys and values go round, their gradie
 
 TEST_CASE("experts: tokens out and back in both passes, by the experts a token goes to") {
   TransformerShape shape = tiny();
-  shape.experts = ExpertShape{8, 2, 16, 0, 1};
+  shape.mixture = mixture(8, 2, 16, 0, 1);
   ParallelSpec spec = of_tensor(1);
   spec.expert = spec.data = 4;
   TrafficOptions options;
