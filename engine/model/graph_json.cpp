@@ -365,7 +365,7 @@ Graph graph_from_json(const JsonNode& node) {
   const std::string name = node.at("name").text();
   const auto title = node.find("title");
   if (node.has("tokens") && node.has("input"))
-    node.at("tokens").fail("the input is an image", "one of input and tokens");
+    node.at("tokens").fail("the input is an image", "allowed: one of input and tokens");
   const int tokens = node.has("tokens") ? whole(node.at("tokens"), 1, kLongestAxis) : 0;
   const Shape input = tokens > 0 ? Shape{1, tokens, 1} : read_shape(node.at("input"));
   Reader reader(name, title ? title->text() : name, input, tokens);

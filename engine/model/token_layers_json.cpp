@@ -58,7 +58,7 @@ TokenLayer read_linear(const std::string& name, int from, const JsonNode& node,
   const bool bias = flag_or(node, "bias", true);
   if (!node.has("tied"))
     return [=, out = whole(node, "out")](GraphBuilder& net) { return net.linear(name, from, out, bias); };
-  if (node.has("out")) node.at("out").fail("the table says how many", "one of out and tied");
+  if (node.has("out")) node.at("out").fail("the table says how many", "allowed: one of out and tied");
   return
       [=, table = layer_named(node.at("tied"))](GraphBuilder& net) { return net.tied_linear(name, from, table, bias); };
 }

@@ -118,7 +118,8 @@ TEST_CASE("what a configuration leaves out stands in with its class's default, a
 
 TEST_CASE("what is not understood is refused by name") {
   CHECK(problem(R"({"model_type": "lama"})")
-            .find("config.json: /model_type: architecture \"lama\" is unknown; the nearest are llama") == 0);
+            .find("config.json: /model_type: architecture \"lama\" is unknown; allowed: llama, mistral, ") == 0);
+  CHECK_THAT(problem(R"({"model_type": "lama"})"), Contains("; nearest: llama, gemma"));
   CHECK(problem(R"({"model_type": "mamba"})") != "");
   CHECK(problem(R"({"model_type": "llama", "hidden_act": "relu6"})").find("config.json: /hidden_act: activation") == 0);
   CHECK(problem(R"({"model_type": "llama", "hidden_size": "big"})").find("config.json: /hidden_size") == 0);

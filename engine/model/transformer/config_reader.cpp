@@ -25,7 +25,7 @@ void ConfigReader::note_default(const std::string& key, const Json& value) const
 }
 
 void ConfigReader::fail(const std::string& key, const std::string& wrong, const std::string& allowed) const {
-  node_.at(key).fail(wrong, allowed);
+  node_.at(key).fail(wrong, "allowed: " + allowed);
 }
 
 int ConfigReader::whole(const std::string& key, int otherwise, int low, int high) const {

@@ -29,7 +29,7 @@ std::vector<int> neo_windows(const ConfigReader& c, int window, int layers) {
   }
   for (const JsonNode& group : c.at("attention_types").items()) {
     const std::vector<JsonNode> parts = group.items();
-    if (parts.size() != 2) group.fail("array of " + std::to_string(parts.size()), "[kinds, times]");
+    if (parts.size() != 2) group.fail("array of " + std::to_string(parts.size()), "allowed: [kinds, times]");
     const std::int64_t times = parts[1].integer(1, kMostLayers);
     for (std::int64_t i = 0; i < times; ++i)
       for (const JsonNode& kind : parts[0].items())

@@ -55,7 +55,7 @@ void check_architecture(const ConfigReader& config, TransformerSpec& spec) {
   if (spec.objective == Objective::image_class) known = {"Model", "ForImageClassification"};
   if (spec.decoder_layers > 0) known = {"Model", "ForConditionalGeneration", "WithLMHeadModel"};
   if (std::none_of(known.begin(), known.end(), [&](const std::string& k) { return ends_with(name, k); }))
-    names.front().fail("no model of the loss of " + in_quotes(name), "names that end in " + joined(known));
+    names.front().fail("no model of the loss of " + in_quotes(name), "allowed: names that end in " + joined(known));
   if (ends_with(name, "ForPreTraining")) spec.objective = Objective::masked_and_next_sentence;
 }
 
@@ -77,9 +77,9 @@ TransformerSpec transformer_of_huggingface(const JsonNode& node) {
                                   [&](const Family& family) { return family.type == type; });
   if (found == all_families().end())
     node.at("model_type")
-        .fail("architecture " + in_quotes(type) + " is unknown; the nearest are " +
-                  joined(nearest_names(type, huggingface_types())),
-              joined(huggingface_types()));
+        .fail("architecture " + in_quotes(type) + " is unknown",
+              "allowed: " + joined(huggingface_types()) +
+                  "; nearest: " + joined(nearest_names(type, huggingface_types())));
   const ConfigReader config(node, found->class_name);
   TransformerSpec spec = found->read(config);
   spec.name = type;

@@ -227,7 +227,7 @@ Graph model_from_json(const JsonNode& node, int tokens) {
     node.keys({"config", "sequence", "attention"});
     const JsonNode config = node.at("config");
     if (!is_huggingface(config))
-      config.fail("no HuggingFace configuration", "a path ending in .json, of a file with \"model_type\"");
+      config.fail("no HuggingFace configuration", "allowed: a path ending in .json, of a file with \"model_type\"");
     return graph_of_config(config, node, tokens);
   }
   if (node.has("name") && !node.has("schema") && !node.has("layers")) {
@@ -235,7 +235,7 @@ Graph model_from_json(const JsonNode& node, int tokens) {
     const std::string name = node.at("name").text();
     return built(node.at("name"), [&] { return build_sized(name, read_job(node, tokens)); });
   }
-  if (tokens > 0) node.at("schema").fail("a model file says its tokens itself", "a HuggingFace configuration");
+  if (tokens > 0) node.at("schema").fail("a model file says its tokens itself", "allowed: a HuggingFace configuration");
   return graph_from_json(node);
 }
 
