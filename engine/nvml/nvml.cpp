@@ -161,7 +161,8 @@ struct Library::Calls {
   std::string known_id(const std::string& id) const {
     const std::string gpu = "GPU-", part = "MIG-";
     Handle device = nullptr;
-    if (by_uuid == nullptr || by_uuid(id.c_str(), &device) == kSuccess || id.compare(0, gpu.size(), gpu) != 0) return id;
+    if (by_uuid == nullptr || by_uuid(id.c_str(), &device) == kSuccess || id.compare(0, gpu.size(), gpu) != 0)
+      return id;
     const std::string other = part + id.substr(gpu.size());
     return by_uuid(other.c_str(), &device) == kSuccess ? other : id;
   }
