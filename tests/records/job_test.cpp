@@ -210,6 +210,7 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
   tokens.epochs = 0;
   sim::Job sharded = tokens;
   sharded.model = "GPT-2 XL";
+  sharded.batch_per_gpu = 16;  // a layer keeps 34 s b h bytes: 86 GB at 32
   sharded.algorithm = "FSDP";
   sim::Job one_node = images;
   one_node.gpus = {4};
