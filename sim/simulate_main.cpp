@@ -229,7 +229,10 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
   CLI::Option* const model =
-      sub->add_option("--model", o.job.model, "A network by its name (see --list), such as resnet50 or \"BERT-large\"");
+      sub->add_option("--model", o.job.model,
+                      "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a "
+                      "model of your own, or a "
+                      "HuggingFace config.json, with @4096 behind it for sequences of so many tokens");
   CLI::Option* const gpu =
       sub->add_option("--gpu", o.job.gpu, "By its name (see --list), such as H100 or \"A100 40GB\"");
   CLI::Option* const gpus = sub->add_option("--gpus", o.job.gpus, "Numbers of GPUs, a row each")

@@ -269,6 +269,7 @@ Speeds speeds_of_sequences(Mapping& m) {
 }  // namespace
 
 const model::Graph& graph_of(Mapping& m) {
+  if (m.job.own_model) return m.job.own_model->graph;
   if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");

@@ -4,6 +4,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/records/job_memory.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_read.hpp"
@@ -152,12 +153,32 @@ std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs) 
   return text;
 }
 
+bool is_file(const std::string& model) {
+  const std::string ending = ".json", name = model.substr(0, model.rfind('@'));
+  return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// A model file of one's own, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
+std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec) {
+  if (!is_file(file)) return nullptr;
+  std::map<std::string, std::string> inputs;
+  auto own = std::make_shared<OwnModel>();
+  own->graph = model::graph_of(file, inputs);
+  own->entry.id = file;
+  own->entry.tokens = own->graph.tokens;
+  if (own->graph.tokens > 0 && file.find('@') == std::string::npos)
+    spec.assumed["tokens of a sequence"] =
+        "not stated; " + std::to_string(own->graph.tokens) + " by the file, which may be its context";
+  return own;
+}
+
 }  // namespace
 
 JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   JobSpec spec;
   spec.group = kGroup;
   spec.model.stated = job.model;
+  spec.own_model = own_model(job.model, spec);
   spec.gpu.stated = job.gpu;
   spec.software.stated = job.software;
   spec.link.stated = job.intra_node_link;

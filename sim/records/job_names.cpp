@@ -47,6 +47,10 @@ const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& tex
 
 // A model's name and the tokens of its sequences together choose the entry.
 void resolve_model(JobSpec& job, const Catalogue& catalogue) {
+  if (job.own_model) {
+    job.model.id = job.own_model->entry.id;
+    return;
+  }
   if (const ModelEntry* fused = fused_model(catalogue, job.model.stated)) {
     job.model.id = fused->id;
     job.fused_attention = true;
@@ -181,7 +185,7 @@ void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Cata
 }
 
 void check_names(const JobSpec& job, const Catalogue& catalogue) {
-  check_name(job.model, catalogue.models, "--model", "model");
+  if (!job.own_model) check_name(job.model, catalogue.models, "--model", "model");
   check_name(job.gpu, catalogue.gpus, "--gpu", "GPU");
   check_name(job.software, catalogue.stacks, "--software", "software");
   if (!job.link.stated.empty()) check_name(job.link, catalogue.intra_nodes, "--link", "link in a node");

@@ -6,11 +6,14 @@
 // open; what the translator took for granted is in `assumed`.
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "engine/base/choice.hpp"
+#include "engine/model/graph.hpp"
 #include "engine/sync/algorithm.hpp"
+#include "sim/catalogue/entries.hpp"
 #include "sim/records/metric.hpp"
 #include "sim/records/record.hpp"
 #include "sim/scenario/choices.hpp"
@@ -24,6 +27,12 @@ struct Named {
   std::string why_not;  ///< with a name stated and no id, where there is more to say than that
 
   bool is_known() const { return !id.empty(); }
+};
+
+/// A network that the catalogue does not have, from a file: what the catalogue would say of it, and its layers.
+struct OwnModel {
+  ModelEntry entry;
+  model::Graph graph;
 };
 
 /// What nodes are connected by.
@@ -135,6 +144,7 @@ struct JobSpec {
 
   // The work
   Named model;
+  std::shared_ptr<const OwnModel> own_model;  ///< null: `model` is the catalogue's
   ShapeSpec shape;
   double bytes = 0;  ///< of an all-reduce; 0: not stated
   Named software;

@@ -250,13 +250,15 @@ std::string bounds_class_of(const Mapping& m) {
 }
 
 void set_model(Mapping& m) {
-  m.model = m.catalogue.models.with_id(m.job.model.id);
+  m.model = m.job.own_model ? &m.job.own_model->entry : m.catalogue.models.with_id(m.job.model.id);
   const int tokens = m.job.shape.sequence;
   if (m.model == nullptr)
     throw Unmapped{"model " + in_quotes(m.job.model.stated) + " is not in the catalogue" +
                    (tokens > 0 ? " with sequences of " + std::to_string(tokens) + " tokens" : "") +
                    m.job.model.why_not};
-  if (m.model->tokens > 0 && tokens == 0)
+  if (const std::string why = m.job.why_assumed("tokens of a sequence"); !why.empty())
+    m.assume("tokens of a sequence", m.model->tokens, why);
+  else if (m.model->tokens > 0 && tokens == 0 && !m.job.own_model)
     m.assume("tokens of a sequence", m.model->tokens, "not stated; of " + m.model->id);
 }
 

@@ -456,6 +456,32 @@ TEST_CASE("a transformer with _fused behind its name has fused attention, as in 
   CHECK(rates(fused).front() > rates(job).front());
 }
 
+TEST_CASE("a job's network may be a file: a HuggingFace configuration is the network of its name", "[job]") {
+  const std::string file = LOCKSTEP_SOURCE_DIR "/scenarios/models/llama3_8b/config.json";
+  sim::Job named = small_job();
+  named.model = "llama3_8b";
+  named.gpu = "H100";
+  named.gpus = {16, 64};
+  named.batch_per_gpu = 1;
+  named.algorithm = "sharded";
+  sim::Job of_file = named;
+  of_file.model = file;
+  CHECK(rates(of_file) == rates(named));
+  // Half the tokens of a sequence are less than half its work: attention grows with their square.
+  sim::Job halved = of_file;
+  halved.model = file + "@4096";
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(rates(halved)[i] < 2.5 * rates(of_file)[i]);
+    CHECK(rates(halved)[i] > 1.5 * rates(of_file)[i]);
+  }
+  const sim::JobPrediction predicted = sim::predict_job(of_file, catalogue(), 1);
+  const std::string table = sim::job_table(of_file, predicted, catalogue());
+  CHECK_THAT(table, Contains("tokens of a sequence 8192 (not stated; 8192 by the file, which may be its context)"));
+  sim::Job lost = of_file;
+  lost.model = "/nowhere/config.json";
+  CHECK_THAT(why_refused(lost), Contains("/nowhere/config.json: "));
+}
+
 TEST_CASE("a board with more memory is as fast", "[job]") {
   sim::Job small = small_job(), large = small_job();
   large.gpu = "Tesla V100-SXM2-32GB";
