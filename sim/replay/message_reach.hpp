@@ -13,7 +13,7 @@ namespace lockstep::sim {
 struct MessageNeeds {
   std::int64_t actors = 0;
   std::int64_t mappings = 0;
-  double memory_bytes = 0;  ///< estimate, by what runs of 256 to 2048 GPUs took
+  double memory_bytes = 0;  ///< a cautious estimate (message_reach.cpp)
 };
 MessageNeeds message_needs(const Program& program, const Cluster& cluster);
 MessageNeeds message_needs(std::int64_t actors, const Cluster& cluster);
