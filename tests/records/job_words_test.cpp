@@ -1,0 +1,222 @@
+// What the words of a job mean: names, networks, files of networks.
+#include <map>
+#include <sstream>
+
+#include "engine/base/json.hpp"
+#include "sim/records/job.hpp"
+#include "sim/records/job_names.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_job.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// The ids behind "models: " and so on.
+std::vector<std::string> listed(const std::string& what) {
+  std::istringstream lines(sim::names_text(catalogue()));
+  std::vector<std::string> ids;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(what + ": ", 0) != 0) continue;
+    std::istringstream words(line.substr(what.size() + 2));
+    for (std::string id; words >> id;) ids.push_back(id.back() == ',' ? id.substr(0, id.size() - 1) : id);
+  }
+  return ids;
+}
+
+TEST_CASE("every name that is listed reads as itself", "[job]") {
+  const auto read = [](std::string sim::Job::*word, const std::string& name) {
+    INFO(name);
+    sim::Job job = small_job();
+    job.*word = name;
+    return sim::job_spec(job, catalogue());
+  };
+  REQUIRE(listed("models").size() == catalogue().models.size());
+  REQUIRE(listed("GPUs").size() == catalogue().gpus.size());
+  REQUIRE(listed("links in a node").size() == catalogue().intra_nodes.size());
+  REQUIRE(listed("software").size() == catalogue().stacks.size());
+  REQUIRE(listed("networks").size() > 15);
+  REQUIRE(listed("algorithms").size() > 15);
+  for (const std::string& id : listed("models")) CHECK(read(&sim::Job::model, id).model.id == id);
+  for (const std::string& id : listed("GPUs")) CHECK(read(&sim::Job::gpu, id).gpu.id == id);
+  for (const std::string& id : listed("links in a node")) CHECK(read(&sim::Job::intra_node_link, id).link.id == id);
+  for (const std::string& id : listed("software")) CHECK(read(&sim::Job::software, id).software.id == id);
+  for (const std::string& id : listed("networks")) CHECK(read(&sim::Job::network, id).network.id == id);
+  for (const std::string& id : listed("algorithms"))
+    CHECK(sim::job_algorithm_named(read(&sim::Job::algorithm, id).exchange)->id == id);
+  CHECK_THAT(sim::names_text(catalogue()), Contains("network: [COUNTx ]RATE[ KIND][ per GPU| per node]"));
+}
+
+TEST_CASE("no word names two algorithms", "[job]") {
+  sim::NameIndex index;
+  for (std::size_t i = 0; i < sim::job_algorithms().size(); ++i) {
+    const sim::JobAlgorithm& algorithm = sim::job_algorithms()[i];
+    CHECK_FALSE(index.add(algorithm.id, i));
+    CHECK_FALSE(index.add(algorithm.title, i));
+    for (const std::string& alias : algorithm.aliases) CHECK_FALSE(index.add(alias, i));
+  }
+  for (const char* name : {"ring", "hierarchical", "parameter server", "parameter-server"})  // of --help
+    CHECK(index.find(name).has_value());
+  for (const auto& choice : choices_of(Algorithm())) {
+    CHECK(index.find(choice.name).has_value());
+    for (const std::string& alias : choice.aliases) CHECK(index.find(alias) == index.find(choice.name));
+  }
+  for (const auto& choice : sim::choices_of(sim::AllReduceKind())) CHECK(index.find(choice.name).has_value());
+}
+
+TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
+  const auto scenario_with = [](const std::string& algorithm, const std::string& network = "100 GbE") {
+    INFO(algorithm);
+    sim::Job job = small_job();
+    job.gpus = {64};
+    job.network = network;
+    job.algorithm = algorithm;
+    return sim::predict_job(job, catalogue(), 1).predictions.front().mapped.target.front().scenario;
+  };
+  const std::map<std::string, sim::AllReduceKind> all_reduces{{"ring", sim::AllReduceKind::ring},
+                                                              {"NCCL tree", sim::AllReduceKind::double_binary_tree},
+                                                              {"tree", sim::AllReduceKind::tree},
+                                                              {"Rabenseifner", sim::AllReduceKind::halving_doubling},
+                                                              {"hierarchical", sim::AllReduceKind::hierarchical},
+                                                              {"hybrid", sim::AllReduceKind::hybrid},
+                                                              {"2D torus", sim::AllReduceKind::torus}};
+  for (const auto& [name, all_reduce] : all_reduces) {
+    INFO(name);
+    const sim::Scenario scenario = scenario_with(name);
+    CHECK(scenario.algorithm == Algorithm::s_sgd);
+    CHECK(scenario.communication.all_reduce == all_reduce);
+  }
+  // Over several NICs a ring or a tree is as many as NCCL makes of it.
+  for (const auto& [name, only] : std::map<std::string, sim::NcclAlgorithm>{{"ring", sim::NcclAlgorithm::ring},
+                                                                            {"NCCL tree", sim::NcclAlgorithm::tree}}) {
+    const sim::CommunicationSpec communication = scenario_with(name, "4x EDR").communication;
+    CHECK(communication.all_reduce == sim::AllReduceKind::nccl);
+    CHECK(communication.nccl.algorithm == only);
+  }
+  const std::map<std::string, Algorithm> algorithms{{"ddp", Algorithm::s_sgd},
+                                                    {"PS", Algorithm::parameter_server},
+                                                    {"kvstore", Algorithm::parameter_server},
+                                                    {"sfb", Algorithm::parameter_server},
+                                                    {"one-bit", Algorithm::parameter_server},
+                                                    {"FSDP", Algorithm::sharded},
+                                                    {"ZeRO-3", Algorithm::sharded},
+                                                    {"sma", Algorithm::sma},
+                                                    {"easgd", Algorithm::ea_sgd},
+                                                    {"MPI_Allreduce", Algorithm::theano_mpi}};
+  for (const auto& [name, algorithm] : algorithms) {
+    INFO(name);
+    CHECK(scenario_with(name).algorithm == algorithm);
+  }
+}
+
+TEST_CASE("a network is what was written, and one that is written otherwise is the same", "[job]") {
+  const auto rate = [](const std::string& network, int gpus_per_node = 0) {
+    sim::Job job = small_job();
+    job.gpu = "H100";
+    job.batch_per_gpu = 128;
+    job.gpus = {64};
+    job.gpus_per_node = gpus_per_node;
+    job.network = network;
+    return rates(job).front();
+  };
+  CHECK(rate("100 GbE") == rate("100 gbe"));
+  CHECK(rate("100 GbE") == rate("100 Gb/s Ethernet"));
+  CHECK(rate("100 GbE") < rate("8x NDR"));
+  CHECK(rate("25 gbit/s ethernet") == rate("25 GbE"));
+  CHECK(rate("8x 400 Gb/s InfiniBand") == rate(""));  // usual for H100
+  CHECK(rate("400 Gb/s InfiniBand per GPU") == rate("8x 400 Gb/s InfiniBand"));
+  CHECK(rate("400 Gb/s InfiniBand per GPU", 4) == rate("4x 400 Gb/s InfiniBand", 4));
+  CHECK(rate("200 Gb/s InfiniBand") < rate("400 Gb/s InfiniBand"));
+}
+
+TEST_CASE("a job's network may be slower than any that is usual, whatever its software", "[job]") {
+  sim::Job job = small_job();
+  job.gpus = {64};
+  job.software = "mlperf";
+  job.network = "1 GbE";
+  const double slow = rates(job).front();
+  job.network = "";
+  CHECK(slow < rates(job).front() / 2);
+}
+
+TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
+  sim::Job job = small_job();
+  job.model = "ResNet-50 v1.5";
+  job.gpu = "H100 SXM";
+  job.gpus = {8, 64};
+  job.network = "400 Gb/s per GPU";
+  job.software = "torch";
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  const std::string text = sim::job_table(job, predicted, catalogue());
+  CHECK(text.rfind("Read: ResNet-50 v1.5", 0) == 0);
+  CHECK_THAT(text, Contains(" (resnet50_v15) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4 (nvlink4);\n"
+                            "      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by RDMA); PyTorch DDP (pytorch), "
+                            "mixed precision.\n"));
+  CHECK_THAT(text, Contains("network kind InfiniBand NDR (not stated; "));
+  const Json read = sim::job_json(job, predicted, catalogue()).at("read");
+  CHECK(read.at("model").at("id") == "resnet50_v15");
+  CHECK(read.at("gpu").at("id") == "h100-sxm");
+  CHECK(read.at("network").at("id") == "ib-ndr");
+  CHECK(read.at("network").at("ports") == 8);
+  CHECK(read.at("network").at("rdma") == true);
+  CHECK(read.at("network").at("kind_stated") == false);
+  CHECK(read.at("link").at("id") == "nvlink4");
+  CHECK(read.at("link").at("stated") == false);
+  CHECK(read.at("software").at("id") == "pytorch");
+  CHECK(read.at("precision") == "mixed");
+  job.network = "";
+  job.intra_node_link = "PCIe 5";
+  job.algorithm = "ring";
+  const std::string open = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  CHECK_THAT(open,
+             Contains("8 per node by PCIe 5.0 (pcie5);\n      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by "
+                      "RDMA), assumed; PyTorch DDP (pytorch), ring all-reduce, mixed precision.\n"));
+  job.gpus = {8};
+  const std::string one_node = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
+  CHECK(one_node.find("network") == std::string::npos);
+}
+
+TEST_CASE("a transformer with _fused behind its name has fused attention, as in scenarios", "[job]") {
+  sim::Job job = small_job();
+  job.model = "bert_large_512";
+  job.batch_per_gpu = 8;
+  job.gpus = {8};
+  sim::Job fused = job;
+  fused.model = "bert_large_512_fused";
+  CHECK(rates(fused).front() > rates(job).front());
+}
+
+TEST_CASE("a job's network may be a file: a HuggingFace configuration is the network of its name", "[job]") {
+  const std::string file = LOCKSTEP_SOURCE_DIR "/scenarios/models/llama3_8b/config.json";
+  sim::Job named = small_job();
+  named.model = "llama3_8b";
+  named.gpu = "H100";
+  named.gpus = {16, 64};
+  named.batch_per_gpu = 1;
+  named.algorithm = "sharded";
+  sim::Job of_file = named;
+  of_file.model = file;
+  CHECK(rates(of_file) == rates(named));
+  // Half the tokens of a sequence are less than half its work: attention grows with their square.
+  sim::Job halved = of_file;
+  halved.model = file + "@4096";
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(rates(halved)[i] < 2.5 * rates(of_file)[i]);
+    CHECK(rates(halved)[i] > 1.5 * rates(of_file)[i]);
+  }
+  const sim::JobPrediction predicted = sim::predict_job(of_file, catalogue(), 1);
+  const std::string table = sim::job_table(of_file, predicted, catalogue());
+  CHECK_THAT(table, Contains("tokens of a sequence 8192 (not stated; 8192 by the file, which may be its context)"));
+  sim::Job lost = of_file;
+  lost.model = "/nowhere/config.json";
+  CHECK_THAT(why_refused(lost), Contains("/nowhere/config.json: "));
+}
+
+TEST_CASE("a board with more memory is as fast", "[job]") {
+  sim::Job small = small_job(), large = small_job();
+  large.gpu = "Tesla V100-SXM2-32GB";
+  CHECK(rates(small) == rates(large));
+}
+
+}  // namespace
+}  // namespace lockstep::tests
