@@ -248,8 +248,8 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->add_option("--network", o.job.network,
                   std::string("Between nodes, ") + sim::kNetworkGrammar +
                       ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)");
-  sub->add_option("--precision", o.job.precision, "Default: what is usual on the GPU")
-      ->check(CLI::IsMember({"fp32", "tf32", "mixed"}));
+  sub->add_option("--precision", o.job.precision, "Default: what is usual on the GPU; bf16 and fp16 are mixed")
+      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16"}));
   sub->add_option("--algorithm", o.job.algorithm, "Such as ring, hierarchical or parameter-server (see --list)");
   sub->add_option("--software", o.job.software, "Default: PyTorch (see --list)");
   sub->add_flag("--ignore-memory", o.job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");

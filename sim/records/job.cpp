@@ -211,7 +211,8 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
       of_measure.assumptions.push_back(
           {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
   const RecordRun& run = of_measures.front().target.front();
-  if (!job.precision.empty() && name_of(run.scenario.compute.precision) != job.precision)
+  const std::optional<RecordPrecision>& wanted = predicted.spec.precision;
+  if (wanted && name_of(run.scenario.compute.precision) != name_of(*wanted))
     throw InputError("simulate job: precision " + job.precision + ": " + run.scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
   predicted.scenario = scenario_of(job, predicted.spec, run, job.epochs > 0 ? &of_measures.back() : nullptr);

@@ -204,6 +204,9 @@ TEST_CASE("a job's network may be a file: a HuggingFace configuration is the net
     CHECK(rates(halved)[i] < 2.5 * rates(of_file)[i]);
     CHECK(rates(halved)[i] > 1.5 * rates(of_file)[i]);
   }
+  sim::Job in_bf16 = of_file;
+  in_bf16.precision = "bf16";  // the H100's usual one, mixed
+  CHECK(rates(in_bf16) == rates(of_file));
   const sim::JobPrediction predicted = sim::predict_job(of_file, catalogue(), 1);
   const std::string table = sim::job_table(of_file, predicted, catalogue());
   CHECK_THAT(table, Contains("tokens of a sequence 8192 (not stated; 8192 by the file, which may be its context)"));
