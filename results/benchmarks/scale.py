@@ -27,12 +27,12 @@ SCHEDULES = {
     "parameter-server": ["/algorithm=parameter-server", '/parameter_server={"servers": 8}'],
 }
 PCIE = [
-    '/cluster/intra_node={"kind": "pcie-tree", "sockets": 2, "switches": '
+    '/cluster/intra_node={"kind": "pcie-tree", "switches": '
     '[{"socket": 0, "gpus": [0, 1, 2, 3]}, {"socket": 1, "gpus": [4, 5, 6, 7]}], '
     '"gpu_link": {"bandwidth": "25 GB/s", "latency": "0.6 us"}, '
     '"switch_uplink": {"bandwidth": "25 GB/s", "latency": "0.4 us"}, '
     '"socket_link": {"bandwidth": "20 GB/s", "latency": "0.3 us"}}',
-    '/cluster/nic={"bandwidth": "12 GB/s", "latency": "1.2 us", "per_node": 1, "attach": [0]}',
+    '/cluster/nic={"bandwidth": "12 GB/s", "latency": "1.2 us", "per_node": 1, "gpudirect": true, "attach": [0]}',
 ]
 CLUSTERS = {
     "nvswitch": lambda gpus: [],
@@ -43,10 +43,8 @@ CLUSTERS = {
 
 
 def fat_tree(gpus):
-    nodes = max(1, gpus // 8)
-    leaf = min(nodes, 16)
-    return ['/cluster/fabric={"kind": "fat-tree", "bandwidth": "50 GB/s", "latency": "0.2 us", "down": [%d, %d], '
-            '"up": [1, %d], "count": [1, 1]}' % (leaf, nodes // leaf, max(1, leaf // 2))]
+    return ['/cluster/fabric={"kind": "fat-tree", "bandwidth": "50 GB/s", "latency": "0.2 us", "leaf_nodes": %d, '
+            '"oversubscription": 2}' % min(max(2, gpus // 8), 16)]
 
 
 def run(command, memory_mb, limit_s):
