@@ -153,20 +153,16 @@ std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs) 
   return text;
 }
 
-bool is_file(const std::string& model) {
-  const std::string ending = ".json", name = model.substr(0, model.rfind('@'));
-  return name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 // A model file of one's own, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
 std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec) {
-  if (!is_file(file)) return nullptr;
+  const model::ModelName name = model::model_name_of(file);
+  if (name == model::ModelName::zoo) return nullptr;
   std::map<std::string, std::string> inputs;
   auto own = std::make_shared<OwnModel>();
   own->graph = model::graph_of(file, inputs);
   own->entry.id = file;
   own->entry.tokens = own->graph.tokens;
-  if (own->graph.tokens > 0 && file.find('@') == std::string::npos)
+  if (own->graph.tokens > 0 && name == model::ModelName::file)
     spec.assumed["tokens of a sequence"] =
         "not stated; " + std::to_string(own->graph.tokens) + " by the file, which may be its context";
   return own;

@@ -1,4 +1,5 @@
 // What the words of a job mean: names, networks, files of networks.
+#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -6,6 +7,7 @@
 #include "sim/records/job.hpp"
 #include "sim/records/job_names.hpp"
 #include "tests/base/input_error.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_job.hpp"
 
@@ -210,6 +212,14 @@ TEST_CASE("a job's network may be a file: a HuggingFace configuration is the net
   const sim::JobPrediction predicted = sim::predict_job(of_file, catalogue(), 1);
   const std::string table = sim::job_table(of_file, predicted, catalogue());
   CHECK_THAT(table, Contains("tokens of a sequence 8192 (not stated; 8192 by the file, which may be its context)"));
+  const TemporaryFolder folder;  // an @ in a folder's name is no length of a sequence
+  std::filesystem::create_directory(folder.path("a@b"));
+  std::filesystem::copy_file(file, folder.path("a@b/config.json"));
+  sim::Job elsewhere = of_file;
+  elsewhere.model = folder.path("a@b/config.json");
+  const sim::JobPrediction moved = sim::predict_job(elsewhere, catalogue(), 1);
+  CHECK(moved.predictions.front().predicted == predicted.predictions.front().predicted);
+  CHECK_THAT(sim::job_table(elsewhere, moved, catalogue()), Contains("tokens of a sequence 8192 (not stated; "));
   sim::Job lost = of_file;
   lost.model = "/nowhere/config.json";
   CHECK_THAT(why_refused(lost), Contains("/nowhere/config.json: "));

@@ -172,6 +172,10 @@ bool is_file(const std::string& name_or_file) {
          name_or_file.compare(name_or_file.size() - ending.size(), ending.size(), ending) == 0;
 }
 
+bool is_sized_file(const std::string& text) {
+  return is_file(text.substr(0, text.rfind('@')));
+}
+
 bool runs_on_tokens(const Graph& graph) {
   return std::any_of(graph.layers.begin(), graph.layers.end(), [](const Layer& l) { return is_of_tokens(l.kind); });
 }
@@ -239,10 +243,21 @@ Graph model_from_json(const JsonNode& node, int tokens) {
   return graph_from_json(node);
 }
 
+ModelName model_name_of(const std::string& text) {
+  return is_file(text) ? ModelName::file : is_sized_file(text) ? ModelName::sized_file : ModelName::zoo;
+}
+
 Graph graph_of(const std::string& name_or_file, std::map<std::string, std::string>& inputs) {
-  if (is_file(name_or_file)) return graph_of_file(name_or_file, 0, inputs);
-  if (const Sized file = sized(name_or_file); file.tokens > 0 && is_file(file.name))
-    return graph_of_file(file.name, file.tokens, inputs);
+  switch (model_name_of(name_or_file)) {
+    case ModelName::file:
+      return graph_of_file(name_or_file, 0, inputs);
+    case ModelName::sized_file: {
+      const Sized file = sized(name_or_file);
+      return graph_of_file(file.name, file.tokens, inputs);
+    }
+    case ModelName::zoo:
+      break;
+  }
   return zoo_graph(name_or_file);
 }
 
