@@ -156,7 +156,6 @@ std::string why_not_simulated(const JobSpec& job) {
            " GPUs: a model divided among GPUs is not simulated yet";
   if (!split.task.empty()) return "task " + in_quotes(split.task) + ": frozen weights are not simulated yet";
   if (!split.offload.empty()) return "offload " + in_quotes(split.offload) + ": it is not simulated yet";
-  if (job.precision == RecordPrecision::fp8) return "precision fp8: it is not simulated yet";
   if (split.sharding == Sharding::zero1 || split.sharding == Sharding::zero2)
     return "sharding " + name_of(*split.sharding) + ": it is not simulated yet";
   if (split.sharding_group > 0 && split.sharding_group != job.gpus)
