@@ -270,10 +270,12 @@ Speeds speeds_of_sequences(Mapping& m) {
 }  // namespace
 
 const model::Graph& graph_of(Mapping& m) {
-  if (m.job.own_model) return m.job.own_model->graph;
+  const OwnModel* own = m.job.own_model.get();
+  if (own != nullptr && !own->fused) return own->graph;
   if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");
+  if (own != nullptr) return is_fused ? *own->fused : own->graph;
   return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
 }
 
