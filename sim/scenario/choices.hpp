@@ -1,6 +1,6 @@
 #pragma once
 // What a scenario may choose between. The training algorithms are in engine/sync/algorithm.hpp, the optimizers in
-// engine/model/optimizer.hpp, what NCCL may choose in sim/collective/nccl_choices.hpp.
+// engine/model/optimizer.hpp, what NCCL may choose in sim/collective/nccl_choices.hpp, generations of GPUs beside it.
 #include "engine/base/choice.hpp"
 #include "engine/model/optimizer.hpp"
 #include "engine/sync/algorithm.hpp"
