@@ -11,6 +11,8 @@
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "sim/job_options.hpp"
+#include "sim/job_plan/job_plan.hpp"
 #include "sim/plan/mpi_workers.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/report/html.hpp"
@@ -21,6 +23,9 @@ using namespace lockstep;
 
 struct Options {
   std::string plan;
+  sim::JobPlan words;
+  std::string made_plan, catalogue;
+  bool is_of_words = false;
   std::string html, json, csv, markdown, journal;
   bool resume = false;
   bool ignore_memory = false;
@@ -29,9 +34,7 @@ struct Options {
   double patience_s = sim::kPatience_s;
 };
 
-void declare(CLI::App& app, Options& o) {
-  app.footer("Example:\n  plan scenarios/plans/imagenet_hour.json -o report.html");
-  app.add_option("plan", o.plan, "Plan file (JSON)")->required();
+void declare_work(CLI::App& app, Options& o) {
   app.add_option("-o,--html", o.html, "Writes the report, an HTML page that opens offline");
   app.add_option("--json", o.json, "Writes the result (schema lockstep/plan-result/1)");
   app.add_option("--csv", o.csv, "Writes one row per point");
@@ -40,10 +43,49 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--journal", o.journal, "Where finished points are kept (default: beside the first output)");
   app.add_flag("--resume", o.resume, "Takes up what an earlier run has finished");
-  app.add_flag("--ignore-memory", o.ignore_memory, "Predicts points that do not fit into a GPU's memory, too");
   app.add_option("--patience", o.patience_s, "Seconds until a silent MPI rank is given up (default: 20)")
       ->check(number_between(2, 86400));
   app.add_flag("--quiet", o.quiet, "No progress");
+}
+
+template <class Value>
+CLI::Option* declare_list(CLI::App& app, const char* name, std::vector<Value>& values, const std::string& help) {
+  return app.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
+}
+
+CLI::App* declare_job(CLI::App& app, Options& o) {
+  CLI::App* sub = app.add_subcommand("job", "Plans a job described by names, without a file; lists are compared");
+  sub->footer(
+      "Example:\n  plan job --model resnet50 --gpu H100,A100 --nodes 1,2,4,8,16 --network \"8x 400 Gb/s\" --epochs 90 "
+      "--price H100=2.5/h,A100=1.5/h --deadline 3d");
+  sim::JobPlan& words = o.words;
+  sim::declare_job_facts(*sub, words.job);
+  declare_list(*sub, "--gpu", words.gpus_by_name, sim::kGpuHelp);
+  declare_list(*sub, "--nodes", words.nodes, "Numbers of nodes")->check(CLI::Range(1, 16384));
+  sim::declare_gpu_counts(*sub, words.job, "Numbers of GPUs, instead of nodes");
+  declare_list(*sub, "--batch", words.batches, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
+  declare_list(*sub, "--network", words.networks, sim::network_help());
+  declare_list(*sub, "--algorithm", words.algorithms, sim::kAlgorithmHelp);
+  sub->add_option("--tokens", words.tokens, "How much is trained, instead of --epochs, of a model of sequences: 300B");
+  declare_list(*sub, "--price", words.prices,
+               "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
+  sub->add_option("--deadline", words.deadline, "By when: 3d, \"60 h\"; asks for the least cost");
+  sub->add_option("--budget", words.budget, "For how much: \"2000 USD\"; asks for the least time");
+  sub->add_flag("--cautious", words.is_cautious, "Deadline and budget hold at the high bounds, too");
+  sub->add_option("--plan", o.made_plan, "Writes the plan as a file, to change and to run again");
+  sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
+  declare_work(*sub, o);
+  return sub;
+}
+
+void declare(CLI::App& app, Options& o) {
+  app.footer(
+      "Examples:\n  plan scenarios/plans/imagenet_hour.json -o report.html\n  plan job --model resnet50 --gpu "
+      "H100,A100 "
+      "--nodes 1,2,4 --epochs 90   (see plan job --help)");
+  app.add_option("plan", o.plan, "Plan file (JSON)");
+  app.add_flag("--ignore-memory", o.ignore_memory, "Predicts points that do not fit into a GPU's memory, too");
+  declare_work(app, o);
 }
 
 std::vector<std::string> outputs_of(const Options& o) {
@@ -65,6 +107,7 @@ std::string journal_of(const Options& o) {
 std::vector<std::string> all_outputs_of(const Options& o) {
   std::vector<std::string> outputs = outputs_of(o);
   outputs.push_back(journal_of(o));
+  outputs.push_back(o.made_plan);
   return outputs;
 }
 
@@ -111,15 +154,35 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
   if (o.resume && !o.quiet)
     std::fprintf(stderr, "%zu simulations taken up, %zu done\n", evaluation.resumed(), evaluation.simulated());
   write_outputs(o, result, argv);
-  return result.focus() ? 0 : 1;
+  return result.recommended ? 0 : 1;
+}
+
+// The plan file's text where it is described in words; what was read is said.
+sim::PlanSpec plan_of_words(const Options& o, bool is_first_rank) {
+  if (!o.plan.empty()) throw InputError(o.plan + ": a plan file beside plan job; allowed: one of the two");
+  const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
+  const int processes = o.jobs > 0 ? o.jobs : 1;
+  const sim::ReadJobPlan made = sim::read_job_plan(o.words, sim::load_catalogue(folder), processes);
+  sim::PlanSpec plan = sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.job.ignores_memory);
+  if (!is_first_rank) return plan;
+  check_outputs(all_outputs_of(o));
+  if (!o.made_plan.empty()) write_json_atomically(o.made_plan, made.plan, 1);
+  std::fputs((made.read + "\n").c_str(), stdout);
+  return plan;
+}
+
+sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
+  if (o.plan.empty()) throw InputError("plan: no plan; allowed: a plan file, or plan job (see --help)");
+  sim::PlanSpec plan = sim::load_plan(o.plan, o.ignore_memory);
+  if (is_first_rank) check_outputs(all_outputs_of(o), inputs_of(plan));
+  return plan;
 }
 
 // Rank 0 says what is wrong with the input; the others, which read the same, end silently with it.
 int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
   std::optional<sim::PlanSpec> plan;
   try {
-    plan = sim::load_plan(o.plan, o.ignore_memory);
-    if (session.rank() == 0) check_outputs(all_outputs_of(o), inputs_of(*plan));
+    plan = o.is_of_words ? plan_of_words(o, session.rank() == 0) : plan_of_file(o, session.rank() == 0);
   } catch (const InputError& error) {
     if (session.rank() == 0 || session.size() == 1) std::fprintf(stderr, "%s\n", error.what());
     session.agree("");
@@ -149,7 +212,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Compares configurations of a training job by time and cost, and recommends one.", "plan"};
   Options options;
   declare(app, options);
+  const CLI::App* const job = declare_job(app, options);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    options.is_of_words = job->parsed();
     sim::MpiSession session;
     const int code = run(options, words, session);
     if (!session.has_lost_rank()) return code;

@@ -14,8 +14,8 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
-#include "sim/catalogue/network_grammar.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/job_options.hpp"
 #include "sim/records/explicit_records.hpp"
 #include "sim/records/job.hpp"
 #include "sim/records/job_names.hpp"
@@ -228,31 +228,12 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
-  CLI::Option* const model =
-      sub->add_option("--model", o.job.model,
-                      "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a "
-                      "model of your own, or a "
-                      "HuggingFace config.json, with @4096 behind it for sequences of so many tokens");
-  CLI::Option* const gpu =
-      sub->add_option("--gpu", o.job.gpu, "By its name (see --list), such as H100 or \"A100 40GB\"");
-  CLI::Option* const gpus = sub->add_option("--gpus", o.job.gpus, "Numbers of GPUs, a row each")
-                                ->delimiter(',')
-                                ->allow_extra_args(false)
-                                ->check(CLI::Range(1, 16384));
-  sub->add_option("--gpus-per-node", o.job.gpus_per_node, "Default: 8")->check(CLI::Range(1, 1024));
+  CLI::Option* const model = sim::declare_job_facts(*sub, o.job);
+  CLI::Option* const gpu = sub->add_option("--gpu", o.job.gpu, sim::kGpuHelp);
+  CLI::Option* const gpus = sim::declare_gpu_counts(*sub, o.job, "Numbers of GPUs, a row each");
   sub->add_option("--batch", o.job.batch_per_gpu, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--rate", o.job.rate_samples_per_s, "Samples/s that were measured on one GPU at --batch")
-      ->check(number_between(1e-6, 1e12));
-  sub->add_option("--epochs", o.job.epochs, "Adds the time that so many epochs take")->check(number_between(1e-3, 1e6));
-  sub->add_option("--link", o.job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
-  sub->add_option("--network", o.job.network,
-                  std::string("Between nodes, ") + sim::kNetworkGrammar +
-                      ", such as \"8x 400 Gb/s InfiniBand\", \"8x NDR\" or \"25 GbE\" (see --list)");
-  sub->add_option("--precision", o.job.precision, "Default: what is usual on the GPU; bf16 and fp16 are mixed")
-      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16"}));
-  sub->add_option("--algorithm", o.job.algorithm, "Such as ring, hierarchical or parameter-server (see --list)");
-  sub->add_option("--software", o.job.software, "Default: PyTorch (see --list)");
-  sub->add_flag("--ignore-memory", o.job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
+  sub->add_option("--network", o.job.network, sim::network_help());
+  sub->add_option("--algorithm", o.job.algorithm, sim::kAlgorithmHelp);
   sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");

@@ -144,7 +144,7 @@ std::int64_t JsonNode::integer(std::int64_t low, std::int64_t high) const {
 
 double JsonNode::quantity(Dimension dimension, Range range) const {
   const std::string unit = si_unit(dimension);
-  if (value_->is_number()) fail("missing unit", "allowed: " + joined(unit_names(dimension)));
+  if (value_->is_number()) fail("missing unit", "allowed: " + joined(unit_spellings(dimension)));
   if (!value_->is_string()) {
     fail("expected a quantity, got " + kind_of(*value_), "allowed: a number and a unit, such as \"1 " + unit + '"');
   }

@@ -81,7 +81,7 @@ Json schema_of(Range range) {
 
 Json schema_of(Dimension dimension) {
   std::string units;
-  for (const std::string& unit : unit_names(dimension)) units += (units.empty() ? "" : "|") + unit;
+  for (const std::string& unit : unit_spellings(dimension)) units += (units.empty() ? "" : "|") + unit;
   return {{"type", "string"}, {"pattern", "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)? ?(" + units + ")$"}};
 }
 

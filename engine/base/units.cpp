@@ -15,13 +15,38 @@ struct Unit {
   std::string name;
   double times;
   double per;
+  bool is_alias = false;  ///< read, never written
 };
 
 const double kibi = 1024.0;
 
+// By codes of ISO 4217; $ and € are read as two of them.
+const std::vector<std::string>& currency_codes() {
+  static const std::vector<std::string> codes{"USD", "EUR", "GBP", "CHF", "CNY", "JPY"};
+  return codes;
+}
+
+const std::vector<std::pair<std::string, std::string>>& currency_signs() {
+  static const std::vector<std::pair<std::string, std::string>> signs{{"$", "USD"}, {"\u20ac", "EUR"}};
+  return signs;
+}
+
+// Amounts, whole and in thousands, in every currency, over what `per` says behind it.
+std::vector<Unit> of_currencies(const std::vector<Unit>& per) {
+  std::vector<Unit> list;
+  for (const std::string& code : currency_codes())
+    for (const Unit& unit : per) {
+      list.push_back({code + unit.name, unit.times, unit.per, unit.is_alias});
+      if (unit.name.empty()) list.push_back({"k" + code, 1e3, 1});
+    }
+  for (const auto& sign : currency_signs())
+    for (const Unit& unit : per) list.push_back({sign.first + unit.name, unit.times, unit.per, true});
+  return list;
+}
+
 const std::vector<Unit>& units(Dimension dimension) {
-  static const std::vector<Unit> time = {{"ns", 1, 1e9}, {"us", 1, 1e6}, {"ms", 1, 1e3},
-                                         {"s", 1, 1},    {"min", 60, 1}, {"h", 3600, 1}};
+  static const std::vector<Unit> time = {{"ns", 1, 1e9}, {"us", 1, 1e6}, {"ms", 1, 1e3},       {"s", 1, 1},
+                                         {"min", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1, true}};
   static const std::vector<Unit> size = {{"B", 1, 1},
                                          {"kB", 1e3, 1},
                                          {"MB", 1e6, 1},
@@ -37,15 +62,20 @@ const std::vector<Unit>& units(Dimension dimension) {
     const std::vector<Unit> bits = {
         {"bit/s", 1, 8}, {"kbit/s", 1e3, 8}, {"Mbit/s", 1e6, 8}, {"Gbit/s", 1e9, 8}, {"Tbit/s", 1e12, 8}};
     list.insert(list.end(), bits.begin(), bits.end());
+    for (const Unit& unit : bits) {
+      const std::string prefix = unit.name.substr(0, unit.name.size() - std::string("bit/s").size());
+      list.push_back({prefix + "b/s", unit.times, unit.per, true});
+      list.push_back({prefix + "bps", unit.times, unit.per, true});
+    }
     return list;
   }();
   static const std::vector<Unit> compute = {{"FLOP/s", 1, 1},    {"kFLOP/s", 1e3, 1},  {"MFLOP/s", 1e6, 1},
                                             {"GFLOP/s", 1e9, 1}, {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1}};
   static const std::vector<Unit> rate = {{"1/s", 1, 1}, {"images/s", 1, 1}, {"samples/s", 1, 1}};
-  static const std::vector<Unit> money = {{"USD", 1, 1}, {"kUSD", 1e3, 1}};
-  static const std::vector<Unit> price = {{"USD/h", 1, 3600}, {"USD/s", 1, 1}};
+  static const std::vector<Unit> money = of_currencies({{"", 1, 1}});
+  static const std::vector<Unit> price = of_currencies({{"/h", 1, 3600}, {"/s", 1, 1}});
   static const std::vector<Unit> power = {{"W", 1, 1}, {"kW", 1e3, 1}, {"MW", 1e6, 1}};
-  static const std::vector<Unit> tariff = {{"USD/kWh", 1, 3.6e6}, {"USD/MWh", 1, 3.6e9}, {"USD/J", 1, 1}};
+  static const std::vector<Unit> tariff = of_currencies({{"/kWh", 1, 3.6e6}, {"/MWh", 1, 3.6e9}, {"/J", 1, 1}});
   switch (dimension) {
     case Dimension::time:
       return time;
@@ -149,8 +179,27 @@ std::string si_unit(Dimension dimension) {
 
 std::vector<std::string> unit_names(Dimension dimension) {
   std::vector<std::string> names;
+  for (const Unit& unit : units(dimension))
+    if (!unit.is_alias) names.push_back(unit.name);
+  return names;
+}
+
+std::vector<std::string> unit_spellings(Dimension dimension) {
+  std::vector<std::string> names;
   for (const Unit& unit : units(dimension)) names.push_back(unit.name);
   return names;
+}
+
+std::string currency_in(const std::string& quantity) {
+  double value = 0;
+  for (Dimension dimension : {Dimension::money, Dimension::price, Dimension::tariff}) {
+    if (!parse_quantity(quantity, dimension, value).empty()) continue;
+    for (const std::string& code : currency_codes())
+      if (quantity.find(code) != std::string::npos) return code;
+    for (const auto& [sign, code] : currency_signs())
+      if (quantity.find(sign) != std::string::npos) return code;
+  }
+  return "";
 }
 
 std::string parse_quantity(const std::string& text, Dimension dimension, double& value) {
@@ -163,7 +212,7 @@ std::string parse_quantity(const std::string& text, Dimension dimension, double&
   const auto read = std::from_chars(text.data(), text.data() + length, number);  // never follows the locale
   std::string name = text.substr(length);
   if (!name.empty() && name[0] == ' ') name.erase(0, 1);
-  const std::string allowed = "; allowed: " + joined(unit_names(dimension));
+  const std::string allowed = "; allowed: " + joined(unit_spellings(dimension));
   if (name.empty()) return "missing unit" + allowed;
   for (const Unit& unit : units(dimension)) {
     if (unit.name != name) continue;

@@ -8,21 +8,25 @@
 namespace lockstep {
 
 enum class Dimension {
-  time,       ///< s: ns, us, ms, s, min, h
+  time,       ///< s: ns, us, ms, s, min, h, d
   size,       ///< bytes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB
-  bandwidth,  ///< bytes/s: B/s .. TB/s, KiB/s .. TiB/s, bit/s .. Tbit/s
+  bandwidth,  ///< bytes/s: B/s .. TB/s, KiB/s .. TiB/s, bit/s .. Tbit/s (b/s, bps)
   compute,    ///< floating-point operations per second (a multiply-add is 2): FLOP/s .. PFLOP/s
   rate,       ///< per second: 1/s, images/s, samples/s
-  money,      ///< USD: USD, kUSD
-  price,      ///< USD/s: USD/h, USD/s
+  money,      ///< in a currency: USD, kUSD, EUR, $, ...; currency_in() says which
+  price,      ///< of a second: USD/h, USD/s, EUR/h, $/h, ...
   power,      ///< watts: W, kW, MW
-  tariff,     ///< of energy, USD/J: USD/kWh, USD/MWh, USD/J
+  tariff,     ///< of a joule: USD/kWh, USD/MWh, USD/J, EUR/kWh, ...
 };
 
 /// Name of the SI unit: "s", "B", "B/s", "FLOP/s", "1/s", "USD", "USD/s", "W", "USD/J".
 std::string si_unit(Dimension dimension);
-/// The spellings that parse, for error messages.
+/// The units that are written.
 std::vector<std::string> unit_names(Dimension dimension);
+/// All spellings that parse.
+std::vector<std::string> unit_spellings(Dimension dimension);
+/// The currency of an amount, price or tariff, by its code: "2.5 $/h" -> "USD"; empty: it is none of these.
+std::string currency_in(const std::string& quantity);
 
 /// Why a text is not a quantity; empty on success (value is set).
 std::string parse_quantity(const std::string& text, Dimension dimension, double& value);

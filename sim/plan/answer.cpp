@@ -1,29 +1,27 @@
 #include <algorithm>
+#include <set>
 
+#include "sim/plan/compare.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-bool has_costs(const PlanRow& row) {
-  return row.money.is_known;
-}
-
 std::string of(std::size_t n, const char* what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  return count_text(static_cast<double>(n)) + " " + what + (n == 1 ? "" : "s");
 }
 
 std::string facts(const PlanRow& row) {
   const Outcome& o = row.outcome;
   std::string text = time_text(o.time_s) + " (" + time_text(o.time_s_low) + " to " + time_text(o.time_s_high) + ")";
-  if (has_costs(row))
-    text += ", " + dollars_text(row.money.usd) + " (" + dollars_text(row.money.low_usd) + " to " +
-            dollars_text(row.money.high_usd) + ")";
-  return text;
+  if (!row.money.is_known) return text;
+  const Money& m = row.money;
+  return text + ", " + money_text(m.cost, m.currency) + " (" + money_text(m.low_cost, m.currency) + " to " +
+         money_text(m.high_cost, m.currency) + ")";
 }
 
-std::string goal(const Objective& o) {
+std::string goal(const Objective& o, const std::string& currency) {
   switch (o.kind) {
     case ObjectiveKind::least_time:
       return "least time";
@@ -34,29 +32,63 @@ std::string goal(const Objective& o) {
     case ObjectiveKind::least_time_in_budget:
       break;
   }
-  return "least time for at most " + dollars_text(o.budget_usd);
+  return "least time for at most " + money_text(o.budget, currency);
 }
 
 // What of deadline or budget the high bound breaks though the prediction keeps it.
 std::string risk(const Objective& o, const PlanRow& row) {
   if (o.kind == ObjectiveKind::least_cost_by_deadline && row.outcome.time_s_high > o.deadline_s)
     return " Its high bound of " + time_text(row.outcome.time_s_high) + " misses the deadline.";
-  if (o.kind == ObjectiveKind::least_time_in_budget && row.money.high_usd > o.budget_usd)
-    return " Its high bound of " + dollars_text(row.money.high_usd) + " exceeds the budget.";
+  if (o.kind == ObjectiveKind::least_time_in_budget && row.money.high_cost > o.budget)
+    return " Its high bound of " + money_text(row.money.high_cost, row.money.currency) + " exceeds the budget.";
   return "";
 }
 
-std::string differences(const PlanRow& best, const PlanRow& other) {
-  std::string text = signed_percent_text(other.outcome.time_s / best.outcome.time_s - 1) + " time";
-  if (best.money.usd > 0 && other.money.is_known)
-    text += ", " + signed_percent_text(other.money.usd / best.money.usd - 1) + " cost";
-  return text;
+// By how much a point misses the objective.
+std::string missed(const Objective& o, const PlanRow& row) {
+  if (o.kind == ObjectiveKind::least_cost_by_deadline) {
+    const double late_s = (o.is_cautious ? row.outcome.time_s_high : row.outcome.time_s) - o.deadline_s;
+    return std::string(o.is_cautious ? ", at its high bound " : ", ") + time_text(late_s) + " (" +
+           percent_text(late_s / o.deadline_s) + ") later than the deadline of " + time_text(o.deadline_s);
+  }
+  if (o.kind != ObjectiveKind::least_time_in_budget || !row.money.is_known) return "";
+  const double over = (o.is_cautious ? row.money.high_cost : row.money.cost) - o.budget;
+  return std::string(o.is_cautious ? ", at its high bound " : ", ") + money_text(over, row.money.currency) + " (" +
+         percent_text(over / o.budget) + ") over the budget of " + money_text(o.budget, row.money.currency);
 }
 
-// Bounds that overlap in what the objective asks for: the order of the two is not sure.
-bool is_close(const Objective& o, const PlanRow& a, const PlanRow& b) {
-  const bool by_time = o.kind == ObjectiveKind::least_time || o.kind == ObjectiveKind::least_time_in_budget;
-  return by_time ? b.outcome.time_s_low <= a.outcome.time_s_high : b.money.low_usd <= a.money.high_usd;
+// "12.0 % more time (9.1 to 15.2 %)"
+std::string difference_text(const Ratio& ratio, const char* what) {
+  return signed_percent_text(ratio.value - 1) + " " + what + " (" + signed_percent_text(ratio.low - 1) + " to " +
+         signed_percent_text(ratio.high - 1) + ")";
+}
+
+bool wants_least_time(const Objective& o) {
+  return o.kind == ObjectiveKind::least_time || o.kind == ObjectiveKind::least_time_in_budget;
+}
+
+// What the two differ by, and whether the objective's order of them is sure.
+std::string comparison(const PlanResult& result, const PlanRow& best, const PlanRow& other) {
+  const Ratio time = time_ratio(best, other);
+  std::string text = difference_text(time, "time");
+  bool is_sure = time.is_sure();
+  if (best.money.cost > 0 && other.money.is_known) {
+    const Ratio cost = cost_ratio(best, other, result.plan->prices.uncertainty);
+    text += ", " + difference_text(cost, "cost");
+    if (!wants_least_time(result.plan->objective)) is_sure = cost.is_sure();
+  }
+  return text +
+         (is_sure ? ". Their order is sure: errors that both share cancel." : ". The order of the two is not sure.");
+}
+
+// What varies in the plan, but for the GPUs and their number, which the sentence begins with.
+std::string other_settings(const PlanRow& row) {
+  std::string text;
+  for (const auto& [name, value] : row.point->setting.items()) {
+    if (name == "GPU" || name == "GPUs" || name == "nodes") continue;
+    text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
 }
 
 }  // namespace
@@ -68,36 +100,60 @@ std::string setting_text(const PlanRow& row) {
   return text;
 }
 
+std::string machine_text(const PlanRow& row) {
+  const Outcome& o = row.outcome;
+  return count_text(o.gpus) + " " + o.gpu + " on " + of(static_cast<std::size_t>(o.nodes), "node") +
+         other_settings(row) + " (" + row.point->id + ")";
+}
+
+std::vector<std::size_t> best_of_machines(const PlanResult& result) {
+  const Objective& objective = result.plan->objective;
+  const auto key = [&](std::size_t i) {
+    const PlanRow& row = result.rows[i];
+    const double time_s = row.outcome.time_s, cost = row.money.is_known ? row.money.cost : 0;
+    const bool misses_time = objective.kind == ObjectiveKind::least_cost_by_deadline && !row.meets_objective;
+    const bool by_time = wants_least_time(objective) ? row.meets_objective || !row.money.is_known : misses_time;
+    return std::make_tuple(!row.meets_objective, by_time ? time_s : cost, by_time ? cost : time_s, i);
+  };
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (result.rows[i].outcome.is_ok()) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::set<std::string> seen;
+  std::vector<std::size_t> best;
+  for (std::size_t i : order)
+    if (best.size() < kMachinesCompared && seen.insert(result.rows[i].outcome.machine()).second) best.push_back(i);
+  return best;
+}
+
 std::string answer_text(const PlanResult& result) {
   const Objective& objective = result.plan->objective;
   if (!result.focus()) return "No point could be predicted.";
   const PlanRow& row = result.rows[*result.focus()];
   const Outcome& o = row.outcome;
   if (!result.recommended)
-    return "No point meets the objective (" + goal(objective) + "). The closest is " + row.point->id + ": " +
-           setting_text(row) + ": " + facts(row) + ".";
-  return setting_text(row) + " (" + row.point->id + "): " + of(static_cast<std::size_t>(o.gpus), "GPU") + " on " +
-         of(static_cast<std::size_t>(o.nodes), "node") + ", global batch " + count_text(o.global_batch) + ", " +
-         count_text(o.samples_per_s()) + " samples/s. It takes " + facts(row) + "." + risk(objective, row);
+    return "No point meets the objective (" + goal(objective, result.plan->prices.currency) + "). The closest is " +
+           machine_text(row) + ": " + facts(row) + missed(objective, row) + ".";
+  return machine_text(row) + ": " + facts(row) + ", at a global batch of " + count_text(o.global_batch) + " and " +
+         count_text(o.samples_per_s()) + " samples/s." + risk(objective, row);
 }
 
 std::string answer_why(const PlanResult& result) {
   const Objective& objective = result.plan->objective;
+  const std::string& currency = result.plan->prices.currency;
   const auto ok = static_cast<std::size_t>(
       std::count_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.outcome.is_ok(); }));
   const auto meeting = static_cast<std::size_t>(
       std::count_if(result.rows.begin(), result.rows.end(), [](const PlanRow& r) { return r.meets_objective; }));
-  if (!result.recommended) return "None of " + of(ok, "point") + " that can run meets it: " + goal(objective) + ".";
-  std::string text = goal(objective) + " of " + of(meeting, "point") +
+  if (!result.recommended)
+    return "None of " + of(ok, "point") + " that can run meets it: " + goal(objective, currency) + ".";
+  std::string text = goal(objective, currency) + " of " + of(meeting, "point") +
                      (meeting == ok ? " that can run" : " that meet it, of " + std::to_string(ok) + " that can run") +
                      ".";
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   if (!result.runner_up) return text;
   const PlanRow &best = result.rows[*result.recommended], &other = result.rows[*result.runner_up];
-  text +=
-      " The runner-up, " + setting_text(other) + " (" + other.point->id + "), has " + differences(best, other) + ".";
-  if (is_close(objective, best, other)) text += " Their bounds overlap: the order of the two is not sure.";
-  return text;
+  return text + " The runner-up, " + machine_text(other) + ", has " + comparison(result, best, other);
 }
 
 }  // namespace lockstep::sim

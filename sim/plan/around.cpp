@@ -51,6 +51,26 @@ class Curves {
   std::vector<std::size_t> first_;
 };
 
+constexpr std::size_t kMostCandidates = 400;
+
+// Points that may be recommended when something changes: all that can run, of very many those nearest to the frontier.
+std::vector<std::size_t> candidates_of(const PlanResult& result) {
+  const auto choice_of = [&](std::size_t i) {
+    const PlanRow& r = result.rows[i];
+    return Choice{r.outcome.time_s, r.outcome.time_s_high, r.money.is_known ? r.money.cost : 0, 0, false};
+  };
+  std::vector<Choice> frontier;
+  for (std::size_t i : result.frontier) frontier.push_back(choice_of(i));
+  std::vector<std::pair<double, std::size_t>> near;
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (result.rows[i].outcome.is_ok()) near.emplace_back(distance_to_frontier(choice_of(i), frontier), i);
+  std::sort(near.begin(), near.end());
+  if (near.size() > kMostCandidates) near.resize(kMostCandidates);
+  std::vector<std::size_t> candidates;
+  for (const auto& [distance, i] : near) candidates.push_back(i);
+  return candidates;
+}
+
 class Around {
  public:
   Around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result)
@@ -59,19 +79,24 @@ class Around {
         result_(result),
         curves_(plan, result.rows),
         focus_(*result.focus()),
+        candidates_(candidates_of(result)),
         workers_(scenario_with(plan, plan.points[focus_].settings).variants.front().workers) {}
 
   void tell() {
     const std::vector<Task> counts = scaling_tasks();
     std::vector<Task> tasks = counts;
-    for (const Variation& v : variations())
-      if (concerns(v)) tasks.push_back(varied(v.name));
+    for (const Variation& v : variations()) {
+      if (!concerns_any(v)) continue;
+      if (concerns(v, row().outcome)) tasks.push_back(varied(v.name));
+      for (std::size_t i : candidates_)
+        if (concerns(v, result_.rows[i].outcome)) tasks.push_back(coarse(i, v.name));
+    }
     tasks.push_back(varied("even"));
     tasks.push_back(with_layers());
     evaluation_.run(tasks, "around the answer");
     tell_scaling(counts);
     for (const Variation& v : variations())
-      if (concerns(v)) tell_variation(v);
+      if (concerns_any(v)) tell_variation(v);
     tell_prices();
     tell_breakdown();
   }
@@ -92,9 +117,19 @@ class Around {
     task.wants_layers = true;
     return task;
   }
+  Task coarse(std::size_t point, const std::string& variation) const {
+    Task task;
+    task.point = point;
+    task.fidelity = name_of(plan_.refine.coarse);
+    task.variation = variation;
+    return task;
+  }
+  bool concerns_any(const Variation& v) const {
+    return std::any_of(candidates_.begin(), candidates_.end(),
+                       [&](std::size_t i) { return concerns(v, result_.rows[i].outcome); });
+  }
   // Not where measured delays of whole steps stand for the GPU, or for the network too.
-  bool concerns(const Variation& v) const {
-    const Outcome& o = row().outcome;
+  bool concerns(const Variation& v, const Outcome& o) const {
     if (workers_ && workers_->delay.in_seconds && v.reach == Reach::gpu) return false;
     if (workers_ && workers_->delay.includes_communication && v.reach != Reach::gpu) return false;
     return v.reach == Reach::gpu || (v.reach == Reach::node ? o.gpus > 1 && o.gpus_per_node > 1 : o.nodes > 1);
@@ -138,47 +173,77 @@ class Around {
     }
   }
 
+  // The focus as it is simulated then; the choice among all by how much each changes in closed form.
   void tell_variation(const Variation& v) {
     SensitivityRow told;
     told.what = v.what;
-    const Outcome& o = evaluation_.at(varied(v.name));
+    const Outcome& o = concerns(v, row().outcome) ? evaluation_.at(varied(v.name)) : row().outcome;
     if (o.is_ok()) {
       const Money money = money_of(plan_.prices, row().point->prices, o);
       told.time_s = o.time_s;
-      told.cost_usd = money.usd;
+      told.cost = money.cost;
       told.time_change = o.time_s / row().outcome.time_s - 1;
-      told.cost_change = row().money.usd > 0 ? money.usd / row().money.usd - 1 : 0;
+      told.cost_change = row().money.cost > 0 ? money.cost / row().money.cost - 1 : 0;
     } else {
       told.why = o.why;
     }
+    std::map<std::size_t, Outcome> then;
+    for (std::size_t i : candidates_)
+      if (const auto changed = changed_outcome(i, v)) then.emplace(i, *changed);
+    choose_anew(then, {}, told);
     result_.sensitivity.push_back(told);
   }
 
-  // Prices change no time: the choice is made anew among all points.
-  void tell_price(const std::string& what, const PriceFactors& factors) {
+  // A point's best prediction, changed as its closed form changes.
+  std::optional<Outcome> changed_outcome(std::size_t i, const Variation& v) const {
+    Outcome o = result_.rows[i].outcome;
+    if (!concerns(v, o)) return o;
+    const Outcome &before = evaluation_.at(coarse(i, "")), &after = evaluation_.at(coarse(i, v.name));
+    if (!before.is_ok() || !after.is_ok()) return std::nullopt;
+    for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= after.time_s / before.time_s;
+    return o;
+  }
+
+  // What the plan would recommend of points with these outcomes.
+  void choose_anew(const std::map<std::size_t, Outcome>& outcomes, const PriceFactors& factors,
+                   SensitivityRow& told) const {
     std::vector<Choice> choices;
     std::vector<std::size_t> rows;
-    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+    bool is_any_priced = false;
+    for (const auto& [i, o] : outcomes) {
       const PlanRow& r = result_.rows[i];
-      if (!r.outcome.is_ok()) continue;
-      const Money money = money_of(plan_.prices, r.point->prices, r.outcome, factors);
+      const Money money = money_of(plan_.prices, r.point->prices, o, factors);
+      is_any_priced = is_any_priced || money.is_known;
       rows.push_back(i);
-      choices.push_back({r.outcome.time_s, r.outcome.time_s_high, money.is_known ? money.usd : kUnknownCost_usd,
-                         money.is_known ? money.high_usd : kUnknownCost_usd, r.is_refined});
+      choices.push_back({o.time_s, o.time_s_high, money.is_known ? money.cost : kUnknownCost,
+                         money.is_known ? money.high_cost : kUnknownCost, r.is_refined});
     }
+    if (!is_any_priced)
+      for (Choice& choice : choices) choice.cost = choice.cost_high = 0;
+    const std::vector<std::size_t> best = ranking(plan_.objective, choices);
+    if (best.empty()) return;
+    told.recommended = rows[best[0]];
+    told.then_time_s = choices[best[0]].time_s;
+    told.then_cost = choices[best[0]].cost == kUnknownCost ? 0 : choices[best[0]].cost;
+  }
+
+  // Prices change no time.
+  void tell_price(const std::string& what, const PriceFactors& factors) {
     const Money mine = money_of(plan_.prices, row().point->prices, row().outcome, factors);
     SensitivityRow told;
     told.what = what;
     told.time_s = row().outcome.time_s;
-    told.cost_usd = mine.usd;
-    told.cost_change = mine.usd / row().money.usd - 1;
-    const std::vector<std::size_t> best = ranking(plan_.objective, choices);
-    if (!best.empty()) told.recommended = result_.rows[rows[best[0]]].point->id;
+    told.cost = mine.cost;
+    told.cost_change = mine.cost / row().money.cost - 1;
+    std::map<std::size_t, Outcome> all;
+    for (std::size_t i = 0; i < result_.rows.size(); ++i)
+      if (result_.rows[i].outcome.is_ok()) all.emplace(i, result_.rows[i].outcome);
+    choose_anew(all, factors, told);
     if (std::abs(told.cost_change) > 1e-12) result_.sensitivity.push_back(told);
   }
 
   void tell_prices() {
-    if (!row().money.is_known || row().money.usd <= 0) return;
+    if (!row().money.is_known || row().money.cost <= 0) return;
     tell_price("GPU-hours 25 % dearer", {1.25, 1, 1});
     tell_price("GPU-hours 25 % cheaper", {0.75, 1, 1});
     tell_price("network twice as dear", {1, 2, 1});
@@ -210,6 +275,7 @@ class Around {
   PlanResult& result_;
   const Curves curves_;
   const std::size_t focus_;
+  const std::vector<std::size_t> candidates_;  // for what-ifs
   const std::optional<WorkersSpec> workers_;
 };
 

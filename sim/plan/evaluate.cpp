@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/units.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/plan/grid.hpp"
@@ -104,6 +105,12 @@ void set_times(const WorkSpec& work, const Scenario& s, const PointResult& point
   o.warnings.insert(o.warnings.end(), accuracy.notes.begin(), accuracy.notes.end());
 }
 
+std::string links_of(const ClusterSpec& cluster) {
+  return std::to_string(cluster.nic.per_node) + " x " + format_bandwidth(cluster.nic.link.bandwidth_bytes_per_s) +
+         ", " + format_seconds(cluster.nic.link.latency_s) + ", " +
+         format_bandwidth(cluster.fabric.link.bandwidth_bytes_per_s);
+}
+
 void take(const PointResult& point, const Scenario& s, Outcome& o) {
   // What was done, whatever was asked for.
   o.fidelity = point.method == "messages" ? "message" : point.method == "closed form" ? "analytic" : "fast";
@@ -115,6 +122,10 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
   o.iteration_s = point.mean_iteration_s();
   o.relative_low = point.relative_low;
   o.relative_high = point.relative_high;
+  o.spread_compute = point.spread.compute;
+  o.spread_bandwidth = point.spread.bandwidth;
+  o.spread_latency = point.spread.latency;
+  o.links = links_of(s.cluster);
   o.compute_s = point.compute_s;
   o.exposed_communication_s = point.exposed_communication_s;
   o.idle_s = point.input_wait_s;

@@ -23,12 +23,12 @@ bool wants_least_time(const Objective& objective) {
 std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
   std::vector<std::size_t> order = all_indices(points), frontier;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::tie(points[a].time_s, points[a].cost_usd, a) < std::tie(points[b].time_s, points[b].cost_usd, b);
+    return std::tie(points[a].time_s, points[a].cost, a) < std::tie(points[b].time_s, points[b].cost, b);
   });
   double cheapest = std::numeric_limits<double>::infinity();
   for (std::size_t i : order) {
-    if (!frontier.empty() && points[i].cost_usd >= cheapest) continue;
-    cheapest = points[i].cost_usd;
+    if (!frontier.empty() && points[i].cost >= cheapest) continue;
+    cheapest = points[i].cost;
     frontier.push_back(i);
   }
   return frontier;
@@ -38,9 +38,9 @@ double distance_to_frontier(const Choice& point, const std::vector<Choice>& fron
   double distance = 0;
   for (const Choice& other : frontier) {
     const double in_time = 1 - other.time_s / point.time_s;
-    const double in_cost = point.cost_usd > 0 ? 1 - other.cost_usd / point.cost_usd : 0;
+    const double in_cost = point.cost > 0 ? 1 - other.cost / point.cost : 0;
     // Without costs, time alone counts.
-    distance = std::max(distance, point.cost_usd > 0 ? std::min(in_time, in_cost) : in_time);
+    distance = std::max(distance, point.cost > 0 ? std::min(in_time, in_cost) : in_time);
   }
   return distance;
 }
@@ -69,7 +69,7 @@ bool meets(const Objective& objective, const Choice& point) {
   if (objective.kind == ObjectiveKind::least_cost_by_deadline)
     return (objective.is_cautious ? point.time_s_high : point.time_s) <= objective.deadline_s;
   if (objective.kind == ObjectiveKind::least_time_in_budget)
-    return (objective.is_cautious ? point.cost_usd_high : point.cost_usd) <= objective.budget_usd;
+    return (objective.is_cautious ? point.cost_high : point.cost) <= objective.budget;
   return true;
 }
 
@@ -80,8 +80,8 @@ std::vector<std::size_t> ranking(const Objective& objective, const std::vector<C
   const bool by_time = wants_least_time(objective);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const Choice &p = points[a], &q = points[b];
-    return by_time ? std::tie(p.time_s, p.cost_usd, a) < std::tie(q.time_s, q.cost_usd, b)
-                   : std::tie(p.cost_usd, p.time_s, a) < std::tie(q.cost_usd, q.time_s, b);
+    return by_time ? std::tie(p.time_s, p.cost, a) < std::tie(q.time_s, q.cost, b)
+                   : std::tie(p.cost, p.time_s, a) < std::tie(q.cost, q.time_s, b);
   });
   return order;
 }
@@ -89,7 +89,7 @@ std::vector<std::size_t> ranking(const Objective& objective, const std::vector<C
 std::optional<std::size_t> closest(const Objective& objective, const std::vector<Choice>& points) {
   const bool over_budget = objective.kind == ObjectiveKind::least_time_in_budget;
   const auto missed_by = [&](const Choice& p) {
-    if (over_budget) return objective.is_cautious ? p.cost_usd_high : p.cost_usd;
+    if (over_budget) return objective.is_cautious ? p.cost_high : p.cost;
     return objective.is_cautious ? p.time_s_high : p.time_s;
   };
   std::optional<std::size_t> best;

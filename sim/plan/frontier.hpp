@@ -11,14 +11,14 @@
 namespace lockstep::sim {
 
 /// Of a point without a price beside others that have one: nothing is beaten by it in cost.
-constexpr double kUnknownCost_usd = std::numeric_limits<double>::infinity();
+constexpr double kUnknownCost = std::numeric_limits<double>::infinity();
 
 /// A point as the choice sees it. Without prices every cost is 0.
 struct Choice {
   double time_s = 0;
   double time_s_high = 0;
-  double cost_usd = 0;
-  double cost_usd_high = 0;
+  double cost = 0;
+  double cost_high = 0;
   bool is_refined = false;
 };
 

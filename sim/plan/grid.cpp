@@ -6,14 +6,16 @@
 namespace lockstep::sim {
 namespace {
 
-void add(PlanPoint& point, const AxisValue& value) {
+void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
+  if (value.facets.empty()) point.setting[name] = value.shown;
+  for (const auto& facet : value.facets.items()) point.setting[facet.key()] = facet.value();
   point.settings.insert(point.settings.end(), value.settings.begin(), value.settings.end());
   const auto take = [](std::optional<double>& mine, const std::optional<double>& other) {
     if (other) mine = other;
   };
-  take(point.prices.gpu_usd_per_s, value.prices.gpu_usd_per_s);
-  take(point.prices.nic_usd_per_s, value.prices.nic_usd_per_s);
-  take(point.prices.node_usd_per_s, value.prices.node_usd_per_s);
+  take(point.prices.gpu_price_per_s, value.prices.gpu_price_per_s);
+  take(point.prices.nic_price_per_s, value.prices.nic_price_per_s);
+  take(point.prices.node_price_per_s, value.prices.node_price_per_s);
   take(point.prices.gpu_power_w, value.prices.gpu_power_w);
 }
 
@@ -48,13 +50,11 @@ std::vector<PlanPoint> grid_points(const PlanSpec& plan) {
     for (const Axis& axis : plan.axes) {
       stride /= axis.values.size();
       const AxisValue& value = axis.values[i / stride % axis.values.size()];
-      points[i].setting[axis.name] = value.shown;
-      add(points[i], value);
+      add(points[i], axis.name, value);
     }
   }
   for (std::size_t i = 0; i < plan.listed.size(); ++i) {
-    points[size + i].setting["point"] = plan.listed[i].shown;
-    add(points[size + i], plan.listed[i]);
+    add(points[size + i], "point", plan.listed[i]);
   }
   for (std::size_t i = 0; i < count; ++i) finish(points[i], i, count);
   return points;

@@ -23,18 +23,20 @@ Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const 
                const PriceFactors& factors) {
   Money money;
   const std::optional<double> power_w = overrides.gpu_power_w ? overrides.gpu_power_w : of_gpu(prices.gpu_power_w, o);
-  const std::optional<double> gpu = overrides.gpu_usd_per_s ? overrides.gpu_usd_per_s : of_gpu(prices.gpu_usd_per_s, o);
+  const std::optional<double> gpu =
+      overrides.gpu_price_per_s ? overrides.gpu_price_per_s : of_gpu(prices.gpu_price_per_s, o);
   const double billed = prices.bills_whole_nodes ? double(o.nodes) * o.gpus_per_node : double(o.gpus);
   money.energy_j = billed * power_w.value_or(0) * o.time_s;
   if (!gpu) return money;
   const double hourly =
-      billed * *gpu * factors.gpu + (o.nics * overrides.nic_usd_per_s.value_or(prices.nic_usd_per_s) +
-                                     o.nodes * overrides.node_usd_per_s.value_or(prices.node_usd_per_s)) *
+      billed * *gpu * factors.gpu + (o.nics * overrides.nic_price_per_s.value_or(prices.nic_price_per_s) +
+                                     o.nodes * overrides.node_price_per_s.value_or(prices.node_price_per_s)) *
                                         factors.network;
   money.is_known = true;
-  money.usd = hourly * o.time_s + money.energy_j * prices.energy_usd_per_j * factors.energy;
-  money.low_usd = money.usd * std::max(0.0, 1 - side(1 - o.time_s_low / o.time_s, prices.uncertainty));
-  money.high_usd = money.usd * (1 + side(o.time_s_high / o.time_s - 1, prices.uncertainty));
+  money.currency = prices.currency;
+  money.cost = hourly * o.time_s + money.energy_j * prices.energy_price_per_j * factors.energy;
+  money.low_cost = money.cost * std::max(0.0, 1 - side(1 - o.time_s_low / o.time_s, prices.uncertainty));
+  money.high_cost = money.cost * (1 + side(o.time_s_high / o.time_s - 1, prices.uncertainty));
   return money;
 }
 

@@ -17,9 +17,10 @@ namespace lockstep::sim {
 
 struct Money {
   bool is_known = false;  ///< false where the plan has no price for the point's GPU
-  double usd = 0;
-  double low_usd = 0;
-  double high_usd = 0;
+  std::string currency;
+  double cost = 0;  ///< in the plan's currency
+  double low_cost = 0;
+  double high_cost = 0;
   double energy_j = 0;  ///< 0 where no power is given
 };
 

@@ -113,7 +113,8 @@ void complete_axes(const JsonNode& root, PlanSpec& plan) {
     if (sets_gpus(axis_of_some)) refuse_values_without_gpus(plan, axis_of_some);
   Axis axis{"GPUs", {}};
   for (const Json& count : gpus)
-    axis.values.push_back({count.dump(), count, {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "/scenario"});
+    axis.values.push_back(
+        {count.dump(), count, Json::object(), {{"/gpus", "[" + count.dump() + "]", plan.path, ""}}, {}, "/scenario"});
   if (!axis.values.empty()) plan.axes.push_back(axis);
 }
 

@@ -20,5 +20,12 @@ std::string answer_why(const PlanResult& result);
 
 /// "GPUs 64, network 100 GbE".
 std::string setting_text(const PlanRow& row);
+/// "16 H100 SXM5 on 2 nodes, network 100 GbE (p0003)".
+std::string machine_text(const PlanRow& row);
+
+/// Of every machine, a GPU in its servers and network, the point that serves the objective best, the best machine first, at most
+/// kMachinesCompared; of one that
+/// cannot meet it the point that comes closest.
+std::vector<std::size_t> best_of_machines(const PlanResult& result);
 
 }  // namespace lockstep::sim

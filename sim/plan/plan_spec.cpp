@@ -13,16 +13,16 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr double kLargestPrice_usd_per_s = 1e6 / 3600;
-constexpr Range kPrice{0, kLargestPrice_usd_per_s};
+constexpr double kLargestPrice_per_s = 1e6 / 3600;
+constexpr Range kPrice{0, kLargestPrice_per_s};
 constexpr Range kPower{0, 1e6};
 
 PriceOverrides read_overrides(const JsonNode& node) {
   node.keys({"gpu", "nic", "node", "gpu_power"});
   PriceOverrides prices;
-  if (const auto price = node.find("gpu")) prices.gpu_usd_per_s = price->sourced_quantity(Dimension::price, kPrice);
-  if (const auto price = node.find("nic")) prices.nic_usd_per_s = price->sourced_quantity(Dimension::price, kPrice);
-  if (const auto price = node.find("node")) prices.node_usd_per_s = price->sourced_quantity(Dimension::price, kPrice);
+  if (const auto price = node.find("gpu")) prices.gpu_price_per_s = price->sourced_quantity(Dimension::price, kPrice);
+  if (const auto price = node.find("nic")) prices.nic_price_per_s = price->sourced_quantity(Dimension::price, kPrice);
+  if (const auto price = node.find("node")) prices.node_price_per_s = price->sourced_quantity(Dimension::price, kPrice);
   if (const auto power = node.find("gpu_power")) prices.gpu_power_w = power->sourced_quantity(Dimension::power, kPower);
   return prices;
 }
@@ -45,13 +45,13 @@ std::vector<OfGpu> read_of_gpu(const JsonNode& node, const char* key, Dimension 
 PricesSpec read_prices(const JsonNode& node) {
   node.keys({"gpu", "nic", "node", "gpu_power", "energy", "bill", "uncertainty"});
   PricesSpec prices;
-  if (const auto gpu = node.find("gpu")) prices.gpu_usd_per_s = read_of_gpu(*gpu, "price", Dimension::price, kPrice);
-  if (const auto nic = node.find("nic")) prices.nic_usd_per_s = nic->sourced_quantity(Dimension::price, kPrice);
-  if (const auto n = node.find("node")) prices.node_usd_per_s = n->sourced_quantity(Dimension::price, kPrice);
+  if (const auto gpu = node.find("gpu")) prices.gpu_price_per_s = read_of_gpu(*gpu, "price", Dimension::price, kPrice);
+  if (const auto nic = node.find("nic")) prices.nic_price_per_s = nic->sourced_quantity(Dimension::price, kPrice);
+  if (const auto n = node.find("node")) prices.node_price_per_s = n->sourced_quantity(Dimension::price, kPrice);
   if (const auto power = node.find("gpu_power"))
     prices.gpu_power_w = read_of_gpu(*power, "power", Dimension::power, kPower);
   if (const auto energy = node.find("energy"))
-    prices.energy_usd_per_j = energy->sourced_quantity(Dimension::tariff, {0, 1e3 / 3.6e6});
+    prices.energy_price_per_j = energy->sourced_quantity(Dimension::tariff, {0, 1e3 / 3.6e6});
   if (const auto bill = node.find("bill")) prices.bills_whole_nodes = bill->choice({"nodes", "gpus"}) == "nodes";
   if (const auto u = node.find("uncertainty")) prices.uncertainty = u->sourced_number({0, 0.9});
   return prices;
@@ -70,7 +70,7 @@ Objective read_objective(const JsonNode& node) {
   else if (const auto deadline = node.find("deadline"))
     deadline->fail("objective \"" + kind + "\" has no deadline", "allowed: with least-cost-by-deadline");
   if (objective.kind == ObjectiveKind::least_time_in_budget)
-    objective.budget_usd = node.at("budget").quantity(Dimension::money, {1e-6, 1e15});
+    objective.budget = node.at("budget").quantity(Dimension::money, {1e-6, 1e15});
   else if (const auto budget = node.find("budget"))
     budget->fail("objective \"" + kind + "\" has no budget", "allowed: with least-time-in-budget");
   if (const auto cautious = node.find("cautious")) objective.is_cautious = cautious->boolean();
@@ -122,13 +122,22 @@ std::vector<Setting> read_set(const JsonNode& node) {
   return settings;
 }
 
+// Texts and numbers by name.
+Json read_facets(const JsonNode& node) {
+  for (const auto& [name, value] : node.members())
+    if (value.json().is_structured() || value.is_null()) value.fail("no plain value", "allowed: a text or a number");
+  if (node.json().empty()) node.fail("nothing to show", "allowed: one or more names with values");
+  return node.json();
+}
+
 AxisValue read_named_value(const JsonNode& node) {
-  node.keys({"name", "set", "prices"});
+  node.keys({"name", "set", "prices", "shown"});
   AxisValue value;
   value.name = node.at("name").text();
   value.shown = value.name;
   value.settings = read_set(node.at("set"));
   if (const auto prices = node.find("prices")) value.prices = read_overrides(*prices);
+  if (const auto shown = node.find("shown")) value.facets = read_facets(*shown);
   value.pointer = node.pointer();
   return value;
 }
@@ -151,6 +160,19 @@ void check_distinct(const JsonNode& node, const std::vector<AxisValue>& values) 
       if (values[i].name == values[j].name) node.items()[i].fail("the value " + in_quotes(values[i].name) + " twice");
 }
 
+// The columns of a table: each value has all of them.
+void check_facets(const JsonNode& values, const std::vector<AxisValue>& all) {
+  const auto names = [](const AxisValue& value) {
+    std::vector<std::string> list;
+    for (const auto& facet : value.facets.items()) list.push_back(facet.key());
+    return list;
+  };
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (names(all[i]) != names(all[0]))
+      values.items()[i].fail("does not show what the first value of its axis shows",
+                             "allowed: " + (all[0].facets.empty() ? "no \"shown\"" : joined(names(all[0]))));
+}
+
 Axis read_axis(const JsonNode& node) {
   node.keys({"name", "pointer", "values"});
   Axis axis;
@@ -161,6 +183,7 @@ Axis read_axis(const JsonNode& node) {
   for (const JsonNode& item : values.items())
     axis.values.push_back(pointer ? read_plain_value(item, pointer->text()) : read_named_value(item));
   if (axis.values.empty()) values.fail("empty list", "allowed: one or more values");
+  check_facets(values, axis.values);
   check_distinct(values, axis.values);
   return axis;
 }
@@ -177,7 +200,9 @@ std::vector<Axis> read_axes(const JsonNode& node) {
   for (const JsonNode& item : items) {
     Axis axis = read_axis(item);
     for (std::size_t other = 0; other < axes.size(); ++other) {
-      if (axes[other].name == axis.name) item.at("name").fail("another axis has this name");
+      for (const auto& mine : shown_of(axis.name, axis.values))
+        for (const auto& others : shown_of(axes[other].name, axes[other].values))
+          if (mine.first == others.first) item.at("name").fail("another axis has this name");
       if (!place_of(item).empty() && place_of(items[other]) == place_of(item))
         item.at("pointer").fail("the axis " + in_quotes(axes[other].name) + " sets this place too");
     }
@@ -203,13 +228,45 @@ ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string&
 
 // An objective of money needs a price of GPUs, the plan's or some point's own.
 void check_prices(const PlanSpec& plan) {
-  bool has_price = !plan.prices.gpu_usd_per_s.empty() || plan.objective.kind == ObjectiveKind::least_time;
-  const auto look = [&](const AxisValue& value) { has_price = has_price || value.prices.gpu_usd_per_s.has_value(); };
+  bool has_price = !plan.prices.gpu_price_per_s.empty() || plan.objective.kind == ObjectiveKind::least_time;
+  const auto look = [&](const AxisValue& value) { has_price = has_price || value.prices.gpu_price_per_s.has_value(); };
   for (const Axis& axis : plan.axes) std::for_each(axis.values.begin(), axis.values.end(), look);
   std::for_each(plan.listed.begin(), plan.listed.end(), look);
   if (!has_price)
     throw InputError(plan.path + ": /prices/gpu: missing, and the objective is \"" + to_string(plan.objective.kind) +
                      "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
+}
+
+// Walks what is written of money, so that it is in one currency.
+void take_currency(const JsonNode& node, PricesSpec& prices, std::string& where) {
+  if (node.is_object())
+    for (const auto& member : node.members()) take_currency(member.second, prices, where);
+  if (node.is_array())
+    for (const JsonNode& item : node.items()) take_currency(item, prices, where);
+  if (!node.is_string()) return;
+  const std::string currency = currency_in(node.json().get<std::string>());
+  if (currency.empty()) return;
+  if (!where.empty() && currency != prices.currency)
+    node.fail(currency + " beside the " + prices.currency + " of " + where, "allowed: one currency");
+  prices.currency = currency;
+  if (where.empty()) where = node.pointer();
+}
+
+void take_currency(const JsonNode& root, PricesSpec& prices) {
+  std::string where;
+  const auto take = [&](const std::optional<JsonNode>& node) {
+    if (node) take_currency(*node, prices, where);
+  };
+  const auto take_of_each = [&](const std::optional<JsonNode>& values) {
+    if (!values) return;
+    for (const JsonNode& value : values->items())
+      if (value.is_object()) take(value.find("prices"));
+  };
+  take(root.find("prices"));
+  take(root.find("objective"));
+  take_of_each(root.find("points"));
+  if (const auto axes = root.find("axes"))
+    for (const JsonNode& axis : axes->items()) take_of_each(axis.find("values"));
 }
 
 void note_defaults(const JsonNode& root, const PlanSpec& plan) {
@@ -245,8 +302,28 @@ LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& s
   }
 }
 
+std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::string& name,
+                                                                const std::vector<AxisValue>& values) {
+  std::vector<std::pair<std::string, std::vector<Json>>> shown;
+  const auto add = [&](const std::string& key, const Json& value) {
+    auto found = std::find_if(shown.begin(), shown.end(), [&](const auto& one) { return one.first == key; });
+    if (found == shown.end()) found = shown.insert(shown.end(), {key, {}});
+    std::vector<Json>& list = found->second;
+    if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+  };
+  for (const AxisValue& value : values) {
+    if (value.facets.empty()) add(name, value.shown);
+    for (const auto& facet : value.facets.items()) add(facet.key(), facet.value());
+  }
+  return shown;
+}
+
 PlanSpec load_plan(const std::string& path, bool ignores_memory) {
-  const JsonDocument document = JsonDocument::load(path);
+  return read_plan(JsonDocument::load(path), ignores_memory);
+}
+
+PlanSpec read_plan(const JsonDocument& document, bool ignores_memory) {
+  const std::string& path = document.name();
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "scenario", "variant", "axes", "points", "work", "prices", "objective",
              "limits", "refine"});
@@ -264,6 +341,7 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory) {
   if (const auto work = root.find("work")) plan.work = read_work(*work);
   if (const auto prices = root.find("prices")) plan.prices = read_prices(*prices);
   plan.objective = read_objective(root.at("objective"));
+  take_currency(root, plan.prices);
   if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
   if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
   check_prices(plan);
@@ -275,7 +353,8 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory) {
   plan.inputs = check_values(plan);
   plan.inputs.insert(document.inputs().begin(), document.inputs().end());
   plan.assumptions = document.assumptions();
-  std::string all = version() + " " + git_revision() + (ignores_memory ? " ignoring memory\n" : "\n");
+  std::string all = (document.inputs().empty() ? document.json().dump() + "\n" : "") + version() + " " +
+                    git_revision() + (ignores_memory ? " ignoring memory\n" : "\n");
   for (const auto& [file, digest] : plan.inputs) all += digest + "\n";
   plan.digest = sha256_hex(all);
   return plan;

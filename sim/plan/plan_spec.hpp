@@ -13,9 +13,9 @@ namespace lockstep::sim {
 
 /// Prices that an axis value or a listed point brings along; they go before the plan's.
 struct PriceOverrides {
-  std::optional<double> gpu_usd_per_s;
-  std::optional<double> nic_usd_per_s;
-  std::optional<double> node_usd_per_s;
+  std::optional<double> gpu_price_per_s;
+  std::optional<double> nic_price_per_s;
+  std::optional<double> node_price_per_s;
   std::optional<double> gpu_power_w;
 };
 
@@ -27,11 +27,12 @@ struct OfGpu {
 };
 
 struct PricesSpec {
-  std::vector<OfGpu> gpu_usd_per_s;  ///< the first that fits
-  double nic_usd_per_s = 0;          ///< each NIC
-  double node_usd_per_s = 0;         ///< each node besides its GPUs: ports of the fabric, host
-  std::vector<OfGpu> gpu_power_w;    ///< the first that fits
-  double energy_usd_per_j = 0;
+  std::string currency = "USD";        ///< of all amounts of the plan, the objective's too
+  std::vector<OfGpu> gpu_price_per_s;  ///< the first that fits
+  double nic_price_per_s = 0;          ///< each NIC
+  double node_price_per_s = 0;         ///< each node besides its GPUs: ports of the fabric, host
+  std::vector<OfGpu> gpu_power_w;      ///< the first that fits
+  double energy_price_per_j = 0;
   bool bills_whole_nodes = true;  ///< otherwise the GPUs that train
   double uncertainty = 0;         ///< relative, of what all of it costs together
 };
@@ -42,7 +43,7 @@ std::string to_string(ObjectiveKind kind);
 struct Objective {
   ObjectiveKind kind = ObjectiveKind::least_time;
   double deadline_s = 0;     ///< least_cost_by_deadline
-  double budget_usd = 0;     ///< least_time_in_budget
+  double budget = 0;         ///< least_time_in_budget
   bool is_cautious = false;  ///< deadline and budget must hold at the high bound, not at the predicted value
 };
 
@@ -67,7 +68,8 @@ struct RefineSpec {
 
 struct AxisValue {
   std::string name;
-  Json shown;  ///< name, or the plain value where the axis lists values
+  Json shown;                    ///< name, or the plain value where the axis lists values
+  Json facets = Json::object();  ///< what a point says of it in its place: {"GPU": "H100", "network": "8x NDR"}
   std::vector<Setting> settings;
   PriceOverrides prices;
   std::string pointer;  ///< in the plan file, for errors
@@ -109,8 +111,14 @@ struct PlanSpec {
 /// The plan's scenario under a point's settings. Throws InputError, also where the settings do not fit each other.
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
 
+/// What the points show of an axis, value by value, under one name or several.
+std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::string& name,
+                                                                const std::vector<AxisValue>& values);
+
 /// Reads the plan and its scenario; axis values that no point can be read with are refused here. With `ignores_memory`
 /// every point is predicted, whether it fits into a GPU or not. Throws InputError.
 PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
+/// The same of a plan that was read, or made.
+PlanSpec read_plan(const JsonDocument& document, bool ignores_memory = false);
 
 }  // namespace lockstep::sim

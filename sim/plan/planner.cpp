@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "engine/base/statistics.hpp"
 #include "sim/plan/around.hpp"
@@ -75,12 +76,12 @@ class Planner {
       if (!row.outcome.is_ok()) continue;
       rows_.push_back(i);
       choices_.push_back(
-          {row.outcome.time_s, row.outcome.time_s_high, row.money.usd, row.money.high_usd, row.is_refined});
+          {row.outcome.time_s, row.outcome.time_s_high, row.money.cost, row.money.high_cost, row.is_refined});
     }
     const auto is_priced = [&](std::size_t i) { return result_.rows[i].money.is_known; };
     if (std::none_of(rows_.begin(), rows_.end(), is_priced)) return;
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (!is_priced(rows_[i])) choices_[i].cost_usd = choices_[i].cost_usd_high = kUnknownCost_usd;
+      if (!is_priced(rows_[i])) choices_[i].cost = choices_[i].cost_high = kUnknownCost;
   }
 
   // The frontier, the best two of the objective, and neighbours within the error of the coarse prediction.
@@ -93,6 +94,7 @@ class Planner {
     for (std::size_t i : pareto_frontier(choices_)) choose(i);
     const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
     for (std::size_t i = 0; i < best.size() && i < 2; ++i) choose(best[i]);
+    for (std::size_t i : first_of_machines(best)) choose(i);
     if (best.empty())
       if (const auto near = closest(plan_.objective, choices_)) choose(*near);
     if (chosen.empty()) {
@@ -105,6 +107,17 @@ class Planner {
     }
     for (std::size_t& i : chosen) i = rows_[i];
     return chosen;
+  }
+
+  // The best of every machine that the answer compares.
+  std::vector<std::size_t> first_of_machines(const std::vector<std::size_t>& best) const {
+    std::set<std::string> seen;
+    std::vector<std::size_t> first;
+    for (std::size_t i : best) {
+      if (seen.size() == kMachinesCompared) break;
+      if (seen.insert(result_.rows[rows_[i]].outcome.machine()).second) first.push_back(i);
+    }
+    return first;
   }
 
   double error() const { return errors_.empty() ? 0 : *std::max_element(errors_.begin(), errors_.end()); }

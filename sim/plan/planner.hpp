@@ -30,11 +30,13 @@ struct ScalingRow {
 struct SensitivityRow {
   std::string what;
   double time_s = 0;
-  double cost_usd = 0;
+  double cost = 0;
   double time_change = 0;  ///< relative to the point as planned
   double cost_change = 0;
-  std::string why;          ///< where it could not be simulated
-  std::string recommended;  ///< id of the point that the plan would recommend then; only where prices change
+  std::string why;                         ///< where it could not be simulated
+  std::optional<std::size_t> recommended;  ///< row that the plan would recommend then; none: none meets the objective
+  double then_time_s = 0;                  ///< of that one, then
+  double then_cost = 0;
 };
 
 struct Breakdown {
@@ -65,6 +67,9 @@ struct PlanResult {
   /// The recommended point, else the closest.
   std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
 };
+
+/// Of the machines of a plan, the best ones, which are refined and shown side by side.
+constexpr std::size_t kMachinesCompared = 12;
 
 PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation);
 

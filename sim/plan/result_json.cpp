@@ -12,31 +12,38 @@ Json known(bool is_known, double value) {
   return is_known && std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+bool is_in_dollars(const PlanSpec& plan) {
+  return plan.prices.currency == "USD";
+}
+
 Json id_or_null(const PlanResult& result, const std::optional<std::size_t>& row) {
   return row ? Json(result.rows[*row].point->id) : Json(nullptr);
 }
 
-Json objective_json(const Objective& o) {
+Json objective_json(const PlanSpec& plan) {
+  const Objective& o = plan.objective;
+  const bool has_budget = o.kind == ObjectiveKind::least_time_in_budget;
   return {{"kind", to_string(o.kind)},
           {"deadline_s", known(o.kind == ObjectiveKind::least_cost_by_deadline, o.deadline_s)},
-          {"budget_usd", known(o.kind == ObjectiveKind::least_time_in_budget, o.budget_usd)},
+          {"budget", known(has_budget, o.budget)},
+          {"budget_usd", known(has_budget && is_in_dollars(plan), o.budget)},
           {"cautious", o.is_cautious}};
 }
 
 Json plan_spec_json(const PlanSpec& plan) {
   Json axes = Json::array();
-  for (const Axis& axis : plan.axes) {
-    Json values = Json::array();
-    for (const AxisValue& value : axis.values) values.push_back(value.shown);
-    axes.push_back({{"name", axis.name}, {"values", values}});
-  }
-  if (!plan.listed.empty()) {
-    Json values = Json::array();
-    for (const AxisValue& value : plan.listed) values.push_back(value.shown);
-    axes.push_back({{"name", "point"}, {"values", values}});
-  }
-  return {{"name", plan.name}, {"description", plan.description},       {"objective", objective_json(plan.objective)},
-          {"axes", axes},      {"coarse", name_of(plan.refine.coarse)}, {"refined", name_of(plan.refine.refined)}};
+  const auto add = [&](const std::string& name, const std::vector<AxisValue>& of_axis) {
+    for (const auto& [shown, values] : shown_of(name, of_axis)) axes.push_back({{"name", shown}, {"values", values}});
+  };
+  for (const Axis& axis : plan.axes) add(axis.name, axis.values);
+  add("point", plan.listed);
+  return {{"name", plan.name},
+          {"description", plan.description},
+          {"currency", plan.prices.currency},
+          {"objective", objective_json(plan)},
+          {"axes", axes},
+          {"coarse", name_of(plan.refine.coarse)},
+          {"refined", name_of(plan.refine.refined)}};
 }
 
 Json point_json(const PlanRow& row) {
@@ -66,9 +73,13 @@ Json point_json(const PlanRow& row) {
   json["time_s"] = known(ok, o.time_s);
   json["time_s_low"] = known(ok, o.time_s_low);
   json["time_s_high"] = known(ok, o.time_s_high);
-  json["cost_usd"] = known(has_cost, row.money.usd);
-  json["cost_usd_low"] = known(has_cost, row.money.low_usd);
-  json["cost_usd_high"] = known(has_cost, row.money.high_usd);
+  json["cost"] = known(has_cost, row.money.cost);
+  json["cost_low"] = known(has_cost, row.money.low_cost);
+  json["cost_high"] = known(has_cost, row.money.high_cost);
+  const bool is_usd = has_cost && row.money.currency == "USD";
+  json["cost_usd"] = known(is_usd, row.money.cost);
+  json["cost_usd_low"] = known(is_usd, row.money.low_cost);
+  json["cost_usd_high"] = known(is_usd, row.money.high_cost);
   json["energy_j"] = known(ok && row.money.energy_j > 0, row.money.energy_j);
   json["on_frontier"] = row.is_on_frontier;
   json["meets_objective"] = row.meets_objective;
@@ -117,11 +128,14 @@ Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
   const bool has_cost = s.why.empty() && row.money.is_known;
   Json json{{"what", s.what},
             {"time_s", known(s.why.empty(), s.time_s)},
-            {"cost_usd", known(has_cost, s.cost_usd)},
+            {"cost", known(has_cost, s.cost)},
+            {"cost_usd", known(has_cost && row.money.currency == "USD", s.cost)},
             {"time_change", known(s.why.empty(), s.time_change)},
             {"cost_change", known(has_cost, s.cost_change)}};
   if (!s.why.empty()) json["why"] = s.why;
-  if (!s.recommended.empty()) json["recommended"] = s.recommended;
+  json["recommended"] = id_or_null(result, s.recommended);
+  json["then_time_s"] = known(s.recommended.has_value(), s.then_time_s);
+  json["then_cost"] = known(s.recommended && s.then_cost > 0, s.then_cost);
   return json;
 }
 
@@ -136,6 +150,8 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
                     {"closest", id_or_null(result, result.closest)},
                     {"text", answer_text(result)},
                     {"why", answer_why(result)}};
+  json["best_of_machines"] = Json::array();
+  for (std::size_t i : best_of_machines(result)) json["best_of_machines"].push_back(result.rows[i].point->id);
   json["frontier"] = Json::array();
   for (std::size_t i : result.frontier) json["frontier"].push_back(result.rows[i].point->id);
   json["points"] = Json::array();

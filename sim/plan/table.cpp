@@ -52,15 +52,7 @@ std::string mark(const PlanResult& result, std::size_t row) {
   return result.closest == row ? "closest" : "";
 }
 
-// The recommended point and the runner-up are shown wherever they are.
-Rows frontier_rows(const PlanResult& result) {
-  std::vector<std::size_t> shown = result.frontier;
-  for (const auto& row : {result.recommended, result.runner_up, result.closest})
-    if (row && std::find(shown.begin(), shown.end(), *row) == shown.end()) shown.push_back(*row);
-  std::sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
-    const double x = result.rows[a].outcome.time_s, y = result.rows[b].outcome.time_s;
-    return x != y ? x < y : a < b;
-  });
+Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown) {
   const bool has_cost =
       std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows[i].money.is_known; });
   Rows rows{{"point", "setting", "GPUs", "memory/GPU", "samples/s", "efficiency", "time", "low", "high"}};
@@ -73,11 +65,23 @@ Rows frontier_rows(const PlanResult& result) {
                     memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), count_text(o.samples_per_s()),
                     r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", time_text(o.time_s),
                     time_text(o.time_s_low), time_text(o.time_s_high)});
-    for (double usd : {r.money.usd, r.money.low_usd, r.money.high_usd})
-      if (has_cost) rows.back().push_back(r.money.is_known ? dollars_text(usd) : "");
+    for (double amount : {r.money.cost, r.money.low_cost, r.money.high_cost})
+      if (has_cost) rows.back().push_back(r.money.is_known ? money_text(amount, r.money.currency) : "");
     rows.back().insert(rows.back().end(), {o.fidelity, mark(result, i)});
   }
   return rows;
+}
+
+// The recommended point and the runner-up are shown wherever they are.
+Rows frontier_rows(const PlanResult& result) {
+  std::vector<std::size_t> shown = result.frontier;
+  for (const auto& row : {result.recommended, result.runner_up, result.closest})
+    if (row && std::find(shown.begin(), shown.end(), *row) == shown.end()) shown.push_back(*row);
+  std::sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
+    const double x = result.rows[a].outcome.time_s, y = result.rows[b].outcome.time_s;
+    return x != y ? x < y : a < b;
+  });
+  return point_rows(result, shown);
 }
 
 Rows scaling_rows(const PlanResult& result) {
@@ -106,16 +110,19 @@ Rows breakdown_rows(const Breakdown& b) {
 }
 
 Rows sensitivity_rows(const PlanResult& result) {
-  Rows rows{{"what if", "time", "change", "cost", "change", "then"}};
+  Rows rows{{"what if", "time", "change", "cost", "change", result.recommended ? "then recommended" : "then meets it"}};
   for (const SensitivityRow& s : result.sensitivity) {
     if (!s.why.empty()) {
       rows.push_back({s.what, "", "", "", "", s.why});
       continue;
     }
-    const bool has_cost = s.cost_usd > 0;
+    const std::string then = !s.recommended                        ? "none"
+                             : s.recommended == result.recommended ? "the same"
+                                                                   : machine_text(result.rows[*s.recommended]);
+    const bool has_cost = s.cost > 0;
     rows.push_back({s.what, time_text(s.time_s), signed_percent_text(s.time_change),
-                    has_cost ? dollars_text(s.cost_usd) : "", has_cost ? signed_percent_text(s.cost_change) : "",
-                    s.recommended});
+                    has_cost ? money_text(s.cost, result.plan->prices.currency) : "",
+                    has_cost ? signed_percent_text(s.cost_change) : "", then});
   }
   return rows;
 }
@@ -166,6 +173,8 @@ std::string kinds(const PlanResult& result) {
 
 std::string plan_table(const PlanResult& result) {
   std::string text = result.plan->name + "\n\n" + answer_text(result) + "\n" + answer_why(result) + "\n\n";
+  const std::vector<std::size_t> machines = best_of_machines(result);
+  if (machines.size() > 1) text += "Best of each machine:\n" + as_text(point_rows(result, machines)) + "\n";
   if (!result.frontier.empty()) text += "Frontier of time and cost:\n" + as_text(frontier_rows(result)) + "\n";
   if (result.focus()) {
     const std::string id = result.rows[*result.focus()].point->id;
@@ -183,6 +192,8 @@ std::string plan_markdown(const PlanResult& result) {
   std::string text = "# " + result.plan->name + "\n\n";
   if (!result.plan->description.empty()) text += result.plan->description + "\n\n";
   text += "**Answer.** " + answer_text(result) + "\n\n" + answer_why(result) + "\n\n";
+  const std::vector<std::size_t> machines = best_of_machines(result);
+  if (machines.size() > 1) text += "## Best of each machine\n\n" + as_markdown(point_rows(result, machines)) + "\n";
   if (!result.frontier.empty()) text += "## Frontier of time and cost\n\n" + as_markdown(frontier_rows(result)) + "\n";
   if (result.focus()) {
     text += "## Scaling\n\n" + as_markdown(scaling_rows(result)) + "\n";

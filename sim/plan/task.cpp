@@ -23,6 +23,10 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("iteration_s", o.iteration_s);
   visit("relative_low", o.relative_low);
   visit("relative_high", o.relative_high);
+  visit("spread_compute", o.spread_compute);
+  visit("spread_bandwidth", o.spread_bandwidth);
+  visit("spread_latency", o.spread_latency);
+  visit("links", o.links);
   visit("compute_s", o.compute_s);
   visit("exposed_communication_s", o.exposed_communication_s);
   visit("idle_s", o.idle_s);

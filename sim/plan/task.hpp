@@ -51,6 +51,10 @@ struct Outcome {
   double iteration_s = 0;
   double relative_low = 1;
   double relative_high = 1;
+  double spread_compute = 0;  ///< InputSpread of sim/point/point.hpp
+  double spread_bandwidth = 0;
+  double spread_latency = 0;
+  std::string links;  ///< what nodes are connected by: points with the same text share what is not known of it
   double compute_s = 0;
   double exposed_communication_s = 0;
   double idle_s = 0;   ///< waiting for input
@@ -63,6 +67,8 @@ struct Outcome {
   std::vector<LayerGroup> layer_groups;  ///< only where asked for
 
   bool is_ok() const { return status == "ok"; }
+  /// One text per machine: a GPU in its servers and network.
+  std::string machine() const { return gpu + "\n" + cluster + "\n" + links; }
   double samples_per_s() const { return global_batch / iteration_s; }
   std::string text() const;
   /// Throws Json's exceptions where the text is none of ours.

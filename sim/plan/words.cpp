@@ -23,8 +23,8 @@ std::string signed_percent_text(double fraction) {
   return format("%+.1f %%", percent);
 }
 
-std::string dollars_text(double usd) {
-  return (usd < 100 ? format("%.2f", usd) : count_text(usd)) + " USD";
+std::string money_text(double amount, const std::string& currency) {
+  return (amount < 100 ? format("%.2f", amount) : count_text(amount)) + " " + currency;
 }
 
 std::string time_text(double seconds) {

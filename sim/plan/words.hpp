@@ -4,10 +4,10 @@
 
 namespace lockstep::sim {
 
-std::string percent_text(double fraction);         ///< "12.3 %"
-std::string signed_percent_text(double fraction);  ///< "+12.3 %"
-std::string dollars_text(double usd);              ///< "1,234 USD", "12.30 USD"
-std::string time_text(double seconds);             ///< "58.3 min", "2.10 h"
-std::string count_text(double number);             ///< "1,281,167"
+std::string percent_text(double fraction);                           ///< "12.3 %"
+std::string signed_percent_text(double fraction);                    ///< "+12.3 %"
+std::string money_text(double amount, const std::string& currency);  ///< "1,234 USD", "12.30 EUR"
+std::string time_text(double seconds);                               ///< "58.3 min", "2.10 h"
+std::string count_text(double number);                               ///< "1,281,167"
 
 }  // namespace lockstep::sim

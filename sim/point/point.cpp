@@ -1,6 +1,7 @@
 #include "sim/point/point.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
@@ -64,10 +65,13 @@ void set_bounds(const Scenario& scenario, const Program& program, const Cluster&
   const std::vector<std::pair<Perturbation, Perturbation>> moves{{{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
                                                                  {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
                                                                  {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};
+  const std::array<double*, 3> spreads{&point.spread.compute, &point.spread.bandwidth, &point.spread.latency};
   double gain = 0, loss = 0;
-  for (const auto& [better, worse] : moves) {
-    gain += std::pow(std::max(0.0, 1 - iteration_s(better) / base), 2);
-    loss += std::pow(std::max(0.0, iteration_s(worse) / base - 1), 2);
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    const double better = iteration_s(moves[i].first) / base, worse = iteration_s(moves[i].second) / base;
+    gain += std::pow(std::max(0.0, 1 - better), 2);
+    loss += std::pow(std::max(0.0, worse - 1), 2);
+    *spreads[i] = (worse - better) / 2;
   }
   point.relative_low = 1 - std::sqrt(gain);
   point.relative_high = 1 + std::sqrt(loss);

@@ -19,6 +19,14 @@ struct PointRequest {
   double most_messages = 0;     ///< fast: a point that needs more, all iterations together, stays closed form; 0: any
 };
 
+/// By how much, relative, an iteration takes longer as a group of inputs is off by its uncertainty, all of it to the worse
+/// side: half the way from the better end to the worse one. Where two points share the inputs, they are off together.
+struct InputSpread {
+  double compute = 0;
+  double bandwidth = 0;
+  double latency = 0;
+};
+
 struct PointResult {
   int gpus = 0;
   int nodes = 0;
@@ -30,6 +38,7 @@ struct PointResult {
   double input_wait_s = 0;
   double relative_low = 1;   ///< iteration time at the favourable end of the inputs' uncertainty, over the predicted
   double relative_high = 1;  ///< at the unfavourable end
+  InputSpread spread;        ///< what these two come from; 0 where it is not worked out group by group
   double bytes_sent_per_gpu = 0;
   double messages = 0;
   std::string fidelity;  ///< asked for

@@ -18,6 +18,7 @@ std::string to_text(const PointResult& p) {
               {"input_wait_s", p.input_wait_s},
               {"relative_low", p.relative_low},
               {"relative_high", p.relative_high},
+              {"spread", {p.spread.compute, p.spread.bandwidth, p.spread.latency}},
               {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
               {"messages", p.messages},
               {"fidelity", p.fidelity},
@@ -43,6 +44,7 @@ PointResult from_text(const std::string& text) {
   p.input_wait_s = json["input_wait_s"];
   p.relative_low = json["relative_low"];
   p.relative_high = json["relative_high"];
+  p.spread = {json["spread"][0], json["spread"][1], json["spread"][2]};
   p.bytes_sent_per_gpu = json["bytes_sent_per_gpu"];
   p.messages = json["messages"];
   p.fidelity = json["fidelity"];

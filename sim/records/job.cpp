@@ -192,7 +192,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   return spec;
 }
 
-JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
+JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
   check_numbers(job);
   JobPrediction predicted;
   predicted.spec = job_spec(job, catalogue);
@@ -217,10 +217,21 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) 
   for (int gpus : job.gpus)
     for (const MappedRecord& of_measure : of_measures)
       predicted.predictions.push_back({&*record++, at_gpus(of_measure, run, predicted.scenario, gpus)});
-  check_job_memory(job, predicted.predictions);
+  return predicted;
+}
+
+void predict_read(const Job& job, JobPrediction& predicted, const Catalogue& catalogue, int jobs) {
   predict_mapped(predicted.predictions, catalogue, {jobs, true});
   for (const Prediction& p : predicted.predictions)
-    if (!p.is_mapped()) throw InputError("simulate job: " + p.mapped.unmapped + "; allowed: another --algorithm");
+    if (!p.is_mapped())
+      throw InputError("simulate job: " + job.model + " on " + job.gpu + ": " + p.mapped.unmapped +
+                       "; allowed: another --algorithm");
+}
+
+JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs) {
+  JobPrediction predicted = read_job(job, catalogue);
+  check_job_memory(job, predicted.predictions);
+  predict_read(job, predicted, catalogue, jobs);
   return predicted;
 }
 

@@ -36,6 +36,12 @@ struct JobPrediction {
 /// The job's facts at its largest number of GPUs. Throws InputError for a name that is not known.
 JobSpec job_spec(const Job& job, const Catalogue& catalogue);
 
+/// The job read and mapped, with predictions whose values are still to be worked out. Throws as predict_job() does, but
+/// for memory.
+JobPrediction read_job(const Job& job, const Catalogue& catalogue);
+/// Works out those predictions that a read job has.
+void predict_read(const Job& job, JobPrediction& predicted, const Catalogue& catalogue, int jobs);
+
 /// For every number of GPUs: images/s, efficiency against one GPU, and with epochs the training time. Throws InputError
 /// for a name that is not known, a rate without a batch, and nodes that are not full.
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs);

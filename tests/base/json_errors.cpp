@@ -47,7 +47,8 @@ std::string nested(std::size_t levels) {
 }
 
 const char kBandwidths[] =
-    "; allowed: B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
+    "; allowed: B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, "
+    "b/s, bps, kb/s, kbps, Mb/s, Mbps, Gb/s, Gbps, Tb/s, Tbps";
 
 TEST_CASE("A correct scenario is accepted") {
   CHECK(error_of([] {
@@ -157,7 +158,7 @@ TEST_CASE("A number out of its range is refused with the range") {
 }
 
 TEST_CASE("A quantity without a known unit is refused with the units") {
-  const std::string times = "; allowed: ns, us, ms, s, min, h";
+  const std::string times = "; allowed: ns, us, ms, s, min, h, d";
   check({
       {R"({"gpus": 8, "step": 3})", "x.json: /step: missing unit" + times},
       {R"({"gpus": 8, "step": "3"})", "x.json: /step: missing unit" + times},
@@ -195,7 +196,7 @@ TEST_CASE("A value with its source must be complete") {
       {R"({"gpus": 8, "step": {"value": "3 s", "kind": "fitted", "source": ""}})",
        "x.json: /step/source: expected a string that is not empty"},
       {R"({"gpus": 8, "step": {"value": 3, "kind": "fitted", "source": "s"}})",
-       "x.json: /step/value: missing unit; allowed: ns, us, ms, s, min, h"},
+       "x.json: /step/value: missing unit; allowed: ns, us, ms, s, min, h, d"},
       {R"({"gpus": 8, "decay": {"value": 0.2, "kind": "fitted", "source": "s"}})",
        "x.json: /decay/value: value 0.2 is out of range; allowed: 0 to 0.1"},
       {R"({"gpus": 8, "decay": [0.01]})", "x.json: /decay: expected a number, got an array; allowed: 0 to 0.1"},

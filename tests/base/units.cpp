@@ -1,5 +1,6 @@
 #include "engine/base/units.hpp"
 
+#include <algorithm>
 #include <clocale>
 #include <cmath>
 #include <limits>
@@ -41,6 +42,30 @@ TEST_CASE("Units are the definitions of SI and IEC") {
   CHECK(parsed("1.5 PFLOP/s", Dimension::compute) == 1.5e15);
   CHECK(parsed("5 1/s", Dimension::rate) == 5);
   CHECK(parsed("1234.5 images/s", Dimension::rate) == 1234.5);
+}
+
+TEST_CASE("People write days, bits by a letter, and their own currency") {
+  CHECK(parsed("3d", Dimension::time) == parsed("72 h", Dimension::time));
+  for (const char* text : {"400 Gb/s", "400 Gbps", "400Gbit/s", "0.4 Tb/s"})
+    CHECK(parsed(text, Dimension::bandwidth) == Approx(50e9));
+  CHECK(parsed("400 GB/s", Dimension::bandwidth) == 8 * parsed("400 Gb/s", Dimension::bandwidth));
+  CHECK(refused("400 gbps", Dimension::bandwidth));
+  for (const char* text : {"2.5 $/h", "2.5 USD/h", "2.5 EUR/h", "2.5\u20ac/h"}) {
+    CHECK(parsed(text, Dimension::price) == 2.5 / 3600);
+    CHECK(currency_in(text) == (std::string(text).find_first_of("$S") != std::string::npos ? "USD" : "EUR"));
+  }
+  CHECK(currency_in("3 kGBP") == "GBP");
+  CHECK(currency_in("0.2 CHF/kWh") == "CHF");
+  for (const char* none : {"3 s", "3 USD/min", "USD", ""}) CHECK(currency_in(none).empty());
+}
+
+TEST_CASE("A unit that is only read is never written") {
+  for (Dimension dimension : kDimensions)
+    for (const std::string& name : unit_names(dimension)) {
+      const std::vector<std::string> all = unit_spellings(dimension);
+      CHECK(std::count(all.begin(), all.end(), name) == 1);
+      CHECK((name != "d" && name != "Gb/s" && name != "Gbps"));
+    }
 }
 
 TEST_CASE("Small units give the double nearest to the decimal value") {

@@ -26,9 +26,10 @@ struct Case {
   const char* error;
 };
 
-const char* const kUnitsOfTime = "ns, us, ms, s, min, h";
+const char* const kUnitsOfTime = "ns, us, ms, s, min, h, d";
 const char* const kUnitsOfBandwidth =
-    "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
+    "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, "
+    "b/s, bps, kb/s, kbps, Mb/s, Mbps, Gb/s, Gbps, Tb/s, Tbps";
 
 std::vector<Case> cases();
 

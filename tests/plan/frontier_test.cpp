@@ -24,11 +24,11 @@ std::vector<Choice> random_points(std::uint64_t seed, std::size_t count) {
 }
 
 bool beats(const Choice& a, const Choice& b) {
-  return a.time_s <= b.time_s && a.cost_usd <= b.cost_usd && (a.time_s < b.time_s || a.cost_usd < b.cost_usd);
+  return a.time_s <= b.time_s && a.cost <= b.cost && (a.time_s < b.time_s || a.cost < b.cost);
 }
 
 bool is_alike(const Choice& a, const Choice& b) {
-  return a.time_s == b.time_s && a.cost_usd == b.cost_usd;
+  return a.time_s == b.time_s && a.cost == b.cost;
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ TEST_CASE("the frontier is what no point beats, and of alike points the first") 
 
 TEST_CASE("without costs the frontier is the fastest point alone") {
   std::vector<Choice> points = random_points(7, 40);
-  for (Choice& p : points) p.cost_usd = 0;
+  for (Choice& p : points) p.cost = 0;
   const auto fastest = std::min_element(points.begin(), points.end(),
                                         [](const Choice& a, const Choice& b) { return a.time_s < b.time_s; });
   CHECK(sim::pareto_frontier(points) == std::vector<std::size_t>{static_cast<std::size_t>(fastest - points.begin())});
@@ -60,7 +60,7 @@ TEST_CASE("without costs the frontier is the fastest point alone") {
 
 TEST_CASE("a point of unknown cost is on the frontier where it is the fastest, and beats none in cost") {
   const Choice fast{1, 1, 5, 5, false}, slow{2, 2, 3, 3, false};
-  Choice unknown{1.5, 1.5, sim::kUnknownCost_usd, sim::kUnknownCost_usd, false};
+  Choice unknown{1.5, 1.5, sim::kUnknownCost, sim::kUnknownCost, false};
   CHECK(sim::pareto_frontier({fast, slow, unknown}) == std::vector<std::size_t>{0, 1});
   CHECK(sim::distance_to_frontier(unknown, {fast, slow}) == Approx(1 - 1 / 1.5));  // by its time alone
   unknown.time_s = 0.5;
@@ -80,7 +80,7 @@ TEST_CASE("a point's distance is the error at which it would join the frontier, 
       const auto moved = [&](double e) {
         Choice q = p;
         q.time_s *= 1 - e;
-        q.cost_usd *= 1 - e;
+        q.cost *= 1 - e;
         return std::none_of(frontier.begin(), frontier.end(), [&](const Choice& f) { return beats(f, q); });
       };
       CHECK(moved(distance + 1e-9));
@@ -125,11 +125,11 @@ TEST_CASE("the best of a ranking meets the objective and no point that meets it 
         if (objective.kind == ObjectiveKind::least_cost_by_deadline)
           meets = (objective.is_cautious ? p.time_s_high : p.time_s) <= 8;
         if (objective.kind == ObjectiveKind::least_time_in_budget)
-          meets = (objective.is_cautious ? p.cost_usd_high : p.cost_usd) <= 8;
+          meets = (objective.is_cautious ? p.cost_high : p.cost) <= 8;
         meeting += meets;
         if (meets) {
           const Choice& best = points[order.at(0)];
-          CHECK((by_time ? best.time_s <= p.time_s : best.cost_usd <= p.cost_usd));
+          CHECK((by_time ? best.time_s <= p.time_s : best.cost <= p.cost));
         }
       }
       CHECK(order.size() == meeting);

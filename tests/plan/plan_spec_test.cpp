@@ -31,7 +31,7 @@ TEST_CASE("a grid has every combination once, the last axis fastest") {
   CHECK(plan.points[0].setting == Json::parse(R"({"GPUs": 1, "batch": 16, "network": "slow"})"));
   CHECK(plan.points[1].setting == Json::parse(R"({"GPUs": 1, "batch": 16, "network": "fast"})"));
   CHECK(plan.points[11].setting == Json::parse(R"({"GPUs": 4, "batch": 64, "network": "fast"})"));
-  CHECK(plan.points[1].prices.nic_usd_per_s == Approx(0.5 / 3600));
+  CHECK(plan.points[1].prices.nic_price_per_s == Approx(0.5 / 3600));
   const sim::LoadedScenario loaded = plan.scenario->with(plan.points[11].settings);
   CHECK(loaded.variants[0].gpus == std::vector<int>{4});
   CHECK(loaded.variants[0].batch_at(4) == 64);
@@ -93,7 +93,9 @@ TEST_CASE("what is wrong with a plan is said in one line") {
              Contains("/objective/budget: ") && Contains("missing unit"));
   CHECK_THAT(with("/prices/gpu", 3), Contains("/prices/gpu: ") && Contains("USD/h"));
   CHECK_THAT(with("/prices/gpu", "-1 USD/h"), Contains("/prices/gpu: ") && Contains("allowed: 0 to"));
-  CHECK_THAT(with("/prices/gpu", "3 EUR/h"), Contains("unit \"EUR/h\" is unknown"));
+  CHECK_THAT(with("/prices/gpu", "3 FRF/h"), Contains("unit \"FRF/h\" is unknown"));
+  CHECK_THAT(with("/prices/gpu", "3 EUR/h"),
+             Contains("/axes/2/values/0/prices/nic: USD beside the EUR of /prices/gpu"));
   const std::string work = "/work", samples = work + "/samples";
   CHECK_THAT(with(work, Json::parse(R"({"samples": 5, "epochs": 1})")),
              Contains(work + "/epochs: stands beside samples"));
@@ -154,11 +156,11 @@ TEST_CASE("work or a convergence, prices for an objective of money, and points a
 // 24 x 2 + 6 x 0.5 + 3 x 1 = 54 USD/h, 108 USD; 24 x 500 W x 2 h = 24 kWh, 2.4 USD.
 TEST_CASE("a point costs its GPUs, NICs, nodes and energy by the hour") {
   sim::PricesSpec prices;
-  prices.gpu_usd_per_s = {{"other", "", 9. / 3600}, {"G", "", 2. / 3600}};
-  prices.nic_usd_per_s = 0.5 / 3600;
-  prices.node_usd_per_s = 1. / 3600;
+  prices.gpu_price_per_s = {{"other", "", 9. / 3600}, {"G", "", 2. / 3600}};
+  prices.nic_price_per_s = 0.5 / 3600;
+  prices.node_price_per_s = 1. / 3600;
   prices.gpu_power_w = {{"", "", 500}};
-  prices.energy_usd_per_j = 0.1 / 3.6e6;
+  prices.energy_price_per_j = 0.1 / 3.6e6;
   sim::Outcome o;
   o.gpu = "G";
   o.gpus = 20;
@@ -170,19 +172,19 @@ TEST_CASE("a point costs its GPUs, NICs, nodes and energy by the hour") {
   o.time_s_high = 7200 * 1.03;
   sim::Money money = sim::money_of(prices, {}, o);
   CHECK(money.is_known);
-  CHECK(money.usd == Approx(110.4));
+  CHECK(money.cost == Approx(110.4));
   CHECK(money.energy_j == Approx(24 * 3.6e6));
-  CHECK(money.high_usd == Approx(110.4 * 1.03));
+  CHECK(money.high_cost == Approx(110.4 * 1.03));
   prices.uncertainty = 0.04;  // 3 % and 4 % in quadrature: 5 %
   money = sim::money_of(prices, {}, o);
-  CHECK(money.low_usd == Approx(110.4 * 0.95));
-  CHECK(money.high_usd == Approx(110.4 * 1.05));
+  CHECK(money.low_cost == Approx(110.4 * 0.95));
+  CHECK(money.high_cost == Approx(110.4 * 1.05));
   prices.bills_whole_nodes = false;  // 20 GPUs: 46 USD/h and 20 kWh
-  CHECK(sim::money_of(prices, {}, o).usd == Approx(92 + 2));
+  CHECK(sim::money_of(prices, {}, o).cost == Approx(92 + 2));
   sim::PriceOverrides own;
-  own.gpu_usd_per_s = 1. / 3600;  // 20 + 6 USD/h
-  CHECK(sim::money_of(prices, own, o).usd == Approx(52 + 2));
-  CHECK(sim::money_of(prices, own, o, {2, 1, 1}).usd == Approx(92 + 2));
+  own.gpu_price_per_s = 1. / 3600;  // 20 + 6 USD/h
+  CHECK(sim::money_of(prices, own, o).cost == Approx(52 + 2));
+  CHECK(sim::money_of(prices, own, o, {2, 1, 1}).cost == Approx(92 + 2));
   o.gpu = "unknown";
   CHECK(!sim::money_of(prices, {}, o).is_known);
   CHECK(sim::money_of(prices, own, o).is_known);

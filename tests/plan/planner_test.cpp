@@ -51,8 +51,8 @@ TEST_CASE("the refined frontier and the answer are those of every point by messa
       const sim::Outcome &o = refined.rows[i].outcome, &exact = all.rows[i].outcome;
       CHECK(o.fidelity != "analytic");
       CHECK(o.time_s == Approx(exact.time_s).epsilon(1e-3));
-      CHECK(refined.rows[i].money.low_usd <= all.rows[i].money.usd);
-      CHECK(refined.rows[i].money.high_usd >= all.rows[i].money.usd);
+      CHECK(refined.rows[i].money.low_cost <= all.rows[i].money.cost);
+      CHECK(refined.rows[i].money.high_cost >= all.rows[i].money.cost);
     }
   }
 }
@@ -158,7 +158,7 @@ TEST_CASE("GPUs that cost twice as much make the cheapest point cost twice as mu
   const sim::PlanSpec dear = files.load();
   const sim::PlanResult a = worked_out(cheap), b = worked_out(dear);
   CHECK(a.recommended == b.recommended);
-  CHECK(b.rows[*b.recommended].money.usd == Approx(2 * a.rows[*a.recommended].money.usd));
+  CHECK(b.rows[*b.recommended].money.cost == Approx(2 * a.rows[*a.recommended].money.cost));
   CHECK(b.rows[*b.recommended].outcome.time_s == a.rows[*a.recommended].outcome.time_s);
 }
 

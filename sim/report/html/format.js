@@ -22,7 +22,7 @@ function significant(value) {
 }
 
 // Where the programs' tables differ: plan says samples, and minutes with one digit; results of sequences say so.
-const style = {rateUnit: 'images/s', minuteDigits: 2};
+const style = {rateUnit: 'images/s', minuteDigits: 2, currency: 'USD'};
 
 const orNone = format => value => isNumber(value) ? format(value) : NONE;
 
@@ -42,7 +42,7 @@ const format = {
     return fixed(seconds / 86400, 2) + SPACE + 'd';
   }),
   rate: orNone(value => (value < 100 ? significant(value) : fixed(value, 0)) + SPACE + style.rateUnit),
-  dollars: orNone(value => fixed(value, Math.abs(value) < 100 ? 2 : 0) + SPACE + 'USD'),
+  money: orNone(value => fixed(value, Math.abs(value) < 100 ? 2 : 0) + SPACE + style.currency),
   bytes: orNone(value => {
     const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
     let unit = 0;

@@ -2,7 +2,7 @@
 'use strict';
 
 function objectiveText(objective) {
-  const deadline = isNumber(objective.deadline_s) ? format.shortDuration(objective.deadline_s) : '', budget = isNumber(objective.budget_usd) ? format.dollars(objective.budget_usd) : '';
+  const deadline = isNumber(objective.deadline_s) ? format.shortDuration(objective.deadline_s) : '', budget = isNumber(objective.budget) ? format.money(objective.budget) : '';
   const caution = objective.cautious ? ', by the high bounds' : '';
   return ({'least-time': 'least time', 'least-cost': 'least cost', 'least-cost-by-deadline': 'least cost within ' + deadline,
           'least-time-in-budget': 'least time for at most ' + budget}[objective.kind] || objective.kind) + caution;
@@ -23,7 +23,7 @@ function settingText(point, plan) {
 }
 
 const planFigures = [
-  ['Time', 'time_s', format.duration, true], ['Cost', 'cost_usd', format.dollars, true], ['Throughput', 'samples_per_s', format.rate, true],
+  ['Time', 'time_s', format.duration, true], ['Cost', 'cost', format.money, true], ['Throughput', 'samples_per_s', format.rate, true],
   ['Scaling efficiency', 'scaling_efficiency', format.percent], ['GPUs', 'gpus', format.count], ['Nodes', 'nodes', format.count],
   ['Batch per GPU', 'batch_per_gpu', format.count], ['Global batch', 'global_batch', format.count], ['Iteration', 'iteration_s', format.milliseconds], ['Compute', 'compute_s', format.milliseconds],
   ['Exposed communication', 'exposed_communication_s', format.milliseconds], ['Idle', 'idle_s', format.milliseconds],
@@ -50,7 +50,7 @@ function planAnswer(result, byId) {
 function runnerUpTable(best, second, plan) {
   if (!second) return null;
   const axesShown = plan.axes.filter(axis => axis.values.length > 1 && [best, second].some(point => point.setting[axis.name] !== point.gpus));
-  const keys = ['time_s', 'cost_usd', 'samples_per_s', 'scaling_efficiency', 'gpus', 'memory_bytes_per_gpu'];
+  const keys = ['time_s', 'cost', 'samples_per_s', 'scaling_efficiency', 'gpus', 'memory_bytes_per_gpu'];
   const rows = [
     ...axesShown.map(axis => ({name: axisTitle(axis.name), values: [best, second].map(point => settingValue(point.setting[axis.name]))})),
     ...planFigures.filter(([, key]) => keys.includes(key) && isNumber(best[key])).map(([name, key, show, hasBounds]) => ({
@@ -86,22 +86,22 @@ function planScaling(result) {
 }
 
 function planPoint(point, plan) {
-  return {x: point.time_s, y: point.cost_usd, xLow: point.time_s_low, xHigh: point.time_s_high, yLow: point.cost_usd_low, yHigh: point.cost_usd_high,
+  return {x: point.time_s, y: point.cost, xLow: point.time_s_low, xHigh: point.time_s_high, yLow: point.cost_low, yHigh: point.cost_high,
           tip: [settingText(point, plan), 'time ' + withBounds(format.duration, point.time_s, point.time_s_low, point.time_s_high),
-                'cost ' + withBounds(format.dollars, point.cost_usd, point.cost_usd_low, point.cost_usd_high), plural(point.gpus, 'GPU') + ', fidelity ' + point.fidelity]};
+                'cost ' + withBounds(format.money, point.cost, point.cost_low, point.cost_high), plural(point.gpus, 'GPU') + ', fidelity ' + point.fidelity]};
 }
 
 function frontierChart(result, byId) {
-  const plan = result.plan, placed = result.points.filter(point => point.status === 'ok' && isNumber(point.time_s) && isNumber(point.cost_usd));
+  const plan = result.plan, placed = result.points.filter(point => point.status === 'ok' && isNumber(point.time_s) && isNumber(point.cost));
   if (placed.length === 0) return null;
-  const frontier = result.frontier.map(id => byId.get(id)).filter(point => point && isNumber(point.cost_usd));
+  const frontier = result.frontier.map(id => byId.get(id)).filter(point => point && isNumber(point.cost));
   const named = [['Recommended', result.answer.recommended], ['Runner-up', result.answer.runner_up], ['Closest', result.answer.closest]].map(([name, id]) => [name, byId.get(id)]).filter(pair => pair[1]);
   const others = placed.filter(point => !point.on_frontier && !named.some(([, one]) => one === point));
-  const isLogX = spreadsFar(placed.map(point => point.time_s)), isLogY = spreadsFar(placed.map(point => point.cost_usd));
+  const isLogX = spreadsFar(placed.map(point => point.time_s)), isLogY = spreadsFar(placed.map(point => point.cost));
   const ends = key => [Math.min(...placed.map(point => point[key])), Math.max(...placed.map(point => point[key]))];
-  const {deadline_s: deadline, budget_usd: budget} = plan.objective;
-  const guides = [isNumber(deadline) && {name: 'Deadline ' + format.shortDuration(deadline), isGuide: true, points: ends('cost_usd').map(y => ({x: deadline, y}))},
-                  isNumber(budget) && {name: 'Budget ' + format.dollars(budget), isGuide: true, points: ends('time_s').map(x => ({x, y: budget}))}].filter(Boolean);
+  const {deadline_s: deadline, budget: budget} = plan.objective;
+  const guides = [isNumber(deadline) && {name: 'Deadline ' + format.shortDuration(deadline), isGuide: true, points: ends('cost').map(y => ({x: deadline, y}))},
+                  isNumber(budget) && {name: 'Budget ' + format.money(budget), isGuide: true, points: ends('time_s').map(x => ({x, y: budget}))}].filter(Boolean);
   const series = [
     ...named.map(([name, point], index) => ({name, look: index + 1, size: 8, points: [planPoint(point, plan)]})),
     {name: 'Frontier', look: 0, hasLine: true, points: frontier.map(point => planPoint(point, plan))},
@@ -117,7 +117,7 @@ function frontierSection(result, byId) {
   return section('frontier', 'Time and cost', chart, frontier.length > 0 && dataTable({caption: 'The frontier, by time', rows: frontier, fileName: 'frontier.csv', columns: [
     {title: 'Setting', value: point => settingText(point, result.plan), rowHeader: true},
     {title: 'GPUs', number: true, value: point => point.gpus, text: point => format.count(point.gpus)}, boundedColumn('Time', 'time_s', format.duration),
-    boundedColumn('Cost', 'cost_usd', format.dollars), {title: 'Fidelity', value: point => point.fidelity},
+    boundedColumn('Cost', 'cost', format.money), {title: 'Fidelity', value: point => point.fidelity},
     {title: 'Objective', value: point => point.meets_objective ? 'met' : 'not met'}]}));
 }
 
@@ -151,22 +151,29 @@ function planBreakdown(result, byId) {
         column('Gradient', 'gradient_bytes', format.bytes)]})]);
 }
 
+// What the plan would recommend if it were so.
+function thenText(row, result, byId) {
+  const then = byId.get(row.recommended);
+  if (!then) return 'none meets the objective';
+  return row.recommended === result.answer.recommended ? 'the same' : settingText(then, result.plan) + ', ' + format.duration(row.then_time_s);
+}
+
 function sensitivitySection(result, byId) {
   const rows = result.sensitivity || [];
   if (rows.length === 0) return null;
   const names = rows.map(row => row.what), hasCost = rows.some(row => isNumber(row.cost_change));
   const bars = (name, key, full, show) => ({name, values: rows.map(row => isNumber(row[key]) ? 100 * row[key] : null),
     tips: rows.map(row => [row.what, name.toLowerCase() + ' ' + format.change(row[key]) + ', to ' + show(row[full])])});
-  const series = [bars('Time', 'time_change', 'time_s', format.duration), ...(hasCost ? [bars('Cost', 'cost_change', 'cost_usd', format.dollars)] : [])];
-  return section('sensitivity', 'What if', h('p', {}, 'How the ' + (result.answer.recommended ? 'recommended' : 'closest') + ' configuration changes when one thing does.'),
+  const series = [bars('Time', 'time_change', 'time_s', format.duration), ...(hasCost ? [bars('Cost', 'cost_change', 'cost', format.money)] : [])];
+  return section('sensitivity', 'What if', h('p', {}, 'How the ' + (result.answer.recommended ? 'recommended' : 'closest') + ' configuration changes when one thing does, and which of all points would be recommended then.'),
     barChart({title: 'Change of time and cost', categories: names.map(wrapped), isSideways: true, height: 110 + (hasCost ? 52 : 38) * rows.length, series,
       value: {label: 'Change (%)', show: value => (value > 0 ? '+' : '') + trimmed(value).replace('-', '\u2212')}, summary: series[0].tips.map(tip => tip.join(': ')).join('. ') + '.'}),
     dataTable({caption: 'What if', rows, fileName: 'sensitivity.csv', columns: [{title: 'What if', value: row => row.what, rowHeader: true},
       {title: 'Time', number: true, value: row => row.time_s, text: row => format.duration(row.time_s)},
       {title: 'Change of time', number: true, value: row => row.time_change, text: row => format.change(row.time_change)},
-      {title: 'Cost', number: true, value: row => row.cost_usd, text: row => format.dollars(row.cost_usd)},
+      {title: 'Cost', number: true, value: row => row.cost, text: row => format.money(row.cost)},
       {title: 'Change of cost', number: true, value: row => row.cost_change, text: row => format.change(row.cost_change)},
-      ...(rows.some(row => row.recommended || row.why) ? [{title: 'Then recommended', value: row => row.why || (row.recommended ? settingText(byId.get(row.recommended), result.plan) : undefined)}] : [])]}));
+      {title: 'Then recommended', value: row => row.why || thenText(row, result, byId)}]}));
 }
 
 // ---- the points ----
@@ -200,7 +207,7 @@ function pointsSection(result) {
     {title: 'Status', value: point => point.status, node: point => point.status === 'ok' ? ['ok', marks(point).length > 0 && h('span', {class: 'bounds'}, marks(point).join(', '))]
       : [h('span', {class: 'badge status-' + point.status}, point.status), h('span', {class: 'bounds reason'}, point.why)],
      text: point => [point.status, point.why, ...marks(point)].filter(Boolean).join(' ')},
-    boundedColumn('Time', 'time_s', format.duration), boundedColumn('Cost', 'cost_usd', format.dollars),
+    boundedColumn('Time', 'time_s', format.duration), boundedColumn('Cost', 'cost', format.money),
     number(capital(style.rateUnit), 'samples_per_s', format.count), number('Efficiency', 'scaling_efficiency', format.percent), number('Memory', 'memory_bytes_per_gpu', format.bytes),
     {title: 'Fidelity', value: point => point.fidelity}]});
   const update = () => table.showRows(points.filter(point => Object.entries(chosen).every(([name, value]) => !value ||
@@ -215,7 +222,7 @@ function pointsSection(result) {
 
 function planPage(result) {
   const plan = result.plan, byId = new Map(result.points.map(point => [point.id, point]));
-  Object.assign(style, {rateUnit: 'samples/s', minuteDigits: 1});
+  Object.assign(style, {rateUnit: 'samples/s', minuteDigits: 1, currency: plan.currency});
   const best = focusOf(result, byId);
   // The plan's warnings name the points that they are about, the recommended one's among them.
   const said = result.warnings || [], more = (best && best.warnings || []).filter(text => !said.some(one => one.endsWith(text)));

@@ -82,7 +82,7 @@ const axes = {
   rate: {get label() { return 'Throughput (' + style.rateUnit + ')'; }, show: format.short, full: format.rate},
   efficiency: {label: 'Scaling efficiency', show: value => trimmed(100 * value) + SPACE + '%', full: format.percent},
   duration: {label: 'Time', show: format.shortDuration, full: format.duration, ticks: durationTicks, step: durationStep},
-  cost: {label: 'Cost (USD)', show: format.short, full: format.dollars},
+  cost: {get label() { return 'Cost (' + style.currency + ')'; }, show: format.short, full: format.money},
 };
 
 // Throughput and efficiency against GPUs. groups: [{name, points: [{gpus, samples_per_s, ..., scaling_efficiency}]}].

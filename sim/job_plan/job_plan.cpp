@@ -1,0 +1,205 @@
+#include "sim/job_plan/job_plan.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "engine/base/text.hpp"
+#include "sim/job_plan/job_prices.hpp"
+#include "sim/records/job_read.hpp"
+#include "sim/records/job_scenario.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// One job of the plan, what the points say of it, and its scenario.
+struct Machine {
+  Job job;
+  Json shown = Json::object();
+  PricedGpu gpu;
+  std::string read, title;  ///< what was read; the model
+  Json scenario;
+  int tokens = 0;  ///< of a sequence; 0: the model has none
+};
+
+template <class Value>
+void check_distinct(const char* option, const std::vector<Value>& values, const char* what) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
+        values.begin() + static_cast<std::ptrdiff_t>(i))
+      throw InputError(std::string(option) + ": the same " + what + " twice; allowed: each once");
+}
+
+// Every machine with each of the values; with none of them as it is. What varies is shown, and the GPU always.
+template <class Value, class Set>
+void vary(std::vector<Machine>& machines, const std::vector<Value>& values, const char* name, bool is_always_shown,
+          const Set& set) {
+  if (values.empty()) return;
+  std::vector<Machine> all;
+  for (const Machine& machine : machines)
+    for (const Value& value : values) {
+      all.push_back(machine);
+      set(all.back().job, value);
+      if (values.size() > 1 || is_always_shown) all.back().shown[name] = value;
+    }
+  machines = std::move(all);
+}
+
+Job common_job(const JobPlan& words) {
+  Job job = words.job;
+  for (int nodes : words.nodes) job.gpus.push_back(nodes * job.gpus_of_node());
+  return job;
+}
+
+std::vector<Machine> machines_of(const JobPlan& words) {
+  check_distinct("--gpu", words.gpus_by_name, "name");
+  check_distinct("--network", words.networks, "network");
+  check_distinct("--algorithm", words.algorithms, "algorithm");
+  check_distinct("--batch", words.batches, "batch");
+  check_distinct("--nodes", words.nodes, "number");
+  check_distinct("--gpus", words.job.gpus, "number");
+  std::vector<Machine> machines(1);
+  machines.front().job = common_job(words);
+  vary(machines, words.gpus_by_name, "GPU", true, [](Job& job, const std::string& name) { job.gpu = name; });
+  vary(machines, words.networks, "network", false, [](Job& job, const std::string& text) { job.network = text; });
+  vary(machines, words.algorithms, "algorithm", false, [](Job& job, const std::string& name) { job.algorithm = name; });
+  vary(machines, words.batches, "batch", false, [](Job& job, int batch) { job.batch_per_gpu = batch; });
+  return machines;
+}
+
+void check_words(const JobPlan& words) {
+  if (words.job.model.empty() || words.gpus_by_name.empty())
+    throw InputError("plan job: --model or --gpu is missing; allowed: both (names: simulate job --list)");
+  if (words.job.gpus.empty() == words.nodes.empty())
+    throw InputError("plan job: how many GPUs is not said once; allowed: --nodes or --gpus");
+  if ((words.job.epochs > 0) == !words.tokens.empty())
+    throw InputError("plan job: how much is trained is not said once; allowed: --epochs or --tokens");
+  if (words.job.rate_samples_per_s > 0 && (words.gpus_by_name.size() > 1 || words.batches.size() > 1))
+    throw InputError(
+        "--rate: of which GPU and batch it was measured is not said; allowed: with one --gpu, one --batch");
+}
+
+// Read as `simulate job` reads it. Its bounds, which the scenario's uncertainties come from, are those at the largest
+// number of GPUs: the one prediction that is needed here.
+void read(Machine& machine, const Catalogue& catalogue, int processes) {
+  JobPrediction predicted = read_job(machine.job, catalogue);
+  const int largest = *std::max_element(machine.job.gpus.begin(), machine.job.gpus.end());
+  std::vector<Prediction> needed;
+  for (const Prediction& p : predicted.predictions)
+    if (p.mapped.quantity == Quantity::images_per_s && p.record->gpus == largest) needed.push_back(p);
+  predicted.predictions = std::move(needed);
+  predict_read(machine.job, predicted, catalogue, processes);
+  const JobRead job_read = read_of(machine.job, predicted, catalogue);
+  machine.gpu = {job_read.gpu->id, predicted.scenario.cluster.gpu.name};
+  machine.read = read_text(job_read);
+  machine.title = job_read.title;
+  machine.tokens = predicted.scenario.model.tokens;
+  machine.scenario = job_scenario(predicted, catalogue);
+}
+
+// Members that all scenarios have alike stay in the plan's own; the rest is the machine's.
+Json common_scenario(std::vector<Machine>& machines) {
+  Json common = machines.front().scenario;
+  common.erase("description");
+  for (const auto& member : machines.front().scenario.items()) {
+    const bool is_common = std::all_of(machines.begin(), machines.end(), [&](const Machine& machine) {
+      return machine.scenario.contains(member.key()) && machine.scenario.at(member.key()) == member.value();
+    });
+    if (!is_common) common.erase(member.key());
+  }
+  for (const char* key : {"schema", "name"}) common[key] = machines.front().scenario.at(key);
+  for (Machine& machine : machines) {
+    for (const auto& member : common.items()) machine.scenario.erase(member.key());
+    machine.scenario.erase("description");
+  }
+  return common;
+}
+
+std::string name_of(const Machine& machine) {
+  std::string name;
+  for (const auto& one : machine.shown.items())
+    name += (name.empty() ? "" : ", ") +
+            (one.value().is_string() ? one.value().get<std::string>() : one.key() + " " + one.value().dump());
+  return name;
+}
+
+Json machine_axis(const std::vector<Machine>& machines) {
+  Json values = Json::array();
+  for (const Machine& machine : machines) {
+    Json set = Json::object();
+    for (const auto& member : machine.scenario.items()) set["/" + member.key()] = member.value();
+    values.push_back({{"name", name_of(machine)}, {"shown", machine.shown}, {"set", set}});
+  }
+  return {{"name", "machine"}, {"values", values}};
+}
+
+Json size_axis(const JobPlan& words) {
+  return words.nodes.empty() ? Json{{"name", "GPUs"}, {"pointer", "/gpus"}, {"values", words.job.gpus}}
+                             : Json{{"name", "nodes"}, {"pointer", "/nodes"}, {"values", words.nodes}};
+}
+
+Json work_of(const JobPlan& words, const Machine& machine) {
+  const double tokens = count_of("--tokens", words.tokens);
+  if (machine.tokens <= 0)
+    throw InputError("--tokens " + words.tokens + ": " + words.job.model +
+                     " has no sequences of tokens; allowed: --epochs");
+  return {{"samples",
+           {{"value", std::ceil(tokens / machine.tokens)},
+            {"kind", "assumed"},
+            {"source", "--tokens " + words.tokens + ", in sequences of " + std::to_string(machine.tokens)}}}};
+}
+
+// "ResNet-50 v1 on H100 SXM5, A100 SXM4"
+std::string title_of(const std::vector<Machine>& machines) {
+  std::vector<std::string> gpus;
+  for (const Machine& machine : machines)
+    if (std::find(gpus.begin(), gpus.end(), machine.gpu.name) == gpus.end()) gpus.push_back(machine.gpu.name);
+  return machines.front().title + " on " + joined(gpus);
+}
+
+std::string all_read(const std::vector<Machine>& machines) {
+  std::string text;
+  for (const Machine& machine : machines)
+    if (text.find(machine.read) == std::string::npos) text += machine.read;
+  return text;
+}
+
+}  // namespace
+
+double count_of(const std::string& option, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string suffix(end, text.data() + text.size());
+  const std::vector<std::pair<std::string, double>> factors{{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
+                                                            {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+  for (const auto& [name, factor] : factors)
+    if (error == std::errc() && suffix == name && value > 0 && std::isfinite(value * factor)) return value * factor;
+  throw InputError(option + " " + in_quotes(text) +
+                   ": not a count; allowed: a number above 0, with k, M, B or T behind it: 300B");
+}
+
+ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes) {
+  check_words(words);
+  ReadJobPlan result;
+  Json& plan = result.plan;
+  const Json objective = job_objective(words);
+  std::vector<Machine> machines = machines_of(words);
+  std::vector<PricedGpu> gpus;
+  for (Machine& machine : machines) {
+    read(machine, catalogue, processes);
+    gpus.push_back(machine.gpu);
+  }
+  result.read = all_read(machines);
+  plan["schema"] = "lockstep/plan/1";
+  plan["name"] = title_of(machines);
+  plan["description"] = "Made by plan job.";
+  plan["scenario"] = common_scenario(machines);
+  plan["axes"] = Json::array({machine_axis(machines), size_axis(words)});
+  if (!words.tokens.empty()) plan["work"] = work_of(words, machines.front());
+  const Json prices = job_prices(words, gpus, catalogue);
+  if (!prices.is_null()) plan["prices"] = prices;
+  plan["objective"] = objective;
+  return result;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,36 @@
+#pragma once
+// A plan in words: a job (sim/records/job.hpp) of which some facts have several values, prices, and what is wanted.
+//
+// Every combination of GPU, network, algorithm and batch is one job, read as `simulate job` reads it for all the numbers
+// of GPUs together; its scenario is what the points of the plan are predicted by.
+#include <string>
+#include <vector>
+
+#include "sim/records/job.hpp"
+
+namespace lockstep::sim {
+
+/// Lists become axes of the plan; an empty one leaves its fact as `job` has it.
+struct JobPlan {
+  Job job;  ///< what all points share, and their numbers of GPUs where `nodes` is empty
+  std::vector<std::string> gpus_by_name, networks, algorithms;
+  std::vector<int> batches;
+  std::vector<int> nodes;           ///< whole ones of `job`'s GPUs per node
+  std::vector<std::string> prices;  ///< "H100=2.5/h", "A100 = 1.5 EUR/h", "2 $/h": of a GPU-hour
+  std::string deadline, budget;     ///< "3d", "2000 USD"; at most one of the two
+  bool is_cautious = false;
+  std::string tokens;  ///< "300B", of a model of sequences; empty: `job` has epochs
+};
+
+struct ReadJobPlan {
+  Json plan;         ///< schema lockstep/plan/1, with its scenarios in it
+  std::string read;  ///< what was read, as `simulate job` says it: two lines per machine and network
+};
+
+/// Throws InputError, which names the option that is wrong.
+ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes);
+
+/// A count as people write it: "300B", "1.5T", "2e9", "40M". Throws InputError.
+double count_of(const std::string& option, const std::string& text);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,119 @@
+#include "sim/job_plan/job_prices.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "engine/base/units.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+const char* const kDollarSign = "$";
+const char* const kEuroSign = "\u20ac";
+const char* const kUsualCurrency = "USD";
+
+std::string trimmed(const std::string& text) {
+  const std::size_t from = text.find_first_not_of(' '), to = text.find_last_not_of(' ');
+  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
+}
+
+// "$2.5/h" -> "2.5 $/h"
+std::string sign_behind(const std::string& text) {
+  for (const std::string sign : {kDollarSign, kEuroSign}) {
+    if (text.rfind(sign, 0) != 0) continue;
+    const std::size_t end = text.find_first_not_of("0123456789.eE", sign.size());
+    const std::string number = text.substr(sign.size(), end == std::string::npos ? end : end - sign.size());
+    return number + " " + sign + (end == std::string::npos ? "" : text.substr(end));
+  }
+  return text;
+}
+
+// "2.5/h" -> "2.5 USD/h"
+std::string with_currency(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::size_t number_end = text.find_last_of("0123456789.", slash);
+  if (slash == std::string::npos || number_end == std::string::npos) return text;
+  const bool has_none = trimmed(text.substr(number_end + 1, slash - number_end - 1)).empty();
+  return has_none ? text.substr(0, number_end + 1) + " " + kUsualCurrency + text.substr(slash) : text;
+}
+
+std::string quantity_of(const char* option, const std::string& written, const std::string& text, Dimension dimension) {
+  double value = 0;
+  const std::string wrong = parse_quantity(text, dimension, value);
+  if (!wrong.empty()) throw InputError(std::string(option) + " " + in_quotes(written) + ": " + wrong);
+  return text;
+}
+
+struct Price {
+  std::string gpu;  ///< as written; empty: of all
+  std::string price;
+};
+
+Price price_of(const std::string& written) {
+  const std::size_t equals = written.rfind('=');
+  Price price;
+  if (equals != std::string::npos) {
+    price.gpu = trimmed(written.substr(0, equals));
+    if (price.gpu.empty())
+      throw InputError("--price " + in_quotes(written) + ": no GPU before the =; allowed: GPU=PRICE, PRICE");
+  }
+  const std::string amount = trimmed(equals == std::string::npos ? written : written.substr(equals + 1));
+  price.price = quantity_of("--price", written, with_currency(sign_behind(amount)), Dimension::price);
+  return price;
+}
+
+Json sourced(const std::string& value, const std::string& source) {
+  return {{"value", value}, {"kind", "assumed"}, {"source", source}};
+}
+
+const PricedGpu& gpu_of(const std::string& name, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue) {
+  const GpuEntry* entry = catalogue.gpus.named(name);
+  const auto found = std::find_if(gpus.begin(), gpus.end(),
+                                  [&](const PricedGpu& gpu) { return entry != nullptr && gpu.id == entry->id; });
+  if (found != gpus.end()) return *found;
+  std::vector<std::string> ids;
+  for (const PricedGpu& gpu : gpus) ids.push_back(gpu.id);
+  throw InputError("--price " + in_quotes(name) + ": none of the plan's GPUs; allowed: " + joined(ids));
+}
+
+}  // namespace
+
+Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue) {
+  if (words.prices.empty()) return nullptr;
+  std::vector<Json> list;
+  for (const std::string& written : words.prices) {
+    const Price price = price_of(written);
+    Json one = Json::object();
+    if (!price.gpu.empty()) one["gpu"] = gpu_of(price.gpu, gpus, catalogue).name;
+    for (const Json& other : list)
+      if (other.value("gpu", "") == one.value("gpu", ""))
+        throw InputError("--price " + in_quotes(written) + ": a second price of " +
+                         (price.gpu.empty() ? "all GPUs" : price.gpu) + "; allowed: one");
+    one["price"] = sourced(price.price, "--price " + written);
+    list.push_back(one);
+  }
+  // The first that fits counts: that of all GPUs is for those that have none of their own.
+  std::stable_partition(list.begin(), list.end(), [](const Json& one) { return one.contains("gpu"); });
+  return {{"gpu", Json(list)}};
+}
+
+Json job_objective(const JobPlan& words) {
+  if (!words.deadline.empty() && !words.budget.empty())
+    throw InputError("--budget " + in_quotes(words.budget) + ": stands beside --deadline; allowed: one of the two");
+  const bool is_priced = !words.prices.empty();
+  Json objective{{"kind", is_priced ? "least-cost" : "least-time"}};
+  for (const auto& [option, text] : {std::pair("--deadline", words.deadline), std::pair("--budget", words.budget)})
+    if (!text.empty() && !is_priced)
+      throw InputError(std::string(option) + " " + in_quotes(text) +
+                       ": what GPUs cost is not said; allowed: with --price");
+  if (!words.deadline.empty())
+    objective = {{"kind", "least-cost-by-deadline"},
+                 {"deadline", quantity_of("--deadline", words.deadline, words.deadline, Dimension::time)}};
+  if (!words.budget.empty())
+    objective = {{"kind", "least-time-in-budget"},
+                 {"budget", quantity_of("--budget", words.budget, sign_behind(words.budget), Dimension::money)}};
+  if (words.is_cautious) objective["cautious"] = true;
+  return objective;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,209 @@
+// A plan in words is the jobs that `simulate job` would read, no other.
+#include "sim/job_plan/job_plan.hpp"
+
+#include "sim/plan/evaluate.hpp"
+#include "sim/records/job_scenario.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+sim::JobPlan small_words() {
+  sim::JobPlan words;
+  words.job.model = "ResNet-50";
+  words.job.epochs = 2;
+  words.gpus_by_name = {"V100", "P100"};
+  words.networks = {"4x EDR", "10 GbE"};
+  words.batches = {32, 64};
+  words.nodes = {1, 4};
+  return words;
+}
+
+sim::PlanSpec plan_of(const sim::JobPlan& words) {
+  return sim::read_plan(JsonDocument::parse(sim::read_job_plan(words, catalogue(), 1).plan.dump(), "plan job"));
+}
+
+std::string refusal(const sim::JobPlan& words) {
+  try {
+    plan_of(words);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+template <class Change>
+std::string refusal_with(const Change& change) {
+  sim::JobPlan words = small_words();
+  words.networks = {"10 GbE"};
+  words.batches = {32};
+  change(words);
+  return refusal(words);
+}
+
+// What differs without meaning another prediction.
+Json compared(const sim::Scenario& scenario) {
+  Json json = sim::to_json(scenario);
+  for (const char* key : {"name", "description", "gpus"}) json.erase(key);
+  return json;
+}
+
+}  // namespace
+
+TEST_CASE("each point of a plan in words is the scenario and the prediction of simulate job") {
+  const sim::JobPlan words = small_words();
+  const sim::PlanSpec plan = plan_of(words);
+  REQUIRE(plan.points.size() == 16);
+  std::size_t at = 0;
+  for (const std::string& gpu : words.gpus_by_name)
+    for (const std::string& network : words.networks)
+      for (int batch : words.batches) {
+        sim::Job job = words.job;
+        job.gpu = gpu;
+        job.network = network;
+        job.batch_per_gpu = batch;
+        job.gpus = {8, 32};
+        const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+        const Json file = sim::job_scenario(predicted, catalogue());
+        const sim::Scenario of_job = sim::ScenarioTemplate::parse(file.dump(), "job").with({}).variants.front();
+        for (int row = 0; row < 2; ++row) {
+          const sim::PlanPoint& point = plan.points[at];
+          INFO(point.setting.dump());
+          CHECK(point.setting ==
+                Json({{"GPU", gpu}, {"network", network}, {"batch", batch}, {"nodes", words.nodes[std::size_t(row)]}}));
+          CHECK(compared(sim::scenario_with(plan, point.settings).variants.front()) == compared(of_job));
+          sim::Task task;
+          task.point = at++;
+          task.fidelity = "fast";
+          const sim::Outcome outcome = sim::evaluate(plan, task);
+          const std::size_t first = std::size_t(row) * 3;
+          CHECK(outcome.samples_per_s() == Approx(predicted.predictions[first].predicted).epsilon(1e-9));
+          CHECK(outcome.time_s == Approx(predicted.predictions[first + 2].predicted).epsilon(1e-9));
+        }
+      }
+}
+
+TEST_CASE("what does not vary is not among a point's settings, and the GPU is") {
+  sim::JobPlan words = small_words();
+  words.gpus_by_name = {"V100"};
+  words.networks = {"10 GbE"};
+  words.batches = {32};
+  CHECK(plan_of(words).points[1].setting == Json({{"GPU", "V100"}, {"nodes", 4}}));
+  words.nodes.clear();
+  words.job.gpus = {2, 16};
+  CHECK(plan_of(words).points[1].setting == Json({{"GPU", "V100"}, {"GPUs", 16}}));
+}
+
+TEST_CASE("tokens are sequences of the model's length") {
+  sim::JobPlan words;
+  words.job.model = "BERT-large";
+  words.tokens = "3B";
+  words.gpus_by_name = {"A100"};
+  words.batches = {16};
+  words.nodes = {2};
+  const sim::PlanSpec plan = plan_of(words);
+  const int length = sim::scenario_with(plan, plan.points[0].settings).variants.front().model.tokens;
+  REQUIRE(length > 0);
+  CHECK(plan.work.samples == std::ceil(3e9 / length));
+  CHECK(sim::count_of("--tokens", "1.5T") == 1.5e12);
+  CHECK(sim::count_of("--tokens", "40M") == 4e7);
+  CHECK(sim::count_of("--tokens", "2e9") == 2e9);
+  for (const char* wrong : {"many", "-3B", "3 B", "3b", "0", ""}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(sim::count_of("--tokens", wrong), InputError);
+  }
+}
+
+TEST_CASE("prices in words: each GPU's own, one currency, signs and codes alike") {
+  sim::JobPlan words = small_words();
+  words.networks = {"10 GbE"};
+  words.batches = {32};
+  words.prices = {"2/h", "V100=$3/h"};
+  sim::PlanSpec plan = plan_of(words);
+  CHECK(plan.prices.currency == "USD");
+  CHECK(plan.objective.kind == sim::ObjectiveKind::least_cost);
+  REQUIRE(plan.prices.gpu_price_per_s.size() == 2);
+  CHECK(plan.prices.gpu_price_per_s[0].value == 3. / 3600);  // its own before that of all
+  CHECK(plan.prices.gpu_price_per_s[0].gpu ==
+        sim::scenario_with(plan, plan.points[0].settings).variants[0].cluster.gpu.name);
+  CHECK(plan.prices.gpu_price_per_s[1].gpu.empty());
+  words.prices = {"V100=3 EUR/h", "P100=1\u20ac/h"};
+  words.deadline = "3d";
+  plan = plan_of(words);
+  CHECK(plan.prices.currency == "EUR");
+  CHECK(plan.objective.deadline_s == 3 * 86400);
+  words.deadline.clear();
+  words.budget = "500 EUR";
+  CHECK(plan_of(words).objective.budget == 500);
+  words.budget = "500 USD";
+  CHECK_THAT(refusal(words), Contains("USD beside the EUR of") && Contains("allowed: one currency"));
+}
+
+TEST_CASE("what is wrong with a plan in words is said by its option") {
+  using W = sim::JobPlan;
+  CHECK_THAT(refusal_with([](W& w) { w.gpus_by_name = {"V1000"}; }),
+             Contains("--gpu \"V1000\"") && Contains("nearest"));
+  CHECK_THAT(refusal_with([](W& w) { w.networks = {"10 furlongs"}; }), Contains("--network \"10 furlongs\""));
+  CHECK_THAT(refusal_with([](W& w) { w.nodes = {2, 2}; }), Contains("--nodes: the same number twice"));
+  CHECK_THAT(refusal_with([](W& w) { w.job.gpus = {8}; }), Contains("--nodes or --gpus"));
+  CHECK_THAT(refusal_with([](W& w) { w.nodes.clear(); }), Contains("--nodes or --gpus"));
+  CHECK_THAT(refusal_with([](W& w) { w.job.epochs = 0; }), Contains("--epochs or --tokens"));
+  CHECK_THAT(refusal_with([](W& w) {
+               w.job.epochs = 0;
+               w.tokens = "3B";
+             }),
+             Contains("--tokens 3B: ") && Contains("no sequences"));
+  CHECK_THAT(refusal_with([](W& w) { w.prices = {"A100=1/h"}; }),
+             Contains("--price \"A100\": none of the plan's GPUs"));
+  CHECK_THAT(refusal_with([](W& w) { w.prices = {"1/h", "2/h"}; }), Contains("a second price of all GPUs"));
+  CHECK_THAT(refusal_with([](W& w) { w.prices = {"1 FRF/h"}; }), Contains("\"FRF/h\" is unknown"));
+  CHECK_THAT(refusal_with([](W& w) { w.deadline = "3d"; }), Contains("--deadline") && Contains("with --price"));
+  CHECK_THAT(refusal_with([](W& w) {
+               w.prices = {"1/h"};
+               w.deadline = "3 fortnights";
+             }),
+             Contains("--deadline \"3 fortnights\": unit \"fortnights\" is unknown"));
+  CHECK_THAT(refusal_with([](W& w) {
+               w.prices = {"1/h"};
+               w.deadline = "3d";
+               w.budget = "5 USD";
+             }),
+             Contains("--budget") && Contains("one of the two"));
+  CHECK_THAT(refusal_with([](W& w) { w.job.rate_samples_per_s = 500; }), Contains("--rate: of which GPU"));
+}
+
+TEST_CASE("plan job: the file that it writes gives the same answer; a deadline that is missed ends with 1") {
+  const TemporaryFolder folder;
+  const auto plan = [&](const std::string& arguments) { return run_program(folder.path("."), "plan", arguments); };
+  const std::string words =
+      "job --model resnet50 --gpu V100,P100 --nodes 1,2 --network '10 GbE' --batch 32 --epochs 2 --price "
+      "V100=3/h,P100=1/h ";
+  const Outcome said = plan(words + "--deadline 3d --plan my_plan.json --json words.json");
+  INFO(said.err);
+  CHECK(said.code == 0);
+  CHECK_THAT(said.out, Contains("Read: ") && Contains("cost within 3.00 d"));
+  const Outcome again = plan("my_plan.json --json file.json");
+  CHECK(again.code == 0);
+  Json a = Json::parse(slurp(folder.path("words.json"))), b = Json::parse(slurp(folder.path("file.json")));
+  // Values without a source of their own are "given in" the file, or in the words.
+  for (const char* of_the_file : {"provenance", "assumptions"}) {
+    a.erase(of_the_file);
+    b.erase(of_the_file);
+  }
+  CHECK(a == b);
+  CHECK(said.out.find(again.out) != std::string::npos);
+
+  const Outcome late = plan(words + "--deadline '2 min'");
+  CHECK(late.code == 1);
+  CHECK_THAT(late.out, Contains("No point meets the objective") && Contains("later than the deadline"));
+  const Outcome dear = plan(words + "--budget '1 USD'");
+  CHECK(dear.code == 1);
+  CHECK_THAT(dear.out, Contains("over the budget"));
+  CHECK(plan("my_plan.json job --model resnet50").code == 2);
+  CHECK(plan("").code == 2);
+}
+
+}  // namespace lockstep::tests
