@@ -20,6 +20,7 @@
 #include "sim/records/job.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_tokens.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
@@ -221,8 +222,47 @@ void build_profile(const ConvergenceOptions& o) {
 struct JobOptions {
   sim::Job job;
   std::string json, scenario, catalogue;
+  std::string sharding, recompute, schedule, tokens;
+  bool sequence = false;
   bool list = false;
 };
+
+// How a replica is split over GPUs: the keys of a scenario's "parallel".
+void declare_split(CLI::App& sub, JobOptions& o) {
+  sim::SplitSpec& split = o.job.split;
+  const auto size = [&](const char* flag, int& value, const char* text) {
+    sub.add_option(flag, value, text)->check(CLI::Range(1, 16384));
+  };
+  size("--tensor", split.tensor, "GPUs that share every layer's matrices");
+  sub.add_flag("--sequence", o.sequence, "Norms and residuals split along the sequence over the tensor ranks");
+  size("--pipeline", split.pipeline, "Stages of consecutive layers");
+  size("--virtual-stages", split.virtual_stages, "Chunks of layers per stage, interleaved");
+  size("--context", split.context, "GPUs that share every sequence");
+  size("--expert", split.expert, "Replicas that share out the experts");
+  sub.add_option("--sharding", o.sharding, "Of state, gradients, weights over the replicas")
+      ->check(CLI::IsMember(choice_names<sim::ShardingStage>()));
+  size("--sharding-group", split.sharding_group, "Ranks that share one copy of what is sharded (default: all)");
+  size("--micro-batch", split.microbatch, "Sequences that a replica computes at once (default: 1)");
+  sub.add_option("--global-batch", o.job.global_batch, "Sequences of an iteration, over all GPUs; needed with a split")
+      ->check(CLI::Range(1, 1 << 28));
+  sub.add_option("--recompute", o.recompute, "Activations that the backward pass computes again")
+      ->check(CLI::IsMember(choice_names<sim::Recomputation>()));
+  sub.add_option("--schedule", o.schedule, "Of micro-batches over the stages")
+      ->check(CLI::IsMember(choice_names<sim::PipelineSchedule>()));
+}
+
+// What is left open stays so.
+void read_split(JobOptions& o) {
+  sim::SplitSpec& split = o.job.split;
+  split.sharding = find_choice<sim::ShardingStage>(o.sharding);
+  split.recompute = find_choice<sim::Recomputation>(o.recompute);
+  split.schedule = find_choice<sim::PipelineSchedule>(o.schedule);
+  if (o.sequence) split.sequence_parallel = true;
+  const bool has_size = std::max({split.tensor, split.pipeline, split.virtual_stages, split.context, split.expert,
+                                  split.sharding_group, split.microbatch}) > 0;
+  split.is_asked = has_size || split.sharding || split.recompute || split.schedule || o.sequence;
+  if (!o.tokens.empty()) o.job.tokens = sim::tokens_of(o.tokens);
+}
 
 CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
@@ -234,6 +274,10 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->add_option("--batch", o.job.batch_per_gpu, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
   sub->add_option("--network", o.job.network, sim::network_help());
   sub->add_option("--algorithm", o.job.algorithm, sim::kAlgorithmHelp);
+  declare_split(*sub, o);
+  sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
+  sub->add_option("--price", o.job.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
+      ->check(number_between(1e-6, 1e6));
   sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
@@ -243,7 +287,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   return sub;
 }
 
-void answer(const JobOptions& o) {
+void answer(JobOptions& o) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   if (o.list) {
@@ -253,6 +297,7 @@ void answer(const JobOptions& o) {
   if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
+  read_split(o);
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);

@@ -13,6 +13,7 @@
 // 2022, appendix B: 12 l h s FLOP per token and training step; Narayanan et al. 2021, appendix). Experts have
 // T k (2 or 3) I inner MACs, k of them at work on a token. An embedding has none.
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -137,6 +138,8 @@ struct Layer {
   std::int64_t scratch_elements = 0;  ///< held beside them while it computes
 };
 
+struct TransformerJob;  // transformer/spec.hpp
+
 /// Layers in topological order; layer 0 is the input. Names are unique.
 struct Graph {
   std::string name;   ///< "resnet50"
@@ -144,6 +147,7 @@ struct Graph {
   Shape input;
   std::vector<Layer> layers;
   int tokens = 0;  ///< of a sample that is a sequence; 0: samples are images
+  std::shared_ptr<const TransformerJob> transformer = nullptr;  ///< what it was made from; null: layer by layer
 
   std::int64_t parameter_count() const;
   std::int64_t macs() const;

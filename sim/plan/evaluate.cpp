@@ -60,8 +60,11 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
   o.nodes = (request.gpus + s.cluster.gpus_per_node - 1) / s.cluster.gpus_per_node;
   o.batch_per_gpu = request.batch_per_gpu;
   o.baseline_gpus = s.baseline_gpus;
-  o.global_batch =
-      double(request.gpus) * request.batch_per_gpu * learners_of(s) * std::max(1, s.communication.accumulation);
+  if (s.parallel)
+    o.global_batch = static_cast<double>(global_batch_of(*s.parallel, s.parallel_at(request.gpus).data));
+  else
+    o.global_batch =
+        double(request.gpus) * request.batch_per_gpu * learners_of(s) * std::max(1, s.communication.accumulation);
   return o;
 }
 
@@ -76,7 +79,7 @@ GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequ
 // Why the point is beyond a limit; empty: it is not.
 std::string beyond_limits(const LimitsSpec& limits, const Scenario& s, const GpuMemory& memory, const Task& task,
                           const Outcome& o) {
-  if (!s.ignores_memory && !memory.fits()) return why_not_in_memory(s, memory);
+  if (!s.ignores_memory && !memory.fits()) return why_not_in_memory(s, o.gpus, memory);
   if (!task.is_throughput_only && limits.most_global_batch > 0 &&
       o.global_batch > static_cast<double>(limits.most_global_batch))
     return "global batch " + std::to_string(static_cast<std::int64_t>(o.global_batch)) +

@@ -11,6 +11,7 @@
 #include "sim/convergence/profile.hpp"
 #include "sim/point/describe.hpp"
 #include "sim/point/learners_point.hpp"
+#include "sim/point/split_point.hpp"
 #include "sim/point/workers_point.hpp"
 #include "sim/program/exchange.hpp"
 #include "sim/program/jitter.hpp"
@@ -193,8 +194,12 @@ void apply_overheads(const Scenario& scenario, Cluster& cluster) {
 
 PointResult predict_point(const Scenario& scenario, const PointRequest& request) {
   const auto began = std::chrono::steady_clock::now();
-  const Scenario at_point = scenario_at(scenario, request);
-  PointResult point = scenario.workers ? predict_workers(at_point, request) : predict_program(at_point, request);
+  Scenario at_point = scenario_at(scenario, request);
+  const bool is_split = scenario.parallel && !scenario.parallel->is_data_parallel_alone();
+  if (scenario.parallel && !is_split) at_point = without_split(at_point, request.gpus);
+  PointResult point = is_split           ? predict_split(at_point, request)
+                      : scenario.workers ? predict_workers(at_point, request)
+                                         : predict_program(at_point, request);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return point;
 }

@@ -6,6 +6,8 @@
 
 #include "engine/base/text.hpp"
 #include "sim/program/learners.hpp"
+#include "sim/program/split_fits.hpp"
+#include "sim/program/split_job.hpp"
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/schedule/fusion.hpp"
 #include "sim/schedule/sharded.hpp"
@@ -87,6 +89,22 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.communication_bytes = communication_bytes(s, gpus);
 }
 
+void count_split(const Scenario& s, int gpus, GpuMemory& memory) {
+  const SplitJob job = split_job(s, gpus);
+  const SplitMemory of_stage = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
+  const ParameterBytes& bytes = job.memory.parameters;
+  const double master = bytes.master / std::max(1e-9, bytes.master + bytes.state);
+  memory.weights_bytes = of_stage.weights_bytes;
+  memory.gradients_bytes = of_stage.gradients_bytes;
+  memory.master_weights_bytes = of_stage.optimizer_bytes * master;
+  memory.optimizer_state_bytes = of_stage.optimizer_bytes * (1 - master);
+  memory.activations_bytes = of_stage.activations_bytes;
+  memory.workspace_bytes = of_stage.working_bytes;
+  memory.communication_bytes = of_stage.buffers_bytes;
+  memory.margin_bytes = of_stage.margin_bytes;
+  memory.reserved_bytes = of_stage.reserved_bytes;
+}
+
 // Amounts are told in the unit of the GPU's memory.
 double unit_bytes(double capacity_bytes) {
   return capacity_bytes >= 1e9 ? 1e9 : 1e6;
@@ -108,13 +126,16 @@ std::string spaced(std::string name) {
   return name;
 }
 
-std::string allowed_instead(const Scenario& s, const GpuMemory& memory) {
+std::string allowed_instead(const Scenario& s, int gpus, const GpuMemory& memory) {
+  if (s.parallel) return split_that_fits(s, gpus);
   const int largest = memory.largest_batch();
   if (largest > 0)
     return "a batch of at most " + std::to_string(largest) + (s.trains_learners() ? ", fewer learners" : "");
   if (s.trains_learners() && s.learners.per_gpu > 1) return "fewer learners";
-  return s.algorithm == Algorithm::sharded ? "more GPUs, or GPUs of more memory"
-                                           : "GPUs of more memory, or the algorithm sharded (no batch fits)";
+  const std::string split = s.model.transformer ? ", or a split over GPUs (/parallel, --tensor and others)" : "";
+  return s.algorithm == Algorithm::sharded
+             ? "more GPUs, or GPUs of more memory" + split
+             : "GPUs of more memory, or the algorithm sharded" + split + " (no batch fits)";
 }
 
 }  // namespace
@@ -129,6 +150,7 @@ std::vector<MemoryPart> GpuMemory::parts() const {
           {"input", input_bytes},
           {"communication", communication_bytes},
           {"workspace", workspace_bytes},
+          {"margin", margin_bytes},
           {"reserved", reserved_bytes}};
 }
 
@@ -158,6 +180,8 @@ GpuMemory gpu_memory(const Scenario& scenario, int gpus, int batch_per_gpu) {
   memory.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
   if (scenario.trains_learners())
     count_learners(scenario, memory);
+  else if (scenario.parallel && scenario.model.transformer)
+    count_split(scenario, gpus, memory);
   else
     count_replica(scenario, gpus, memory);
   return memory;
@@ -195,23 +219,24 @@ Json memory_json(const GpuMemory& memory) {
   return {{"bytes", memory.total_bytes()}, {"capacity_bytes", memory.capacity_bytes}, {"parts", parts}};
 }
 
-std::string why_not_in_memory(const Scenario& scenario, const GpuMemory& memory) {
+std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemory& memory) {
   if (memory.fits()) return "";
   const double capacity = memory.capacity_bytes, over = memory.total_bytes() - capacity;
   const auto amount = [&](double bytes) { return amount_text(bytes, capacity) + unit_name(capacity); };
   const MemoryPart largest = memory.largest_part();
-  std::string text = "memory: batch " + std::to_string(memory.batch_per_gpu);
+  std::string text =
+      std::string("memory: ") + (scenario.parallel ? "micro-batch " : "batch ") + std::to_string(memory.batch_per_gpu);
   if (scenario.trains_learners() && !scenario.learners.auto_tune)
     text +=
         " of " + std::to_string(scenario.learners.per_gpu) + (scenario.learners.per_gpu > 1 ? " learners" : " learner");
   text += " needs " + memory_text(memory) + " a GPU, " + amount(over) + " too much, the largest part " +
           spaced(largest.name) + " of " + amount(largest.bytes);
-  return text + "; allowed: " + allowed_instead(scenario, memory);
+  return text + "; allowed: " + allowed_instead(scenario, gpus, memory);
 }
 
 void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where) {
   if (scenario.ignores_memory) return;
-  const std::string why = why_not_in_memory(scenario, gpu_memory(scenario, gpus, batch_per_gpu));
+  const std::string why = why_not_in_memory(scenario, gpus, gpu_memory(scenario, gpus, batch_per_gpu));
   if (!why.empty()) throw InputError(where + ": " + why + ", or --ignore-memory");
 }
 

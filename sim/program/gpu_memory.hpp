@@ -16,6 +16,9 @@
 // Communication: of gradients fused by a threshold the largest buffer, by PyTorch's DDP a copy of all gradients
 // (pytorch/pytorch#41954); where the wire has another type than the gradients, the largest tensor; of sharding the
 // largest units in flight, weights and gradients; Theano-MPI's received halves; the error of 1-bit gradients.
+// A replica that is split over GPUs (/parallel) is counted as sim/split/split_memory.hpp has it, of the stage that needs
+// most.
+//
 // Reserved: what driver and framework take before all that, GpuSpec::reserved_bytes.
 #include <string>
 #include <vector>
@@ -38,7 +41,8 @@ struct GpuMemory {
   double activations_bytes = 0;
   double input_bytes = 0;
   double communication_bytes = 0;
-  double workspace_bytes = 0;  ///< where the scenario states it
+  double workspace_bytes = 0;  ///< where the scenario states it; of a split, what a pass has besides at the peak
+  double margin_bytes = 0;     ///< of a split: the allocator's
   double reserved_bytes = 0;
   double capacity_bytes = 0;  ///< of the GPU
   int batch_per_gpu = 1;      ///< for which this is
@@ -63,7 +67,7 @@ std::string memory_line(const std::vector<std::pair<int, GpuMemory>>& points);
 /// {"bytes", "capacity_bytes", "parts": {name: bytes}}
 Json memory_json(const GpuMemory& memory);
 /// What is too much and by how much, the largest part, and the largest batch that fits; empty where it fits.
-std::string why_not_in_memory(const Scenario& scenario, const GpuMemory& memory);
+std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemory& memory);
 /// Refuses a point that does not fit, unless the scenario ignores memory: throws InputError, "WHERE: why; allowed:
 /// ...".
 void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where);

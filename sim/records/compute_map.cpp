@@ -171,6 +171,7 @@ int accumulation_of(const Mapping& m, int gpus, int batch) {
 }
 
 int batch_of(Mapping& m) {
+  if (is_split(m.job)) return micro_batch_of(m);
   if (const int stated = m.job.batch()) return stated;
   // The batch that the experiment's given rates used, else one that fills a usual share of memory.
   for (const JobSpec& other : m.given)

@@ -7,14 +7,14 @@ namespace lockstep::sim {
 namespace {
 
 // Of a sample's forward pass, what the backward pass repeats; the layer of the vocabulary keeps what it needs.
-double recomputed_macs(const model::Graph& graph, Recompute recompute) {
+double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
   double all = 0, attention = 0, last = 0;
   for (const model::Layer& layer : graph.layers) {
     all += static_cast<double>(layer.macs);
     if (layer.kind == model::LayerKind::attention) attention += static_cast<double>(layer.macs);
     if (layer.kind == model::LayerKind::linear) last = static_cast<double>(layer.macs);
   }
-  return recompute == Recompute::full ? all - last : recompute == Recompute::selective ? attention : 0;
+  return recompute == Recomputation::full ? all - last : recompute == Recomputation::selective ? attention : 0;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ double counted_flop(Mapping& m) {
   double macs = kPasses * static_cast<double>(graph.macs());
   const Metric metric = m.metric();
   if (metric == Metric::hardware_flops || metric == Metric::hfu)
-    macs += recomputed_macs(graph, m.job.split.recompute.value_or(Recompute::none));
+    macs += recomputed_macs(graph, m.job.split.recompute.value_or(Recomputation::none));
   double flop = kFlopPerMac * macs / std::max(1, m.job.gpus);
   if (metric == Metric::hfu || metric == Metric::mfu) flop /= std::max(m.gpu->spec.fp16_flops, m.gpu->spec.bf16_flops);
   return flop;

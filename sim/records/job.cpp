@@ -8,6 +8,7 @@
 #include "sim/records/job_memory.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_read.hpp"
+#include "sim/records/job_tokens.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -21,7 +22,18 @@ int largest_of(const Job& job) {
   return *std::max_element(job.gpus.begin(), job.gpus.end());
 }
 
+// One GPU, or with a split the fewest.
+int baseline_of(const Job& job) {
+  return job.is_split() ? *std::min_element(job.gpus.begin(), job.gpus.end()) : 1;
+}
+
 void check_numbers(const Job& job) {
+  if (job.is_split() && job.batch_per_gpu > 0)
+    throw InputError("--batch: a split has batches of its own; allowed: --global-batch, --micro-batch");
+  if (job.is_split() && job.global_batch == 0)
+    throw InputError("--global-batch is missing: sequences of an iteration over all GPUs; allowed: 1 to 268435456");
+  if (job.usd_per_gpu_hour > 0 && job.tokens == 0)
+    throw InputError("--price: of what work is not said; allowed: with --tokens");
   if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
   const int of_node = job.gpus_of_node();
@@ -68,7 +80,9 @@ MappedRecord mapped(const JobPrediction& predicted, const Measure& measure, cons
   options.fidelity = Scenario().fidelity;
   MappedRecord result = map_job(spec, given, catalogue, options);
   if (!result.unmapped.empty())
-    throw InputError("simulate job: " + result.unmapped + "; allowed: what simulate job --help says");
+    throw InputError(
+        "simulate job: " + result.unmapped +
+        (result.unmapped.find("; allowed: ") == std::string::npos ? "; allowed: what simulate job --help says" : ""));
   return result;
 }
 
@@ -79,8 +93,9 @@ Scenario scenario_of(const Job& job, const JobSpec& spec, const RecordRun& run, 
                          std::to_string(run.gpus) + " GPUs.";
   scenario.cluster.name = scenario.cluster.gpu.name + ", " + std::to_string(spec.gpus_per_node) + " per node";
   scenario.gpus = job.gpus;
-  scenario.baseline_gpus = 1;
+  scenario.baseline_gpus = baseline_of(job);
   scenario.batch = {{kMostGpus, run.batch_per_gpu}};
+  if (scenario.parallel) scenario.parallel->data = 0;
   scenario.ignores_memory = job.ignores_memory;
   if (training != nullptr)
     scenario.convergence = ConvergenceSpec{short_number(job.epochs) + " epochs", training->samples, job.epochs};
@@ -121,7 +136,7 @@ std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
   return inputs;
 }
 
-std::string inputs_text(const std::vector<Assumption>& inputs) {
+std::string inputs_text(const Job& job, const std::vector<Assumption>& inputs) {
   std::string text = "Left open, and assumed:\n";
   int others = 0;
   for (const Assumption& input : inputs) {
@@ -135,7 +150,9 @@ std::string inputs_text(const std::vector<Assumption>& inputs) {
   }
   if (static_cast<int>(inputs.size()) == others) text.clear();
   return text + "It rests on " + std::to_string(others) +
-         " further inputs (--json lists all with their sources). Efficiency is against one GPU; low and high are to "
+         " further inputs (--json lists all with their sources). Efficiency is against " +
+         (job.is_split() ? std::to_string(baseline_of(job)) + " GPUs" : std::string("one GPU")) +
+         "; low and high are to "
          "hold the truth four times of five.\n";
 }
 
@@ -184,7 +201,10 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.gpus_per_node = job.gpus_of_node();  // of networks "per GPU"
   spec.batch_per_gpu = job.batch_per_gpu;
   spec.precision = find_choice<RecordPrecision>(job.precision);
-  spec.baseline_gpus = 1;
+  spec.split = job.split;
+  spec.split.is_asked = job.is_split();
+  spec.global_batch = job.global_batch;
+  spec.baseline_gpus = baseline_of(job);
   spec.epochs = job.epochs;
   resolve_names(spec, {}, catalogue);
   check_names(spec, catalogue);
@@ -213,6 +233,8 @@ JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
                      " does not have it; allowed: fp32, and what its data sheet has");
   predicted.scenario = scenario_of(job, predicted.spec, run, job.epochs > 0 ? &of_measures.back() : nullptr);
   if (!run.is_alone()) check(predicted.scenario);
+  if (job.tokens > 0 && predicted.scenario.model.tokens == 0)
+    throw InputError("--tokens: " + predicted.scenario.model.title + " does not train on tokens; allowed: --epochs");
   auto record = predicted.records.cbegin();
   for (int gpus : job.gpus)
     for (const MappedRecord& of_measure : of_measures)
@@ -239,18 +261,20 @@ std::string job_table(const Job& job, const JobPrediction& predicted, const Cata
   const std::vector<Prediction>& predictions = predicted.predictions;
   const int quantities = static_cast<int>(measures_of(job).size());
   TextTable table;
-  std::vector<std::string> names{"GPUs", "batch/GPU", "samples/s", "low", "high", "efficiency", "low", "high"};
+  std::vector<std::string> names{
+      "GPUs", job.is_split() ? "micro-batch" : "batch/GPU", "samples/s", "low", "high", "efficiency", "low", "high"};
   if (quantities > 2) names.insert(names.end(), {short_number(job.epochs) + " epochs", "low", "high"});
   table.add(names);
   for (std::size_t i = 0; i < predictions.size(); i += static_cast<std::size_t>(quantities))
     table.add(row_of(&predictions[i], quantities));
   const std::vector<Assumption> inputs = inputs_of(predictions);
-  return read_text(read_of(job, predicted, catalogue)) + "\n" + table.text() + job_memory_line(predictions) + "\n" +
-         inputs_text(inputs) + meaning_text(job, inputs);
+  return read_text(read_of(job, predicted, catalogue)) + "\n" + table.text() + job_tokens_text(job, predicted) +
+         job_memory_line(predictions) + "\n" + inputs_text(job, inputs) + meaning_text(job, inputs);
 }
 
 Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
   Json json = predictions_json(predicted.predictions);
+  if (const Json tokens = job_tokens_json(job, predicted); !tokens.empty()) json["tokens"] = tokens;
   json["read"] = read_json(read_of(job, predicted, catalogue));
   return json;
 }

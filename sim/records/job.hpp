@@ -20,9 +20,15 @@ struct Job {
   std::string intra_node_link, network, precision, algorithm;
   std::string software = "PyTorch";
   double epochs = 0;              ///< 0: no training time
+  SplitSpec split;                ///< how a replica is split over GPUs; `is_asked` where anything of it is stated
+  std::int64_t global_batch = 0;  ///< sequences of an iteration over all GPUs; 0: by `batch_per_gpu`
+  double tokens = 0;              ///< to train on; 0: no training time of them
+  double usd_per_gpu_hour = 0;    ///< 0: no cost
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
   bool ignores_memory = false;    ///< predicts what does not fit into a GPU's memory, too
 
+  /// The split that is asked for is the same at all numbers of GPUs, and so is the global batch.
+  bool is_split() const { return split.is_asked || global_batch > 0; }
   int gpus_of_node() const { return gpus_per_node > 0 ? gpus_per_node : 8; }
 };
 

@@ -60,6 +60,7 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("sharding_group", a.split.sharding_group, b.split.sharding_group, kCount);
   visit("recompute", a.split.recompute, b.split.recompute);
   visit("sequence_parallel", a.split.sequence_parallel, b.split.sequence_parallel);
+  visit("schedule", a.split.schedule, b.split.schedule);
   visit("offload", a.split.offload, b.split.offload);
   visit("task", a.split.task, b.split.task);
   visit("baseline", a.baseline_gpus, b.baseline_gpus, kCount);
@@ -308,7 +309,7 @@ void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue) {
     if (job.network.id.empty()) job.network.stated = record.network;
     resolve_names(job, names, catalogue);
   }
-  if (job.split.sharding == Sharding::zero3 && !job.algorithm) job.algorithm = Algorithm::sharded;
+  if (job.split.sharding == ShardingStage::zero3 && !job.algorithm) job.algorithm = Algorithm::sharded;
 }
 
 Json job_json(const JobSpec& job) {

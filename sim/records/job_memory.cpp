@@ -46,7 +46,7 @@ void check_job_memory(const Job& job, const std::vector<Prediction>& predictions
   for (const Prediction& prediction : predictions) {
     const RecordRun* task = iteration_of(prediction);
     if (task == nullptr) continue;
-    const std::string why = why_not_in_memory(task->scenario, memory_of(*task));
+    const std::string why = why_not_in_memory(task->scenario, task->gpus, memory_of(*task));
     if (!why.empty())
       throw InputError("simulate job: " + std::to_string(task->gpus) + (task->gpus == 1 ? " GPU: " : " GPUs: ") + why +
                        ", or --ignore-memory");

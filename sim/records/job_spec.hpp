@@ -17,6 +17,7 @@
 #include "sim/records/metric.hpp"
 #include "sim/records/record.hpp"
 #include "sim/scenario/choices.hpp"
+#include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim {
 
@@ -74,22 +75,6 @@ inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
   return all;
 }
 
-enum class Sharding { none, zero1, zero2, zero3 };
-
-inline const Choices<Sharding>& choices_of(Sharding) {
-  static const Choices<Sharding> all{
-      {Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}};
-  return all;
-}
-
-enum class Recompute { none, selective, full };
-
-inline const Choices<Recompute>& choices_of(Recompute) {
-  static const Choices<Recompute> all{
-      {Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}};
-  return all;
-}
-
 enum class Statistic { min, mean, median, max, sd };
 
 inline const Choices<Statistic>& choices_of(Statistic) {
@@ -119,12 +104,14 @@ struct SplitSpec {
   int tensor = 0, pipeline = 0, data = 0, context = 0, expert = 0;
   int virtual_stages = 0;
   int microbatch = 0;
-  std::optional<Sharding> sharding;
+  std::optional<ShardingStage> sharding;
   int sharding_group = 0;
-  std::optional<Recompute> recompute;
+  std::optional<Recomputation> recompute;
   std::optional<bool> sequence_parallel;
-  std::string offload;  ///< empty: none
-  std::string task;     ///< "lora", "sft"; empty: training of all weights
+  std::optional<PipelineSchedule> schedule;
+  std::string offload;    ///< empty: none
+  std::string task;       ///< "lora", "sft"; empty: training of all weights
+  bool is_asked = false;  ///< a job in words speaks of a split, be it into replicas of one GPU
 };
 
 /// A transformer as stated; 0: not stated.

@@ -144,24 +144,11 @@ void map_versus_nccl(Mapping& m) {
   m.result.baseline = {iteration_run(other, gpus_of(m), m.result.target.front().batch_per_gpu)};
 }
 
-// A model that is divided, and training that is more than forward, backward and update.
+// Training that is more than forward, backward and update.
 std::string why_not_simulated(const JobSpec& job) {
   const SplitSpec& split = job.split;
-  const std::vector<std::pair<const char*, int>> sizes{
-      {"tp", split.tensor}, {"pp", split.pipeline}, {"cp", split.context}, {"ep", split.expert}};
-  for (const auto& [key, size] : sizes)
-    if (size > 1) return std::string(key) + " " + std::to_string(size) + ": a model divided so is not simulated yet";
-  if (split.data > 0 && job.gpus > 0 && split.data != job.gpus)
-    return "dp " + std::to_string(split.data) + " of " + std::to_string(job.gpus) +
-           " GPUs: a model divided among GPUs is not simulated yet";
   if (!split.task.empty()) return "task " + in_quotes(split.task) + ": frozen weights are not simulated yet";
   if (!split.offload.empty()) return "offload " + in_quotes(split.offload) + ": it is not simulated yet";
-  if (split.sharding == Sharding::zero1 || split.sharding == Sharding::zero2)
-    return "sharding " + name_of(*split.sharding) + ": it is not simulated yet";
-  if (split.sharding_group > 0 && split.sharding_group != job.gpus)
-    return "sharding_group " + std::to_string(split.sharding_group) + ": sharding within groups is not simulated yet";
-  if (split.recompute && *split.recompute != Recompute::none)
-    return "recompute " + name_of(*split.recompute) + ": it is not simulated yet";
   return "";
 }
 
@@ -284,8 +271,7 @@ void set_unit(Mapping& m) {
   m.result.per_si *= measure.per_si / (measure.is_per_gpu ? std::max(1, m.job.gpus) : 1);
   if (measure.counted == Counted::tokens) m.result.per_si *= tokens_of(m);
   if (is_of_flops(measure.metric)) m.result.per_si *= counted_flop(m);
-  if (measure.counted == Counted::iterations)
-    m.result.per_si /= double(m.result.target.front().gpus) * m.result.target.front().batch_per_gpu;
+  if (measure.counted == Counted::iterations) m.result.per_si /= m.result.target.front().samples();
 }
 
 void map_all(Mapping& m) {
@@ -367,12 +353,12 @@ RecordRun iteration_run(Mapping& m, int gpus, int batch) {
   run.scenario.name = m.job.id;
   run.scenario.ignores_memory = true;  // what was published has fitted
   run.scenario.model = graph_of(m);
-  run.accumulation = accumulation_of(m, gpus, batch);
+  run.accumulation = is_split(m.job) ? 1 : accumulation_of(m, gpus, batch);
   run.scenario.compute = compute_of(m, gpus, batch);
   run.scenario.uncertainty = uncertainty_of(m, run.scenario.compute, batch);
   run.scenario.fidelity = m.options.fidelity;
   if (m.options.fidelity == Fidelity::analytic) run.scenario.iterations = 2;  // each is as long as the next
-  if (gpus == 1 && !copies_alone(m)) {
+  if (gpus == 1 && !copies_alone(m) && !is_split(m.job)) {
     run.scenario.cluster.gpu = m.gpu->spec;
     return run;
   }
@@ -382,7 +368,7 @@ RecordRun iteration_run(Mapping& m, int gpus, int batch) {
     run.scenario.communication.overlap = false;
     m.assume("exchange", "behind the last micro-step", "as accumulated gradients are exchanged");
   }
-  return with_schedule(m, run);
+  return is_split(m.job) ? with_split(m, run) : with_schedule(m, run);
 }
 
 RecordRun all_reduce_run(Mapping& m, int gpus, const std::vector<std::int64_t>& bytes) {

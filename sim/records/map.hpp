@@ -51,6 +51,8 @@ struct RecordRun {
   double in_switch_bytes_per_s = 0;  ///< all_reduce: the switch adds up at this size over time; 0: it does not
   StalenessSpec staleness;
 
+  /// Of an iteration, over all GPUs.
+  double samples() const;
   /// A GPU without a machine around it, which needs no simulation.
   bool is_alone() const {
     return kind == Kind::iteration && gpus == 1 && scenario.cluster.host.memory_bandwidth_bytes_per_s == 0;

@@ -50,6 +50,12 @@ RecordRun with_all_reduce(const Mapping& mapping, RecordRun run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.
 RecordRun with_schedule(Mapping& mapping, RecordRun run);
 
+/// Whether the job's replicas are groups of GPUs, or share their state (split_map.cpp).
+bool is_split(const JobSpec& job);
+int micro_batch_of(Mapping& mapping);
+/// An iteration of such a job.
+RecordRun with_split(Mapping& mapping, RecordRun run);
+
 /// The cluster of `gpus` GPUs.
 ClusterSpec cluster_of(Mapping& mapping, int gpus);
 /// Computation: efficiencies, launches, jitter, and the rates given for `gpus` GPUs or one.

@@ -55,7 +55,7 @@ class Times {
 
 double global_batch(const Alternatives& runs) {
   const RecordRun& run = runs.front();
-  return double(run.gpus) * run.batch_per_gpu * run.accumulation;
+  return run.samples() * run.accumulation;
 }
 
 double images_per_s(const Alternatives& runs, double seconds) {

@@ -55,7 +55,7 @@ RunTime run_plain_iteration(const RecordRun& run) {
 }
 
 RunTime run_iteration(const RecordRun& run, bool with_bounds) {
-  if (!with_bounds && !run.scenario.trains_learners()) return run_plain_iteration(run);
+  if (!with_bounds && !run.scenario.trains_learners() && !run.scenario.parallel) return run_plain_iteration(run);
   PointRequest request;
   request.gpus = run.gpus;
   request.batch_per_gpu = run.batch_per_gpu;

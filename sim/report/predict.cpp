@@ -6,6 +6,7 @@
 
 #include "sim/convergence/profile.hpp"
 #include "sim/point/baseline.hpp"
+#include "sim/replica/rank_cost.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/profile_quality.hpp"
@@ -145,6 +146,7 @@ void count_tokens(const Scenario& scenario, ReportPoint& row) {
   row.tokens_per_s = samples_per_s * scenario.model.tokens;
   row.model_flops_per_gpu = kFlopPerMac * static_cast<double>(scenario.model.macs()) * samples_per_s / row.point.gpus;
   row.peak_flops = scenario.cluster.gpu.peak_flops(scenario.compute.precision);
+  row.recomputed_share = recomputed_share(scenario);
 }
 
 ReportPoint report_point(const Scenario& scenario, const PointResult& point, const PointResult& baseline) {
@@ -212,7 +214,9 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
 
 void check_memory(const LoadedScenario& loaded, const std::string& file) {
   for (const Scenario& scenario : loaded.variants) {
-    const std::string pointer = scenario.trains_learners() ? "/learners/per_gpu" : "/batch_per_gpu";
+    const std::string pointer = scenario.trains_learners() ? "/learners/per_gpu"
+                                : scenario.parallel        ? "/parallel"
+                                                           : "/batch_per_gpu";
     const std::string variant = scenario.variant.empty() ? "" : " (" + scenario.variant + ")";
     for (const int gpus : scenario.gpus)
       check_memory(scenario, gpus, scenario.batch_at(gpus), file + ": " + pointer + variant);

@@ -35,6 +35,7 @@ Json point_json(const ReportPoint& row) {
     json["tokens_per_s"] = row.tokens_per_s;
     json["model_flops_per_gpu"] = row.model_flops_per_gpu;
     if (row.peak_flops > 0) json["mfu"] = row.mfu();
+    if (row.peak_flops > 0 && row.recomputed_share > 0) json["hfu"] = row.hfu();
   }
   if (row.has_accuracy) {
     json["epochs"] = row.accuracy.epochs;

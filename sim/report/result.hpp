@@ -24,6 +24,9 @@ struct ReportPoint {
   /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): 3 x 2 FLOP per multiply-add of the model, forward and
   /// backward, each pair of attention counted whatever a mask hides, over the GPUs' peak.
   double mfu() const { return peak_flops > 0 ? model_flops_per_gpu / peak_flops : 0; }
+  /// Hardware FLOP utilisation (the same place): with what is computed again.
+  double hfu() const { return mfu() * (1 + recomputed_share); }
+  double recomputed_share = 0;              ///< over the model's own arithmetic
   std::vector<std::string> extrapolations;  ///< where it reaches beyond a profile; among the point's notes, too
 };
 

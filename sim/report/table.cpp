@@ -61,7 +61,27 @@ std::string workers_text(const Scenario& s) {
          name_of(s.communication.wire) + " wire";
 }
 
+// "tensor 8 with sequence x pipeline 16 (interleaved, 6 chunks) x data, zero1, recompute selective"
+std::string split_text(const ParallelSpec& p) {
+  std::string text;
+  const auto add = [&](const char* name, int size, const std::string& more) {
+    if (size > 1) text += name + (" " + std::to_string(size)) + more + " x ";
+  };
+  const bool is_interleaved = p.schedule == PipelineSchedule::interleaved;
+  add("tensor", p.tensor, p.sequence ? " with sequence" : "");
+  add("context", p.context, "");
+  add("pipeline", p.pipeline,
+      " (" + name_of(p.schedule) + (is_interleaved ? ", " + std::to_string(p.virtual_stages) + " chunks)" : ")"));
+  text += "data";
+  if (p.expert > 1) text += " with experts over " + std::to_string(p.expert);
+  if (p.sharding != ShardingStage::none) text += ", " + name_of(p.sharding);
+  if (p.sharding_group > 0) text += " in groups of " + std::to_string(p.sharding_group);
+  if (p.recompute != Recomputation::none) text += ", recompute " + name_of(p.recompute);
+  return text;
+}
+
 std::string algorithm_text(const Scenario& s) {
+  if (s.parallel) return split_text(*s.parallel) + ", " + communication_text(s.communication);
   if (s.workers) return workers_text(s);
   if (s.algorithm == Algorithm::parameter_server) return parameter_server_text(s);
   if (const std::string text = exchange_text(s); !text.empty()) return text;
@@ -128,16 +148,24 @@ std::string tokens_text(const Report& report, const Scenario& scenario) {
     if (row.variant != scenario.variant || row.tokens_per_s == 0) continue;
     text += (text.empty() ? "" : "; ") + std::to_string(row.point.gpus) + " GPUs: " + with_thousands(row.tokens_per_s) +
             " tokens/s, " + formatted("%.1f", row.model_flops_per_gpu * 1e-12) + " TFLOP/s a GPU";
-    if (row.peak_flops > 0) text += " (" + formatted("%.1f", 100 * row.mfu()) + " % MFU)";
+    if (row.peak_flops == 0) continue;
+    text += " (" + formatted("%.1f", 100 * row.mfu()) + " % MFU";
+    if (row.recomputed_share > 0) text += ", " + formatted("%.1f", 100 * row.hfu()) + " % HFU";
+    text += ")";
   }
   return text.empty() ? "" : text + ".\n";
 }
 
 std::string points_text(const Report& report, const Scenario& scenario) {
   TextTable table;
-  std::vector<std::string> names{
-      "GPUs",      "batch/GPU", "global batch", "iteration", "compute", "exposed", samples_name(scenario) + "/s",
-      "efficiency"};
+  std::vector<std::string> names{"GPUs",
+                                 scenario.parallel ? "micro-batch" : "batch/GPU",
+                                 "global batch",
+                                 "iteration",
+                                 "compute",
+                                 "exposed",
+                                 samples_name(scenario) + "/s",
+                                 "efficiency"};
   if (scenario.convergence) names.insert(names.end(), {"time to accuracy", "low", "high"});
   table.add(names);
   for (const ReportPoint& row : report.points)

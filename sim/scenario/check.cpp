@@ -121,8 +121,46 @@ Problem of_convergence(const Scenario& s) {
   return {};
 }
 
+// What a prediction of a split leaves out is refused.
+Problem of_split(const Scenario& s) {
+  if (!s.parallel) return {};
+  const ParallelSpec& spec = *s.parallel;
+  if (s.algorithm != Algorithm::s_sgd)
+    return {{"/algorithm", "a replica of several GPUs is trained by synchronous SGD", "allowed: s-sgd"}};
+  if ((spec.global_batch > 0) == (spec.micro_batches > 0))
+    return {{"/parallel", "neither or both of global_batch and micro_batches", "allowed: one of them"}};
+  if (s.communication.accumulation > 1)
+    return {{"/communication/accumulation", "a split accumulates over its micro-batches", "allowed: 1"}};
+  if (spec.is_data_parallel_alone()) return {};
+  if (!s.model.transformer)
+    return {{"/model", "no transformer by its numbers, which a split goes by",
+             "allowed: a language model of --list-models, or a HuggingFace configuration"}};
+  if (spec.offloads_optimizer)
+    return {{"/parallel/offload_optimizer", "the time of an update in host memory is not modelled", "allowed: false"}};
+  if (s.communication.all_reduce != AllReduceKind::ring && s.communication.all_reduce != AllReduceKind::nccl)
+    return {{"/communication/all_reduce", "groups of a split exchange by ring or nccl", "allowed: ring, nccl"}};
+  if (s.communication.reduction_rate_bytes_per_s > 0)
+    return {{"/communication/reduction_rate", "is not modelled of a split", "allowed: without it"}};
+  if (s.compute.profile)
+    return {{"/compute/profile", "its iterations are of whole replicas", "allowed: rates, or efficiencies"}};
+  if (s.compute.overlap_slowdown)
+    return {{"/compute/overlap_slowdown", "is not modelled of a split", "allowed: without it"}};
+  if (s.input.samples_per_s_per_node > 0 || s.input.is_on_links)
+    return {{"/input", "the input of a split is not modelled", "allowed: without it"}};
+  if (s.fidelity != Fidelity::analytic)
+    return {{"/fidelity", "a split is predicted in closed form", "allowed: analytic"}};
+  return {};
+}
+
+Problem of_split_at(int gpus, const Scenario& s) {
+  if (!s.parallel) return {};
+  if (Problem problem = find_problem(*s.parallel, gpus)) return problem;
+  return find_batch_problem(*s.parallel, gpus / s.parallel->gpus_of_replica());
+}
+
 Problem of_point(const std::string& pointer, int gpus, const Scenario& s) {
   if (Problem problem = of_gpus(pointer, gpus, s)) return problem;
+  if (Problem problem = of_split_at(gpus, s)) return problem;
   if (Problem problem = of_batch(pointer, gpus, s)) return problem;
   if (Problem problem = of_torus(pointer, gpus, s)) return problem;
   if (Problem problem = of_measured_all_reduce(pointer, gpus, s)) return problem;
@@ -134,6 +172,7 @@ Problem of_point(const std::string& pointer, int gpus, const Scenario& s) {
 Problem of_baseline(const Scenario& s) {
   const std::string pointer = "/baseline/gpus";
   if (Problem problem = of_torus(pointer, s.baseline_gpus, s)) return problem;
+  if (Problem problem = of_split_at(s.baseline_gpus, s)) return problem;
   if (Problem problem = of_file_server(s.baseline_gpus, s)) return problem;
   return of_measured_all_reduce(pointer, s.baseline_gpus, s);
 }
@@ -151,6 +190,7 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
 
 std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = of_algorithm(s)) return problem;
+  if (Problem problem = of_split(s)) return problem;
   if (Problem problem = of_convergence(s)) return problem;
   if (Problem problem = of_gpus("/baseline/gpus", s.baseline_gpus, s)) return problem;
   for (std::size_t i = 0; i < s.gpus.size(); ++i)

@@ -116,6 +116,10 @@ TrainingSetting training_setting(const Scenario& s, int gpus) {
   setting.algorithm = traits_of(s.algorithm).law.value_or(s.algorithm);
   setting.batch = s.batch_at(gpus);
   setting.workers = gpus;
+  if (s.parallel) {
+    const int replicas = s.parallel_at(gpus).data;
+    setting.workers = static_cast<double>(global_batch_of(*s.parallel, replicas)) / s.parallel->micro_batch;
+  }
   if (traits_of(s.algorithm).accumulates) setting.workers *= s.communication.accumulation;
   if (s.trains_learners()) {
     setting.workers *= s.learners.per_gpu;

@@ -54,6 +54,7 @@ std::map<std::string, std::string> format_tables() {
                  {"communication", communication_format().table()},
                  {"nccl", nccl_format().table()},
                  {"learners", learners_format().table()},
+                 {"parallel", parallel_format().table()},
                  {"workers", workers_format().table()},
                  {"delay", tables_of_kinds<DelaySpec::Kind>(delay_table)},
                  {"parameter_server", parameter_server_format().table()},

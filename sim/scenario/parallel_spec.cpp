@@ -12,6 +12,8 @@ namespace {
 using Spec = ParallelSpec;
 using Problem = std::optional<ScenarioProblem>;
 
+constexpr int kLargestGlobalBatch = 1 << 28;
+
 std::string text(int value) {
   return std::to_string(value);
 }
@@ -111,19 +113,32 @@ ParallelSpec on_gpus(const ParallelSpec& spec, int gpus) {
   return filled;
 }
 
-int micro_batches(const ParallelSpec& spec, int global_batch) {
-  const std::int64_t together = std::int64_t{spec.data} * spec.micro_batch;
-  if (together < 1 || global_batch < 1 || global_batch % together != 0)
-    fail({"/parallel/micro_batch",
-          "a batch of " + text(global_batch) + " is not divided by " + text(spec.data) + " data-parallel ranks with " +
-              text(spec.micro_batch) + " a micro-batch",
-          "allowed: multiples of " + std::to_string(together)});
-  const int count = static_cast<int>(global_batch / together);
+std::int64_t global_batch_of(const ParallelSpec& spec, int replicas) {
+  if (spec.global_batch > 0) return spec.global_batch;
+  return std::int64_t{spec.micro_batches} * spec.micro_batch * replicas;
+}
+
+std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int replicas) {
+  const std::int64_t batch = global_batch_of(spec, replicas), together = std::int64_t{replicas} * spec.micro_batch;
+  if (together < 1 || batch < 1 || batch % together != 0)
+    return {{"/parallel/micro_batch",
+             "a batch of " + std::to_string(batch) + " is not divided by " + text(replicas) +
+                 " data-parallel ranks with " + text(spec.micro_batch) + " a micro-batch",
+             "allowed: multiples of " + std::to_string(together)}};
+  const std::int64_t count = batch / together;
   if (spec.schedule == PipelineSchedule::interleaved && count % spec.pipeline != 0)
-    fail({"/parallel/virtual_stages",
-          text(count) + " micro-batches cannot be interleaved over " + text(spec.pipeline) + " stages",
-          "allowed: micro-batches in multiples of " + text(spec.pipeline)});
-  return count;
+    return {{"/parallel/virtual_stages",
+             std::to_string(count) + " micro-batches cannot be interleaved over " + text(spec.pipeline) + " stages",
+             "allowed: micro-batches in multiples of " + text(spec.pipeline)}};
+  return {};
+}
+
+int micro_batches(const ParallelSpec& spec, int global_batch) {
+  Spec with_batch = spec;
+  with_batch.global_batch = global_batch;
+  with_batch.micro_batches = 0;
+  if (const Problem problem = find_batch_problem(with_batch, spec.data)) fail(*problem);
+  return static_cast<int>(global_batch / (std::int64_t{spec.data} * spec.micro_batch));
 }
 
 const ObjectFormat<ParallelSpec>& parallel_format() {
@@ -163,6 +178,12 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means("of the dimensions over ranks, innermost first; Megatron-LM's unless stated");
     order.read = [](const JsonNode& node, Spec& spec) { spec.order = read_order(node); };
     order.write = order_json;
+    f.whole("global_batch", &Spec::global_batch, 1, kLargestGlobalBatch)
+        .optional("what `micro_batches` give")
+        .means("sequences of an iteration, of all replicas together; this or `micro_batches`");
+    f.whole("micro_batches", &Spec::micro_batches, 1, kLargestBatch)
+        .optional("what `global_batch` gives")
+        .means("of each replica's iteration, so that the batch grows with the replicas");
     f.whole("micro_batch", &Spec::micro_batch, 1, kLargestBatch)
         .otherwise(1)
         .means("sequences that a data-parallel rank computes at once");

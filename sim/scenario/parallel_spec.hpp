@@ -5,6 +5,7 @@
 // A rank has a coordinate on each of five dimensions. Expert parallelism lies within data parallelism, as in Megatron-LM:
 // `data` replicas of the dense layers share out the experts in groups of `expert`, so that an expert has
 // data / expert copies. GPUs = tensor * context * data * pipeline.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,11 +76,18 @@ struct ParallelSpec {
   /// parallel_state.py, initialize_model_parallel(), `order`).
   std::vector<ParallelDimension> order{ParallelDimension::tensor, ParallelDimension::context, ParallelDimension::expert,
                                        ParallelDimension::data, ParallelDimension::pipeline};
-  int micro_batch = 1;  ///< sequences of a data-parallel rank's micro-batch
+  int global_batch = 0;   ///< sequences of an iteration, of all replicas; 0: by micro_batches
+  int micro_batches = 0;  ///< of a replica's iteration, however many replicas there are; 0: by global_batch
+  int micro_batch = 1;    ///< sequences of a data-parallel rank's micro-batch
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recomputation recompute = Recomputation::none;
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory
 
+  /// Replicas of one GPU that keep all they compute with: data parallelism alone.
+  bool is_data_parallel_alone() const {
+    return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
+           recompute == Recomputation::none;
+  }
   /// GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }
   /// Ranks over which a dense layer's gradients are added up: context ranks see different tokens of the same weights.
@@ -98,6 +106,10 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec);
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus);
 /// The split with `data` filled in. Throws InputError with the first problem.
 ParallelSpec on_gpus(const ParallelSpec& spec, int gpus);
+/// Sequences of an iteration of so many replicas.
+std::int64_t global_batch_of(const ParallelSpec& spec, int replicas);
+/// Where `replicas` do not divide the batch, or the stages not the micro-batches that are interleaved.
+std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int replicas);
 /// Micro-batches of a data-parallel rank's iteration, `spec.data` filled in. Throws InputError: a batch that data ranks
 /// and micro-batches do not divide; interleaving with micro-batches that the stages do not divide.
 int micro_batches(const ParallelSpec& spec, int global_batch);

@@ -128,6 +128,11 @@ int Scenario::batch_at(int gpu_count) const {
   return batch.back().batch;
 }
 
+ParallelSpec Scenario::parallel_at(int gpu_count) const {
+  if (!parallel) throw InputError(name + ": /parallel: no split; allowed: an object");
+  return on_gpus(*parallel, gpu_count);
+}
+
 ScenarioTemplate ScenarioTemplate::load(const std::string& path, const std::string& variant) {
   return ScenarioTemplate(JsonDocument::load(path), variant);
 }

@@ -15,6 +15,7 @@
 #include "sim/scenario/exchange_spec.hpp"
 #include "sim/scenario/learners_spec.hpp"
 #include "sim/scenario/nccl_spec.hpp"
+#include "sim/scenario/parallel_spec.hpp"
 #include "sim/scenario/parameter_server_spec.hpp"
 #include "sim/scenario/profile_spec.hpp"
 #include "sim/scenario/workers_spec.hpp"
@@ -133,7 +134,8 @@ struct Scenario : ExchangeSpecs {
   Algorithm algorithm = Algorithm::s_sgd;
   std::vector<int> gpus;
   int baseline_gpus = 0;
-  std::vector<BatchRule> batch;
+  std::vector<BatchRule> batch;          ///< of a split its micro-batch, which a GPU computes at once
+  std::optional<ParallelSpec> parallel;  ///< how a replica is split over GPUs; none: every GPU is a replica
   ComputeSpec compute;
   InputSpec input;
   CommunicationSpec communication;
@@ -149,6 +151,8 @@ struct Scenario : ExchangeSpecs {
   bool ignores_memory = false;  ///< predicts what does not fit into a GPU's memory, too
 
   int batch_at(int gpu_count) const;
+  /// The split at so many GPUs, replicas counted. Throws InputError where they do not fit it, or there is none.
+  ParallelSpec parallel_at(int gpu_count) const;
   bool trains_learners() const { return algorithm == Algorithm::sma || algorithm == Algorithm::ea_sgd; }
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/base/text.hpp"
+#include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/communication_format.hpp"
@@ -77,7 +78,23 @@ model::Graph read_model(const JsonNode& node) {
 
 Json write_model(const Scenario& s) {
   const std::string name = model::zoo_name_of(s.model);
-  return name.empty() ? model::to_json(s.model) : Json(name);
+  if (!name.empty()) return name;
+  if (!s.model.transformer || s.model.transformer->config.empty()) return model::to_json(s.model);
+  const model::SequenceJob& job = s.model.transformer->job;
+  return {{"config", Json::parse(s.model.transformer->config)},
+          {"sequence", job.tokens},
+          {"attention", job.fused_attention ? "fused" : "in-passes"}};
+}
+
+// A split's batches are its own.
+void settle_batch(const JsonNode& node, Scenario& s) {
+  if (!s.parallel) {
+    node.at("batch_per_gpu");
+    return;
+  }
+  if (node.has("batch_per_gpu"))
+    node.at("batch_per_gpu").fail("a split has batches of its own", "allowed: /parallel/global_batch");
+  s.batch = {{kMostGpus, s.parallel->micro_batch}};
 }
 
 const ObjectFormat<UncertaintySpec>& uncertainty_format() {
@@ -100,7 +117,8 @@ const ObjectFormat<UncertaintySpec>& uncertainty_format() {
 Format baseline_format() {
   Format f("baseline");
   auto& gpus = f.custom("gpus", "whole", "1 to 65536", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
-  gpus.optional("GPUs of one node").means("GPUs that the efficiency is compared with");
+  gpus.optional("GPUs of one node; with `parallel` the fewest of `gpus`")
+      .means("GPUs that the efficiency is compared with");
   gpus.read = [](const JsonNode& node, Scenario& s) { s.baseline_gpus = static_cast<int>(node.integer(1, kMostGpus)); };
   gpus.write = [](const Scenario& s) { return Json(s.baseline_gpus); };
   return f;
@@ -158,9 +176,14 @@ void add_machine(Format& f) {
   auto& batch = f.custom("batch_per_gpu", "whole, or array of `{\"up_to_gpus\", \"batch\"}`", "batch 1 to 1048576",
                          {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLargestBatch}},
                                                  {{"type", "array"}, {"items", batch_rule_format().schema()}}})}});
-  batch.means("samples per GPU and iteration");
+  batch.optional("with `parallel`, which has batches of its own").means("samples per GPU and iteration");
   batch.read = [](const JsonNode& node, Scenario& s) { s.batch = read_batch(node); };
   batch.write = write_batch;
+  batch.is_unsaid = [](const Scenario& s) { return s.parallel.has_value(); };
+  f.object("parallel", &Scenario::parallel, parallel_format())
+      .optional("every GPU is a replica")
+      .means("[parallel](#parallel): a replica is a group of GPUs");
+  f.then(settle_batch);
 }
 
 // What is read before decides how these are read.
@@ -228,7 +251,9 @@ void add_results(Format& f) {
       .means(
           "points that do not fit into the GPUs' [memory](#memory-of-a-gpu) are predicted all the same "
           "(`--ignore-memory`)");
-  f.choice("fidelity", &Scenario::fidelity).otherwise("fast").means("how time is computed, see below");
+  f.choice("fidelity", &Scenario::fidelity)
+      .otherwise("fast")
+      .means("how time is computed, see below; of a split `analytic`");
   const Json one{{"type", "object"},
                  {"properties", {{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}}},
                  {"required", {"name", "set"}},
@@ -283,13 +308,20 @@ int gpus_per_node(const Json& scenario) {
 }
 
 void fill_defaults(JsonDocument& scenario) {
+  const Json& json = scenario.json();
+  // Of a split no other fidelity is there.
+  if (json.is_object() && json.contains("parallel") && !json.contains("fidelity"))
+    scenario.set("/fidelity", Json(name_of(Fidelity::analytic)).dump(), "default");
   scenario_format().complete(scenario, "");
 }
 
 void fill_baseline(JsonDocument& scenario) {
   const Json& json = scenario.json();
   if (!json.contains("baseline") || !json.at("baseline").is_object() || json.at("baseline").contains("gpus")) return;
-  scenario.set("/baseline/gpus", std::to_string(gpus_per_node(json)), "default");
+  const Json gpus = json.value("gpus", Json::array());
+  const bool is_split = json.contains("parallel") && gpus.is_array() && !gpus.empty();
+  const Json least = is_split ? *std::min_element(gpus.begin(), gpus.end()) : Json(gpus_per_node(json));
+  scenario.set("/baseline/gpus", least.dump(), "default");
 }
 
 }  // namespace lockstep::sim

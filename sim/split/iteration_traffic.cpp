@@ -87,13 +87,14 @@ TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec&
   return list;
 }
 
-TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
-                              int stage, int micro_batches, const TrafficOptions& options) {
+TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec,
+                              const std::vector<ModelPart>& parts, int stage, int micro_batches,
+                              const TrafficOptions& options) {
   TrafficList list;
   RankParameters parameters;
   const double m = micro_batches;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
-    const Part& part = parts[i];
+    const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
       append(list, layer_forward(shape, spec, layer, options), m);
       append(list, layer_backward(shape, spec, layer, options), m);

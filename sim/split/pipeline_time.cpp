@@ -49,9 +49,13 @@ class Evaluation {
   }
 
   // When all that the op needs is there; kNotYet when something is missing.
-  double ready(const PipelineOp& op, int part) {
+  double ready(const PipelineOp& op, int part, int stage) {
     const int last = shape_.stages * shape_.chunks - 1;
-    if (op.pass == Pass::forward) return part == 0 ? 0 : arrival(Pass::forward, part - 1, op.micro_batch);
+    if (op.pass == Pass::forward) {
+      const double released = times_.release_s.empty() ? 0 : times_.release_s[at(stage)][at(op.chunk)];
+      const double arrived = part == 0 ? 0 : arrival(Pass::forward, part - 1, op.micro_batch);
+      return arrived == kNotYet ? kNotYet : std::max(released, arrived);
+    }
     if (op.pass == Pass::weight_gradient) return end_of(Pass::backward, part, op.micro_batch);
     const double own = end_of(Pass::forward, part, op.micro_batch);
     if (own == kNotYet || part == last) return own;
@@ -75,7 +79,7 @@ class Evaluation {
   bool try_next(int stage) {
     const PipelineOp& op = stages_[at(stage)][next_[at(stage)]];
     const int part = op.chunk * shape_.stages + stage;
-    const double ready_s = ready(op, part);
+    const double ready_s = ready(op, part, stage);
     if (ready_s == kNotYet) return false;
     const double start_s = std::max(ready_s, free_s_[at(stage)]);
     const double spent_s = seconds(op, stage);
@@ -102,9 +106,12 @@ PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, d
           message_s};
 }
 
+double PipelineTimeline::busy_s_of_all() const {
+  return std::accumulate(busy_s.begin(), busy_s.end(), 0.0);
+}
+
 double PipelineTimeline::bubble_fraction() const {
-  const double busy = std::accumulate(busy_s.begin(), busy_s.end(), 0.0);
-  return 1 - busy / (makespan_s * static_cast<double>(busy_s.size()));
+  return 1 - busy_s_of_all() / (makespan_s * static_cast<double>(busy_s.size()));
 }
 
 PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times) {

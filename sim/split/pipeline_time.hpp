@@ -24,6 +24,8 @@ struct ChunkTimes {
 struct PipelineTimes {
   std::vector<std::vector<ChunkTimes>> chunks;  ///< [stage][chunk]
   double message_s = 0;                         ///< from a stage to its neighbour, either way
+  /// [stage][chunk]: no forward pass of the chunk before; empty: from the beginning.
+  std::vector<std::vector<double>> release_s{};
 };
 
 /// The same for every stage and chunk.
@@ -34,6 +36,7 @@ struct PipelineTimeline {
   std::vector<std::vector<double>> starts_s;  ///< [stage][index in its ops]
   std::vector<double> busy_s;                 ///< of each stage
 
+  double busy_s_of_all() const;
   /// Of all stages' time, the part that they wait.
   double bubble_fraction() const;
 };

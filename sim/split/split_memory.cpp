@@ -36,7 +36,7 @@ struct ChunkMemory {
   double loss_work = 0;     // of the loss
 };
 
-ChunkMemory chunk_memory(const Shape& shape, const Spec& spec, const Part& part, const Options& options) {
+ChunkMemory chunk_memory(const Shape& shape, const Spec& spec, const ModelPart& part, const Options& options) {
   const double e = options.element_bytes;
   ChunkMemory chunk;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
@@ -86,10 +86,10 @@ struct Units {
   double largest = 0, layer = 0;
 };
 
-Units units_of(const Shape& shape, const Spec& spec, const std::vector<Part>& parts, int stage) {
+Units units_of(const Shape& shape, const Spec& spec, const std::vector<ModelPart>& parts, int stage) {
   Units units;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
-    const Part& part = parts[i];
+    const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
       units.layer = std::max(units.layer, rank_layer_parameters(shape, spec, layer).total());
     if (part.has_embedding || part.has_loss)
@@ -100,7 +100,7 @@ Units units_of(const Shape& shape, const Spec& spec, const std::vector<Part>& pa
 }
 
 // One of every shape of the stage's matrices: layers of a kind have the same ones.
-double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<Part>& parts, int stage) {
+double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<ModelPart>& parts, int stage) {
   double dense = 0, with_experts = 0, attention = 0;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
     for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
@@ -169,7 +169,7 @@ double SplitMemory::total_bytes() const {
   return allocated_bytes() + margin_bytes + reserved_bytes;
 }
 
-SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
+SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                          int stage, int micro_batches, const SplitMemoryOptions& options) {
   SplitMemory memory;
   RankParameters parameters;
@@ -195,7 +195,8 @@ SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec
 }
 
 SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSpec& spec,
-                                 const std::vector<Part>& parts, int micro_batches, const SplitMemoryOptions& options) {
+                                 const std::vector<ModelPart>& parts, int micro_batches,
+                                 const SplitMemoryOptions& options) {
   SplitMemory largest;
   for (int stage = 0; stage < spec.pipeline; ++stage) {
     const SplitMemory memory = split_memory(shape, spec, parts, stage, micro_batches, options);

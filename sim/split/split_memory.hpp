@@ -74,10 +74,11 @@ struct SplitMemory {
 };
 
 /// Of a GPU of `stage`; `parts` are those of the whole pipeline.
-SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
+SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                          int stage, int micro_batches, const SplitMemoryOptions& options);
 /// Of the GPU that needs most.
 SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSpec& spec,
-                                 const std::vector<Part>& parts, int micro_batches, const SplitMemoryOptions& options);
+                                 const std::vector<ModelPart>& parts, int micro_batches,
+                                 const SplitMemoryOptions& options);
 
 }  // namespace lockstep::sim

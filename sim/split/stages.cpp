@@ -94,7 +94,7 @@ ModelBlocks blocks_of(const model::Graph& graph) {
   return model;
 }
 
-std::vector<Part> partition(int blocks, int stages, int chunks, const PartitionRule& rule) {
+std::vector<ModelPart> partition(int blocks, int stages, int chunks, const PartitionRule& rule) {
   const bool is_uneven = rule.first_stage_blocks > 0 || rule.last_stage_blocks > 0;
   const int alone = rule.embedding_stands_alone ? 1 : 0;
   if (is_uneven && (rule.counts_embedding || rule.counts_loss || alone > 0))
@@ -113,7 +113,7 @@ std::vector<Part> partition(int blocks, int stages, int chunks, const PartitionR
            "all of them");
   const int share = even_parts == 0 ? 0 : even_share(units, even_parts, std::to_string(units) + " blocks");
 
-  std::vector<Part> parts(at(stages * chunks));
+  std::vector<ModelPart> parts(at(stages * chunks));
   int next = 0;
   for (int part = 0; part < stages * chunks; ++part) {
     const int stage = part % stages;
@@ -128,7 +128,7 @@ std::vector<Part> partition(int blocks, int stages, int chunks, const PartitionR
   return parts;
 }
 
-std::vector<Part> balanced_partition(const BlockCosts& costs, int stages, int chunks) {
+std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, int chunks) {
   const int count = stages * chunks, blocks = static_cast<int>(costs.blocks.size());
   std::vector<double> items{costs.embedding};
   items.insert(items.end(), costs.blocks.begin(), costs.blocks.end());
@@ -141,7 +141,7 @@ std::vector<Part> balanced_partition(const BlockCosts& costs, int stages, int ch
   const double most = least_maximum(items, count) * (1 + 1e-12);
   std::vector<int> begins = filled(items, count, most);
   begins.push_back(static_cast<int>(items.size()));
-  std::vector<Part> parts;
+  std::vector<ModelPart> parts;
   for (int part = 0; part < count; ++part) {
     // Item i + 1 is block i.
     const int first = std::max(begins[at(part)] - 1, 0), end = std::min(begins[at(part + 1)] - 1, blocks);
@@ -150,7 +150,7 @@ std::vector<Part> balanced_partition(const BlockCosts& costs, int stages, int ch
   return parts;
 }
 
-double cost_of(const Part& part, const BlockCosts& costs) {
+double cost_of(const ModelPart& part, const BlockCosts& costs) {
   double cost = (part.has_embedding ? costs.embedding : 0) + (part.has_loss ? costs.loss : 0);
   for (int i = 0; i < part.blocks; ++i) cost += costs.blocks[at(part.first_block + i)];
   return cost;

@@ -29,13 +29,13 @@ struct ModelBlocks {
 ModelBlocks blocks_of(const model::Graph& graph);
 
 /// Blocks of a part of the pipeline.
-struct Part {
+struct ModelPart {
   int first_block = 0;
   int blocks = 0;
   bool has_embedding = false;
   bool has_loss = false;
 
-  bool operator==(const Part& o) const {
+  bool operator==(const ModelPart& o) const {
     return first_block == o.first_block && blocks == o.blocks && has_embedding == o.has_embedding &&
            has_loss == o.has_loss;
   }
@@ -52,7 +52,7 @@ struct PartitionRule {
 };
 
 /// Even but for what the rule says. Throws InputError where the blocks do not divide, with the numbers that would.
-std::vector<Part> partition(int blocks, int stages, int chunks, const PartitionRule& rule = {});
+std::vector<ModelPart> partition(int blocks, int stages, int chunks, const PartitionRule& rule = {});
 
 /// Costs of what is dealt out, in any unit.
 struct BlockCosts {
@@ -64,8 +64,8 @@ struct BlockCosts {
 /// The parts whose costliest one costs least; of several such partitions the one whose parts are filled first. With chunks
 /// the costliest part, not the costliest stage, is least. No part is empty, but embedding and loss may stand alone. Throws
 /// InputError where there are fewer blocks.
-std::vector<Part> balanced_partition(const BlockCosts& costs, int stages, int chunks);
+std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, int chunks);
 
-double cost_of(const Part& part, const BlockCosts& costs);
+double cost_of(const ModelPart& part, const BlockCosts& costs);
 
 }  // namespace lockstep::sim

@@ -92,7 +92,8 @@ TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec&
                            const TrafficOptions& options);
 
 /// All of a rank of `stage`; `parts` are those of the whole pipeline (partition()).
-TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<Part>& parts,
-                              int stage, int micro_batches, const TrafficOptions& options);
+TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec,
+                              const std::vector<ModelPart>& parts, int stage, int micro_batches,
+                              const TrafficOptions& options);
 
 }  // namespace lockstep::sim

@@ -147,7 +147,7 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
           static_cast<double>(all.experts) / (t * spec.expert)};
 }
 
-RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const Part& part) {
+RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
   RankParameters sum;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
     const RankParameters of_layer = rank_layer_parameters(shape, spec, layer);

@@ -62,7 +62,7 @@ struct RankParameters {
 /// Of a part of the pipeline. A tied embedding stands on its last part once more. Heads of keys and values that are fewer
 /// than tensor ranks are repeated; a vocabulary that the ranks do not divide counts in fractions of a row (frameworks pad
 /// it: give the padded one).
-RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const Part& part);
+RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 /// Of one layer.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 

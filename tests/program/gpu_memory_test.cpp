@@ -166,7 +166,7 @@ TEST_CASE("What does not fit is refused with the excess, the largest part and wh
   s.ignores_memory = true;
   CHECK_NOTHROW(check_memory(s, 8, 65536, "f"));
   Scenario large = scenario_of("gpt3_13b", Precision::mixed, Optimizer::adam);
-  CHECK_THAT(why_not_in_memory(large, gpu_memory(large, 64, 1)), Contains("(no batch fits)"));
+  CHECK_THAT(why_not_in_memory(large, 64, gpu_memory(large, 64, 1)), Contains("(no batch fits)"));
 }
 
 }  // namespace lockstep::sim

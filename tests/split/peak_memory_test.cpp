@@ -58,7 +58,7 @@ ParallelSpec spec_of(const Json& record) {
   return spec;
 }
 
-std::vector<Part> parts_of(const Json& record, const TransformerShape& shape, const ParallelSpec& spec) {
+std::vector<ModelPart> parts_of(const Json& record, const TransformerShape& shape, const ParallelSpec& spec) {
   const double embedding = record.value("counts_embedding", false) ? 1 : 0;
   const BlockCosts costs{embedding, std::vector<double>(static_cast<std::size_t>(shape.layers), 1.0), embedding};
   return balanced_partition(costs, spec.pipeline, 1);

@@ -9,7 +9,7 @@ namespace {
 
 double of_all_ranks(const TransformerShape& shape, const ParallelSpec& spec) {
   double sum = 0;
-  for (const Part& part : partition(shape.layers, spec.pipeline, spec.virtual_stages)) {
+  for (const ModelPart& part : partition(shape.layers, spec.pipeline, spec.virtual_stages)) {
     const RankParameters of_rank = rank_parameters(shape, spec, part);
     sum += spec.tensor * (of_rank.dense + spec.expert * of_rank.experts);
   }

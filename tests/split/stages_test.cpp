@@ -12,29 +12,29 @@ using namespace lockstep::sim;
 
 namespace {
 
-std::vector<int> counts(const std::vector<Part>& parts) {
+std::vector<int> counts(const std::vector<ModelPart>& parts) {
   std::vector<int> counts;
-  for (const Part& part : parts) counts.push_back(part.blocks);
+  for (const ModelPart& part : parts) counts.push_back(part.blocks);
   return counts;
 }
 
-void check_covers(const std::vector<Part>& parts, int blocks) {
+void check_covers(const std::vector<ModelPart>& parts, int blocks) {
   int next = 0;
-  for (const Part& part : parts) {
+  for (const ModelPart& part : parts) {
     REQUIRE(part.first_block == next);
     REQUIRE(part.blocks >= 0);
     next += part.blocks;
   }
   REQUIRE(next == blocks);
   REQUIRE((parts.front().has_embedding && parts.back().has_loss));
-  const auto embeddings = std::count_if(parts.begin(), parts.end(), [](const Part& p) { return p.has_embedding; });
-  const auto losses = std::count_if(parts.begin(), parts.end(), [](const Part& p) { return p.has_loss; });
+  const auto embeddings = std::count_if(parts.begin(), parts.end(), [](const ModelPart& p) { return p.has_embedding; });
+  const auto losses = std::count_if(parts.begin(), parts.end(), [](const ModelPart& p) { return p.has_loss; });
   REQUIRE((embeddings == 1 && losses == 1));
 }
 
-double costliest(const std::vector<Part>& parts, const BlockCosts& costs) {
+double costliest(const std::vector<ModelPart>& parts, const BlockCosts& costs) {
   double most = 0;
-  for (const Part& part : parts) most = std::max(most, cost_of(part, costs));
+  for (const ModelPart& part : parts) most = std::max(most, cost_of(part, costs));
   return most;
 }
 
@@ -86,12 +86,12 @@ TEST_CASE("BERT-large of the zoo has 24 blocks, alike but for nothing") {
 
 TEST_CASE("even stages, and chunks in turn over the stages") {
   CHECK(counts(partition(12, 4, 1)) == std::vector<int>{3, 3, 3, 3});
-  const std::vector<Part> chunks = partition(8, 2, 2);
+  const std::vector<ModelPart> chunks = partition(8, 2, 2);
   // Narayanan et al. 2021, section 2.2: device 1 has layers 1, 2, 5, 6.
-  CHECK(chunks[0] == Part{0, 2, true, false});
-  CHECK(chunks[1] == Part{2, 2, false, false});
-  CHECK(chunks[2] == Part{4, 2, false, false});
-  CHECK(chunks[3] == Part{6, 2, false, true});
+  CHECK(chunks[0] == ModelPart{0, 2, true, false});
+  CHECK(chunks[1] == ModelPart{2, 2, false, false});
+  CHECK(chunks[2] == ModelPart{4, 2, false, false});
+  CHECK(chunks[3] == ModelPart{6, 2, false, true});
   CHECK_THROWS_WITH(partition(10, 4, 1), Contains("10 blocks do not divide into 4 parts") && Contains("8 or 12"));
   CHECK_THROWS_WITH(partition(3, 4, 1), Contains("multiples of 4"));
 }
@@ -107,7 +107,7 @@ TEST_CASE("uneven stages as Megatron-LM's options have them") {
   // Llama 3 405B: 126 layers on 16 stages, embedding and loss in the place of one each.
   PartitionRule counted;
   counted.counts_embedding = counted.counts_loss = true;
-  const std::vector<Part> llama = partition(126, 16, 1, counted);
+  const std::vector<ModelPart> llama = partition(126, 16, 1, counted);
   check_covers(llama, 126);
   CHECK(llama.front().blocks == 7);
   CHECK(llama[1].blocks == 8);
@@ -133,9 +133,9 @@ TEST_CASE("partitions by cost: as good as the best of all, none empty") {
     std::vector<double> items{costs.embedding};
     items.insert(items.end(), costs.blocks.begin(), costs.blocks.end());
     items.push_back(costs.loss);
-    const std::vector<Part> found = balanced_partition(costs, parts, 1);
+    const std::vector<ModelPart> found = balanced_partition(costs, parts, 1);
     check_covers(found, blocks);
-    for (const Part& part : found) REQUIRE((part.blocks > 0 || part.has_embedding || part.has_loss));
+    for (const ModelPart& part : found) REQUIRE((part.blocks > 0 || part.has_embedding || part.has_loss));
     REQUIRE(costliest(found, costs) == Approx(least_by_trying(items, 0, parts)));
   }
 }

@@ -107,12 +107,12 @@ TEST_CASE("embedding and loss over the vocabulary: a hidden state each way, and 
 TEST_CASE("pipeline: the hidden state per micro-batch and boundary, each way") {
   ParallelSpec spec = of_tensor(1);
   spec.pipeline = 2;
-  const std::vector<Part> two = partition(4, 2, 1);
+  const std::vector<ModelPart> two = partition(4, 2, 1);
   for (int stage : {0, 1})
     CHECK(sent_bytes(iteration_traffic(tiny(), spec, two, stage, 3, {}), TrafficGroup::neighbour) == 3 * 512);
   // Two chunks a stage: stage 0 sends 2 forward and 1 backward, stage 1 the other way round.
   spec.virtual_stages = 2;
-  const std::vector<Part> four = partition(4, 2, 2);
+  const std::vector<ModelPart> four = partition(4, 2, 2);
   for (int stage : {0, 1})
     CHECK(sent_bytes(iteration_traffic(tiny(), spec, four, stage, 4, {}), TrafficGroup::neighbour) == 4 * 3 * 512);
   // The tied embedding's 40 x 8 gradients of 4 bytes, between two stages.
@@ -237,7 +237,7 @@ TEST_CASE("a tiny split by hand: tensor 2, pipeline 2, data 2, three micro-batch
   ParallelSpec spec = of_tensor(2);
   spec.pipeline = 2;
   spec.data = 2;
-  const std::vector<Part> parts = partition(4, 2, 1);
+  const std::vector<ModelPart> parts = partition(4, 2, 1);
   const TrafficList first = iteration_traffic(tiny(), spec, parts, 0, 3, {});
   // Two layers of four all-reduces and the embedding's, 512 bytes each, in three micro-batches.
   CHECK(sent_bytes(first, TrafficGroup::tensor) == 3 * (2 * 4 + 1) * 512);

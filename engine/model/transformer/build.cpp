@@ -212,7 +212,10 @@ class Builder {
 }  // namespace
 
 Graph transformer_graph(const TransformerSpec& spec, const SequenceJob& job) {
-  return Builder(spec, job).build();
+  Graph graph = Builder(spec, job).build();
+  const int tokens = job.tokens > 0 ? job.tokens : spec.usual_tokens();
+  graph.transformer = std::make_shared<const TransformerJob>(TransformerJob{spec, {tokens, job.fused_attention}, ""});
+  return graph;
 }
 
 }  // namespace lockstep::model

@@ -105,6 +105,12 @@ struct SequenceJob {
   int tokens = 0;  ///< of a sample (of each side of an encoder-decoder); 0: usual_tokens()
   bool fused_attention = true;
 };
+/// What a graph of a transformer was made from: a split of it over GPUs goes by these numbers, not by the layers.
+struct TransformerJob {
+  TransformerSpec spec;
+  SequenceJob job;     ///< its tokens filled in
+  std::string config;  ///< the HuggingFace configuration that was read, as JSON; empty: there is none
+};
 /// Its layers. Throws InputError where numbers do not fit together, or the sequence is longer than learned positions.
 Graph transformer_graph(const TransformerSpec& spec, const SequenceJob& job = {});
 

@@ -9,6 +9,7 @@
 #include "engine/base/text.hpp"
 #include "engine/model/token_layers_json.hpp"
 #include "engine/model/transformer/huggingface.hpp"
+#include "engine/model/transformer/spec.hpp"
 #include "engine/model/zoo/entries.hpp"
 
 namespace lockstep::model {
@@ -163,7 +164,11 @@ Graph graph_of_config(const JsonNode& config, const JsonNode& place, int tokens)
     note(place, "sequence", spec.usual_tokens(), "default: the context of the model, 8192 at most");
   if (!place.has("attention"))
     note(place, "attention", "fused", "default: scores stay on the chip, as in today's frameworks");
-  return built(place, [&] { return transformer_graph(spec, job); });
+  Graph graph = built(place, [&] { return transformer_graph(spec, job); });
+  TransformerJob with_config = *graph.transformer;
+  with_config.config = config.json().dump();
+  graph.transformer = std::make_shared<const TransformerJob>(std::move(with_config));
+  return graph;
 }
 
 bool is_file(const std::string& name_or_file) {

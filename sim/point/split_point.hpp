@@ -1,0 +1,14 @@
+#pragma once
+// A point of a scenario whose replicas are split over GPUs.
+#include "sim/point/point.hpp"
+
+namespace lockstep::sim {
+
+/// In closed form (sim/replica). A split into replicas of one GPU that keep all is data parallelism, whose micro-steps are
+/// the micro-batches: such a scenario is not asked for here, but without_split().
+PointResult predict_split(const Scenario& scenario, const PointRequest& request);
+
+/// Data parallelism with as many micro-steps as the split has micro-batches, at so many GPUs.
+Scenario without_split(const Scenario& scenario, int gpus);
+
+}  // namespace lockstep::sim

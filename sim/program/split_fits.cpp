@@ -1,0 +1,81 @@
+#include "sim/program/split_fits.hpp"
+
+#include <functional>
+#include <vector>
+
+#include "sim/program/gpu_memory.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+struct Change {
+  std::string text;
+  std::function<void(ParallelSpec&)> apply;
+};
+
+// From what costs least time to what costs most, as a rule.
+std::vector<Change> changes_of(const ParallelSpec& spec) {
+  std::vector<Change> changes;
+  const auto shard = [&](ShardingStage stage) {
+    if (static_cast<int>(spec.sharding) < static_cast<int>(stage))
+      changes.push_back({"sharding " + name_of(stage), [=](ParallelSpec& s) { s.sharding = stage; }});
+  };
+  shard(ShardingStage::zero1);
+  if (spec.tensor > 1 && !spec.sequence)
+    changes.push_back({"sequence true", [](ParallelSpec& s) { s.sequence = true; }});
+  if (spec.micro_batch > 1) changes.push_back({"micro_batch 1", [](ParallelSpec& s) { s.micro_batch = 1; }});
+  if (spec.recompute == Recomputation::none)
+    changes.push_back({"recompute selective", [](ParallelSpec& s) { s.recompute = Recomputation::selective; }});
+  for (int times = 2; times <= 8; times *= 2)
+    changes.push_back({"tensor " + std::to_string(times * spec.tensor), [=](ParallelSpec& s) { s.tensor *= times; }});
+  for (int times = 2; times <= 16; times *= 2)
+    changes.push_back(
+        {"pipeline " + std::to_string(times * spec.pipeline), [=](ParallelSpec& s) { s.pipeline *= times; }});
+  if (spec.recompute != Recomputation::full)
+    changes.push_back({"recompute full", [](ParallelSpec& s) { s.recompute = Recomputation::full; }});
+  shard(ShardingStage::zero2);
+  shard(ShardingStage::zero3);
+  return changes;
+}
+
+// More ranks of one dimension leave fewer replicas.
+bool fits(Scenario scenario, const ParallelSpec& spec, int gpus) {
+  scenario.parallel = spec;
+  scenario.parallel->data = 0;
+  scenario.gpus = {gpus};
+  scenario.baseline_gpus = gpus;
+  scenario.batch = {{kMostGpus, spec.micro_batch}};
+  if (spec.tensor > scenario.cluster.gpus_per_node || find_problem(scenario)) return false;
+  try {
+    return gpu_memory(scenario, gpus, spec.micro_batch).fits();
+  } catch (const InputError&) {
+    return false;  // heads or layers that do not divide
+  }
+}
+
+}  // namespace
+
+std::string split_that_fits(const Scenario& scenario, int gpus) {
+  constexpr int kMostTold = 3;
+  std::string text;
+  int told = 0;
+  std::string last_dimension;
+  ParallelSpec all = *scenario.parallel;
+  for (const Change& change : changes_of(*scenario.parallel)) {
+    ParallelSpec changed = *scenario.parallel;
+    change.apply(changed);
+    const std::string dimension = change.text.substr(0, change.text.find(' '));
+    if (dimension != "tensor" && dimension != "pipeline") change.apply(all);
+    if (dimension == last_dimension || told == kMostTold || !fits(scenario, changed, gpus)) continue;
+    text += (text.empty() ? "" : ", or ") + change.text;
+    last_dimension = dimension;
+    ++told;
+  }
+  if (!text.empty()) return text;
+  if (fits(scenario, all, gpus)) return "sharding zero3, recompute full and micro_batch 1 together";
+  return "more ranks of tensor or pipeline, or GPUs of more memory";
+}
+
+}  // namespace lockstep::sim

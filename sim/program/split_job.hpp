@@ -1,0 +1,32 @@
+#pragma once
+// A scenario's split at a number of GPUs, as the formulas of sim/split take it.
+//
+// Layers that do not divide into the parts of the pipeline are dealt out with the embedding and the output counted as a
+// layer each, as evenly as they go (Llama 3 405B: 126 layers and these two on 16 stages).
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+#include "sim/split/split_memory.hpp"
+#include "sim/split/traffic.hpp"
+
+namespace lockstep::sim {
+
+struct SplitJob {
+  TransformerShape shape;
+  ParallelSpec spec;  ///< `data` filled in
+  int micro_batches = 1;
+  std::vector<ModelPart> parts;  ///< of the pipeline, in the order of the model
+  TrafficOptions traffic;
+  SplitMemoryOptions memory;
+
+  PipelineShape pipeline() const { return {spec.pipeline, micro_batches, spec.virtual_stages}; }
+  /// Of the schedule, each stage's; one stage passes a micro-batch forward and backward in turn.
+  std::vector<StageOps> ops() const;
+};
+
+/// Weights stay in the precision of the activations beside master weights; gradients are added up and sent in the
+/// scenario's /communication/wire. Throws InputError where model, split and GPUs do not fit together, and where the
+/// scenario has no split or no transformer by its numbers.
+SplitJob split_job(const Scenario& scenario, int gpus);
+
+}  // namespace lockstep::sim

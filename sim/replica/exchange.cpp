@@ -1,0 +1,98 @@
+#include "sim/replica/exchange.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+void add(RankParameters& sum, const RankParameters& more) {
+  sum.dense += more.dense;
+  sum.experts += more.experts;
+}
+
+RankParameters scaled(const RankParameters& parameters, double factor) {
+  return {parameters.dense * factor, parameters.experts * factor};
+}
+
+// Of what is no block's, the shares that stand before the blocks and behind them. A tied table's gradient is complete with
+// the embedding's.
+struct Shares {
+  double embedding, loss;
+};
+
+Shares shares_of(const SplitJob& job, const ModelPart& part) {
+  if (!part.has_embedding) return {0, part.has_loss ? 1.0 : 0.0};
+  if (!part.has_loss || job.shape.tied_output) return {1, 0};
+  return {0.5, 0.5};
+}
+
+class Filling {
+ public:
+  explicit Filling(double most_parameters) : most_(most_parameters) {}
+  /// `at_s`: of gradients when they are there; of weights when the first of a bucket is needed.
+  void add_block(const RankParameters& parameters, double at_s, bool takes_first_time) {
+    if (parameters.total() <= 0) return;
+    if (!is_open_ || !takes_first_time) open_.from_start_s = at_s;
+    add(open_.parameters, parameters);
+    is_open_ = true;
+    if (open_.parameters.total() >= most_) close();
+  }
+  void close() {
+    if (is_open_) buckets.push_back(open_);
+    open_ = {};
+    is_open_ = false;
+  }
+  std::vector<ExchangeBucket> buckets;
+
+ private:
+  double most_;
+  ExchangeBucket open_;
+  bool is_open_ = false;
+};
+
+}  // namespace
+
+RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part) {
+  RankParameters rest = rank_parameters(job.shape, job.spec, part);
+  for (int block = part.first_block; block < part.first_block + part.blocks; ++block)
+    add(rest, scaled(rank_layer_parameters(job.shape, job.spec, block), -1));
+  return rest;
+}
+
+std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPart& part,
+                                             const std::vector<double>& blocks_s, double before_blocks_s,
+                                             const ExchangeRule& rule) {
+  const RankParameters beside = parameters_beside_blocks(job, part);
+  const Shares shares = shares_of(job, part);
+  Filling filling(rule.bucket_bytes / job.traffic.gradient_bytes);
+  double at_s = before_blocks_s;
+  filling.add_block(scaled(beside, shares.loss), at_s, false);
+  for (int i = part.blocks - 1; i >= 0; --i) {
+    at_s += blocks_s[at(i)];
+    filling.add_block(rank_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, false);
+  }
+  filling.add_block(scaled(beside, shares.embedding), at_s, false);
+  filling.close();
+  return filling.buckets;
+}
+
+std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart& part,
+                                           const std::vector<double>& blocks_s, double before_blocks_s,
+                                           const ExchangeRule& rule) {
+  const RankParameters beside = parameters_beside_blocks(job, part);
+  const Shares shares = shares_of(job, part);
+  Filling filling(rule.bucket_bytes / job.traffic.weight_bytes);
+  filling.add_block(scaled(beside, shares.embedding), 0, true);
+  double at_s = before_blocks_s;
+  for (int i = 0; i < part.blocks; ++i) {
+    filling.add_block(rank_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, true);
+    at_s += blocks_s[at(i)];
+  }
+  filling.add_block(scaled(beside, shares.loss), at_s, true);
+  filling.close();
+  return filling.buckets;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,307 @@
+#include "sim/replica/iteration.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+#include "sim/replica/exchange.hpp"
+#include "sim/split/pipeline_time.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// A chunk's passes of a micro-batch.
+struct ChunkPasses {
+  PassSeconds forward, backward;
+  double forward_s = 0, backward_s = 0, weight_gradient_s = 0;
+  std::vector<double> forward_blocks_s, backward_blocks_s;
+  double before_blocks_s = 0;           // embedding, forward
+  double before_backward_blocks_s = 0;  // loss, backward
+};
+
+void add(PassSeconds& sum, const PassSeconds& more) {
+  sum.compute_s += more.compute_s;
+  sum.tensor_s += more.tensor_s;
+  sum.context_s += more.context_s;
+  sum.expert_s += more.expert_s;
+  sum.beside_s += more.sharding_s();  // from here on: what is waited for
+}
+
+class IterationTime {
+ public:
+  IterationTime(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, const SplitLinks& links,
+                const std::vector<StageOps>& ops, double slowest, const Perturbation& perturbation)
+      : scenario_(scenario),
+        job_(job),
+        links_(links),
+        ops_(ops),
+        factor_(slowest * perturbation.compute),
+        perturbation_(perturbation),
+        passes_(job, seconds, links, factor_, perturbation) {
+    splits_backward_ = std::any_of(ops.front().begin(), ops.front().end(),
+                                   [](const PipelineOp& op) { return op.pass == Pass::weight_gradient; });
+    for (const ModelPart& part : job.parts) chunks_.push_back(chunk_passes(part));
+  }
+
+  SplitIteration run() {
+    SplitIteration result;
+    const PipelineTimes times = pipeline_times();
+    const PipelineTimeline line = timeline(ops_, job_.pipeline(), times);
+    result.pipeline_s = line.makespan_s - first_release_s(times);
+    result.bubble_fraction = 1 - line.busy_s_of_all() / (result.pipeline_s * job_.spec.pipeline);
+    result.message_s = times.message_s;
+    const double exchanged_s = all_exchanged_s(line, times);
+    const double update_s = slowest_update_s();
+    result.iteration_s = exchanged_s + update_s;
+    result.exposed_exchange_s = exchanged_s - result.pipeline_s;
+    count(result, update_s);
+    return result;
+  }
+
+ private:
+  ChunkPasses chunk_passes(const ModelPart& part) const {
+    ChunkPasses chunk;
+    if (part.has_embedding) {
+      add_beside(part, chunk, passes_.embedding_forward(), passes_.embedding_backward());
+      chunk.before_blocks_s = chunk.forward_s;
+    }
+    if (part.has_loss) {
+      const double before_s = chunk.backward_s;
+      add_beside(part, chunk, passes_.loss_forward(), passes_.loss_backward());
+      chunk.before_backward_blocks_s = chunk.backward_s - before_s;
+    }
+    for (int block = part.first_block; block < part.first_block + part.blocks; ++block) {
+      const PassSeconds forward = passes_.forward(block), backward = passes_.backward(block);
+      chunk.forward_blocks_s.push_back(forward.total_s());
+      chunk.backward_blocks_s.push_back(backward.total_s());
+      // The pass's first gather hides behind nothing.
+      if (block == part.first_block) chunk.forward_s += forward.beside_s;
+      chunk.forward_s += forward.total_s();
+      chunk.backward_s += backward.total_s();
+      chunk.weight_gradient_s += passes_.weight_gradient_s(block);
+      add(chunk.forward, forward);
+      add(chunk.backward, backward);
+    }
+    return chunk;
+  }
+
+  // Embedding or loss, with what of the sharded weights is theirs.
+  void add_beside(const ModelPart& part, ChunkPasses& chunk, PassSeconds forward, PassSeconds backward) const {
+    RankParameters parameters = parameters_beside_blocks(job_, part);
+    if (part.has_embedding && part.has_loss) parameters = {parameters.dense / 2, parameters.experts / 2};
+    if (job_.spec.sharding == ShardingStage::zero3) {
+      forward.beside_s += passes_.gather_s(parameters);
+      backward.beside_s += passes_.gather_s(parameters);
+    }
+    if (job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3)
+      backward.beside_s += passes_.scatter_s(parameters);
+    chunk.forward_s += forward.total_s();
+    chunk.backward_s += backward.total_s();
+    add(chunk.forward, forward);
+    add(chunk.backward, backward);
+  }
+
+  const ChunkPasses& chunk(int stage, int index) const { return chunks_[at(index * job_.spec.pipeline + stage)]; }
+  const ModelPart& part(int stage, int index) const { return job_.parts[at(index * job_.spec.pipeline + stage)]; }
+
+  bool gathers_before() const {
+    return job_.spec.sharding == ShardingStage::zero1 || job_.spec.sharding == ShardingStage::zero2;
+  }
+
+  ExchangeRule rule() const {
+    const CommunicationSpec& c = scenario_.communication;
+    return {static_cast<double>(c.bucket_bytes()), c.launch_overhead_s * perturbation_.latency};
+  }
+
+  PipelineTimes pipeline_times() const {
+    PipelineTimes times;
+    times.message_s = passes_.message_s();
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
+      times.chunks.emplace_back();
+      for (int c = 0; c < job_.spec.virtual_stages; ++c) {
+        const ChunkPasses& of = chunk(stage, c);
+        const double apart = splits_backward_ ? of.weight_gradient_s : 0;
+        times.chunks.back().push_back({of.forward_s, of.backward_s - apart, apart});
+      }
+      if (gathers_before()) times.release_s.push_back(releases_s(stage));
+    }
+    return times;
+  }
+
+  // When the chunks' first forward passes may begin so that none of their blocks waits for its weights.
+  std::vector<double> releases_s(int stage) const {
+    std::vector<double> releases;
+    double gathered_s = 0;
+    for (int c = 0; c < job_.spec.virtual_stages; ++c) {
+      const ChunkPasses& of = chunk(stage, c);
+      double release = 0;
+      for (const ExchangeBucket& bucket :
+           weight_buckets(job_, part(stage, c), of.forward_blocks_s, of.before_blocks_s, rule())) {
+        gathered_s += rule().launch_s + passes_.gather_s(bucket.parameters);
+        release = std::max(release, gathered_s - bucket.from_start_s);
+      }
+      releases.push_back(release);
+    }
+    if (!scenario_.communication.overlap) releases.assign(releases.size(), gathered_s);
+    return releases;
+  }
+
+  double first_release_s(const PipelineTimes& times) const {
+    return times.release_s.empty() ? 0 : times.release_s.front().front();
+  }
+
+  // The last op of a chunk that gives gradients of weights.
+  struct LastPass {
+    double start_s = 0, seconds = 0;
+    int chunk = 0;
+  };
+
+  std::vector<LastPass> last_passes(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
+    const Pass wanted = splits_backward_ ? Pass::weight_gradient : Pass::backward;
+    std::vector<LastPass> last(at(job_.spec.virtual_stages));
+    for (std::size_t i = 0; i < ops_[at(stage)].size(); ++i) {
+      const PipelineOp& op = ops_[at(stage)][i];
+      if (op.pass != wanted) continue;
+      const ChunkTimes& chunk = times.chunks[at(stage)][at(op.chunk)];
+      last[at(op.chunk)] = {line.starts_s[at(stage)][i], splits_backward_ ? chunk.weight_gradient_s : chunk.backward_s,
+                            op.chunk};
+    }
+    std::sort(last.begin(), last.end(), [](const LastPass& a, const LastPass& b) { return a.start_s < b.start_s; });
+    return last;
+  }
+
+  std::vector<ExchangeBucket> buckets_of(int stage, int index) const {
+    const ChunkPasses& of = chunk(stage, index);
+    std::vector<double> blocks_s = of.backward_blocks_s;
+    if (splits_backward_)
+      for (int i = 0; i < part(stage, index).blocks; ++i)
+        blocks_s[at(i)] = passes_.weight_gradient_s(part(stage, index).first_block + i);
+    const double before_s = splits_backward_ ? 0 : of.before_backward_blocks_s;
+    return gradient_buckets(job_, part(stage, index), blocks_s, before_s, rule());
+  }
+
+  // When a stage's gradients are exchanged.
+  double exchanged_s(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
+    double end_s = 0, exchanged_s = 0;
+    const std::vector<LastPass> last = last_passes(stage, line, times);
+    for (const LastPass& pass : last) end_s = std::max(end_s, pass.start_s + pass.seconds);
+    const bool scatters_before =
+        job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3;
+    for (const LastPass& pass : last)
+      for (const ExchangeBucket& bucket : buckets_of(stage, pass.chunk)) {
+        const double seconds = passes_.exchange_s(bucket.parameters);
+        if (seconds <= 0) continue;
+        const double ready_s = scenario_.communication.overlap ? pass.start_s + bucket.from_start_s : end_s;
+        exchanged_s = std::max(exchanged_s, ready_s) + rule().launch_s + seconds;
+      }
+    // What was scattered beside the passes: the last block's is behind them.
+    if (scatters_before) {
+      const ModelPart& first = part(stage, 0);
+      end_s += passes_.scatter_s(rank_layer_parameters(job_.shape, job_.spec, first.first_block));
+    }
+    return std::max(end_s, exchanged_s);
+  }
+
+  double all_exchanged_s(const PipelineTimeline& line, const PipelineTimes& times) const {
+    std::vector<double> ends;
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) ends.push_back(exchanged_s(stage, line, times));
+    double end_s = *std::max_element(ends.begin(), ends.end());
+    if (!job_.shape.tied_output || job_.spec.pipeline == 1) return end_s;
+    const double bytes =
+        double(job_.shape.vocabulary) * job_.shape.hidden / job_.spec.tensor * job_.traffic.gradient_bytes;
+    const Traffic tied{"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2, bytes};
+    return std::max(end_s, std::max(ends.front(), ends.back()) + links_.seconds(tied, perturbation_));
+  }
+
+  double update_s(int stage) const {
+    RankParameters parameters;
+    for (int c = 0; c < job_.spec.virtual_stages; ++c) {
+      const RankParameters of_part = rank_parameters(job_.shape, job_.spec, part(stage, c));
+      parameters.dense += of_part.dense;
+      parameters.experts += of_part.experts;
+    }
+    const bool is_sharded = job_.spec.sharding != ShardingStage::none;
+    const int of_dense = is_sharded ? job_.spec.ranks_of_sharding() : 1;
+    const int of_experts =
+        is_sharded ? (job_.spec.expert > 1 ? job_.spec.expert_gradient_ranks() : job_.spec.ranks_of_sharding()) : 1;
+    const double tensors = double(scenario_.model.parameter_tensors()) / job_.spec.pipeline;
+    return factor_ * update_seconds(scenario_, parameters.dense / of_dense + parameters.experts / of_experts, tensors);
+  }
+
+  double slowest_update_s() const {
+    double slowest = 0;
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) slowest = std::max(slowest, update_s(stage));
+    return slowest;
+  }
+
+  void count(SplitIteration& result, double update_s) const {
+    const double m = job_.micro_batches, p = job_.spec.pipeline;
+    SplitSeconds& gpu = result.of_gpu;
+    for (const ChunkPasses& chunk : chunks_)
+      for (const PassSeconds* pass : {&chunk.forward, &chunk.backward}) {
+        gpu.compute_s += m / p * pass->compute_s;
+        gpu.tensor_s += m / p * pass->tensor_s;
+        gpu.context_s += m / p * pass->context_s;
+        gpu.expert_s += m / p * pass->expert_s;
+        gpu.sharding_s += m / p * pass->beside_s;
+      }
+    gpu.update_s = update_s;
+    gpu.compute_s += update_s;
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage) {
+      double forward_s = 0, backward_s = 0;
+      for (int c = 0; c < job_.spec.virtual_stages; ++c) {
+        forward_s += chunk(stage, c).forward_s;
+        backward_s += chunk(stage, c).backward_s;
+      }
+      if (forward_s + backward_s <= result.forward_s + result.backward_s) continue;
+      result.forward_s = forward_s;
+      result.backward_s = backward_s;
+    }
+  }
+
+  const Scenario& scenario_;
+  const SplitJob& job_;
+  const SplitLinks& links_;
+  const std::vector<StageOps>& ops_;
+  double factor_;
+  Perturbation perturbation_;
+  Passes passes_;
+  bool splits_backward_ = false;
+  std::vector<ChunkPasses> chunks_;  // by part
+};
+
+double messages_of(const Traffic& traffic) {
+  const double others = traffic.ranks - 1;
+  if (traffic.kind == TrafficKind::send) return traffic.times;
+  return traffic.times * (traffic.kind == TrafficKind::all_reduce ? 2 * others : others);
+}
+
+}  // namespace
+
+SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus)
+    : scenario_(scenario),
+      job_(split_job(scenario, gpus)),
+      seconds_(rank_seconds(scenario, job_)),
+      links_(scenario, cluster, job_.spec),
+      ops_(job_.ops()) {}
+
+SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
+  return IterationTime(scenario_, job_, seconds_, links_, ops_, slowest, perturbation).run();
+}
+
+double SplitModel::bytes_sent() const {
+  double bytes = 0;
+  for (int stage = 0; stage < job_.spec.pipeline; ++stage)
+    bytes += sent_bytes(iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic));
+  return bytes / job_.spec.pipeline;
+}
+
+double SplitModel::messages() const {
+  double messages = 0;
+  for (int stage = 0; stage < job_.spec.pipeline; ++stage)
+    for (const Traffic& traffic :
+         iteration_traffic(job_.shape, job_.spec, job_.parts, stage, job_.micro_batches, job_.traffic))
+      messages += messages_of(traffic);
+  return messages * job_.spec.tensor * job_.spec.context * job_.spec.data;
+}
+
+}  // namespace lockstep::sim

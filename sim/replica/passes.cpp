@@ -1,0 +1,105 @@
+#include "sim/replica/passes.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+bool is_at_least(const ParallelSpec& spec, ShardingStage stage) {
+  return static_cast<int>(spec.sharding) >= static_cast<int>(stage);
+}
+
+}  // namespace
+
+double PassSeconds::total_s() const {
+  return std::max(compute_s + waited_s(), beside_s);
+}
+
+PassSeconds Passes::pass(double compute_s, double attention_s, const TrafficList& traffic) const {
+  PassSeconds pass;
+  pass.compute_s = factor_ * compute_s;
+  double ring_s = 0;
+  for (const Traffic& one : traffic) {
+    const double seconds = links_.seconds(one, perturbation_);
+    if (one.group == TrafficGroup::tensor) pass.tensor_s += seconds;
+    if (one.group == TrafficGroup::expert) pass.expert_s += seconds;
+    if (one.group != TrafficGroup::context) continue;
+    (one.kind == TrafficKind::send ? ring_s : pass.context_s) += seconds;
+  }
+  const int c = job_.spec.context;
+  pass.context_s += std::max(0.0, ring_s - factor_ * attention_s * (c - 1) / c);
+  return pass;
+}
+
+PassSeconds Passes::forward(int block) const {
+  const BlockSeconds& s = seconds_.blocks[at(block)];
+  PassSeconds forward =
+      pass(s.forward_s, s.attention_forward_s, layer_forward(job_.shape, job_.spec, block, job_.traffic));
+  if (is_at_least(job_.spec, ShardingStage::zero3))
+    forward.beside_s = gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
+  return forward;
+}
+
+PassSeconds Passes::backward(int block) const {
+  const BlockSeconds& s = seconds_.blocks[at(block)];
+  PassSeconds backward =
+      pass(s.backward_s, s.attention_backward_s, layer_backward(job_.shape, job_.spec, block, job_.traffic));
+  const RankParameters parameters = rank_layer_parameters(job_.shape, job_.spec, block);
+  if (is_at_least(job_.spec, ShardingStage::zero2)) backward.beside_s += scatter_s(parameters);
+  if (is_at_least(job_.spec, ShardingStage::zero3)) backward.beside_s += gather_s(parameters);
+  return backward;
+}
+
+PassSeconds Passes::embedding_forward() const {
+  return pass(seconds_.embedding.forward_s, 0, sim::embedding_forward(job_.shape, job_.spec, job_.traffic));
+}
+
+PassSeconds Passes::embedding_backward() const {
+  return pass(seconds_.embedding.backward_s, 0, sim::embedding_backward(job_.shape, job_.spec, job_.traffic));
+}
+
+PassSeconds Passes::loss_forward() const {
+  return pass(seconds_.loss.forward_s, 0, sim::loss_forward(job_.shape, job_.spec, job_.traffic));
+}
+
+PassSeconds Passes::loss_backward() const {
+  return pass(seconds_.loss.backward_s, 0, sim::loss_backward(job_.shape, job_.spec, job_.traffic));
+}
+
+// One reduce-scatter and one all-gather of what is sharded, by the list of an iteration of one micro-batch.
+double Passes::gather_s(const RankParameters& parameters) const {
+  ParallelSpec once = job_.spec;
+  once.sharding = ShardingStage::zero1;
+  double sum = 0;
+  for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
+    if (traffic.kind == TrafficKind::all_gather) sum += links_.seconds(traffic, perturbation_);
+  return sum;
+}
+
+double Passes::scatter_s(const RankParameters& parameters) const {
+  ParallelSpec once = job_.spec;
+  once.sharding = ShardingStage::zero1;
+  double sum = 0;
+  for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
+    if (traffic.kind == TrafficKind::reduce_scatter) sum += links_.seconds(traffic, perturbation_);
+  return sum;
+}
+
+double Passes::exchange_s(const RankParameters& parameters) const {
+  const bool is_scattered_before = is_at_least(job_.spec, ShardingStage::zero2);
+  double sum = 0;
+  for (const Traffic& traffic : state_exchange(parameters, job_.spec, 1, job_.traffic)) {
+    const bool is_of_gradients = traffic.kind == TrafficKind::all_reduce ||
+                                 (traffic.kind == TrafficKind::reduce_scatter && !is_scattered_before);
+    if (is_of_gradients) sum += links_.seconds(traffic, perturbation_);
+  }
+  return sum;
+}
+
+double Passes::message_s() const {
+  return links_.seconds(stage_message(job_.shape, job_.spec, job_.traffic), perturbation_);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,40 @@
+#pragma once
+// Seconds of a micro-batch on a rank of a split, block by block, by the roofline of sim/cost.
+//
+// A rank computes the transformer whose heads, inner columns and vocabulary are divided by the tensor ranks (Shoeybi et
+// al. 2019), on 1/c of the tokens. With sequence parallelism norms, dropouts and sums over the hidden state are on 1/t of
+// those (Korthikanti et al. 2022). Attention is 1/c of that of the whole sequence: each context rank has a piece from the
+// front and one from the back, so that all see as many pairs. A rank has 1/x of the experts and the rows of as many.
+//
+// Recomputation adds to the backward pass: `selective` the attention's forward pass; `alternate_matrices` all but the
+// attention's, matrices half; `full` the whole forward pass of a block. A weight's gradient, where the schedule computes
+// it by itself, is half of a matrix's backward pass.
+#include <vector>
+
+#include "sim/program/split_job.hpp"
+
+namespace lockstep::sim {
+
+struct BlockSeconds {
+  double forward_s = 0;
+  double backward_s = 0;                                     ///< recomputation included
+  double weight_gradient_s = 0;                              ///< of backward_s, the part of the weights' gradients
+  double attention_forward_s = 0, attention_backward_s = 0;  ///< of these, for what travels beside it
+};
+
+struct RankSeconds {
+  BlockSeconds embedding, loss;
+  std::vector<BlockSeconds> blocks;
+};
+
+/// Weights stay in the precision of the activations: no copies of them are made, whatever the scenario says of other
+/// training. A measured rate of one GPU scales all.
+RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
+
+/// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
+double recomputed_share(const Scenario& scenario);
+
+/// Of `parameters` that a rank updates, in `tensors` kernels: arrays of 4 bytes as engine/model/optimizer.hpp has them.
+double update_seconds(const Scenario& scenario, double parameters, double tensors);
+
+}  // namespace lockstep::sim

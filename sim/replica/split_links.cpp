@@ -1,0 +1,277 @@
+#include "sim/replica/split_links.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/base/index.hpp"
+#include "sim/program/nccl_system.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr std::int64_t kUnit = 1'000'000'000;  // bytes by which flows are found
+
+// Of every group the pieces that `cut` makes of it.
+template <class Cut>
+std::vector<RankGroup> pieces(const std::vector<RankGroup>& groups, const Cut& cut) {
+  std::vector<RankGroup> all;
+  for (const RankGroup& group : groups) cut(group, all);
+  return all;
+}
+
+std::vector<RankGroup> shards_of(const std::vector<RankGroup>& groups, std::size_t size) {
+  return pieces(groups, [size](const RankGroup& group, std::vector<RankGroup>& all) {
+    for (std::size_t i = 0; i < group.size(); i += size)
+      all.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(i),
+                       group.begin() + static_cast<std::ptrdiff_t>(i + size));
+  });
+}
+
+std::vector<RankGroup> copies_of(const std::vector<RankGroup>& groups, std::size_t size) {
+  return pieces(groups, [size](const RankGroup& group, std::vector<RankGroup>& all) {
+    for (std::size_t i = 0; i < size; ++i) {
+      all.emplace_back();
+      for (std::size_t j = i; j < group.size(); j += size) all.back().push_back(group[j]);
+    }
+  });
+}
+
+std::vector<RankGroup> first_and_last(const std::vector<RankGroup>& pipelines) {
+  return pieces(pipelines, [](const RankGroup& group, std::vector<RankGroup>& all) {
+    all.push_back({group.front(), group.back()});
+  });
+}
+
+// The members of a group, node by node.
+std::vector<RankGroup> by_node(const RankGroup& group, int gpus_per_node) {
+  std::map<int, RankGroup> nodes;
+  for (int rank : group) nodes[rank / gpus_per_node].push_back(rank);
+  std::vector<RankGroup> all;
+  for (auto& [node, members] : nodes) all.push_back(std::move(members));
+  return all;
+}
+
+void around(const RankGroup& members, Transfers::Block& block) {
+  for (std::size_t i = 0; members.size() > 1 && i < members.size(); ++i)
+    block.push_back({members[i], members[(i + 1) % members.size()], kUnit});
+}
+
+// Each member to its like on the next node.
+void around_nodes(const std::vector<RankGroup>& nodes, Transfers::Block& block) {
+  for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
+    const RankGroup& next = nodes[(i + 1) % nodes.size()];
+    for (std::size_t j = 0; j < nodes[i].size(); ++j) block.push_back({nodes[i][j], next[j % next.size()], kUnit});
+  }
+}
+
+// A machine of the group's nodes, with its members alone on each and their share of the NICs.
+std::optional<NcclSystem> nccl_of_group(const Scenario& scenario, const GroupLinks& links, int gpus) {
+  ClusterSpec part = scenario.cluster;
+  const bool is_whole = links.nodes == 1 || links.on_node == part.gpus_per_node;
+  const bool is_switch = part.intra_node.kind == IntraNodeKind::nvswitch;
+  if (!is_whole && !is_switch && links.on_node > 1) return std::nullopt;
+  double share = 1;  // of one NIC
+  if (!is_whole) {
+    const double nics = double(part.nic.per_node) * links.on_node / part.gpus_per_node;
+    part.gpus_per_node = links.on_node;
+    part.intra_node.kind = IntraNodeKind::nvswitch;
+    part.nic.per_node = std::max(1, static_cast<int>(nics));
+    part.nic.attach.clear();
+    share = std::min(1.0, nics);
+  }
+  NcclSpec spec = scenario.communication.nccl;
+  spec.measured.clear();
+  spec.measured_between_nodes.clear();
+  NcclSystem system = nccl_system(part, spec, links.ranks);
+  if (system.nodes > 1)
+    for (NcclGraph* graph : {&system.ring, &system.tree, &system.nvls}) {
+      graph->intra_bytes_per_s *= share;
+      graph->inter_bytes_per_s *= share;
+    }
+  // What calls of the whole machine were measured to take beyond the tables.
+  const int of_machine = links.nodes > 1 ? gpus : std::min(gpus, scenario.cluster.gpus_per_node);
+  const NcclSystem machine = nccl_system(scenario.cluster, scenario.communication.nccl, of_machine);
+  system.latency_excess_s = machine.latency_excess_s;
+  system.pass_excess_s = machine.pass_excess_s;
+  system.bandwidth_factor = machine.bandwidth_factor;
+  return system;
+}
+
+GroupLinks links_of(const std::vector<RankGroup>& groups, const Scenario& scenario, const Cluster& cluster, int gpus) {
+  GroupLinks links;
+  links.ranks = static_cast<int>(groups.front().size());
+  if (links.ranks == 1) return links;
+  const int gpus_per_node = scenario.cluster.gpus_per_node;
+  Transfers::Block ring, within, between;
+  bool is_even = true;
+  for (const RankGroup& group : groups) {
+    const std::vector<RankGroup> nodes = by_node(group, gpus_per_node);
+    around(group, ring);
+    for (const RankGroup& members : nodes) {
+      around(members, within);
+      is_even = is_even && members.size() == nodes.front().size();
+    }
+    around_nodes(nodes, between);
+    links.nodes = std::max(links.nodes, static_cast<int>(nodes.size()));
+  }
+  if (!is_even || links.ranks % links.nodes != 0) links.nodes = links.ranks;
+  links.on_node = links.ranks / links.nodes;
+  links.ring = Flows(ring, cluster);
+  links.within = Flows(within, cluster);
+  links.between = Flows(between, cluster);
+  if (scenario.communication.all_reduce == AllReduceKind::nccl) links.nccl = nccl_of_group(scenario, links, gpus);
+  return links;
+}
+
+GroupLinks neighbours(const RankOrder& order, const Cluster& cluster) {
+  GroupLinks links;
+  links.ranks = 2;
+  Transfers::Block block;
+  const int stages = order.size(ParallelDimension::pipeline), stride = order.stride(ParallelDimension::pipeline);
+  for (int rank = 0; rank < order.ranks(); ++rank)
+    if (order.coordinates(rank)[ParallelDimension::pipeline] + 1 < stages)
+      block.push_back({rank, rank + stride, kUnit});
+  links.ring = Flows(block, cluster);
+  return links;
+}
+
+bool is_all_reduce(TrafficKind kind) {
+  return kind == TrafficKind::all_reduce;
+}
+
+double by_ring(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
+  const int rounds = (is_all_reduce(kind) ? 2 : 1) * (links.ranks - 1);
+  return rounds * links.ring.seconds(bytes / links.ranks, perturbation);
+}
+
+// What every member and, over all members of a node side by side, every node must let through.
+double by_links(const GroupLinks& links, TrafficKind kind, double bytes, bool adds_in_switch,
+                const Perturbation& perturbation) {
+  const double passed = (is_all_reduce(kind) ? 2.0 : 1.0) * (links.ranks - 1) / links.ranks * bytes;
+  double seconds = 0;
+  if (links.on_node > 1) seconds = links.within.seconds(adds_in_switch ? bytes : passed, perturbation);
+  if (links.nodes > 1) seconds = std::max(seconds, links.between.seconds(passed / links.on_node, perturbation));
+  return seconds;
+}
+
+// Rings over all members of a node side by side: the first round's latency is in the links' time.
+double by_rings(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
+  const int rounds = (is_all_reduce(kind) ? 2 : 1) * (links.ranks - 1);
+  const double latency_s = std::max(links.within.seconds(0, perturbation), links.between.seconds(0, perturbation));
+  return (rounds - 1) * latency_s + by_links(links, kind, bytes, false, perturbation);
+}
+
+NcclOperation operation_of(TrafficKind kind) {
+  switch (kind) {
+    case TrafficKind::all_reduce:
+      return NcclOperation::all_reduce;
+    case TrafficKind::reduce_scatter:
+      return NcclOperation::reduce_scatter;
+    case TrafficKind::all_gather:
+      return NcclOperation::all_gather;
+    case TrafficKind::all_to_all:
+    case TrafficKind::send:
+      break;
+  }
+  throw std::logic_error("no operation of NCCL's model");
+}
+
+double by_nccl(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
+  const NcclTime time = nccl_choice(*links.nccl, operation_of(kind), static_cast<std::int64_t>(bytes));
+  const bool adds_in_switch = time.algorithm == NcclAlgorithm::nvls || time.algorithm == NcclAlgorithm::nvls_tree;
+  const double of_tables =
+      time.latency_s * perturbation.latency + bytes / (time.bandwidth_bytes_per_s * perturbation.bandwidth);
+  return std::max(of_tables, by_links(links, kind, bytes, adds_in_switch, perturbation));
+}
+
+double all_to_all_s(const GroupLinks& links, double bytes, const Perturbation& perturbation) {
+  const double within = bytes * (links.on_node - 1) / links.ranks;
+  const double between = bytes * (links.ranks - links.on_node) / links.ranks;
+  double seconds = 0;
+  if (links.on_node > 1) seconds = links.within.seconds(within, perturbation);
+  if (links.nodes > 1) seconds = std::max(seconds, links.between.seconds(between, perturbation));
+  return seconds;
+}
+
+}  // namespace
+
+Flows::Flows(const Transfers::Block& transfers, const Cluster& cluster) {
+  if (transfers.empty()) return;
+  Plan plan{"", cluster.gpus(), kUnit, {{Transfers(transfers), 1}}};
+  const PlanCosts costs = plan_costs(program_of_plan(plan, 0), cluster);
+  for (const PlanCosts::Flow& flow : costs.phases.front().front().flows)
+    flows_.push_back({flow.latency_s, flow.transfer_s / double(kUnit)});
+}
+
+double Flows::seconds(double bytes, const Perturbation& perturbation) const {
+  double slowest = 0;
+  for (const PlanCosts::Flow& flow : flows_)
+    slowest =
+        std::max(slowest, flow.latency_s * perturbation.latency + flow.transfer_s * bytes / perturbation.bandwidth);
+  return slowest;
+}
+
+std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec) {
+  const auto shards = static_cast<std::size_t>(spec.ranks_of_sharding());
+  switch (group) {
+    case TrafficGroup::tensor:
+      return order.groups({ParallelDimension::tensor});
+    case TrafficGroup::context:
+      return order.groups({ParallelDimension::context});
+    case TrafficGroup::expert:
+      return order.groups({ParallelDimension::expert});
+    case TrafficGroup::gradients:
+      return order.groups(kGradientDimensions);
+    case TrafficGroup::expert_gradients:
+      return order.groups(kExpertGradientDimensions);
+    case TrafficGroup::shards:
+      return shards_of(order.groups(kGradientDimensions), shards);
+    case TrafficGroup::shard_copies:
+      return copies_of(order.groups(kGradientDimensions), shards);
+    case TrafficGroup::embeddings:
+      return first_and_last(order.groups({ParallelDimension::pipeline}));
+    case TrafficGroup::neighbour:
+      break;
+  }
+  return {};
+}
+
+SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec)
+    : is_nccl_(scenario.communication.all_reduce == AllReduceKind::nccl) {
+  const RankOrder order(spec);
+  std::vector<TrafficGroup> kinds{TrafficGroup::tensor,      TrafficGroup::context,          TrafficGroup::expert,
+                                  TrafficGroup::gradients,   TrafficGroup::expert_gradients, TrafficGroup::shards,
+                                  TrafficGroup::shard_copies};
+  for (TrafficGroup kind : kinds)
+    links_[kind] = links_of(groups_of(kind, order, spec), scenario, cluster, order.ranks());
+  if (spec.pipeline == 1) return;
+  links_[TrafficGroup::embeddings] =
+      links_of(groups_of(TrafficGroup::embeddings, order, spec), scenario, cluster, order.ranks());
+  links_[TrafficGroup::neighbour] = neighbours(order, cluster);
+}
+
+double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbation) const {
+  if (traffic.ranks == 1 || traffic.bytes <= 0) return 0;
+  const GroupLinks& links = of(traffic.group);
+  switch (traffic.kind) {
+    case TrafficKind::send:
+      return traffic.times * links.ring.seconds(traffic.bytes, perturbation);
+    case TrafficKind::all_to_all:
+      return traffic.times * all_to_all_s(links, traffic.bytes, perturbation);
+    case TrafficKind::all_reduce:
+    case TrafficKind::reduce_scatter:
+    case TrafficKind::all_gather:
+      break;
+  }
+  if (links.nccl) return traffic.times * by_nccl(links, traffic.kind, traffic.bytes, perturbation);
+  if (is_nccl_) return traffic.times * by_rings(links, traffic.kind, traffic.bytes, perturbation);
+  return traffic.times * by_ring(links, traffic.kind, traffic.bytes, perturbation);
+}
+
+double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturbation) const {
+  double sum = 0;
+  for (const Traffic& traffic : list) sum += seconds(traffic, perturbation);
+  return sum;
+}
+
+}  // namespace lockstep::sim

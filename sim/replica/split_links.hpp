@@ -1,0 +1,67 @@
+#pragma once
+// Seconds of what the ranks of a split send one another, on the links that their groups have.
+//
+// Groups of a kind (all tensor groups, all data groups, ...) do the same at the same time: what they have in common, a
+// node's NICs above all, they share evenly, by the closed form of sim/replay over the messages of all groups at once.
+//
+//   ring      rounds of n neighbours, each as long as its slowest message: all-reduce 2 (n-1) rounds of S/n, reduce-scatter
+//             and all-gather n-1; S the whole vector
+//   nccl      NCCL's cost model (sim/collective/nccl.hpp) on a machine with the group's nodes, its members on each, and the
+//             share of a node's NICs that is theirs; no sooner than the links carry the bytes of a ring over all members
+//             of a node side by side. Where NCCL sees no switch in a node and a group holds a part of it, that ring alone.
+//   all-to-all   each member's bytes to the others of its node and to those of other nodes, at once
+//   send      from stage to stage, or around the context ring
+//
+// A group whose members are not as many on each of its nodes counts as one member to a node.
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/collective/nccl.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/split/ranks.hpp"
+#include "sim/split/traffic.hpp"
+
+namespace lockstep::sim {
+
+/// Messages that all begin together: the slowest one's time, for so many bytes each.
+class Flows {
+ public:
+  Flows() = default;
+  Flows(const Transfers::Block& transfers, const Cluster& cluster);  ///< of any bytes, all the same
+  double seconds(double bytes, const Perturbation& perturbation) const;
+
+ private:
+  std::vector<PlanCosts::Flow> flows_;  // transfer of one byte
+};
+
+struct GroupLinks {
+  int ranks = 1;
+  int nodes = 1;    ///< of a group
+  int on_node = 1;  ///< members of a group on each
+  Flows ring;       ///< from member to member, around
+  Flows within;     ///< from member to member of a node, around
+  Flows between;    ///< from each member to its like on the next node, around
+  std::optional<NcclSystem> nccl;
+};
+
+class SplitLinks {
+ public:
+  /// `cluster` has the scenario's message overheads; `spec.data` is filled in.
+  SplitLinks(const Scenario& scenario, const Cluster& cluster, const ParallelSpec& spec);
+
+  /// Of all its times.
+  double seconds(const Traffic& traffic, const Perturbation& perturbation = {}) const;
+  double seconds(const TrafficList& list, const Perturbation& perturbation = {}) const;
+  const GroupLinks& of(TrafficGroup group) const { return links_.at(group); }
+
+ private:
+  std::map<TrafficGroup, GroupLinks> links_;
+  bool is_nccl_;
+};
+
+/// All groups of a kind; of neighbours none.
+std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
+
+}  // namespace lockstep::sim

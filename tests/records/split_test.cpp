@@ -1,0 +1,104 @@
+// Splits: as published records state them, and as jobs in words.
+#include "sim/records/job.hpp"
+#include "sim/records/job_scenario.hpp"
+#include "sim/records/job_tokens.hpp"
+#include "sim/report/result.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+sim::Job llama() {
+  sim::Job job;
+  job.model = "llama3_8b";
+  job.gpu = "H100";
+  job.gpus = {64, 512};
+  job.split.tensor = 2;
+  job.split.sequence_parallel = true;
+  job.split.sharding = sim::ShardingStage::zero1;
+  job.split.is_asked = true;
+  job.global_batch = 1024;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as that split") {
+  const auto records = records_from(R"([{"id": "a", "metric": "images_per_s", "unit": "sequences/s", "gpus": 64,
+      "gpus_per_node": 8, "software": "pytorch", "model": "llama3_8b", "gpu": "h100-sxm", "tp": 4, "pp": 2, "dp": 8,
+      "microbatch": 1, "global_batch": 256, "sharding": "zero1", "recompute": "full", "virtual_stages": 2,
+      "sequence_parallel": true}])");
+  const sim::Prediction prediction = predict(records).at(0);
+  REQUIRE(prediction.mapped.unmapped.empty());
+  const sim::ParallelSpec& spec = *prediction.mapped.target.front().scenario.parallel;
+  CHECK(spec.tensor == 4);
+  CHECK(spec.pipeline == 2);
+  CHECK(spec.data == 8);
+  CHECK(spec.schedule == sim::PipelineSchedule::interleaved);
+  CHECK(spec.sharding == sim::ShardingStage::zero1);
+  CHECK(spec.recompute == sim::Recomputation::full);
+  CHECK(prediction.mapped.target.front().samples() == 256);
+  // No faster than the GPUs' peak, with a third of the arithmetic done twice.
+  const double flops = 6.0 * static_cast<double>(prediction.mapped.target.front().scenario.model.macs());
+  CHECK(prediction.predicted > 0);
+  CHECK(prediction.predicted * flops < 0.75 * 64 * 989e12);
+}
+
+TEST_CASE("a job's split becomes a scenario that is predicted alike") {
+  const sim::JobPrediction predicted = sim::predict_job(llama(), catalogue(), 2);
+  const TemporaryFolder folder;
+  const std::string file = folder.write("job.json", sim::job_scenario(predicted, catalogue()).dump());
+  const sim::Report report = sim::predict(sim::load_scenario(file, {}), 2, {});
+  const Json rows = sim::job_tokens_json(llama(), predicted);
+  REQUIRE(rows.size() == report.points.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(rows[i]["tokens_per_s"].get<double>() == Approx(report.points[i].tokens_per_s).epsilon(1e-9));
+    CHECK(rows[i]["mfu"].get<double>() == Approx(report.points[i].mfu()).epsilon(1e-9));
+    CHECK(report.points[i].global_batch == 1024);
+    CHECK(report.points[i].mfu() < 1);
+  }
+}
+
+TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs its GPU hours") {
+  sim::Job job = llama();
+  job.tokens = sim::tokens_of("15T");
+  job.usd_per_gpu_hour = 2;
+  CHECK(job.tokens == 15e12);
+  CHECK(sim::tokens_of("300B") == 300e9);
+  CHECK_THROWS_WITH(sim::tokens_of("15 trillion"), Contains("allowed: such as 15T"));
+  const Json rows = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 2));
+  for (const Json& row : rows) {
+    const double seconds = 15e12 / row["tokens_per_s"].get<double>();
+    CHECK(row["training_s"].get<double>() == Approx(seconds));
+    CHECK(row["usd"].get<double>() == Approx(seconds / 3600 * row["gpus"].get<double>() * 2));
+  }
+  // Eight times the GPUs take more than an eighth of the time.
+  CHECK(rows[1]["training_s"].get<double>() > rows[0]["training_s"].get<double>() / 8);
+}
+
+TEST_CASE("a job's split says what it lacks") {
+  const auto error_of = [](const sim::Job& job) {
+    try {
+      sim::predict_job(job, catalogue(), 1);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  sim::Job job = llama();
+  job.global_batch = 0;
+  CHECK_THAT(error_of(job), Contains("--global-batch is missing"));
+  job = llama();
+  job.split.tensor = 3;
+  CHECK_THAT(error_of(job), Contains("allowed: multiples of 3 GPUs"));
+  job = llama();
+  job.batch_per_gpu = 4;
+  CHECK_THAT(error_of(job), Contains("allowed: --global-batch"));
+  job = llama();
+  job.split.sharding.reset();
+  CHECK_THAT(error_of(job), Contains("of 80 GB a GPU") && Contains("allowed: sharding zero1"));
+}
+
+}  // namespace lockstep::tests

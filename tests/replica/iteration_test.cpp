@@ -1,0 +1,131 @@
+// Laws that a point of a split keeps.
+#include "sim/replica/iteration.hpp"
+#include "sim/program/gpu_memory.hpp"
+#include "tests/catch.hpp"
+#include "tests/replica/small_split.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// On links that hardly count.
+Json fast_cluster() {
+  Json cluster = switched_cluster();
+  cluster["intra_node"]["gpu_link"]["bandwidth"] = "10 TB/s";
+  cluster["intra_node"]["pcie_link"]["bandwidth"] = "10 TB/s";
+  cluster["nic"]["bandwidth"] = "10 TB/s";
+  cluster["fabric"]["bandwidth"] = "40 TB/s";
+  return cluster;
+}
+
+// Of 32 layers, beside which embedding and loss are little.
+double bubble_of(const Json& parallel, int gpus) {
+  Json scenario = split_scenario(parallel, {gpus});
+  scenario["model"]["config"]["num_hidden_layers"] = 32;
+  return predicted(SmallFiles(scenario, fast_cluster()).one()).details.at("split").at("bubble_fraction");
+}
+
+double iteration_s(const Json& parallel, int gpus, const Json& cluster = switched_cluster()) {
+  return predicted(split_of(parallel, gpus, cluster)).mean_iteration_s();
+}
+
+Json with_nic(const std::string& bandwidth) {
+  Json cluster = switched_cluster();
+  cluster["nic"]["bandwidth"] = bandwidth;
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("a pipeline's bubble is (p-1)/(m+p-1), interleaved (p-1)/(v m+p-1)") {
+  for (const auto& [p, m] : std::vector<std::pair<int, int>>{{2, 4}, {4, 4}, {4, 16}, {8, 8}}) {
+    const double law = (p - 1.0) / (m + p - 1);
+    for (const char* schedule : {"1f1b", "gpipe"})
+      CHECK(bubble_of({{"pipeline", p}, {"micro_batches", m}, {"schedule", schedule}}, p) == Approx(law).epsilon(0.02));
+  }
+  for (const int v : {2, 4}) {
+    const double law = 1.0 / (v * 8 + 1);
+    CHECK(bubble_of({{"pipeline", 2}, {"micro_batches", 8}, {"schedule", "interleaved"}, {"virtual_stages", v}}, 2) ==
+          Approx(law).epsilon(0.05));
+  }
+}
+
+TEST_CASE("a split into replicas of one GPU is data parallelism to the bit") {
+  Json plain = split_scenario({{"micro_batches", 3}, {"micro_batch", 2}}, {16});
+  const sim::PointResult split = predicted(SmallFiles(plain, switched_cluster()).one());
+  plain.erase("parallel");
+  plain["batch_per_gpu"] = 2;
+  plain["communication"]["accumulation"] = 3;
+  plain["fidelity"] = "analytic";
+  const sim::PointResult data = predicted(SmallFiles(plain, switched_cluster()).one());
+  REQUIRE(split.iteration_s.size() == data.iteration_s.size());
+  for (std::size_t i = 0; i < data.iteration_s.size(); ++i) CHECK(split.iteration_s[i] == data.iteration_s[i]);
+  CHECK(split.samples_per_iteration == 16 * 2 * 3);
+  CHECK(split.samples_per_iteration == data.samples_per_iteration);
+}
+
+TEST_CASE("bytes of two tiny splits are those counted by hand") {
+  // fp32: a hidden state of 256 x 512 x 4 bytes; an all-reduce of two sends as much as it has. A layer has two forward and
+  // two backward, the embedding one, the logits' input one, the loss three of 4 bytes a token.
+  const double hidden = 256 * 512 * 4;
+  const sim::PointResult tensor = predicted(split_of({{"tensor", 2}, {"micro_batches", 1}}, 2));
+  CHECK(tensor.bytes_sent_per_gpu == Approx(8 * 4 * hidden + 2 * hidden + 3 * 4 * 256));
+
+  // Two stages of one replica: an activation forward and a gradient back, of each of three micro-batches; half a GPU's
+  // worth each way in the mean.
+  const sim::PointResult pipeline = predicted(split_of({{"pipeline", 2}, {"micro_batches", 3}}, 2));
+  CHECK(pipeline.bytes_sent_per_gpu == Approx(3 * hidden));
+
+  // Two replicas with sharded state: half of the gradients scattered and half of the weights gathered.
+  const sim::Scenario sharded = split_of({{"sharding", "zero1"}, {"micro_batches", 5}}, 2);
+  CHECK(predicted(sharded).bytes_sent_per_gpu == Approx(4.0 * static_cast<double>(sharded.model.parameter_count())));
+}
+
+TEST_CASE("no split is slower on faster links, and one within a node does not know the network") {
+  const std::vector<Json> splits{
+      {{"tensor", 4}, {"micro_batches", 2}},
+      {{"tensor", 8}, {"sequence", true}, {"micro_batches", 2}},
+      {{"pipeline", 4}, {"micro_batches", 8}, {"schedule", "zb-h1"}},
+      {{"tensor", 2}, {"pipeline", 2}, {"micro_batches", 4}, {"sharding", "zero1"}, {"recompute", "full"}},
+      {{"context", 4}, {"micro_batches", 2}},
+      {{"sharding", "zero2"}, {"micro_batches", 3}},
+      {{"sharding", "zero3"}, {"micro_batches", 1}},
+      {{"sharding", "zero1"}, {"sharding_group", 4}, {"micro_batches", 1}}};
+  for (const Json& split : splits)
+    for (const char* kind : {"ring", "nccl"}) {
+      Json scenario = split_scenario(split, {16});
+      scenario["communication"]["all_reduce"] = kind;
+      if (std::string(kind) == "nccl") scenario["communication"]["nccl"] = {{"generation", "hopper"}};
+      double before = 1e9;
+      for (const char* bandwidth : {"1 GB/s", "3 GB/s", "10 GB/s", "25 GB/s", "100 GB/s"}) {
+        Json cluster = with_nic(bandwidth);
+        cluster["fabric"]["bandwidth"] = "400 GB/s";
+        const double seconds = predicted(SmallFiles(scenario, cluster).one()).mean_iteration_s();
+        INFO(split.dump() << " " << kind << " " << bandwidth);
+        CHECK(seconds <= before * (1 + 1e-12));
+        before = seconds;
+      }
+    }
+  const Json in_node{{"tensor", 4}, {"micro_batches", 2}};
+  CHECK(iteration_s(in_node, 4, with_nic("1 GB/s")) == iteration_s(in_node, 4, with_nic("100 GB/s")));
+  CHECK(iteration_s({{"tensor", 8}, {"micro_batches", 2}}, 8, with_nic("1 GB/s")) >
+        iteration_s({{"tensor", 8}, {"micro_batches", 2}}, 8, with_nic("100 GB/s")));
+}
+
+TEST_CASE("more state sharded, or computed again, takes less memory and no less time") {
+  const auto memory = [](const Json& more) {
+    Json parallel{{"micro_batches", 2}, {"micro_batch", 4}, {"tensor", 2}};
+    parallel.update(more);
+    return sim::gpu_memory(split_of(parallel, 16), 16, 4).total_bytes();
+  };
+  CHECK(memory({{"sharding", "zero1"}}) < memory({{"sharding", "none"}}));
+  CHECK(memory({{"sharding", "zero2"}}) < memory({{"sharding", "zero1"}}));
+  CHECK(memory({{"sharding", "zero3"}}) < memory({{"sharding", "zero2"}}));
+  CHECK(memory({{"recompute", "full"}}) < memory({{"recompute", "none"}}));
+  const Json again{{"tensor", 2}, {"micro_batches", 2}, {"recompute", "full"}};
+  const Json once{{"tensor", 2}, {"micro_batches", 2}};
+  const double ratio = iteration_s(again, 2, fast_cluster()) / iteration_s(once, 2, fast_cluster());
+  CHECK(ratio > 1.2);  // a third more arithmetic, and the update as before
+  CHECK(ratio < 4.0 / 3 + 0.01);
+}
+
+}  // namespace lockstep::tests

@@ -1,0 +1,69 @@
+// Collectives of groups, by hand.
+#include "sim/replica/split_links.hpp"
+#include "tests/catch.hpp"
+#include "tests/replica/small_split.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+using sim::TrafficGroup;
+using sim::TrafficKind;
+
+constexpr double kBytes = 8e6;
+
+// Two nodes of four GPUs; tensor 4 within a node, data 2 between nodes.
+sim::SplitLinks links_of(const Json& cluster, const Json& parallel, const char* all_reduce = "ring") {
+  Json scenario = split_scenario(parallel, {8});
+  scenario["communication"]["all_reduce"] = all_reduce;
+  if (std::string(all_reduce) == "nccl") scenario["communication"]["nccl"] = {{"generation", "hopper"}};
+  const sim::Scenario read = SmallFiles(scenario, cluster).one();
+  return sim::SplitLinks(read, sim::Cluster(read.cluster, 8), read.parallel_at(8));
+}
+
+double seconds(const sim::SplitLinks& links, TrafficKind kind, TrafficGroup group, int ranks) {
+  return links.seconds({"", kind, group, ranks, kBytes});
+}
+
+}  // namespace
+
+TEST_CASE("groups within a node go by its switch, groups between nodes share its NICs") {
+  const Json parallel{{"tensor", 4}, {"micro_batches", 1}};
+  const sim::SplitLinks links = links_of(switched_cluster(), parallel);
+  // Six rounds of a quarter at 100 GB/s.
+  CHECK(seconds(links, TrafficKind::all_reduce, TrafficGroup::tensor, 4) == Approx(6 * kBytes / 4 / 100e9));
+  // Each of the four groups has a NIC of 10 GB/s to itself: two rounds of a half.
+  CHECK(seconds(links, TrafficKind::all_reduce, TrafficGroup::gradients, 2) == Approx(kBytes / 10e9));
+  CHECK(seconds(links, TrafficKind::reduce_scatter, TrafficGroup::gradients, 2) == Approx(kBytes / 2 / 10e9));
+
+  // With one NIC for all four they take four times as long.
+  Json one_nic = switched_cluster();
+  one_nic["nic"]["per_node"] = 1;
+  const sim::SplitLinks shared = links_of(one_nic, parallel);
+  CHECK(seconds(shared, TrafficKind::all_reduce, TrafficGroup::gradients, 2) == Approx(4 * kBytes / 10e9));
+  CHECK(seconds(shared, TrafficKind::all_reduce, TrafficGroup::tensor, 4) == Approx(6 * kBytes / 4 / 100e9));
+}
+
+TEST_CASE("an all-to-all between nodes sends what is not for its own node over the NICs") {
+  Json scenario = split_scenario({{"micro_batches", 1}, {"expert", 8}, {"sequence", true}}, {8});
+  scenario["model"]["config"] = Json::parse(R"({"model_type": "mixtral", "hidden_act": "silu", "hidden_size": 512,
+    "intermediate_size": 512, "max_position_embeddings": 4096, "num_attention_heads": 8, "num_hidden_layers": 8,
+    "num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 16,
+    "tie_word_embeddings": false, "sliding_window": null})");
+  const sim::Scenario read = SmallFiles(scenario, switched_cluster()).one();
+  const sim::SplitLinks links(read, sim::Cluster(read.cluster, 8), read.parallel_at(8));
+  // Half of a member's bytes are for the other node, at 10 GB/s; three eighths stay, at 100 GB/s.
+  CHECK(seconds(links, TrafficKind::all_to_all, TrafficGroup::expert, 8) == Approx(kBytes / 2 / 10e9));
+}
+
+TEST_CASE("NCCL's model of a group is never faster than its links") {
+  for (const int nics : {1, 2, 4}) {
+    Json cluster = switched_cluster();
+    cluster["nic"]["per_node"] = nics;
+    cluster["fabric"]["bandwidth"] = "400 GB/s";
+    const sim::SplitLinks links = links_of(cluster, {{"tensor", 4}, {"micro_batches", 1}}, "nccl");
+    CHECK(seconds(links, TrafficKind::all_reduce, TrafficGroup::gradients, 2) >= kBytes / (nics * 10e9 / 4));
+    CHECK(seconds(links, TrafficKind::all_gather, TrafficGroup::tensor, 4) >= 3 * kBytes / 4 / 100e9);
+  }
+}
+
+}  // namespace lockstep::tests
