@@ -99,7 +99,7 @@ TEST_CASE("experts by hand") {
 }
 
 TEST_CASE("twice the experts at work take about twice the products, the weights of all are read once") {
-  const model::Graph& graph = model::zoo_graph("mixtral_8x7b@512");
+  const model::Graph graph = model::zoo_graph("mixtral_8x7b@512");
   const LayerCost one = cost_of(graph, model::LayerKind::experts, only_flop(), 1);
   model::Graph more = graph;
   for (model::Layer& layer : more.layers) layer.experts.active = 4;

@@ -119,7 +119,7 @@ TEST_CASE("layers of sequences that do not fit are refused") {
 }
 
 TEST_CASE("gradients of a tied table come last, with the words") {
-  const Graph& graph = zoo_graph("gpt3_125m");
+  const Graph graph = zoo_graph("gpt3_125m");
   const std::vector<Gradient> order = gradient_order(graph);
   CHECK(order.back().elements == 50257LL * 768);
   CHECK(order.front().elements == 768);

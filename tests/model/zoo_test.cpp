@@ -96,7 +96,7 @@ TEST_CASE("The zoo equals the layer tables: totals, and layer by layer") {
   REQUIRE(references.size() == 20);
   for (const Reference& reference : references) {
     INFO(reference.model[0]);
-    const Graph& graph = zoo_graph(reference.model[0]);
+    const Graph graph = zoo_graph(reference.model[0]);
     const Fields totals{graph.name,
                         graph.title,
                         text(graph.input),

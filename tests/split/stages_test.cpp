@@ -77,7 +77,7 @@ TEST_CASE("blocks of a graph by their layers' names") {
 }
 
 TEST_CASE("BERT-large of the zoo has 24 blocks, alike but for nothing") {
-  const model::Graph& graph = model::zoo_graph("bert_large");
+  const model::Graph graph = model::zoo_graph("bert_large");
   const ModelBlocks model = blocks_of(graph);
   REQUIRE(model.blocks.size() == 24);
   const int layers = model.blocks[0].last_layer - model.blocks[0].first_layer;
