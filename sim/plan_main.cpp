@@ -72,6 +72,18 @@ CLI::App* declare_job(CLI::App& app, Options& o) {
   sub->add_option("--deadline", words.deadline, "By when: 3d, \"60 h\"; asks for the least cost");
   sub->add_option("--budget", words.budget, "For how much: \"2000 USD\"; asks for the least time");
   sub->add_flag("--cautious", words.is_cautious, "Deadline and budget hold at the high bounds, too");
+  sub->add_flag("--failures", words.has_failures, "Counts interruptions, checkpoints and restarts, by published rates");
+  sub->add_option("--interruptions", words.interruptions, "The same, with so many for each thousand nodes and days");
+  sub->add_option("--restart", words.restart, "The same, with so long from an interruption to useful work: 10min");
+  sub->add_option("--checkpoint-every", words.checkpoint_every,
+                  "The same, with checkpoints so far apart (default: best)");
+  sub->add_option("--spares", words.spares, "The same, with so many nodes that stand by")->check(CLI::Range(0, 65536));
+  sub->add_flag("--energy", words.has_energy, "Counts kWh, by the load of the nodes");
+  sub->add_option("--pue", words.pue, "The same, with so much energy of the site for that of its nodes (default: 1.2)")
+      ->check(number_between(1, 5));
+  sub->add_option("--co2", words.co2_g_per_kwh, "The same, and so many grams of CO2 for each kWh")
+      ->check(number_between(1e-3, 5000));
+  sub->add_option("--tariff", words.tariff, "The same, and energy is paid on top: \"0.12 USD/kWh\"");
   sub->add_option("--plan", o.made_plan, "Writes the plan as a file, to change and to run again");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   declare_work(*sub, o);

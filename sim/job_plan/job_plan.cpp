@@ -199,6 +199,8 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   const Json prices = job_prices(words, gpus, catalogue);
   if (!prices.is_null()) plan["prices"] = prices;
   plan["objective"] = objective;
+  if (const Json energy = job_energy(words); !energy.is_null()) plan["energy"] = energy;
+  if (const Json failures = job_failures(words); !failures.is_null()) plan["failures"] = failures;
   return result;
 }
 

@@ -19,6 +19,13 @@ struct JobPlan {
   std::vector<std::string> prices;  ///< "H100=2.5/h", "A100 = 1.5 EUR/h", "2 $/h": of a GPU-hour
   std::string deadline, budget;     ///< "3d", "2000 USD"; at most one of the two
   bool is_cautious = false;
+  bool has_failures = false;              ///< with what is published, where the next three do not say otherwise
+  std::string interruptions;              ///< for each thousand nodes and days: "3.8"
+  std::string restart, checkpoint_every;  ///< times
+  int spares = 0;
+  bool has_energy = false;  ///< kWh of every point, with the next three where they are given
+  double pue = 0, co2_g_per_kwh = 0;
+  std::string tariff;  ///< of energy, paid on top: "0.12 USD/kWh"
   std::string tokens;  ///< "300B", of a model of sequences; empty: `job` has epochs
 };
 

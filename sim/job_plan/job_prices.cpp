@@ -79,6 +79,8 @@ const PricedGpu& gpu_of(const std::string& name, const std::vector<PricedGpu>& g
 }  // namespace
 
 Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue) {
+  if (words.prices.empty() && !words.tariff.empty())
+    throw InputError("--tariff " + in_quotes(words.tariff) + ": what GPUs cost is not said; allowed: with --price");
   if (words.prices.empty()) return nullptr;
   std::vector<Json> list;
   for (const std::string& written : words.prices) {
@@ -94,7 +96,37 @@ Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const 
   }
   // The first that fits counts: that of all GPUs is for those that have none of their own.
   std::stable_partition(list.begin(), list.end(), [](const Json& one) { return one.contains("gpu"); });
-  return {{"gpu", Json(list)}};
+  Json prices{{"gpu", Json(list)}};
+  if (!words.tariff.empty())
+    prices["energy"] = sourced(quantity_of("--tariff", words.tariff, sign_behind(words.tariff), Dimension::tariff),
+                               "--tariff " + words.tariff);
+  return prices;
+}
+
+Json job_energy(const JobPlan& words) {
+  Json energy = Json::object();
+  const auto take = [&](const char* key, const char* option, double value) {
+    if (value > 0) energy[key] = {{"value", value}, {"kind", "assumed"}, {"source", option}};
+  };
+  take("pue", "--pue", words.pue);
+  take("co2", "--co2", words.co2_g_per_kwh);
+  return words.has_energy || !energy.empty() || !words.tariff.empty() ? energy : Json();
+}
+
+Json job_failures(const JobPlan& words) {
+  Json failures = Json::object();
+  if (!words.interruptions.empty())
+    failures["per_node_day"] = {{"value", count_of("--interruptions", words.interruptions) / 1000},
+                                {"kind", "assumed"},
+                                {"source", "--interruptions " + words.interruptions}};
+  const auto take_time = [&](const char* key, const char* option, const std::string& text) {
+    if (text.empty()) return;
+    failures[key] = sourced(quantity_of(option, text, text, Dimension::time), std::string(option) + " " + text);
+  };
+  take_time("restart", "--restart", words.restart);
+  take_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
+  if (words.spares > 0) failures["spares"] = words.spares;
+  return words.has_failures || !failures.empty() ? failures : Json();
 }
 
 Json job_objective(const JobPlan& words) {

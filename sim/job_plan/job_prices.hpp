@@ -11,6 +11,10 @@ struct PricedGpu {
 
 /// The plan's "prices"; null where there are none.
 Json job_prices(const JobPlan& words, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue);
+/// The plan's "energy"; null where none is asked for.
+Json job_energy(const JobPlan& words);
+/// The plan's "failures"; null where none are asked for.
+Json job_failures(const JobPlan& words);
 /// The plan's "objective".
 Json job_objective(const JobPlan& words);
 

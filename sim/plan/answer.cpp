@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "sim/plan/compare.hpp"
@@ -19,6 +20,31 @@ std::string facts(const PlanRow& row) {
   const Money& m = row.money;
   return text + ", " + money_text(m.cost, m.currency) + " (" + money_text(m.low_cost, m.currency) + " to " +
          money_text(m.high_cost, m.currency) + ")";
+}
+
+// What failures cost, and the same without them.
+std::string failures_text(const PlanResult& result, const PlanRow& row) {
+  const Outcome& o = row.outcome;
+  if (o.undisturbed_s <= 0) return "";
+  char count[32];
+  std::snprintf(count, sizeof count, "%.1f", o.interruptions);
+  std::string text = " " + percent_text(1 - o.goodput) + " of the time goes to failures: " + count +
+                     " interruptions, checkpoints of " + time_text(o.checkpoint_s) + " every " +
+                     time_text(o.checkpoint_interval_s);
+  if (o.spares > 0) text += ", " + of(static_cast<std::size_t>(o.spares), "spare node");
+  text += "; without any " + time_text(o.undisturbed_s);
+  const Money money = money_without_failures(result.plan->prices, row);
+  return text + (money.is_known ? ", " + money_text(money.cost, money.currency) : "") + ".";
+}
+
+std::string energy_text(const PlanResult& result, const PlanRow& row) {
+  if (!result.plan->prices.energy) return "";
+  if (row.money.energy_j <= 0)
+    return " The power of a node of " + row.outcome.gpu + " is not known; allowed: /prices/gpu_power.";
+  std::string text = " It takes " + count_text(row.money.energy_j / 3.6e6) + " kWh at " +
+                     count_text(row.money.node_power_w) + " W a node";
+  if (row.money.co2_kg > 0) text += ", " + count_text(row.money.co2_kg) + " kg of CO2";
+  return text + ".";
 }
 
 std::string goal(const Objective& o, const std::string& currency) {
@@ -93,6 +119,14 @@ std::string other_settings(const PlanRow& row) {
 
 }  // namespace
 
+Money money_without_failures(const PricesSpec& prices, const PlanRow& row) {
+  Outcome o = row.outcome;
+  if (o.undisturbed_s <= 0) return row.money;
+  for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= o.goodput;
+  o.spares = 0;
+  return money_of(prices, row.point->prices, o);
+}
+
 std::string setting_text(const PlanRow& row) {
   std::string text;
   for (const auto& [name, value] : row.point->setting.items())
@@ -135,7 +169,8 @@ std::string answer_text(const PlanResult& result) {
     return "No point meets the objective (" + goal(objective, result.plan->prices.currency) + "). The closest is " +
            machine_text(row) + ": " + facts(row) + missed(objective, row) + ".";
   return machine_text(row) + ": " + facts(row) + ", at a global batch of " + count_text(o.global_batch) + " and " +
-         count_text(o.samples_per_s()) + " samples/s." + risk(objective, row);
+         count_text(o.samples_per_s()) + " samples/s." + failures_text(result, row) + energy_text(result, row) +
+         risk(objective, row);
 }
 
 std::string answer_why(const PlanResult& result) {

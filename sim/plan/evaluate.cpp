@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/units.hpp"
+#include "engine/model/optimizer.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "sim/plan/grid.hpp"
@@ -134,6 +135,23 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
   o.idle_s = point.input_wait_s;
 }
 
+// Weights and what the optimizer keeps, in single precision.
+double state_bytes(const Scenario& s) {
+  return 4.0 * static_cast<double>(s.model.parameter_count()) * (1 + model::update_arrays(s.compute.optimizer).state);
+}
+
+void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
+  const FailureProcess process = process_of(spec, {o.nodes, state_bytes(s), o.iteration_s});
+  const Goodput left = goodput(process);
+  o.undisturbed_s = o.time_s;
+  o.goodput = left.share;
+  o.spares = process.spares;
+  o.checkpoint_s = process.checkpoint_s;
+  o.checkpoint_interval_s = process.interval_s;
+  for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s /= left.share;
+  if (process.mttf_s > 0) o.interruptions = o.time_s * (1 - left.of_waiting) / process.mttf_s;
+}
+
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   PointRequest request;
   request.most_messages = plan.refine.most_messages;
@@ -172,6 +190,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task) {
     take(point, s, outcome);
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
     set_times(plan.work, s, point, outcome);
+    if (plan.failures) apply_failures(*plan.failures, s, outcome);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
     // Of learners that overlap iterations the compute time can be more than the mean iteration.
     if (task.wants_layers)

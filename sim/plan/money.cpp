@@ -25,13 +25,23 @@ Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const 
   const std::optional<double> power_w = overrides.gpu_power_w ? overrides.gpu_power_w : of_gpu(prices.gpu_power_w, o);
   const std::optional<double> gpu =
       overrides.gpu_price_per_s ? overrides.gpu_price_per_s : of_gpu(prices.gpu_price_per_s, o);
-  const double billed = prices.bills_whole_nodes ? double(o.nodes) * o.gpus_per_node : double(o.gpus);
-  money.energy_j = billed * power_w.value_or(0) * o.time_s;
+  const int nodes = o.nodes + o.spares;
+  const double billed =
+      prices.bills_whole_nodes ? double(nodes) * o.gpus_per_node : double(o.gpus) + double(o.spares) * o.gpus_per_node;
+  if (prices.energy) {
+    const std::optional<double> busy_w = power_w ? power_w : busy_power_per_gpu_w(o.gpu);
+    if (busy_w) money.node_power_w = node_power_w(*prices.energy, o, *busy_w);
+    if (busy_w) money.energy_j = energy_j(*prices.energy, o, *busy_w);
+    if (prices.energy->co2_g_per_kwh) money.co2_kg = money.energy_j / 3.6e6 * *prices.energy->co2_g_per_kwh / 1000;
+  } else {
+    money.energy_j = billed * power_w.value_or(0) * o.time_s;
+  }
   if (!gpu) return money;
   const double hourly =
-      billed * *gpu * factors.gpu + (o.nics * overrides.nic_price_per_s.value_or(prices.nic_price_per_s) +
-                                     o.nodes * overrides.node_price_per_s.value_or(prices.node_price_per_s)) *
-                                        factors.network;
+      billed * *gpu * factors.gpu +
+      (double(o.nics) * nodes / std::max(1, o.nodes) * overrides.nic_price_per_s.value_or(prices.nic_price_per_s) +
+       nodes * overrides.node_price_per_s.value_or(prices.node_price_per_s)) *
+          factors.network;
   money.is_known = true;
   money.currency = prices.currency;
   money.cost = hourly * o.time_s + money.energy_j * prices.energy_price_per_j * factors.energy;

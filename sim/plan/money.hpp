@@ -2,10 +2,10 @@
 // What a point costs.
 //
 //   hourly = billed GPUs x GPU price + NICs x NIC price + nodes x node price
-//   energy = GPUs of all billed nodes x power x time
+//   energy = GPUs of all billed nodes x power x time, or by the nodes' load (energy.hpp)
 //   cost   = hourly x time + energy x tariff
 //
-// Billed GPUs: all of the nodes that the point occupies (nodes of separate parameter servers included), or those that
+// Nodes that stand by for failed ones are paid for like the others. Billed GPUs: all of the nodes that the point occupies (nodes of separate parameter servers included), or those that
 // train, as the plan's "bill" says. NICs are those of all nodes, none for a point of one node. Bounds: the time's and
 // the prices' uncertainty, in quadrature.
 #include <string>
@@ -21,7 +21,9 @@ struct Money {
   double cost = 0;  ///< in the plan's currency
   double low_cost = 0;
   double high_cost = 0;
-  double energy_j = 0;  ///< 0 where no power is given
+  double energy_j = 0;      ///< 0 where no power is given
+  double node_power_w = 0;  ///< mean, of a plan with "energy"
+  double co2_kg = 0;        ///< 0 where no intensity is given
 };
 
 /// Multipliers, for what-ifs.

@@ -23,6 +23,9 @@ std::string setting_text(const PlanRow& row);
 /// "16 H100 SXM5 on 2 nodes, network 100 GbE (p0003)".
 std::string machine_text(const PlanRow& row);
 
+/// What the point would cost if nothing interrupted it and no node stood by.
+Money money_without_failures(const PricesSpec& prices, const PlanRow& row);
+
 /// Of every machine, a GPU in its servers and network, the point that serves the objective best, the best machine first, at most
 /// kMachinesCompared; of one that
 /// cannot meet it the point that comes closest.

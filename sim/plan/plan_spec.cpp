@@ -322,11 +322,13 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory) {
   return read_plan(JsonDocument::load(path), ignores_memory);
 }
 
-PlanSpec read_plan(const JsonDocument& document, bool ignores_memory) {
-  const std::string& path = document.name();
+PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
+  const std::string path = document.name();
+  if (document.root().has("energy")) energy_format().complete(document, "/energy");
+  if (document.root().has("failures")) failures_format().complete(document, "/failures");
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "scenario", "variant", "axes", "points", "work", "prices", "objective",
-             "limits", "refine"});
+             "limits", "refine", "failures", "energy"});
   root.at("schema").choice({"lockstep/plan/1"});
   PlanSpec plan;
   plan.path = path;
@@ -344,6 +346,8 @@ PlanSpec read_plan(const JsonDocument& document, bool ignores_memory) {
   take_currency(root, plan.prices);
   if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
   if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
+  if (const auto energy = root.find("energy")) plan.prices.energy = energy_format().read(*energy);
+  if (const auto failures = root.find("failures")) plan.failures = failures_format().read(*failures);
   check_prices(plan);
   note_defaults(root, plan);
   plan.scenario = read_scenario_template(root, path);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/failures/failure_spec.hpp"
+#include "sim/plan/energy.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -33,8 +35,9 @@ struct PricesSpec {
   double node_price_per_s = 0;         ///< each node besides its GPUs: ports of the fabric, host
   std::vector<OfGpu> gpu_power_w;      ///< the first that fits
   double energy_price_per_j = 0;
-  bool bills_whole_nodes = true;  ///< otherwise the GPUs that train
-  double uncertainty = 0;         ///< relative, of what all of it costs together
+  std::optional<EnergySpec> energy;  ///< of nodes by their load; none: GPUs by their power alone
+  bool bills_whole_nodes = true;     ///< otherwise the GPUs that train
+  double uncertainty = 0;            ///< relative, of what all of it costs together
 };
 
 enum class ObjectiveKind { least_time, least_cost, least_cost_by_deadline, least_time_in_budget };
@@ -101,6 +104,7 @@ struct PlanSpec {
   Objective objective;
   LimitsSpec limits;
   RefineSpec refine;
+  std::optional<FailureSpec> failures;  ///< none: nothing interrupts a training, and it writes no checkpoints
   bool ignores_memory = false;          ///< of all points
   std::vector<Assumption> assumptions;  ///< of the plan file itself
   std::map<std::string, std::string> inputs;
@@ -119,6 +123,6 @@ std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::strin
 /// every point is predicted, whether it fits into a GPU or not. Throws InputError.
 PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
 /// The same of a plan that was read, or made.
-PlanSpec read_plan(const JsonDocument& document, bool ignores_memory = false);
+PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
 }  // namespace lockstep::sim

@@ -46,7 +46,7 @@ Json plan_spec_json(const PlanSpec& plan) {
           {"refined", name_of(plan.refine.refined)}};
 }
 
-Json point_json(const PlanRow& row) {
+Json point_json(const PlanSpec& plan, const PlanRow& row) {
   const Outcome& o = row.outcome;
   const bool ok = o.is_ok(), has_cost = ok && row.money.is_known;
   Json json{{"id", row.point->id}, {"setting", row.point->setting}, {"status", o.status}, {"why", o.why}};
@@ -80,7 +80,17 @@ Json point_json(const PlanRow& row) {
   json["cost_usd"] = known(is_usd, row.money.cost);
   json["cost_usd_low"] = known(is_usd, row.money.low_cost);
   json["cost_usd_high"] = known(is_usd, row.money.high_cost);
+  const bool fails = ok && o.undisturbed_s > 0;
+  json["goodput"] = known(fails, o.goodput);
+  json["interruptions"] = known(fails, o.interruptions);
+  json["checkpoint_s"] = known(fails, o.checkpoint_s);
+  json["checkpoint_interval_s"] = known(fails, o.checkpoint_interval_s);
+  json["spare_nodes"] = fails ? Json(o.spares) : Json(nullptr);
+  json["time_without_failures_s"] = known(fails, o.undisturbed_s);
+  json["cost_without_failures"] = known(fails && has_cost, fails ? money_without_failures(plan.prices, row).cost : 0);
   json["energy_j"] = known(ok && row.money.energy_j > 0, row.money.energy_j);
+  json["node_power_w"] = known(ok && row.money.node_power_w > 0, row.money.node_power_w);
+  json["co2_kg"] = known(ok && row.money.co2_kg > 0, row.money.co2_kg);
   json["on_frontier"] = row.is_on_frontier;
   json["meets_objective"] = row.meets_objective;
   json["warnings"] = o.warnings;
@@ -155,7 +165,7 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
   json["frontier"] = Json::array();
   for (std::size_t i : result.frontier) json["frontier"].push_back(result.rows[i].point->id);
   json["points"] = Json::array();
-  for (const PlanRow& row : result.rows) json["points"].push_back(point_json(row));
+  for (const PlanRow& row : result.rows) json["points"].push_back(point_json(*result.plan, row));
   json["scaling"] = Json::array();
   for (const ScalingRow& row : result.scaling) json["scaling"].push_back(scaling_json(row));
   json["breakdown"] = result.breakdown ? breakdown_json(result) : Json(nullptr);

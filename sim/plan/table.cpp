@@ -57,6 +57,7 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
       std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return result.rows[i].money.is_known; });
   Rows rows{{"point", "setting", "GPUs", "memory/GPU", "samples/s", "efficiency", "time", "low", "high"}};
   if (has_cost) rows[0].insert(rows[0].end(), {"cost", "low", "high"});
+  if (result.plan->failures) rows[0].push_back("goodput");
   rows[0].insert(rows[0].end(), {"fidelity", ""});
   for (std::size_t i : shown) {
     const PlanRow& r = result.rows[i];
@@ -67,6 +68,7 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
                     time_text(o.time_s_low), time_text(o.time_s_high)});
     for (double amount : {r.money.cost, r.money.low_cost, r.money.high_cost})
       if (has_cost) rows.back().push_back(r.money.is_known ? money_text(amount, r.money.currency) : "");
+    if (result.plan->failures) rows.back().push_back(percent_text(o.goodput));
     rows.back().insert(rows.back().end(), {o.fidelity, mark(result, i)});
   }
   return rows;

@@ -35,6 +35,12 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("time_s", o.time_s);
   visit("time_s_low", o.time_s_low);
   visit("time_s_high", o.time_s_high);
+  visit("undisturbed_s", o.undisturbed_s);
+  visit("goodput", o.goodput);
+  visit("interruptions", o.interruptions);
+  visit("checkpoint_s", o.checkpoint_s);
+  visit("checkpoint_interval_s", o.checkpoint_interval_s);
+  visit("spares", o.spares);
   visit("warnings", o.warnings);
 }
 

@@ -63,6 +63,13 @@ struct Outcome {
   double time_s = 0;
   double time_s_low = 0;
   double time_s_high = 0;
+  double undisturbed_s =
+      0;               ///< of the whole work without failures and checkpoints, where the plan has failures; else 0
+  double goodput = 1;  ///< useful time over time_s
+  double interruptions = 0;  ///< expected
+  double checkpoint_s = 0;
+  double checkpoint_interval_s = 0;
+  int spares = 0;  ///< nodes that stand by
   std::vector<std::string> warnings;
   std::vector<LayerGroup> layer_groups;  ///< only where asked for
 

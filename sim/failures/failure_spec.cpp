@@ -1,0 +1,89 @@
+#include "sim/failures/failure_spec.hpp"
+
+#include <algorithm>
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kDay_s = 86400;
+
+Json published(const Json& value, const char* source) {
+  return {{"value", value}, {"kind", "published"}, {"source", source}};
+}
+
+using Format = ObjectFormat<FailureSpec>;
+
+Format::Field& optional_quantity(Format& f, const char* key, std::optional<double> FailureSpec::*member,
+                                 Dimension dimension, Range range) {
+  const char* const type = dimension == Dimension::time ? "time, **S**" : "bandwidth, **S**";
+  Format::Field& field = f.custom(key, type, format_text::range_of(range, dimension),
+                                  format_text::sourced(format_text::schema_of(dimension)));
+  field.read = [=](const JsonNode& node, FailureSpec& spec) { spec.*member = node.sourced_quantity(dimension, range); };
+  field.write = [=](const FailureSpec& spec) {
+    return spec.*member ? Json(quantity_text(*(spec.*member), dimension)) : Json();
+  };
+  return field;
+}
+
+}  // namespace
+
+const ObjectFormat<FailureSpec>& failures_format() {
+  static const ObjectFormat<FailureSpec> format = [] {
+    using Spec = FailureSpec;
+    ObjectFormat<Spec> f("failures");
+    f.number("per_node_day", &Spec::per_node_day, {0, 10})
+        .otherwise(published(0.00379,
+                             "Llama 3 (arXiv 2407.21783): 419 unexpected interruptions in 54 days of 16,384 H100, 8 to "
+                             "a node"))
+        .means("interruptions of the job for each of its nodes and days");
+    f.quantity("restart", &Spec::restart_s, Dimension::time, {0, 1e6})
+        .otherwise(published("15 min", "MegaScale (NSDI 2024): recovered within 15 minutes of an interruption"))
+        .means(
+            "from an interruption to useful work: noticing, replacing, starting; loading the checkpoint comes on top");
+    f.quantity("repair", &Spec::repair_s, Dimension::time, {0, 1e8})
+        .assumed("1 h", "until the provider fills the place of a failed node, or it is repaired")
+        .means("until the place of a failed node is filled; without a spare the job waits for it");
+    f.whole("spares", &Spec::spares, 0, 65536)
+        .otherwise(0)
+        .means("nodes that stand by for failed ones; they are paid for");
+    f.quantity("checkpoint_bandwidth", &Spec::checkpoint_bandwidth_bytes_per_s, Dimension::bandwidth, {1e6, 1e14})
+        .assumed("2 GB/s", "of a node to a parallel file system")
+        .means("of a node to the storage: all nodes write their part of weights and optimizer state, and read it back");
+    optional_quantity(f, "storage_bandwidth", &Spec::storage_bandwidth_bytes_per_s, Dimension::bandwidth, {1e6, 1e16})
+        .optional("never the limit")
+        .means("of the storage for all nodes together");
+    optional_quantity(f, "checkpoint_interval", &Spec::checkpoint_interval_s, Dimension::time, {1e-3, 1e8})
+        .optional("the best one")
+        .means("useful work between two checkpoints");
+    return f;
+  }();
+  return format;
+}
+
+Json failures_schema() {
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+              {"$id", "lockstep/failures/1"},
+              {"description", "Interruptions of a training: the object `failures` of a plan."}};
+  schema.update(failures_format().schema());
+  return schema;
+}
+
+FailureProcess process_of(const FailureSpec& spec, const FailingJob& job) {
+  FailureProcess process;
+  const double rate = spec.per_node_day * job.nodes / kDay_s;
+  process.mttf_s = rate > 0 ? 1 / rate : 0;
+  double bandwidth = spec.checkpoint_bandwidth_bytes_per_s * job.nodes;
+  if (spec.storage_bandwidth_bytes_per_s) bandwidth = std::min(bandwidth, *spec.storage_bandwidth_bytes_per_s);
+  process.checkpoint_s = job.state_bytes / bandwidth;
+  process.restart_s = spec.restart_s + process.checkpoint_s;
+  process.repair_s = spec.repair_s;
+  process.spares = spec.spares;
+  if (spec.checkpoint_interval_s)
+    process.interval_s = *spec.checkpoint_interval_s;
+  else
+    process.interval_s = rate > 0 ? best_interval_s(process.mttf_s, process.checkpoint_s) : kDay_s;
+  process.interval_s = std::max(process.interval_s, job.iteration_s);
+  return process;
+}
+
+}  // namespace lockstep::sim

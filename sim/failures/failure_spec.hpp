@@ -1,0 +1,36 @@
+#pragma once
+// The object `failures` of a plan: how often a training is interrupted, what that costs, and what is done against it. Every
+// value that is left out has a default with its kind and source.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/object_format.hpp"
+#include "sim/failures/goodput.hpp"
+
+namespace lockstep::sim {
+
+struct FailureSpec {
+  double per_node_day = 0;                              ///< interruptions of the whole job, per node and day
+  double restart_s = 0;                                 ///< from the interruption to useful work, loading apart
+  double repair_s = 0;                                  ///< until the place of a failed node is filled again
+  int spares = 0;                                       ///< nodes that stand by, and are paid for
+  double checkpoint_bandwidth_bytes_per_s = 0;          ///< of a node to the storage
+  std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage for all nodes; none: never the limit
+  std::optional<double> checkpoint_interval_s;          ///< none: the best one
+};
+
+/// A job as failures see it.
+struct FailingJob {
+  int nodes = 1;
+  double state_bytes = 0;  ///< weights and what the optimizer keeps: once, whatever the number of GPUs
+  double iteration_s = 0;  ///< a checkpoint is behind an iteration: the interval is at least one
+};
+
+const ObjectFormat<FailureSpec>& failures_format();
+/// The JSON Schema of the object.
+Json failures_schema();
+
+FailureProcess process_of(const FailureSpec& spec, const FailingJob& job);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,49 @@
+#pragma once
+// What interruptions leave of a training's time. A job runs for `interval_s` of useful work, then stops for
+// `checkpoint_s`; interruptions come as a Poisson process of rate 1 / MTTF while it runs; each loses what was done since the
+// last checkpoint and costs `restart_s`, which may be interrupted too:
+//
+//   E[wall time of an interval] = M e^(R/M) (e^((t+c)/M) - 1)           M: MTTF, R: restart, t: interval, c: checkpoint
+//   best interval: (1 - t/M) e^((t+c)/M) = 1, about sqrt(2 c M) where c << M
+//   J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation
+//   Computer Systems 22 (2006); J. W. Young, Communications of the ACM 17 (1974) for the square root.
+//
+// An interruption takes its node out for `repair_s`. A hot spare stands in for it; where all spares are out, the job waits
+// for a node. The nodes that are out form a loss system, so that the share of time that the job waits is Erlang's B:
+//
+//   waits = B(spares + 1, a),  a = repair_s / M;   B(n, a) = (a^n / n!) / sum_{k=0..n} a^k / k!
+//   A. K. Erlang 1917; it holds for any distribution of repair times (B. A. Sevastyanov 1957).
+#include <cstdint>
+
+namespace lockstep::sim {
+
+struct FailureProcess {
+  double mttf_s = 0;        ///< of the whole job while it runs
+  double interval_s = 0;    ///< useful work between checkpoints
+  double checkpoint_s = 0;  ///< that the job stops for
+  double restart_s = 0;     ///< from the interruption to useful work: detection, replacing, loading, warm-up
+  double repair_s = 0;      ///< until a node that failed is back; 0: at once
+  int spares = 0;
+};
+
+struct Goodput {
+  double share = 1;           ///< useful time over wall time
+  double of_checkpoints = 0;  ///< wall time in checkpoints that count, over wall time
+  double of_waiting = 0;      ///< waiting for a node
+  /// The rest: lost work, its checkpoints, restarts.
+  double of_interruptions() const { return 1 - share - of_checkpoints - of_waiting; }
+};
+
+/// The closed form.
+Goodput goodput(const FailureProcess& process);
+
+/// Erlang's B of `servers` at an offered load.
+double erlang_b(int servers, double load);
+
+/// Daly's best interval, exactly; the MTTF where a checkpoint costs nothing is 0 long.
+double best_interval_s(double mttf_s, double checkpoint_s);
+
+/// The same process, event by event, for `useful_s` of work; repairs take `repair_s` each. Useful over wall time.
+double simulated_goodput(const FailureProcess& process, double useful_s, std::uint64_t seed);
+
+}  // namespace lockstep::sim

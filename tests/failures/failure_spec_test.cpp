@@ -1,0 +1,83 @@
+// The object `failures`: defaults with sources, the process that a job sees, the committed schema. LOCKSTEP_UPDATE=1 writes
+// it anew.
+#include "sim/failures/failure_spec.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "engine/base/atomic_file.hpp"
+#include "tests/base/input_error.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+sim::FailureSpec read(const Json& failures, std::vector<Assumption>* assumptions = nullptr) {
+  JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "plan.json");
+  sim::failures_format().complete(document, "/failures");
+  const sim::FailureSpec spec = sim::failures_format().read(document.root().at("failures"));
+  if (assumptions != nullptr) *assumptions = document.assumptions();
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("failures that are not described are published ones, each with its source") {
+  std::vector<Assumption> assumptions;
+  const sim::FailureSpec spec = read(Json::object(), &assumptions);
+  CHECK(spec.per_node_day == Approx(419. / (54 * 2048)).epsilon(0.01));
+  CHECK(spec.spares == 0);
+  CHECK(!spec.checkpoint_interval_s);
+  REQUIRE(assumptions.size() >= 4);
+  for (const Assumption& a : assumptions) {
+    INFO(a.pointer);
+    CHECK(a.source.rfind("given in", 0) != 0);
+  }
+}
+
+TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpoint faster") {
+  const sim::FailureSpec spec =
+      read({{"per_node_day", 0.01}, {"checkpoint_bandwidth", "1 GB/s"}, {"restart", "10 min"}});
+  const sim::FailureProcess one = sim::process_of(spec, {1, 100e9, 1}), ten = sim::process_of(spec, {10, 100e9, 1});
+  CHECK(one.mttf_s == Approx(100 * 86400));
+  CHECK(ten.mttf_s == Approx(10 * 86400));
+  CHECK(one.checkpoint_s == Approx(100));
+  CHECK(ten.checkpoint_s == Approx(10));
+  CHECK(one.restart_s == Approx(600 + 100));
+  CHECK(ten.interval_s == Approx(std::sqrt(2 * 10 * 864000.)).epsilon(0.01));
+  const sim::FailureSpec stored = read({{"storage_bandwidth", "2 GB/s"}, {"checkpoint_interval", "1 h"}});
+  CHECK(sim::process_of(stored, {10, 100e9, 1}).checkpoint_s == Approx(50));
+  CHECK(sim::process_of(stored, {10, 100e9, 1}).interval_s == 3600);
+  CHECK(sim::process_of(stored, {10, 100e9, 5000}).interval_s == 5000);  // not within an iteration
+}
+
+TEST_CASE("what failures cannot be is refused") {
+  const auto error = [](const Json& failures) { return error_of([&] { read(failures); }); };
+  CHECK_THAT(error({{"mttf", "3 h"}}), Contains("plan.json: /failures: unknown key \"mttf\""));
+  CHECK_THAT(error({{"per_node_day", -1}}), Contains("/failures/per_node_day: "));
+  CHECK_THAT(error({{"restart", 5}}), Contains("/failures/restart: missing unit"));
+  CHECK_THAT(error({{"spares", 1.5}}), Contains("/failures/spares: "));
+  CHECK_THAT(error({{"checkpoint_interval", "0 s"}}), Contains("/failures/checkpoint_interval: "));
+}
+
+TEST_CASE("the committed schema and table of failures follow from the format") {
+  const std::string path = LOCKSTEP_SOURCE_DIR "/scenarios/schema/failures.schema.json";
+  const std::string text = sim::failures_schema().dump(1) + "\n";
+  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(path, text);
+  const auto content = [](const std::string& file) {
+    std::ostringstream all;
+    all << std::ifstream(file, std::ios::binary).rdbuf();
+    return all.str();
+  };
+  CHECK(content(path) == text);
+  const std::string readme = LOCKSTEP_SOURCE_DIR "/sim/plan/README.md", begin = "<!-- fields: failures -->\n";
+  const std::string old = content(readme);
+  const std::size_t from = old.find(begin) + begin.size(), to = old.find("<!-- end -->", from);
+  REQUIRE(to != std::string::npos);
+  const std::string wanted = old.substr(0, from) + "\n" + sim::failures_format().table() + "\n" + old.substr(to);
+  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(readme, wanted);
+  CHECK(content(readme) == wanted);
+}
+
+}  // namespace lockstep::tests
