@@ -51,7 +51,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.spec.memory_bandwidth_bytes_per_s =
       node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   const JsonNode peak = node.at("peak");
-  peak.keys({"fp32", "tf32", "fp16", "bf16"});
+  peak.keys({"fp32", "tf32", "fp16", "bf16", "fp8"});
   const auto flops = [&](const char* key) {
     const std::optional<JsonNode> found = peak.find(key);
     return found ? found->sourced_quantity(Dimension::compute, {1e9, 1e18}) : 0.0;
@@ -60,6 +60,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.spec.tf32_flops = flops("tf32");
   gpu.spec.fp16_flops = flops("fp16");
   gpu.spec.bf16_flops = flops("bf16");
+  gpu.spec.fp8_flops = flops("fp8");
   return gpu;
 }
 

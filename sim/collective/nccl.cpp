@@ -10,25 +10,9 @@ namespace lockstep::sim {
 namespace {
 
 using nccl_tables::Latencies;
-using nccl_tables::Limits;
 
 constexpr double kMicro = 1e-6;
 constexpr double kGiga = 1e9;
-
-const Limits& limits_of(NcclGeneration generation) {
-  switch (generation) {
-    case NcclGeneration::pascal:  // NCCL has no figures of its own for it
-    case NcclGeneration::volta:
-      return nccl_tables::kVolta;
-    case NcclGeneration::ampere:
-      return nccl_tables::kAmpere;
-    case NcclGeneration::hopper:
-      return nccl_tables::kHopper;
-    case NcclGeneration::blackwell:
-      break;
-  }
-  return nccl_tables::kBlackwell;
-}
 
 int floor_log2(std::int64_t n) {
   int log = 0;
@@ -46,7 +30,7 @@ class CostModel {
       : system_(system),
         operation_(operation),
         bytes_(bytes),
-        limits_(limits_of(system.generation)),
+        limits_(facts_of(system.generation).limits),
         intra_(system.has_nvlink ? nccl_tables::kNvlink : nccl_tables::kPci),
         column_(std::min(system.nodes, 3) - 1) {}
 
@@ -193,7 +177,7 @@ class CostModel {
   const NcclSystem& system_;
   NcclOperation operation_;
   std::int64_t bytes_;
-  const Limits& limits_;
+  const NcclLimits& limits_;
   const Latencies& intra_;
   int column_;
 };

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "sim/collective/nccl_choices.hpp"
+#include "sim/collective/nccl_generations.hpp"
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {

@@ -1,21 +1,11 @@
 #pragma once
-// What NCCL may choose, and the generations of GPUs that its tables have.
+// What NCCL may choose.
 #include "engine/base/choice.hpp"
 
 namespace lockstep::sim {
 
-enum class NcclGeneration { pascal, volta, ampere, hopper, blackwell };
 enum class NcclAlgorithm { ring, tree, nvls, nvls_tree };
 enum class NcclProtocol { ll, ll128, simple };
-
-inline const Choices<NcclGeneration>& choices_of(NcclGeneration) {
-  static const Choices<NcclGeneration> all{{NcclGeneration::pascal, "pascal"},
-                                           {NcclGeneration::volta, "volta"},
-                                           {NcclGeneration::ampere, "ampere"},
-                                           {NcclGeneration::hopper, "hopper"},
-                                           {NcclGeneration::blackwell, "blackwell"}};
-  return all;
-}
 
 /// As NCCL_ALGO has them.
 inline const Choices<NcclAlgorithm>& choices_of(NcclAlgorithm) {

@@ -6,6 +6,8 @@ namespace lockstep::sim {
 
 /// Seconds of a kernel of `flop` and `bytes` in memory, its launch included.
 double kernel_s(const DeviceCost& device, double flop, double bytes);
+/// The device with all its arithmetic in half precision, where some of it is in eight bits.
+DeviceCost in_half(DeviceCost device);
 /// Copies of a layer's parameters between single and half precision, one way.
 double casts_s(const DeviceCost& device, double parameters);
 

@@ -123,6 +123,17 @@ double tiled(const Layer& layer, int channels, int tile) {
   return double((channels + tile - 1) / tile) * tile / channels;
 }
 
+// An operand in half precision is read, written in eight bits, and once more transposed.
+constexpr double kEightBitCopies = 2 + 1 + 1;  // bytes an element
+
+// The last layer with weights, of the vocabulary or the classes, stays in half precision.
+std::size_t last_with_macs(const Graph& graph) {
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i)
+    if (graph.layers[i].macs > 0 && !is_token_layer(graph.layers[i])) last = i;
+  return last;
+}
+
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double once = 2.0 * static_cast<double>(layer.macs) * batch;
   const double direct = has_fast_algorithm(layer) ? once / device.fast_convolution_gain : once;
@@ -137,7 +148,12 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double casts = casts_s(device, parameters);
   LayerCost cost;
   cost.forward_s = casts + kernel_s(device, flop, x + y + w);
-  cost.backward_s = casts + kernel_s(device, flop, x + y + w);                           // dw from x, dy
+  cost.backward_s = casts + kernel_s(device, flop, x + y + w);  // dw from x, dy
+  if (device.half_peak_flops > 0) {
+    const double bandwidth = device.memory_bandwidth_bytes_per_s * device.memory_efficiency;
+    cost.forward_s += static_cast<double>(layer.input_elements) * batch * kEightBitCopies / bandwidth;
+    cost.backward_s += static_cast<double>(layer.out.elements()) * batch * kEightBitCopies / bandwidth;
+  }
   if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
@@ -152,6 +168,22 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
   return cost;
 }
 
+KernelCounts kernels_of(const Layer& layer, bool input_needs) {
+  if (is_token_layer(layer)) return token_kernels(layer);
+  return {1, has_macs(layer) && input_needs ? 2 : 1};
+}
+
+// Stretches a pass that the processor enqueues more slowly than the GPU works.
+void wait_for_host(ModelCost& cost, const KernelCounts& kernels, double host_launch_s) {
+  const double forward = cost.forward_s(), backward = cost.backward_s();
+  const double slower_forward = std::max(1.0, kernels.forward * host_launch_s / forward);
+  const double slower_backward = std::max(1.0, kernels.backward * host_launch_s / backward);
+  for (LayerCost& layer : cost.layers) {
+    if (forward > 0) layer.forward_s *= slower_forward;
+    if (backward > 0) layer.backward_s *= slower_backward;
+  }
+}
+
 }  // namespace
 
 double kernel_s(const DeviceCost& device, double flop, double bytes) {
@@ -159,6 +191,12 @@ double kernel_s(const DeviceCost& device, double flop, double bytes) {
   if (flop > 0)
     seconds = std::max(seconds, flop / (device.peak_flops * efficiency_at(device.compute_efficiency, flop)));
   return device.launch_s + seconds;
+}
+
+DeviceCost in_half(DeviceCost device) {
+  if (device.half_peak_flops > 0) device.peak_flops = device.half_peak_flops;
+  device.half_peak_flops = 0;
+  return device;
 }
 
 double casts_s(const DeviceCost& device, double parameters) {
@@ -169,6 +207,9 @@ double casts_s(const DeviceCost& device, double parameters) {
 ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch) {
   ModelCost cost;
   cost.layers.resize(graph.layers.size());
+  const DeviceCost half = in_half(device);
+  const std::size_t last = last_with_macs(graph);
+  KernelCounts kernels{0, 0};
   // A layer's input needs a gradient when some parameter lies at or before it.
   std::vector<bool> needs_gradient(graph.layers.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -177,14 +218,19 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     for (int input : layer.inputs) input_needs = input_needs || needs_gradient[static_cast<std::size_t>(input)];
     needs_gradient[i] = input_needs || !layer.parameters.empty();
     if (layer.kind == LayerKind::input) continue;
+    const bool stays_in_half = i == last || layer.kind == LayerKind::conv;
     cost.layers[i] = is_token_layer(layer) ? token_cost(layer, device, batch, input_needs)
-                     : has_macs(layer)     ? mac_layer_cost(layer, device, batch, input_needs)
+                     : has_macs(layer)     ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
                                            : memory_layer_cost(layer, device, batch);
+    const KernelCounts count = kernels_of(layer, input_needs);
+    kernels.forward += count.forward;
+    kernels.backward += count.backward;
   }
+  wait_for_host(cost, kernels, device.host_launch_s);
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
   const double parameter_bytes = static_cast<double>(graph.parameter_count()) * arrays.passes() * 4;
-  const double kernels = graph.parameter_tensors() * (arrays.has_norms() ? 2 : 1);
-  cost.update_launch_s = kernels * device.launch_s;
+  const double update_kernels = graph.parameter_tensors() * (arrays.has_norms() ? 2 : 1);
+  cost.update_launch_s = update_kernels * device.launch_s;
   cost.update_s =
       cost.update_launch_s + parameter_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   return cost;

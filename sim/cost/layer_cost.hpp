@@ -9,6 +9,12 @@
 // over arrays of 4 bytes per parameter as engine/model/optimizer.hpp has it, a kernel per tensor, two where it needs
 // norms.
 //
+// The processor enqueues kernels one after the other and runs ahead of the GPU, so that a pass lasts as long as its kernels
+// or as their enqueueing, whichever takes longer: t_pass = max(sum of t, kernels * host launch).
+//
+// In eight bits every product with weights also makes its operands: forward x is read and written in a byte an element,
+// backward dy, and once more transposed, as the products of the GPU want it (Transformer Engine's cast and transpose).
+//
 // A published rate anchors the model: all times are multiplied by the factor that makes one iteration at the anchor's
 // batch last batch/rate. The roofline then only says how the time is spread over layers and how it changes with the
 // batch. Between two anchors the factor is interpolated linearly in log(batch); outside it stays that of the nearest.
@@ -28,9 +34,11 @@ struct EfficiencyPoint {
 
 /// A device as the cost model sees it.
 struct DeviceCost {
-  double peak_flops = 0;  ///< in the arithmetic used
+  double peak_flops = 0;       ///< in the arithmetic used
+  double half_peak_flops = 0;  ///< of what eight bits leave in half precision; 0: all is in the arithmetic used
   double memory_bandwidth_bytes_per_s = 0;
-  double launch_s = 0;  ///< per kernel
+  double launch_s = 0;       ///< per kernel, between it and the one before
+  double host_launch_s = 0;  ///< per kernel, of the processor that enqueues it
   std::vector<EfficiencyPoint> compute_efficiency{{1, 1}};
   double memory_efficiency = 1;
   int activation_bytes = 4;  ///< per element, stored activations and their gradients

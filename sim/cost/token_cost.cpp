@@ -103,9 +103,11 @@ bool is_token_layer(const Layer& layer) {
 
 LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {
   const Kernels kernels = kernels_of(layer, batch);
+  // Activations are multiplied with each other in half precision, and so are scores of experts.
+  const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half(device);
   const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
   const bool has_backward = input_needs || !layer.parameters.empty();
-  return {casts + seconds(kernels.forward, device), has_backward ? casts + seconds(kernels.backward, device) : 0};
+  return {casts + seconds(kernels.forward, half), has_backward ? casts + seconds(kernels.backward, half) : 0};
 }
 
 KernelCounts token_kernels(const Layer& layer) {

@@ -13,36 +13,6 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-/// GB/s, as in NCCL's sources.
-struct Machine {
-  NcclGeneration generation;
-  double nvlink;               ///< of one link
-  int links;                   ///< of a GPU on NVSwitch
-  NcclGraph node;              ///< ring and tree of a full NVSwitch node
-  std::vector<double> speeds;  ///< of a channel in a node, descending
-  std::vector<double> network_speeds;
-};
-
-const Machine& machine_of(NcclGeneration generation) {
-  static const std::vector<double> speeds{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
-  static const std::vector<double> network{48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
-  static const std::vector<double> hopper{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
-  static const std::vector<double> hopper_network{48, 45, 42, 40,  30,  24,  22,   20,  17.5,
-                                                  15, 12, 6,  3.0, 2.4, 1.2, 0.24, 0.12};
-  static const std::vector<double> blackwell{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
-  static const std::vector<double> blackwell_network{96, 86,   80, 48, 45.1, 42,  40,  30,  24,   22,
-                                                     20, 17.5, 15, 12, 6,    3.0, 2.4, 1.2, 0.24, 0.12};
-  static const std::vector<Machine> machines{
-      {NcclGeneration::pascal, 18, 4, {4, 18e9, 18e9}, speeds, network},
-      {NcclGeneration::volta, 20, 6, {6, 20e9, 20e9}, speeds, network},
-      {NcclGeneration::ampere, 20, 12, {12, 20e9, 20e9}, speeds, network},
-      {NcclGeneration::hopper, 20.6, 18, {12, 30e9, 30e9}, hopper, hopper_network},
-      {NcclGeneration::blackwell, 40.1, 18, {16, 45e9, 45e9}, blackwell, blackwell_network}};
-  for (const Machine& machine : machines)
-    if (machine.generation == generation) return machine;
-  throw std::logic_error("a generation without a machine");
-}
-
 // Bytes/s: the fastest speed up to `limit_gb_per_s`, the slowest where all are above.
 double speed_up_to(const std::vector<double>& speeds, double limit_gb_per_s) {
   for (double speed : speeds)
@@ -80,13 +50,13 @@ int mesh_links(const NvlinkMeshSpec& mesh, int gpus) {
   return fewest;
 }
 
-void find_one_node(const ClusterSpec& cluster, const Machine& machine, int ppn, NcclSystem& system) {
+void find_one_node(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, NcclSystem& system) {
   const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   if (is_switch) {
-    system.ring = machine.node;
+    system.ring = {machine.node_channels, machine.node_speed * kGiga, machine.node_speed * kGiga};
     const double speed = speed_up_to(machine.speeds, machine.nvlink * machine.links / ppn);
     const double most = machine.speeds.front() * kGiga;
-    if (machine.generation >= NcclGeneration::hopper) system.nvls = {ppn, speed, std::min(most, 2 * speed)};
+    if (machine.has_nvls) system.nvls = {ppn, speed, std::min(most, 2 * speed)};
   } else if (system.has_nvlink) {
     const double speed = machine.nvlink * kGiga;
     system.ring = {mesh_links(cluster.intra_node.mesh, ppn), speed, speed};
@@ -98,7 +68,7 @@ void find_one_node(const ClusterSpec& cluster, const Machine& machine, int ppn, 
 }
 
 // `node` is what was found for one node.
-void find_nodes(const ClusterSpec& cluster, const Machine& machine, int ppn, NcclSystem& system) {
+void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, int ppn, NcclSystem& system) {
   const int nics = cluster.nic.per_node;
   const double rate = line_rate_gb_per_s(cluster.nic.link.bandwidth_bytes_per_s);
   const double inter = speed_up_to(machine.network_speeds, rate);
@@ -147,7 +117,7 @@ NcclSystem as_measured(const ClusterSpec& cluster, const NcclSpec& spec, NcclSys
 }  // namespace
 
 NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpus) {
-  const Machine& machine = machine_of(spec.generation);
+  const NcclGenerationFacts& machine = facts_of(spec.generation);
   const int ppn = std::min(gpus, cluster.gpus_per_node);
   const IntraNodeSpec& intra_node = cluster.intra_node;
   NcclSystem system;

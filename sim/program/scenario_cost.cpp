@@ -28,7 +28,9 @@ DeviceCost device_cost(const Scenario& scenario) {
   DeviceCost device;
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
+  device.half_peak_flops = compute.precision == Precision::fp8 ? std::max(gpu.fp16_flops, gpu.bf16_flops) : 0;
   device.launch_s = compute.launch_s;
+  device.host_launch_s = compute.host_launch_s;
   device.compute_efficiency.clear();
   for (const EfficiencySpec& point : compute.compute_efficiency)
     device.compute_efficiency.push_back({point.flop, point.efficiency});

@@ -45,8 +45,9 @@ Precision precision_named(RecordPrecision precision) {
       return Precision::fp32;
     case RecordPrecision::tf32:
       return Precision::tf32;
-    case RecordPrecision::mixed:
     case RecordPrecision::fp8:
+      return Precision::fp8;
+    case RecordPrecision::mixed:
       break;
   }
   return Precision::mixed;
@@ -123,7 +124,7 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
   device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
-  device.activation_bytes = compute.precision == Precision::mixed ? 2 : 4;
+  device.activation_bytes = activation_bytes(compute.precision);
   return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
 
@@ -159,7 +160,7 @@ Precision precision_of(Mapping& m) {
 
 Wire wire_of(const Mapping& m) {
   if (m.job.wire) return *m.job.wire;
-  return m.precision == Precision::mixed && m.stack->wire_mixed == "fp16" ? Wire::fp16 : Wire::fp32;
+  return activation_bytes(m.precision) == 2 && m.stack->wire_mixed == "fp16" ? Wire::fp16 : Wire::fp32;
 }
 
 int accumulation_of(const Mapping& m, int gpus, int batch) {
@@ -180,12 +181,12 @@ int batch_of(Mapping& m) {
   const bool is_text = m.model->tokens > 0;
   const bool of_pixels = !is_text && m.model->train_samples == 0;  // answers for every one
   const bool small_images = !is_text && m.model->train_samples < 1e5;
-  const int usual = is_text                           ? 32
-                    : of_pixels                       ? 8
-                    : small_images                    ? 128
-                    : m.gpu->spec.memory_bytes > 30e9 ? 256
-                    : m.precision == Precision::mixed ? 128
-                                                      : 64;
+  const int usual = is_text                              ? 32
+                    : of_pixels                          ? 8
+                    : small_images                       ? 128
+                    : m.gpu->spec.memory_bytes > 30e9    ? 256
+                    : activation_bytes(m.precision) == 2 ? 128
+                                                         : 64;
   m.assume("batch_per_gpu", usual, "not stated; usual for this model and memory");
   return usual;
 }
@@ -269,10 +270,12 @@ Speeds speeds_of_sequences(Mapping& m) {
 }  // namespace
 
 const model::Graph& graph_of(Mapping& m) {
-  if (m.job.own_model) return m.job.own_model->graph;
+  const OwnModel* own = m.job.own_model.get();
+  if (own != nullptr && !own->fused) return own->graph;
   if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
   m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");
+  if (own != nullptr) return is_fused ? *own->fused : own->graph;
   return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
 }
 
@@ -282,7 +285,7 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);
   // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
-  compute.cast_bytes_per_parameter = m.precision == Precision::mixed && is_sequences ? kCastBytes : 0;
+  compute.cast_bytes_per_parameter = activation_bytes(m.precision) == 2 && is_sequences ? kCastBytes : 0;
   if (m.gpu->spec.peak_flops(m.precision) <= 0)
     throw Unmapped{m.gpu->name + " has no known peak in " + name_of(m.precision)};
   if (m.options.use_rates) compute.rates = best_rates(rates_given(m, gpus), gpus, batch);

@@ -6,6 +6,7 @@
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
+#include "sim/records/shape_model.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -58,9 +59,18 @@ void resolve_model(JobSpec& job, const Catalogue& catalogue) {
   }
   const ModelEntry* entry = resolve(job.model, catalogue.models);
   const int tokens = job.shape.sequence;
+  if (entry == nullptr && says_shape(job.shape)) {
+    if (job.shape.sequence == 0) job.assumed["tokens of a sequence"] = "not stated; usual";
+    if (job.shape.vocabulary == 0) job.assumed["words"] = "not stated; usual";
+    job.own_model = model_of_shape(job.shape, job.model.stated);
+    job.model.id = job.own_model ? job.own_model->entry.id : "";
+  }
   if (entry == nullptr || entry->tokens == 0 || tokens == 0 || entry->tokens == tokens) return;
   const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
-  job.model.id = longer != nullptr && longer->tokens == tokens ? longer->id : "";
+  if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens);
+  job.model.id = job.own_model                                   ? job.own_model->entry.id
+                 : longer != nullptr && longer->tokens == tokens ? longer->id
+                                                                 : "";
 }
 
 void set_exchange(JobSpec& job, const std::set<std::string>& stated) {

@@ -29,10 +29,12 @@ struct Named {
   bool is_known() const { return !id.empty(); }
 };
 
-/// A network that the catalogue does not have, from a file: what the catalogue would say of it, and its layers.
+/// A network that the catalogue does not have, from a file or by its numbers: what the catalogue would say of it, and its
+/// layers.
 struct OwnModel {
   ModelEntry entry;
   model::Graph graph;
+  std::optional<model::Graph> fused{};  ///< with fused attention, where `graph` has it in passes
 };
 
 /// What nodes are connected by.

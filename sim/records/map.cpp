@@ -156,7 +156,6 @@ std::string why_not_simulated(const JobSpec& job) {
            " GPUs: a model divided among GPUs is not simulated yet";
   if (!split.task.empty()) return "task " + in_quotes(split.task) + ": frozen weights are not simulated yet";
   if (!split.offload.empty()) return "offload " + in_quotes(split.offload) + ": it is not simulated yet";
-  if (job.precision == RecordPrecision::fp8) return "precision fp8: it is not simulated yet";
   if (split.sharding == Sharding::zero1 || split.sharding == Sharding::zero2)
     return "sharding " + name_of(*split.sharding) + ": it is not simulated yet";
   if (split.sharding_group > 0 && split.sharding_group != job.gpus)
@@ -169,6 +168,10 @@ std::string why_not_simulated(const JobSpec& job) {
 void map_metric(Mapping& m) {
   switch (m.metric()) {
     case Metric::images_per_s:
+    case Metric::hardware_flops:
+    case Metric::model_flops:
+    case Metric::hfu:
+    case Metric::mfu:
       return set_iteration(m);
     case Metric::iteration_s:
       set_iteration(m);
@@ -280,6 +283,7 @@ void set_unit(Mapping& m) {
   const Measure& measure = m.job.measure;
   m.result.per_si *= measure.per_si / (measure.is_per_gpu ? std::max(1, m.job.gpus) : 1);
   if (measure.counted == Counted::tokens) m.result.per_si *= tokens_of(m);
+  if (is_of_flops(measure.metric)) m.result.per_si *= counted_flop(m);
   if (measure.counted == Counted::iterations)
     m.result.per_si /= double(m.result.target.front().gpus) * m.result.target.front().batch_per_gpu;
 }

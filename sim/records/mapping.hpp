@@ -60,6 +60,8 @@ int accumulation_of(const Mapping& mapping, int gpus, int batch);
 /// The job's model, with the attention that its software has.
 const model::Graph& graph_of(Mapping& mapping);
 int gpus_of(Mapping& mapping);
+/// Operations of a sample on one of the job's GPUs, as its metric counts them.
+double counted_flop(Mapping& mapping);
 
 /// The run of an iteration, or of all-reduces.
 RecordRun iteration_run(Mapping& mapping, int gpus, int batch);

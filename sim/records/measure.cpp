@@ -10,13 +10,19 @@
 namespace lockstep::sim {
 namespace {
 
-enum class UnitKind { rate, time, time_per_byte, share, ratio, bandwidth, line_rate, count };
+enum class UnitKind { rate, flops, time, time_per_byte, share, ratio, bandwidth, line_rate, count };
 
 UnitKind unit_kind(Metric metric) {
   switch (metric) {
     case Metric::images_per_s:
     case Metric::images_per_s_nosync:
       return UnitKind::rate;
+    case Metric::hardware_flops:
+    case Metric::model_flops:
+      return UnitKind::flops;
+    case Metric::hfu:
+    case Metric::mfu:
+      return UnitKind::share;
     case Metric::iteration_s:
     case Metric::epoch_s:
     case Metric::seconds_per_5120_images:
@@ -63,11 +69,14 @@ const Units& units_of(UnitKind kind) {
   static const Units none{}, rates{{"images/s", 1}, {"samples/s", 1}, {"sequences/s", 1}, {"images/min", 60}},
       times{{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}, {"min", 1. / 60}, {"h", 1. / 3600}, {"days", 1. / 86400}},
       times_per_byte{{"s/B", 1}, {"ns/B", 1e9}, {"us/MB", 1e12}}, shares{{"fraction", 1}, {"%", 100}}, ratios{{"x", 1}},
+      flops{{"FLOP/s", 1}, {"GFLOP/s", 1e-9}, {"TFLOP/s", 1e-12}, {"PFLOP/s", 1e-15}},
       bandwidths{{"GB/s", 1}, {"MB/s", 1e3}, {"Gbit/s", 8}},
       line_rates{{"bit/s", 1}, {"Gbit/s", 1e-9}, {"GB/s", 1. / 8e9}};
   switch (kind) {
     case UnitKind::rate:
       return rates;
+    case UnitKind::flops:
+      return flops;
     case UnitKind::time:
       return times;
     case UnitKind::time_per_byte:
@@ -112,8 +121,6 @@ std::string why_not_predicted(const std::string& metric) {
       {"alltoall", "all-to-all is not simulated for records"},
       {"all_to_all", "all-to-all is not simulated for records"},
       {"flops", "it counts operations, of which publications differ"},
-      {"mfu", "it counts operations, of which publications differ"},
-      {"hfu", "it counts operations, of which publications differ"},
       {"memory", "a record's memory is not predicted yet"},
       {"energy", "energy is not modelled"},
       {"power", "energy is not modelled"},
@@ -148,6 +155,7 @@ Measure measure_by_name(const std::string& metric, const std::string& stated) {
   if (kind == UnitKind::count) return measure;
   std::string unit = stated;
   if (kind == UnitKind::rate) take_counted(unit, measure);
+  if (kind == UnitKind::flops) take_end(unit, "/GPU");
   if (is_throughput_per_gpu) measure.is_per_gpu = true;
   const Units& units = units_of(kind);
   if (unit.empty()) unit = units.front().first;
@@ -171,6 +179,11 @@ std::string unit_of(const Measure& measure) {
   if (measure.counted == Counted::tokens) unit = "tokens/s";
   if (measure.counted == Counted::iterations) unit = "iterations/s";
   return unit + (measure.is_per_gpu ? "/GPU" : "");
+}
+
+bool is_of_flops(Metric metric) {
+  return metric == Metric::hardware_flops || metric == Metric::model_flops || metric == Metric::hfu ||
+         metric == Metric::mfu;
 }
 
 bool is_of_collective(Metric metric) {

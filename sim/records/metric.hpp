@@ -10,6 +10,10 @@ enum class Metric {
   unknown,  ///< not predicted
   images_per_s,
   images_per_s_nosync,  ///< communication left out
+  hardware_flops,       ///< FLOP/s of a GPU, with what recomputation computes again
+  model_flops,          ///< without
+  hfu,
+  mfu,  ///< these, over the GPU's peak in half precision
   iteration_s,
   epoch_s,
   seconds_per_5120_images,  ///< Theano-MPI's
@@ -43,6 +47,10 @@ enum class Metric {
 inline const Choices<Metric>& choices_of(Metric) {
   static const Choices<Metric> all{{Metric::images_per_s, "images_per_s", {"samples_per_s", "throughput"}},
                                    {Metric::images_per_s_nosync, "images_per_s_nosync"},
+                                   {Metric::hardware_flops, "achieved_flops_per_gpu", {"hardware_flops_per_gpu"}},
+                                   {Metric::model_flops, "model_flops_per_gpu"},
+                                   {Metric::hfu, "hfu"},
+                                   {Metric::mfu, "mfu"},
                                    {Metric::iteration_s, "iteration_s", {"step_time"}},
                                    {Metric::epoch_s, "epoch_seconds"},
                                    {Metric::seconds_per_5120_images, "train_seconds_per_5120_images"},
@@ -95,6 +103,9 @@ struct Measure {
   Collective collective = Collective::all_reduce;  ///< of which a time or a bandwidth is asked for
   std::string why_not{};                           ///< why it cannot be predicted; empty: it can
 };
+
+/// A rate of samples, counted in operations.
+bool is_of_flops(Metric metric);
 
 /// Of a collective alone.
 bool is_of_collective(Metric metric);

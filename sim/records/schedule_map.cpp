@@ -133,7 +133,7 @@ RecordRun with_all_reduce(const Mapping& m, RecordRun run) {
 namespace {
 
 RecordRun sharded(Mapping& m, RecordRun run) {
-  const int element_bytes = m.precision == Precision::mixed ? 2 : 4;
+  const int element_bytes = activation_bytes(m.precision);
   run.scenario.algorithm = Algorithm::sharded;
   run.scenario.communication.wire = element_bytes == 2 ? Wire::fp16 : Wire::fp32;
   run.scenario.sharding.unit_bytes = run.scenario.model.parameter_count() * element_bytes / kShardedUnits;

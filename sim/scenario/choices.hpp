@@ -1,6 +1,6 @@
 #pragma once
 // What a scenario may choose between. The training algorithms are in engine/sync/algorithm.hpp, the optimizers in
-// engine/model/optimizer.hpp, what NCCL may choose in sim/collective/nccl_choices.hpp.
+// engine/model/optimizer.hpp, what NCCL may choose in sim/collective/nccl_choices.hpp, generations of GPUs beside it.
 #include "engine/base/choice.hpp"
 #include "engine/model/optimizer.hpp"
 #include "engine/sync/algorithm.hpp"
@@ -19,14 +19,13 @@ inline const Choices<Fidelity>& choices_of(Fidelity) {
 }
 
 /// Arithmetic of the layers. `mixed`: the tensor cores' half precision (fp16 or bf16) with single-precision weights.
-enum class Precision { fp32, tf32, fp16, bf16, mixed };
+/// `fp8`: the same, but that products with weights are in eight bits (Micikevicius et al. 2022, "FP8 formats for deep
+/// learning"); attention, convolutions and the layer of the vocabulary stay in half precision, as Transformer Engine has it.
+enum class Precision { fp32, tf32, fp16, bf16, mixed, fp8 };
 
 inline const Choices<Precision>& choices_of(Precision) {
-  static const Choices<Precision> all{{Precision::fp32, "fp32"},
-                                      {Precision::tf32, "tf32"},
-                                      {Precision::fp16, "fp16"},
-                                      {Precision::bf16, "bf16"},
-                                      {Precision::mixed, "mixed"}};
+  static const Choices<Precision> all{{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"},   {Precision::fp16, "fp16"},
+                                      {Precision::bf16, "bf16"}, {Precision::mixed, "mixed"}, {Precision::fp8, "fp8"}};
   return all;
 }
 

@@ -58,6 +58,9 @@ const ObjectFormat<GpuSpec>& gpu_format() {
     peak.quantity("tf32", &GpuSpec::tf32_flops, Dimension::compute, kFlops).optional("not stated").means(others);
     peak.quantity("fp16", &GpuSpec::fp16_flops, Dimension::compute, kFlops).optional("not stated").means(others);
     peak.quantity("bf16", &GpuSpec::bf16_flops, Dimension::compute, kFlops).optional("not stated").means(others);
+    peak.quantity("fp8", &GpuSpec::fp8_flops, Dimension::compute, kFlops)
+        .optional("not stated")
+        .means(others + ", with fp16 or bf16 for what stays in half precision");
     ObjectFormat<GpuSpec> f("gpu");
     f.text("name", &GpuSpec::name).means("in the table");
     f.quantity("memory", &GpuSpec::memory_bytes, Dimension::size, kMemory)
@@ -208,6 +211,8 @@ double GpuSpec::peak_flops(Precision precision) const {
       return bf16_flops;
     case Precision::mixed:
       return std::max(fp16_flops, fp32_flops);
+    case Precision::fp8:
+      return fp8_flops;
   }
   return 0;
 }

@@ -146,7 +146,9 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   f.choice("precision", &Spec::precision)
       .means(
           "picks `gpu/peak` of the cluster, which must state it; `mixed` takes the larger of fp16 and "
-          "fp32. Activations take 4 bytes in fp32 and tf32, else 2. It does not change `wire`");
+          "fp32, `fp8` computes products with weights in eight bits and the rest in half precision. Activations take 4 "
+          "bytes in "
+          "fp32 and tf32, else 2. It does not change `wire`");
   auto& rates = f.list("rates", &Spec::rates, rate_format());
   rates.otherwise(Json::array()).means("measured rates of one GPU, see below; empty: the roofline alone");
   rates.read = [read = rates.read](const JsonNode& node, Spec& compute) {
@@ -180,7 +182,12 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   };
   f.quantity("launch_overhead", &Spec::launch_s, Dimension::time, kSeconds)
       .assumed("5 us", "default: a kernel launch on a busy stream")
-      .means("of each kernel");
+      .means("of each kernel, between it and the one before");
+  f.quantity("host_launch", &Spec::host_launch_s, Dimension::time, {0, kSeconds.high})
+      .optional("0 s")
+      .means(
+          "what the processor takes to enqueue a kernel: a pass lasts at least as long as it takes to enqueue its "
+          "kernels, which is what small layers wait for in frameworks that run them one by one");
   f.group("efficiency", efficiency_format()).otherwise(Json::object()).means("shares that kernels reach, see below");
   f.choice("optimizer", &Spec::optimizer)
       .otherwise("momentum")

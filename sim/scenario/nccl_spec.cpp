@@ -76,20 +76,15 @@ void read_measured(const JsonNode& node, int gpus_per_node, NcclSpec& spec) {
 
 // Of the words of a name one is the chip's, whole: "Tesla V100-SXM2-16GB" is a V100, "H1000" nothing.
 std::optional<NcclGeneration> nccl_generation(const std::string& gpu_name) {
-  using G = NcclGeneration;
-  static const std::map<std::string, G> chips{{"P100", G::pascal},    {"P40", G::pascal},      {"V100", G::volta},
-                                              {"A100", G::ampere},    {"A800", G::ampere},     {"H100", G::hopper},
-                                              {"H200", G::hopper},    {"H800", G::hopper},     {"H20", G::hopper},
-                                              {"GH200", G::hopper},   {"B100", G::blackwell},  {"B200", G::blackwell},
-                                              {"B300", G::blackwell}, {"GB200", G::blackwell}, {"GB300", G::blackwell}};
-  if (gpu_name == "TITAN X (Pascal)") return G::pascal;
+  if (gpu_name == "TITAN X (Pascal)") return NcclGeneration::pascal;
   std::string word;
   for (const char c : gpu_name + " ") {
     if (std::isalnum(static_cast<unsigned char>(c))) {
       word += c;
       continue;
     }
-    if (const auto chip = chips.find(word); chip != chips.end()) return chip->second;
+    for (const NcclGenerationFacts& facts : nccl_generations())
+      if (std::count(facts.chips.begin(), facts.chips.end(), word) > 0) return facts.generation;
     word.clear();
   }
   return std::nullopt;

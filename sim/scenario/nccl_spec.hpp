@@ -11,6 +11,7 @@
 #include "calib/profile.hpp"
 #include "engine/base/object_format.hpp"
 #include "sim/collective/nccl_choices.hpp"
+#include "sim/collective/nccl_generations.hpp"
 
 namespace lockstep::sim {
 

@@ -46,6 +46,7 @@ struct ComputeSpec {
   Precision precision = Precision::fp32;
   std::vector<RateSpec> rates;  ///< ascending batch
   double launch_s = 0;
+  double host_launch_s = 0;  ///< of the processor, for every kernel: layer_cost.hpp
   std::vector<EfficiencySpec> compute_efficiency;
   double memory_efficiency = 1;
   double fast_convolution_gain = 1;     ///< layer_cost.hpp

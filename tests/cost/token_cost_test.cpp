@@ -108,3 +108,61 @@ TEST_CASE("twice the experts at work take about twice the products, the weights 
   CHECK(small > 2. * 8 * 3 * 4096 * 14336);
   CHECK(cost_of(graph, model::LayerKind::experts, only_bytes(), 2).forward_s < 2 * small);
 }
+
+TEST_CASE("eight bits halve the products with weights, and neither attention nor the layer of the vocabulary") {
+  DeviceCost half;
+  half.peak_flops = 1e15;
+  half.memory_bandwidth_bytes_per_s = 1e30;  // products alone
+  half.activation_bytes = 2;
+  DeviceCost eight = half;
+  eight.peak_flops = 2e15;
+  eight.half_peak_flops = 1e15;
+  const model::Graph graph = model::zoo_graph("llama3_8b");
+  const ModelCost in_half = roofline_cost(graph, half, Optimizer::adam, 1);
+  const ModelCost in_eight = roofline_cost(graph, eight, Optimizer::adam, 1);
+  double products = 0, rest = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const bool is_product = graph.layers[i].kind == model::LayerKind::linear && graph.layers[i].name != "output";
+    const double before = in_half.layers[i].forward_s + in_half.layers[i].backward_s;
+    const double after = in_eight.layers[i].forward_s + in_eight.layers[i].backward_s;
+    CHECK(after == Approx(is_product ? before / 2 : before).margin(1e-15));
+    (is_product ? products : rest) += before;
+  }
+  CHECK(products > 3 * rest);
+}
+
+TEST_CASE("eight bits cost their copies where memory is slow") {
+  DeviceCost device;
+  device.peak_flops = 1e30;
+  device.half_peak_flops = 1e30;
+  device.memory_bandwidth_bytes_per_s = 1e12;
+  device.activation_bytes = 2;
+  DeviceCost half = device;
+  half.half_peak_flops = 0;
+  const model::Graph graph = model::zoo_graph("llama3_8b");
+  const ModelCost with = roofline_cost(graph, device, Optimizer::adam, 1);
+  const ModelCost without = roofline_cost(graph, half, Optimizer::adam, 1);
+  double bytes = 0;  // x forward and dy backward: read in two, written in one, and once more
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::linear && layer.name != "output")
+      bytes += 4. * static_cast<double>(layer.input_elements + layer.out.elements());
+  CHECK(with.iteration_s() - without.iteration_s() == Approx(bytes / 1e12));
+}
+
+TEST_CASE("a pass lasts as long as its kernels or as their enqueueing") {
+  DeviceCost device;
+  device.peak_flops = 1e15;
+  device.memory_bandwidth_bytes_per_s = 1e12;
+  device.activation_bytes = 2;
+  const model::Graph graph = model::zoo_graph("gpt2");
+  const double alone = roofline_cost(graph, device, Optimizer::adam, 1).forward_s();
+  device.host_launch_s = 1e-9;
+  CHECK(roofline_cost(graph, device, Optimizer::adam, 1).forward_s() == alone);
+  device.host_launch_s = 1;
+  const ModelCost bound = roofline_cost(graph, device, Optimizer::adam, 1);
+  // Twelve layers of 2 norms, attention with its products, 2 sums, and the MLP; each kernel takes a second.
+  CHECK(bound.forward_s() == Approx(std::round(bound.forward_s())));
+  CHECK(bound.forward_s() > 12 * 10);
+  CHECK(bound.backward_s() > bound.forward_s());
+  CHECK(roofline_cost(graph, device, Optimizer::adam, 64).forward_s() >= bound.forward_s());
+}

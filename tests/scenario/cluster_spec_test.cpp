@@ -169,7 +169,8 @@ TEST_CASE("mistakes at the top") {
       {changed("/gpus_per_node", "129"), "/gpus_per_node: value 129 is out of range; allowed: 1 to 128"},
       {without("/gpu", "memory"), "/gpu: missing key \"memory\""},
       {without("/gpu/peak", "fp32"), "/gpu/peak: missing key \"fp32\""},
-      {changed("/gpu/peak/fp8", R"("1 TFLOP/s")"), "/gpu/peak: unknown key \"fp8\"; known: fp32, tf32, fp16, bf16"},
+      {changed("/gpu/peak/fp2", R"("1 TFLOP/s")"),
+       "/gpu/peak: unknown key \"fp2\"; known: fp32, tf32, fp16, bf16, fp8"},
       {changed("/host/memory_bandwidth", "40"),
        "/host/memory_bandwidth: missing unit; allowed: B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, "
        "kbit/s, Mbit/s, Gbit/s, Tbit/s"},

@@ -1,0 +1,98 @@
+#pragma once
+// Generations of GPUs as NCCL 2.28 knows them, everything of each in its entry here: NVLink as src/graph/topo.h counts it,
+// the graph of a full NVSwitch node and the speeds that the search tries (src/graph/search.cc), limits of src/graph/tuning.cc
+// under their names there. GB/s (1e9 bytes/s), as there; of three figures the first is for one node, the second for two.
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/base/choice.hpp"
+
+namespace lockstep::sim {
+
+enum class NcclGeneration { pascal, volta, ampere, hopper, blackwell };
+
+struct NcclLimits {
+  double ll_one_node;      ///< llMaxBws, first column
+  double ring_ll128[3];    ///< perChMaxRingLL128Bws
+  double tree_ll128[3];    ///< perChMaxTreeLL128Bws
+  double tree[3];          ///< perChMaxTreeBws
+  double nvls_tree[3];     ///< perChMaxNVLSTreeBws
+  double nvls_efficiency;  ///< nvlsEfficiency
+  double ring_plateau;     ///< on the latency of large Simple rings between nodes
+};
+
+struct NcclGenerationFacts {
+  NcclGeneration generation;
+  std::string name;
+  std::vector<std::string> chips;  ///< words of GPUs' names
+  double nvlink;                   ///< of one link
+  int links;                       ///< of a GPU on NVSwitch
+  int node_channels;               ///< of rings and trees of a full NVSwitch node
+  double node_speed;               ///< of each
+  bool has_nvls;
+  std::vector<double> speeds;  ///< of a channel in a node, descending
+  std::vector<double> network_speeds;
+  NcclLimits limits;
+};
+
+inline const std::vector<NcclGenerationFacts>& nccl_generations() {
+  static const std::vector<double> speeds{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
+  static const std::vector<double> network{48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
+  static const NcclLimits volta{39.0, {20, 20, 20}, {20, 20, 20}, {26.5, 18.5, 10}, {0, 0, 0}, 0, 1.9};
+  static const std::vector<NcclGenerationFacts> all{
+      // NCCL has no limits of its own for Pascal.
+      {NcclGeneration::pascal, "pascal", {"P100", "P40"}, 18, 4, 4, 18, false, speeds, network, volta},
+      {NcclGeneration::volta, "volta", {"V100"}, 20, 6, 6, 20, false, speeds, network, volta},
+      {NcclGeneration::ampere,
+       "ampere",
+       {"A100", "A800"},
+       20,
+       12,
+       12,
+       20,
+       false,
+       speeds,
+       network,
+       {87.7, {20, 20, 20}, {20, 20, 20}, {24, 23.6, 17.8}, {0, 0, 0}, 0, 1.4}},
+      {NcclGeneration::hopper,
+       "hopper",
+       {"H100", "H200", "H800", "H20", "GH200"},
+       20.6,
+       18,
+       12,
+       30,
+       true,
+       {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3},
+       {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3.0, 2.4, 1.2, 0.24, 0.12},
+       {141, {36.7, 36.7, 36.7}, {36.7, 36.7, 29}, {38.7, 41.4, 36}, {0, 57.7, 45.5}, 0.85, 1.4}},
+      {NcclGeneration::blackwell,
+       "blackwell",
+       {"B100", "B200", "B300", "GB200", "GB300"},
+       40.1,
+       18,
+       16,
+       45,
+       true,
+       {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18},
+       {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3.0, 2.4, 1.2, 0.24, 0.12},
+       {282, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74, 1.4}}};
+  return all;
+}
+
+inline const NcclGenerationFacts& facts_of(NcclGeneration generation) {
+  for (const NcclGenerationFacts& facts : nccl_generations())
+    if (facts.generation == generation) return facts;
+  throw std::logic_error("a generation without facts");
+}
+
+inline const Choices<NcclGeneration>& choices_of(NcclGeneration) {
+  static const Choices<NcclGeneration> all = [] {
+    Choices<NcclGeneration> choices;
+    for (const NcclGenerationFacts& facts : nccl_generations()) choices.push_back({facts.generation, facts.name});
+    return choices;
+  }();
+  return all;
+}
+
+}  // namespace lockstep::sim

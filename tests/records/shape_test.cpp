@@ -1,0 +1,64 @@
+// Transformers that a record says by numbers, and rates that it counts in operations.
+#include "sim/records/shape_model.hpp"
+
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/records/predict.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+
+TEST_CASE("a GPT by its shape has 12 L h^2 parameters, its table and what norms and biases add") {
+  sim::ShapeSpec shape;
+  shape.layers = 24;
+  shape.hidden = 2304;
+  shape.heads = 24;
+  shape.sequence = 2048;
+  REQUIRE(sim::says_shape(shape));
+  const auto own = sim::model_of_shape(shape, "GPT 1.7B");
+  REQUIRE(own != nullptr);
+  // Narayanan et al. 2021, equation 2: 12 L h^2 (1 + 13 / (12 h) + (V + s) / (12 L h)).
+  const double h = 2304, layers = 24, words = 51200, tokens = 2048;
+  const double parameters = 12 * layers * h * h * (1 + 13 / (12 * h) + (words + tokens) / (12 * layers * h));
+  CHECK(static_cast<double>(own->graph.parameter_count()) == Approx(parameters).epsilon(1e-4));
+  CHECK(own->fused->parameter_count() == own->graph.parameter_count());
+  shape.heads = 23;
+  CHECK_FALSE(sim::says_shape(shape));
+}
+
+TEST_CASE("another length of sequence is another model of the same parameters") {
+  const sim::ModelEntry& entry = *catalogue().models.named("llama3_8b");
+  const auto own = sim::at_sequence(entry, 2048);
+  REQUIRE(own != nullptr);
+  CHECK(own->entry.id == "llama3_8b@2048");
+  CHECK(own->entry.tokens == 2048);
+  CHECK(own->graph.parameter_count() == model::zoo_graph("llama3_8b").parameter_count());
+  CHECK(own->graph.macs() < model::zoo_graph("llama3_8b").macs() / 4);
+  CHECK(sim::at_sequence(*catalogue().models.named("gpt2"), 4096) == nullptr);  // 1024 learned positions
+}
+
+TEST_CASE("operations per second are samples per second, counted as sources do") {
+  const auto of = [](const std::string& metric, const std::string& unit) {
+    const std::string job =
+        R"([{"id": "r", "software": "pytorch", "model": "GPT", "layers": 24, "hidden": 2304, "heads": 24,
+                                 "seq": 2048, "vocab": 51200, "gpu": "A100", "gpus": 1, "batch": 16, "precision": "mixed",
+                                 "metric": ")" +
+        metric + R"(", "value": 1, "unit": ")" + unit + R"("}])";
+    const auto records = records_from(job);
+    const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
+    INFO(metric << ": " << predictions.front().mapped.unmapped);
+    REQUIRE(predictions.front().is_mapped());
+    return predictions.front().predicted;
+  };
+  const double samples_per_s = of("throughput", "samples/s");
+  // Narayanan et al. 2021, appendix: 96 B s L h^2 (1 + s/(6h) + V/(16 L h)) with recomputation, three quarters without, where
+  // nothing of the vocabulary is computed again.
+  const double s = 2048, l = 24, h = 2304, v = 51200;
+  const double flop = 72 * s * l * h * h * (1 + s / (6 * h)) + 6 * s * h * v;
+  CHECK(of("model_flops_per_gpu", "TFLOP/s/GPU") == Approx(samples_per_s * flop * 1e-12).epsilon(2e-3));
+  CHECK(of("achieved_flops_per_gpu", "TFLOP/s/GPU") == Approx(samples_per_s * flop * 1e-12).epsilon(2e-3));
+  CHECK(of("mfu", "%") == Approx(100 * samples_per_s * flop / 312e12).epsilon(2e-3));
+  CHECK(of("throughput_per_gpu", "tokens/s/GPU") == Approx(samples_per_s * s));
+}
+
+}  // namespace lockstep::tests
