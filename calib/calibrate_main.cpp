@@ -16,7 +16,7 @@ using namespace lockstep;
 
 void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
   app.add_option("--gpus", r.gpus, "Devices to measure together; on the host, as many logical ones (1)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   app.add_option("--device", r.device, "cuda or host (cuda)")->check(CLI::IsMember({"cuda", "host"}));
   app.add_option("--models", r.models, "Built-in models, or .json files of your own (lenet)")
       ->delimiter(',')
@@ -33,7 +33,7 @@ void declare_measuring(CLI::App& app, calib::MeasureRequest& r) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
-  app.add_option("--threads", r.threads, "Threads of the host (one per core)")->check(CLI::PositiveNumber);
+  app.add_option("--threads", r.threads, "Threads of the host (one per core)")->check(CLI::Range(1, 1 << 20));
   app.add_option("--tolerance", r.sampling.tolerance, "Half width of the median's interval, relative (0.01)")
       ->check(number_between(1e-4, 1.0));
   app.add_option("--seconds", r.sampling.time_limit_s, "Longest time of one series (5)")
@@ -70,12 +70,12 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
   command->add_option("-o,--output", r.output, "Profile to write")->required();
   command->add_option("--operation", r.nccl.operation, "nccl-tests: the collective, where the log does not say");
   command->add_option("--ranks", r.nccl.ranks, "nccl-tests, osu: GPUs or processes, where the log does not list them")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   command->add_option("--nodes", r.nccl.nodes, "nccl-tests, osu, imb, gloo: nodes, likewise")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   command->add_option("--library", r.library, "osu, imb, gloo: name of what was timed (mpi; gloo)");
   command->add_option("--model", r.torch.model, "torch-trace, csv: name of the model");
-  command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::PositiveNumber);
+  command->add_option("--batch", r.torch.batch, "torch-trace: images per step")->check(CLI::Range(1, 1 << 20));
   command->add_option("--precision", r.torch.precision, "torch-trace, csv: fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   command->add_option("--target", r.target, "mlperf: accuracy to reach (the benchmark's)")
@@ -91,7 +91,7 @@ CLI::App* declare_scenario(CLI::App& app, calib::ScenarioRequest& r) {
   command->add_option("profile", r.profile, "Profile (JSON)")->required();
   command->add_option("--model", r.model, "The model's file (PROFILE.model.json, where import wrote it)");
   command->add_option("--batch", r.batch, "Samples per device (the largest that was measured)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   command->add_option("-o,--output", r.output, "Scenario to write")->required();
   command->footer("Example:\n  calibrate scenario profile.json -o my_job.json");
   return command;
@@ -102,6 +102,7 @@ CLI::App* declare_topology(CLI::App& app, calib::TopologySources& sources, bool&
   command->add_option("--sysfs", sources.sysfs, "Where the PCI tree is read (/sys)");
   command->add_option("--nvml", sources.nvml, "NVIDIA's management library (libnvidia-ml.so.1)");
   command->add_flag("--json", is_json, "As JSON, as it goes into a profile");
+  command->footer("Example:\n  calibrate topology --json");
   return command;
 }
 
@@ -139,9 +140,11 @@ int main(int argc, char** argv) {
   const CLI::App* import_command = declare_import(app, import);
   CLI::App* show = app.add_subcommand("show", "A profile as a readable report");
   show->add_option("profile", shown, "Profile (JSON)")->required();
+  show->footer("Example:\n  calibrate show host.json");
   CLI::App* merge = app.add_subcommand("merge", "Two profiles of one kind of machine as one");
   merge->add_option("profiles", merged, "Profiles (JSON); the second one's samples win")->required()->expected(2);
   merge->add_option("-o,--output", output, "Profile to write")->required();
+  merge->footer("Example:\n  calibrate merge old.json new.json -o both.json");
   calib::ScenarioRequest scenario;
   const CLI::App* scenario_command = declare_scenario(app, scenario);
   calib::TopologySources sources;
@@ -151,7 +154,7 @@ int main(int argc, char** argv) {
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
     if (lists_models) return std::fputs(model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
     measure.argv = import.argv = words;
-    measure.has_bar = !measure.quiet && isatty(STDERR_FILENO);
+    measure.has_bar = !measure.quiet && has_drawable_stderr();
     if (*import_command) return import.format == "mlperf" ? calib::import_results(import) : calib::import_logs(import);
     if (*scenario_command) return calib::write_scenario(scenario);
     if (*show) return calib::show_profile(shown);

@@ -137,7 +137,7 @@ std::vector<Piece> choose_pieces(const Points& points, const LineFitOptions& opt
     const std::vector<Piece> pieces = pieces_of(points, candidate.begins);
     if (worst_error(pieces, points) <= options.tolerance) return pieces;
     const double criterion = n * std::log(std::max(candidate.squared, 1e-300) / n) + (3 * k - 1) * std::log(n);
-    if (criterion >= least) continue;
+    if (!chosen.empty() && !(criterion < least)) continue;
     least = criterion;
     chosen = pieces;
   }

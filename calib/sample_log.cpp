@@ -15,6 +15,7 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -124,8 +125,9 @@ Sample sample_from_json(const JsonNode& node) {
   sample.key = key.json();
   for (const JsonNode& item : node.at("seconds").items()) sample.seconds.push_back(item.number({0, 1e9}));
   if (sample.seconds.empty()) node.at("seconds").fail("empty list", "allowed: one or more times in seconds");
-  if (!(sample.median_s() > 0))
-    node.at("seconds").fail("their median is 0", "allowed: times in seconds, at least half of them above 0");
+  const double median_s = sample.median_s();
+  if (!(median_s >= kMedianSeconds.low))
+    node.at("seconds").fail("their median is " + short_number(median_s), "allowed: times in seconds, 1e-12 or more");
   sample.kind = node.at("kind").choice({"measured", "imported", "modelled"});
   if (const auto source = node.find("source")) sample.source = source->text();
   if (const auto flags = node.find("flags"))

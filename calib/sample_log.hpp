@@ -41,7 +41,11 @@ Json to_json(const Sample& sample);
 /// Throws InputError for a key that is no object, or of whose members that the simulator asks for (counts, names) one
 /// is of another type.
 void check_key(const JsonNode& key);
-/// Throws InputError: malformed, an unknown probe, a key without the probe's variable, or times whose median is 0.
+/// Times that a series may have as its median: light takes the shortest for a third of a millimetre, and the longest is
+/// thirty years. What is beyond is a mistake of units, and fits square it.
+inline constexpr Range kMedianSeconds{1e-12, 1e9};
+/// Throws InputError: malformed, an unknown probe, a key without the probe's variable, or times whose median is out of
+/// kMedianSeconds.
 Sample sample_from_json(const JsonNode& node);
 
 /// What a log holds, without touching it: as SampleLog's samples(), the torn last line of a killed run left out. Empty

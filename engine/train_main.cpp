@@ -53,7 +53,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
         sync::Processes& processes) {
   if (request.memory_plan) {
     std::map<std::string, std::string> inputs;
-    std::fputs(train::memory_plan_text(model::graph_of(request.model, inputs), settings).c_str(), stdout);
+    print(train::memory_plan_text(model::graph_of(request.model, inputs), settings));
     return 0;
   }
   std::optional<LockBeside> lock;
@@ -68,7 +68,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
     train::Observer nobody;
     return exit_code_of(trainer.run(nobody).at("status"));
   }
-  train::Screen screen(!request.quiet && isatty(STDERR_FILENO), !request.quiet);
+  train::Screen screen(!request.quiet && has_drawable_stderr(), !request.quiet);
   const Json record = trainer.run(screen);
   if (record.at("status") == "interrupted") {
     std::fprintf(stderr, "train: interrupted after %lld epochs, %lld iterations; --resume goes on from %s\n",
@@ -76,7 +76,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
                  request.checkpoint.c_str());
     return exit_code_of("interrupted");
   }
-  std::fputs(train::summary_text(record).c_str(), stdout);
+  print(train::summary_text(record));
   if (record.at("status") != "diverged") return 0;
   std::fputs("train: the loss or the model is not finite: training has diverged; a lower --learning-rate may help\n",
              stderr);
@@ -128,6 +128,7 @@ CLI::App* declare_sweep(CLI::App& app, SweepOptions& o) {
   sub->add_flag("--show", o.only_shows, "Shows what the folder holds, and does not train");
   sub->add_flag("--collect", o.collects, "Then writes all records to one file, FOLDER.jsonl");
   sub->add_flag("--quiet", o.quiet, "No line per run");
+  sub->footer("Example:\n  train sweep batches.json -o batches --jobs 2");
   return sub;
 }
 
@@ -144,7 +145,7 @@ int run_sweep(SweepOptions o, const std::vector<std::string>& argv) {
   }
   const sweep::Records records(o.runner.folder);
   if (o.collects) sweep::collect(sweep, records, argv);
-  std::fputs(sweep::table(sweep::summary(sweep, records, argv)).c_str(), stdout);
+  print(sweep::table(sweep::summary(sweep, records, argv)));
   if (failed == 0) return 0;
   std::fprintf(stderr, "train: %d runs failed; their records say why; another call tries them again\n", failed);
   return 1;

@@ -130,7 +130,7 @@ std::vector<std::string> inputs_of(const sim::PlanSpec& plan) {
 }
 
 sim::Progress progress_of(const Options& o) {
-  if (o.quiet || !isatty(STDERR_FILENO)) return {};
+  if (o.quiet || !has_drawable_stderr()) return {};
   return [](const std::string& what, std::size_t done, std::size_t of) {
     std::fprintf(stderr, "\r\033[K%s: %zu/%zu", what.c_str(), done, of);
     if (done == of) std::fputs("\r\033[K", stderr);
@@ -143,7 +143,7 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
   if (!o.json.empty()) write_json_atomically(o.json, document, 2);
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
-  std::fputs(sim::plan_table(result).c_str(), stdout);
+  print(sim::plan_table(result));
 }
 
 int jobs_of(const Options& o, const sim::MpiSession& session) {

@@ -67,7 +67,8 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 65536));
   app.add_option("--fidelity", o.fidelity, "message, fast or analytic")
       ->check(CLI::IsMember({"message", "fast", "analytic"}));
-  app.add_option("--seed", o.seed, "Seed of the compute jitter")->check(CLI::Validator(why_no_seed, "[0 - 2^63-1]"));
+  app.add_option("--seed", o.seed, "Seed of the jitter, and of when asynchronous workers begin")
+      ->check(CLI::Validator(why_no_seed, "[0 - 2^63-1]"));
   app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)")->allow_extra_args(false);
   app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
@@ -109,6 +110,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
 
 // The first 16 GPUs and the last, or those asked for, of the largest point.
 std::vector<int> trace_gpus_of(const Options& o, const sim::Scenario& scenario) {
+  if (o.trace.empty() && !o.trace_gpus.empty())
+    throw InputError("--trace-gpus: no trace is asked for; allowed: beside --trace FILE");
   if (o.trace.empty()) return {};
   if (scenario.fidelity == sim::Fidelity::analytic)
     throw InputError("--trace " + o.trace + ": fidelity analytic has no timeline; allowed: message, fast");
@@ -152,7 +155,7 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
   check_outputs_beside(loaded, o);
   sim::check_memory(loaded, o.scenario);
-  const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
+  const bool has_bar = !o.quiet && has_drawable_stderr();
   const sim::Report report = sim::predict(loaded, jobs_of(o), trace_gpus, [&](std::size_t done, std::size_t of) {
     if (has_bar) show_progress(done, of);
   });
@@ -160,7 +163,7 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
   if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
-  std::fputs(sim::table_text(report).c_str(), stdout);
+  print(sim::table_text(report));
 }
 
 void predict_from_records(const Options& o) {
@@ -176,19 +179,19 @@ void predict_from_records(const Options& o) {
   if (!o.explicit_records.empty())
     write_json_atomically(o.explicit_records, sim::explicit_records(document.json(), records, catalogue), 1);
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predictions), 2);
-  std::fputs(sim::predictions_table(predictions).c_str(), stdout);
+  print(sim::predictions_table(predictions));
 }
 
 void search(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
   check_outputs_beside(loaded, o);
-  const bool has_bar = !o.quiet && isatty(STDERR_FILENO);
+  const bool has_bar = !o.quiet && has_drawable_stderr();
   const std::vector<sim::Optimisation> curves =
       sim::optimise(loaded, o.optimise, jobs_of(o), [&](std::size_t done, std::size_t of) {
         if (has_bar) show_progress(done, of);
       });
   if (!o.json.empty()) write_json_atomically(o.json, sim::optimisation_json(loaded, curves, argv), 2);
-  std::fputs(sim::optimisation_text(curves).c_str(), stdout);
+  print(sim::optimisation_text(curves));
 }
 
 struct ConvergenceOptions {
@@ -207,6 +210,7 @@ CLI::App* declare_convergence(CLI::App& app, ConvergenceOptions& o) {
       ->delimiter(',')
       ->check(number_between(1e-6, 1.0));
   sub->add_option("--hold-out", o.request.held_out, "Cells that the fits do not see, to check them")->delimiter(',');
+  sub->footer("Example:\n  simulate convergence runs.jsonl --name \"LeNet on MNIST\" -o convergence.json");
   return sub;
 }
 
@@ -216,7 +220,7 @@ void build_profile(const ConvergenceOptions& o) {
   std::vector<std::string> not_fitted;
   sim::fit_profile(profile, &not_fitted);
   if (!o.output.empty()) write_json_atomically(o.output, sim::to_json(profile), 1);
-  std::fputs(sim::profile_text(profile, not_fitted).c_str(), stdout);
+  print(sim::profile_text(profile, not_fitted));
 }
 
 struct JobOptions {
@@ -291,7 +295,7 @@ void answer(JobOptions& o) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   if (o.list) {
-    std::fputs(sim::names_text(catalogue).c_str(), stdout);
+    print(sim::names_text(catalogue));
     return;
   }
   if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
@@ -302,7 +306,7 @@ void answer(JobOptions& o) {
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  std::fputs(sim::job_table(o.job, predicted, catalogue).c_str(), stdout);
+  print(sim::job_table(o.job, predicted, catalogue));
 }
 
 // An output that is asked for and would not be written is refused.
@@ -334,15 +338,15 @@ void check_alone(const CLI::App& app, const CLI::App& subcommand) {
 void show_model(const std::string& name_or_file) {
   std::map<std::string, std::string> inputs;
   const model::Graph graph = model::graph_of(name_or_file, inputs);
-  std::fputs(model::show_model_text(graph).c_str(), stdout);
+  print(model::show_model_text(graph));
 }
 
 void run(const Options& o, const std::vector<std::string>& argv) {
   check_outputs_of_mode(o);
   if (o.list_models) {
-    std::fputs(model::list_models_text().c_str(), stdout);
+    print(model::list_models_text());
   } else if (!o.show_schema.empty()) {
-    std::fputs((sim::format_schemas().at(o.show_schema).dump(1) + "\n").c_str(), stdout);
+    print((sim::format_schemas().at(o.show_schema).dump(1) + "\n"));
   } else if (!o.show_model.empty()) {
     show_model(o.show_model);
   } else if (!o.records.empty()) {

@@ -110,7 +110,7 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
     results = sim::validate_suites(chosen, records, known, o.jobs);
   if (!o.json.empty()) write_json_atomically(o.json, sim::validation_json(results), 1);
   if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
-  std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
+  print(sim::validation_table(results, !o.quiet));
   for (const sim::SuiteResult& result : results)
     if (!result.broken().empty()) return 1;
   return 0;

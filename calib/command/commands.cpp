@@ -15,9 +15,10 @@
 #include "calib/probe/calibrate.hpp"
 #include "calib/probe/expectation.hpp"
 #include "calib/probe/selection.hpp"
-#include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
+#include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
+#include "engine/base/printing.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/units.hpp"
 #include "engine/model/zoo/zoo.hpp"
@@ -106,7 +107,7 @@ void add(Profile& profile, const Imported& imported, const std::string& path) {
 }
 
 void store(const std::string& path, const Profile& profile) {
-  write_file_atomically(path, to_json(profile).dump(1) + "\n");
+  write_json_atomically(path, to_json(profile), 1);
 }
 
 void write_profile(const std::string& path, const Profile& profile) {
@@ -125,7 +126,7 @@ void write_models(const std::string& profile, const std::vector<Json>& models) {
         fs::path(profile)
             .replace_extension(models.size() > 1 ? "." + model.value("name", "") + ".model.json" : ".model.json")
             .string();
-    write_file_atomically(path, model.dump(1) + "\n");
+    write_json_atomically(path, model, 1);
     std::printf("%s: the network\n", path.c_str());
   }
 }
@@ -350,7 +351,7 @@ int import_logs(const ImportRequest& request) {
 }
 
 int show_profile(const std::string& path) {
-  std::fputs(report_text(load_profile(path)).c_str(), stdout);
+  print(report_text(load_profile(path)));
   return 0;
 }
 

@@ -1,9 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <sstream>
 
-#include "calib/import/imported.hpp"
+#include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
@@ -14,6 +15,7 @@ const std::vector<std::string> kTexts{"model", "precision", "operation", "librar
 const std::vector<std::string> kCounts{"batch", "devices", "ranks", "nodes", "bytes"};
 const std::map<std::string, double> kTimes{{"seconds", 1}, {"ms", 1e-3}, {"us", 1e-6}};
 constexpr const char* kRate = "samples_per_s";
+constexpr double kMostCount = 1 << 20;  // as a profile has them
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -117,8 +119,9 @@ class Table {
 
   double whole(const std::string& cell, const std::string& column) const {
     const double value = number(cell, column);
-    if (value != static_cast<double>(static_cast<std::int64_t>(value)))
-      fail(column + " " + in_quotes(cell) + " is not whole", "a count");
+    if (value != std::floor(value)) fail(column + " " + in_quotes(cell) + " is not whole", "a count");
+    if (column != "bytes" && value > kMostCount)
+      fail(column + " " + in_quotes(cell) + " is too large", "up to 1048576");
     return value;
   }
 
@@ -184,7 +187,7 @@ Imported import_csv(const std::string& text, const std::string& name, const CsvO
   for (const Sample& sample : result.samples)
     for (const char* count : {"devices", "ranks"})
       if (sample.key.contains(count)) result.device.count = std::max(result.device.count, sample.key[count].get<int>());
-  return result;
+  return sound(result, name);
 }
 
 }  // namespace lockstep::calib

@@ -159,8 +159,10 @@ class RunLog {
 double count_in(const Json& system, const char* name) {
   const auto member = system.find(name);
   if (member == system.end()) return 0;
-  if (member->is_number()) return member->get<double>();
-  return member->is_string() ? std::atof(member->get<std::string>().c_str()) : 0;
+  const double count = member->is_number()   ? member->get<double>()
+                       : member->is_string() ? std::atof(member->get<std::string>().c_str())
+                                             : 0;
+  return count >= 0 && count <= (1 << 20) ? count : 0;
 }
 
 std::string text_in(const Json& system, const char* name) {

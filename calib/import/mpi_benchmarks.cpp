@@ -8,11 +8,13 @@
 
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
 
+constexpr std::size_t kLongestTitle = 512;  // regular expressions recurse by character
 constexpr double kMicrosecond = 1e-6, kNanosecond = 1e-9;
 constexpr double kGibi = 1024.0 * 1024 * 1024;
 
@@ -155,7 +157,8 @@ class OsuLog : public CollectiveLog {
   using CollectiveLog::CollectiveLog;
 
  private:
-  void take(const std::string& line) override {
+  void take(const std::string& whole) override {
+    const std::string line = whole.substr(0, kLongestTitle);
     static const std::regex title(R"(^\s*#\s*OSU\s+(\S+)\s+(?:Non-blocking\s+)?(\S+)\s+(.*)$)");
     std::smatch match;
     if (std::regex_match(line, match, title)) return begin(match[1], match[2], match[3], line);
@@ -164,7 +167,7 @@ class OsuLog : public CollectiveLog {
       has_longest_ = line.find("Max Latency") != std::string::npos;
       return;
     }
-    const std::vector<double> row = numbers_of(line);
+    const std::vector<double> row = numbers_of(whole);
     if (row.size() < 2 || operation_ == nullptr || !has_latency_) return;
     if (has_longest_ && row.size() < 4) return refuse("a row is cut off");
     // Where all ranks' times are there, the slowest's counts, as in calibrate's own.
@@ -191,7 +194,8 @@ class ImbLog : public CollectiveLog {
   using CollectiveLog::CollectiveLog;
 
  private:
-  void take(const std::string& line) override {
+  void take(const std::string& whole) override {
+    const std::string line = whole.substr(0, kLongestTitle);
     static const std::regex title(R"(^\s*#\s*Benchmarking\s+(\S+)\s*$)"),
         processes(R"(^\s*#\s*#processes\s*=\s*(\d+).*$)");
     std::smatch match;
@@ -205,7 +209,7 @@ class ImbLog : public CollectiveLog {
     } else if (line.find("#bytes") != std::string::npos) {
       columns_ = columns_of(line);
     } else {
-      take_row(numbers_of(line));
+      take_row(numbers_of(whole));
     }
   }
 
@@ -231,7 +235,8 @@ class GlooLog : public CollectiveLog {
   using CollectiveLog::CollectiveLog;
 
  private:
-  void take(const std::string& line) override {
+  void take(const std::string& whole) override {
+    const std::string line = whole.substr(0, kLongestTitle);
     static const std::regex algorithm(R"(^\s*Algorithm:\s+(\S+).*$)"), options(R"(^\s*Options:\s+(.*)$)"),
         count(R"((\w+)=(\d+))");
     std::smatch match;
@@ -244,7 +249,7 @@ class GlooLog : public CollectiveLog {
     } else if (line.find("elements") != std::string::npos) {
       columns_ = columns_of(line);
     } else {
-      take_row(numbers_of(line));
+      take_row(numbers_of(whole));
     }
   }
 
@@ -307,15 +312,15 @@ class GlooLog : public CollectiveLog {
 }  // namespace
 
 Imported import_osu(const std::string& text, const std::string& name, const CollectiveLogOptions& options) {
-  return OsuLog("the OSU micro-benchmarks", name, options).read(text);
+  return sound(OsuLog("the OSU micro-benchmarks", name, options).read(text), name);
 }
 
 Imported import_imb(const std::string& text, const std::string& name, const CollectiveLogOptions& options) {
-  return ImbLog("the Intel MPI Benchmarks", name, options).read(text);
+  return sound(ImbLog("the Intel MPI Benchmarks", name, options).read(text), name);
 }
 
 Imported import_gloo(const std::string& text, const std::string& name, const CollectiveLogOptions& options) {
-  return GlooLog("gloo's benchmark", name, options).read(text);
+  return sound(GlooLog("gloo's benchmark", name, options).read(text), name);
 }
 
 }  // namespace lockstep::calib

@@ -2,18 +2,19 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
 
-constexpr double kRounding = 0.0051;    // two decimals are printed of a bandwidth in GB/s
+constexpr double kRounding = 0.0051;  // two decimals are printed of a bandwidth in GB/s
+constexpr int kMostRanks = 1 << 20;
 constexpr double kTimeRounding = 0.01;  // and at least three digits of a time
 
 const std::vector<std::pair<std::string, std::string>> kPrograms{
@@ -205,19 +206,31 @@ class NcclTestsLog {
     read_row(words, where);
   }
 
+  // "#  Rank  0 Group  0 Pid  101 on  node-0 device  0 [0000:0f:00] NVIDIA H100 80GB HBM3"
+  bool take_rank(const std::string& line, const std::vector<std::string>& words) {
+    double rank = 0;
+    if (words.size() < 8 || words[0] != "#" || words[1] != "Rank" || !to_number(words[2], rank)) return false;
+    auto on = std::find(words.begin() + 3, words.end(), "on");
+    while (words.end() - on > 4 && on[2] != "device") on = std::find(on + 1, words.end(), "on");
+    const std::size_t bus_end = line.find(']');
+    if (words.end() - on <= 4 || bus_end == std::string::npos || !(rank >= 0 && rank < kMostRanks)) return false;
+    const std::size_t name = line.find_first_not_of(" \t", bus_end + 1);
+    if (name == std::string::npos) return false;
+    ranks_ = std::max(ranks_, static_cast<int>(rank) + 1);
+    ++hosts_[on[1]];
+    device_ = line.substr(name, line.find_last_not_of(" \t") + 1 - name);
+    return true;
+  }
+
   void read_comment(const std::string& line, const std::vector<std::string>& words, const std::string& where) {
-    static const std::regex rank(R"(^\s*#\s*Rank\s+(\d+)\s.*\son\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s+(.*\S)\s*$)");
-    static const std::regex aggregated(R"(agg iters: (\d+))");
-    std::smatch match;
+    static const std::string aggregated = "agg iters: ";
+    const std::size_t calls = line.find(aggregated);
     if (line.find("nThread ") != std::string::npos || line.find("Collective test starting:") != std::string::npos)
       begin_run();
-    if (std::regex_match(line, match, rank)) {
-      ranks_ = std::max(ranks_, std::atoi(match[1].str().c_str()) + 1);
-      ++hosts_[match[2]];
-      device_ = match[3];
-    } else if (line.find("Collective test starting:") != std::string::npos) {
+    if (take_rank(line, words)) return;
+    if (line.find("Collective test starting:") != std::string::npos) {
       set_program(words.back());
-    } else if (std::regex_search(line, match, aggregated) && std::atoi(match[1].str().c_str()) > 1) {
+    } else if (calls != std::string::npos && std::atoi(line.c_str() + calls + aggregated.size()) > 1) {
       throw InputError(where + ": aggregated calls (-m) do not time one call");
     } else if (std::count(words.begin(), words.end(), "algbw") > 0) {
       if (std::count(words.begin(), words.end(), "cputime") > 0)
@@ -316,7 +329,7 @@ Imported import_nccl_tests(const std::string& text, const std::string& name, con
   } else {
     log.read_text(text);
   }
-  return log.finish();
+  return sound(log.finish(), name);
 }
 
 }  // namespace lockstep::calib

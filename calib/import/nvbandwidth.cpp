@@ -1,16 +1,18 @@
 #include <cmath>
 #include <cstdlib>
-#include <regex>
 #include <sstream>
 
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
 
 constexpr double kUsualBufferBytes = 512.0 * 1024 * 1024;
+constexpr std::size_t kLongestName = 256;  // of a device
+constexpr int kMostDevices = 1 << 20;
 
 // "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)": what rows and columns are, and which way bytes go.
 struct Direction {
@@ -24,23 +26,57 @@ struct Direction {
 
 enum class Kind { other, copy, part_of_total, no_copy };
 
+bool takes(const std::string& text, std::size_t& at, const std::string& word) {
+  if (text.compare(at, word.size(), word) != 0) return false;
+  at += word.size();
+  return true;
+}
+
+std::string taken_of(const std::string& text, std::size_t& at, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (takes(text, at, word)) return word;
+  return "";
+}
+
+bool has_unit(const std::string& text) {
+  for (const char* unit : {"(GB/s)", "(ns)", "(us)"})
+    if (text.find(unit) != std::string::npos) return true;
+  return false;
+}
+
+// "memcpy CE CPU(row) <-> GPU(column) Total bandwidth (GB/s)": its words, the arrow and the word before "bandwidth" too;
+// false where the text has no such phrase.
+bool take_phrase(const std::string& text, Direction& direction, std::string& arrow, std::string& part) {
+  std::size_t at = text.find("memcpy ");
+  if (at == std::string::npos) return false;
+  at += 7;
+  direction.engine = taken_of(text, at, {"CE ", "SM "});
+  direction.row = taken_of(text, at, {"CPU(row) ", "GPU(row) "});
+  arrow = taken_of(text, at, {"<-> ", "-> ", "<- "});
+  direction.column = taken_of(text, at, {"CPU(column) ", "GPU(column) "});
+  if (direction.engine.empty() || direction.row.empty() || arrow.empty() || direction.column.empty()) return false;
+  direction.engine.pop_back();
+  for (std::string* place : {&direction.row, &direction.column}) place->resize(3);
+  const std::size_t end = text.find("bandwidth (GB/s)", at);
+  if (end == std::string::npos) return false;
+  part = text.substr(at, end - at);
+  return part.empty() || part.find(' ') == part.size() - 1;  // one word at most
+}
+
 // A line that says what the matrix below it, or in JSON beside it, holds.
 Kind parse_direction(const std::string& test, const std::string& text, Direction& direction) {
-  static const std::regex form(
-      R"(memcpy (CE|SM) (CPU|GPU)\(row\) (<->|->|<-) (CPU|GPU)\(column\) (\w+ )?bandwidth \(GB/s\))");
-  static const std::regex unit(R"(\((GB/s|ns|us)\))");
-  std::smatch match;
   if (text.find("memcpy local GPU(column) bandwidth (GB/s)") != std::string::npos) {
     direction = {"CE", "", "GPU"};
     return Kind::copy;
   }
-  if (!std::regex_search(text, match, form)) return std::regex_search(text, unit) ? Kind::no_copy : Kind::other;
-  const std::string part = match[5];
+  Direction found;
+  std::string arrow, part;
+  if (!take_phrase(text, found, arrow, part)) return has_unit(text) ? Kind::no_copy : Kind::other;
   if (!part.empty() && part != "Total ") return Kind::part_of_total;  // "Read1 ", "Write2 "
   // What all send to one or one to all is no copy between two places, though the line looks the same.
   if (test.find("all_to_one") != std::string::npos || test.find("one_to_all") != std::string::npos)
     return Kind::no_copy;
-  direction = {match[1], match[2], match[4], match[3] == "<-", match[3] == "<->", !part.empty()};
+  direction = {found.engine, found.row, found.column, arrow == "<- ", arrow == "<-> ", !part.empty()};
   if (test.find("device_to_device") == std::string::npos) return Kind::copy;
   // Some tests over several nodes say CPU for the row. And the arrow tells who asks for the bytes: a read from column
   // to row is "->", a write from row to column "<-" (nvbandwidth 0.8, testcases_ce.cpp).
@@ -104,17 +140,29 @@ class Bandwidths {
   std::string name_;
 };
 
-// "Device 0: NVIDIA H100 (00000000:1b:00)" in text, "0: NVIDIA H100 80GB HBM3 (0000:1b:00): (host)" in JSON.
+int number_at(const std::string& text, std::size_t at) {
+  const std::size_t end = text.find_first_not_of("0123456789", at);
+  const std::string digits =
+      text.substr(at, std::min<std::size_t>(end == std::string::npos ? text.size() : end, at + 9) - at);
+  return digits.empty() ? -1 : std::min(kMostDevices, std::atoi(digits.c_str()));
+}
+
+// "Device 0: NVIDIA H100 (00000000:1b:00)" in text, "0: NVIDIA H100 80GB HBM3 (0000:1b:00): (host)" in JSON; of early
+// versions the name alone.
 void note_device(const std::string& text, Imported& result) {
-  static const std::regex form(R"((?:Device )?(\d+): (.*?)\s*(?:\(.*)?$)");  // early versions: the name alone
-  std::smatch match;
-  if (!std::regex_search(text, match, form)) return;
-  result.device.name = match[2];
-  result.device.count = std::max(result.device.count, std::atoi(match[1].str().c_str()) + 1);
+  std::size_t at = 0;
+  takes(text, at, "Device ");
+  const int number = number_at(text, at);
+  const std::size_t colon = text.find(": ", at);
+  if (number < 0 || colon == std::string::npos) return;
+  std::string name = text.substr(colon + 2, text.find('(', colon) - std::min(text.size(), colon + 2));
+  name.erase(name.find_last_not_of(" \t") + 1);
+  if (name.empty()) return;
+  result.device.name = name;
+  result.device.count = std::max(result.device.count, number + 1);
 }
 
 void read_text(const std::string& text, const std::string& name, Bandwidths& bandwidths) {
-  static const std::regex running(R"(^Running (\S+)\.$)");
   std::istringstream stream(text);
   std::string test;
   Direction direction;
@@ -125,9 +173,8 @@ void read_text(const std::string& text, const std::string& name, Bandwidths& ban
     line = plain_line(line);
     const std::string where = name + " line " + std::to_string(number);
     const Kind kind = parse_direction(test, line, direction);
-    std::smatch match;
-    if (std::regex_match(line, match, running)) {
-      test = match[1];
+    if (line.rfind("Running ", 0) == 0 && line.back() == '.') {
+      test = line.substr(8, line.size() - 9);
       is_matrix = false;
     } else if (kind != Kind::other) {
       is_matrix = kind == Kind::copy;
@@ -154,7 +201,10 @@ void read_text(const std::string& text, const std::string& name, Bandwidths& ban
 void read_json(const JsonNode& root, const std::string& name, Bandwidths& bandwidths) {
   const JsonNode all = root.at("nvbandwidth");
   if (const auto devices = all.find("GPU Device list"))
-    for (const JsonNode& item : devices->items()) note_device(item.text(), bandwidths.result);
+    for (const JsonNode& item : devices->items()) {
+      if (item.text().size() > kLongestName) item.fail("a name of more than 256 characters");
+      note_device(item.text(), bandwidths.result);
+    }
   if (const auto mib = all.find("bufferSize")) bandwidths.buffer_bytes = mib->number({1, 1e6}) * 1024 * 1024;
   for (const JsonNode& test : all.at("testcases").items()) {
     const auto matrix = test.find("bandwidth_matrix");
@@ -189,7 +239,7 @@ Imported import_nvbandwidth(const std::string& text, const std::string& name) {
   } else {
     read_text(text, name, bandwidths);
   }
-  return bandwidths.finish();
+  return sound(bandwidths.finish(), name);
 }
 
 }  // namespace lockstep::calib

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <regex>
 #include <set>
 #include <sstream>
 
 #include "calib/import/imported.hpp"
 #include "calib/import/log_text.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -16,9 +16,14 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
+// `start` and a number behind it.
+bool is_numbered(const std::string& word, const std::string& start) {
+  return word.size() > start.size() && word.compare(0, start.size(), start) == 0 &&
+         word.find_first_not_of("0123456789", start.size()) == std::string::npos;
+}
+
 bool is_gpu(const std::string& word) {
-  static const std::regex form(R"(GPU\d+)");
-  return std::regex_match(word, form);
+  return is_numbered(word, "GPU");
 }
 
 // The names above the matrix, up to "CPU Affinity", "NUMA Affinity" and "GPU NUMA ID": GPU0, GPU1, and NICs by number
@@ -32,8 +37,8 @@ std::vector<std::string> devices_of(const std::vector<std::string>& header) {
 
 // X: the device itself; NV#: # NVLinks; PIX, PXB: PCIe bridges; PHB, NODE, SYS: host bridge, NUMA node, sockets.
 bool is_link(const std::string& word) {
-  static const std::regex form(R"(X|NV\d+|PIX|PXB|PHB|NODE|SYS|OK)");
-  return std::regex_match(word, form);
+  static const std::set<std::string> links{"X", "PIX", "PXB", "PHB", "NODE", "SYS", "OK"};
+  return links.count(word) > 0 || is_numbered(word, "NV");
 }
 
 }  // namespace
@@ -59,7 +64,7 @@ Imported import_topology(const std::string& text, const std::string& name) {
       continue;
     }
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      if (!is_link(words[i + 1])) throw InputError(where + ": unknown link \"" + words[i + 1] + "\"");
+      if (!is_link(words[i + 1])) throw InputError(where + ": unknown link " + in_quotes(words[i + 1]));
       if (words[i + 1] != "X") links[words[0]][devices[i]] = words[i + 1];
     }
   }

@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "calib/import/imported.hpp"
+#include "calib/import/sound.hpp"
 #include "calib/second_look.hpp"
 #include "calib/summary.hpp"
 #include "engine/model/graph.hpp"
@@ -58,7 +58,7 @@ class ProbeFile {
   void take(const JsonNode& node, int line) {
     if (line == 1 && node.has("schema")) node.at("schema").choice({kSchema});
     if (line == 1 && !node.has("run")) node.fail("is no file of lockstep_probe.py", "allowed: the file that it wrote");
-    if (const auto run = node.find("run")) run_ = run->json();
+    if (const auto run = node.find("run")) take_run(*run);
     if (node.has("graph")) take_graph(node);
     if (node.has("series")) declare(node, line);
     if (const auto at = node.find("at")) series_at(*at).seconds.push_back(node.at("seconds").number({0, 1e9}));
@@ -70,6 +70,14 @@ class ProbeFile {
     if (const auto done = node.find("done")) series_at(*done).is_done = true;
     if (const auto peak = node.find("peak_memory_bytes")) peak_memory_bytes_ = peak->number({0, 1e15});
     if (const auto said = node.find("said")) said_.push_back(name_ + ": " + said->text());
+  }
+
+  void take_run(const JsonNode& run) {
+    for (const char* name : {"device", "kind"})
+      if (const auto text = run.find(name)) text->text();
+    if (const auto processes = run.find("processes")) processes->integer(1, 1 << 20);
+    if (const auto tolerance = run.find("tolerance")) tolerance->number({0, 1e9});
+    run_ = run.json();
   }
 
   void take_graph(const JsonNode& node) {
@@ -188,7 +196,7 @@ class ProbeFile {
 }  // namespace
 
 Imported import_torch_probe(const std::string& text, const std::string& name) {
-  return ProbeFile(text, name).imported();
+  return sound(ProbeFile(text, name).imported(), name);
 }
 
 }  // namespace lockstep::calib

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "calib/import/imported.hpp"
+#include "calib/import/sound.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/model/zoo/zoo.hpp"
 
@@ -20,17 +22,15 @@ struct Interval {
 };
 
 using Thread = std::string;
+constexpr double kLargestNumber = 1e15;  // a whole number, of microseconds thirty years
 
 double number_or(const Json& object, const char* key, double otherwise) {
   const auto value = object.find(key);
   if (value == object.end()) return otherwise;
-  if (value->is_number()) return value->get<double>();
-  if (!value->is_string()) return otherwise;
-  try {
-    return std::stod(value->get<std::string>());
-  } catch (const std::exception&) {
-    return otherwise;
-  }
+  if (!value->is_number() && !value->is_string()) return otherwise;
+  const double number =
+      value->is_number() ? value->get<double>() : std::strtod(value->get<std::string>().c_str(), nullptr);
+  return std::abs(number) <= kLargestNumber ? number : otherwise;  // NaN, too
 }
 
 std::string text_or(const Json& object, const char* key, const std::string& otherwise) {
@@ -335,9 +335,12 @@ void add_collectives(const std::vector<Sample>& calls, const std::string& source
   }
 }
 
+constexpr double kMostRanks = 1 << 20;
+
 int world_size(const Json& root) {
   if (!root.is_object() || !root.contains("distributedInfo")) return 1;
-  return std::max(1, static_cast<int>(number_or(root["distributedInfo"], "world_size", 1)));
+  if (!root["distributedInfo"].is_object()) return 1;
+  return static_cast<int>(std::clamp(number_or(root["distributedInfo"], "world_size", 1), 1.0, kMostRanks));
 }
 
 // Steps alone are iterations; with others they hold the exchange, too.
@@ -415,7 +418,7 @@ Imported import_torch_trace(const std::string& text, const std::string& name, co
   if (result.device.name.empty()) result.device.name = kUnknownGpu;
   result.device.kind = "imported";
   result.device.count = ranks;
-  return result;
+  return sound(result, name);
 }
 
 }  // namespace lockstep::calib

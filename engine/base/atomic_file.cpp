@@ -48,13 +48,24 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+constexpr std::size_t kLongestEnding = 32;  // of a part's name, beyond the file's own
+constexpr int kMostLinks = 40;              // one after the other, as Linux has it
+
+/// A name to which a part's ending can be added.
+bool is_name_short_enough(const std::string& path) {
+  const long most = ::pathconf(folder_of(path).c_str(), _PC_NAME_MAX);
+  return most < 0 || fs::path(path).filename().string().size() + kLongestEnding <= static_cast<std::size_t>(most);
+}
+
 /// Why `path` cannot be replaced by a regular file; empty when nothing is known against it.
 std::string refusal(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos) return reason(path.empty() ? ENOENT : EINVAL);
+  if (!is_name_short_enough(end_of_links(path))) return reason(ENAMETOOLONG);
   struct stat info;
   if (::stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return reason(EISDIR);
     if (!S_ISREG(info.st_mode)) return "not a regular file";
+    if ((info.st_mode & 0222) == 0) return "the file is read-only";  // a folder's rights would allow to replace it
   } else if (path.back() == '/') {
     return reason(EISDIR);
   } else if (errno != ENOENT) {
@@ -137,10 +148,14 @@ void write_file_atomically(const std::string& path, const std::string& content) 
 }
 
 std::string end_of_links(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::is_symlink(path, ignored)) return path;
-  const fs::path end = fs::weakly_canonical(path, ignored);
-  return end.empty() ? path : end.string();
+  std::error_code error;
+  fs::path end = path;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(end, error); ++i) {
+    const fs::path next = fs::read_symlink(end, error);
+    if (error) return path;
+    end = end.parent_path() / next;  // the next alone where it is absolute
+  }
+  return end.string();
 }
 
 int remove_left_parts(const std::string& path) {

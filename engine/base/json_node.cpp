@@ -10,6 +10,12 @@
 namespace lockstep {
 namespace {
 
+// A terminal or a table would obey them. Tabs are blanks.
+bool has_control_characters(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7F'; });
+}
+
 bool contains(const Range& range, double value) {
   return value >= range.low && value <= range.high;
 }  // NaN: false
@@ -107,6 +113,7 @@ std::string JsonNode::text() const {
   if (!value_->is_string()) fail("expected a string, got " + kind_of(*value_));
   std::string text = value_->get<std::string>();
   if (text.empty()) fail("expected a string that is not empty");
+  if (has_control_characters(text)) fail(in_quotes(text) + " has control characters", "allowed: text on one line");
   return text;
 }
 

@@ -2,6 +2,7 @@
 // The outermost part of every program: command line, version, exit codes.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/base/printing.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/version.hpp"
 
@@ -39,16 +41,17 @@ inline int with_standard_output(const std::string& program, int code) {
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
   app.set_version_flag("--version", version_line());
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
   try {
     app.parse(argc, argv);
     return with_standard_output(app.get_name(), work(std::vector<std::string>(argv, argv + argc)));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const InputError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", message_of(error).c_str());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), message_of(error).c_str());
     return 1;
   }
 }

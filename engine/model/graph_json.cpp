@@ -357,6 +357,15 @@ Json layer_json(const Graph& graph, std::size_t index) {
   return json;
 }
 
+// The builder, which refuses an input that is too large, knows nothing of the file.
+Reader reader_of(const JsonNode& node, const std::string& name, const std::string& title, Shape input, int tokens) {
+  try {
+    return Reader(name, title, input, tokens);
+  } catch (const InputError& error) {
+    node.at(tokens > 0 ? "tokens" : "input").fail(error.what());
+  }
+}
+
 }  // namespace
 
 Graph graph_from_json(const JsonNode& node) {
@@ -368,7 +377,7 @@ Graph graph_from_json(const JsonNode& node) {
     node.at("tokens").fail("the input is an image", "allowed: one of input and tokens");
   const int tokens = node.has("tokens") ? whole(node.at("tokens"), 1, kLongestAxis) : 0;
   const Shape input = tokens > 0 ? Shape{1, tokens, 1} : read_shape(node.at("input"));
-  Reader reader(name, title ? title->text() : name, input, tokens);
+  Reader reader = reader_of(node, name, title ? title->text() : name, input, tokens);
   const JsonNode layers_node = node.at("layers");
   const std::vector<JsonNode> layers = layers_node.items();
   if (layers.empty() || layers.size() > kMostLayers) {

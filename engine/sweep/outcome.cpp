@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "engine/base/atomic_file.hpp"
+#include "engine/base/json_file.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/study.hpp"
 #include "engine/base/text.hpp"
@@ -130,7 +130,7 @@ void write_failure(const Records& records, const Run& run, const std::string& wh
   }
   record["status"] = "failed";
   record["error"] = why;
-  write_file_atomically(records.path_of(run), record.dump(2) + "\n");
+  write_json_atomically(records.path_of(run), record, 2);
 }
 
 Json summary(const Sweep& sweep, const Records& records, const std::vector<std::string>& argv) {
@@ -185,7 +185,10 @@ std::string table(const Json& summary) {
   text += "   (iterations: median of the seeds that reached it)\n";
   for (const Json& cell : summary.at("cells")) {
     const Json& runs = cell.at("runs");
-    const auto has_ended = [](const Json& run) { return run.at("status") != "open" && run.at("status") != "running"; };
+    const auto has_ended = [](const Json& run) {
+      const Json& status = run.at("status");
+      return status != "open" && status != "running" && status != "failed";
+    };
     const auto ended = std::count_if(runs.begin(), runs.end(), has_ended);
     const std::string rate =
         cell.at("learning_rate").is_null() ? "-" : short_number(cell.at("learning_rate").get<double>());

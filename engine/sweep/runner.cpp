@@ -15,6 +15,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/file_lock.hpp"
+#include "engine/base/outputs.hpp"
 #include "engine/base/process_pool.hpp"
 #include "engine/base/text.hpp"
 #include "engine/sweep/outcome.hpp"
@@ -83,6 +84,8 @@ class Runner {
   void consider(const Run& run, bool& all_done) {
     if (done_.count(run.name) > 0) return;
     if (is_done(run)) {
+      std::error_code ignored;  // an earlier call may have been killed between the record and this
+      fs::remove(path(run, ".checkpoint"), ignored);
       done_.insert(run.name);
       return;
     }
@@ -165,7 +168,10 @@ class Runner {
 }  // namespace
 
 int run_sweep(const Sweep& sweep, const RunnerOptions& options, const std::vector<std::string>& argv) {
-  fs::create_directories(options.folder);
+  std::error_code error;
+  fs::create_directories(options.folder, error);
+  if (error) throw InputError(options.folder + ": cannot be made a folder: " + error.message());
+  check_outputs({(fs::path(options.folder) / "sweep.json").string()});
   return Runner(sweep, options, argv).run();
 }
 

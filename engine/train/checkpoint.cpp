@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kMagic = "lockstep/checkpoint/1";
 constexpr std::size_t kMostBytes = std::size_t{1} << 36;
+constexpr std::int64_t kMostElements = kMostBytes / sizeof(float);
 
 [[noreturn]] void fail(const std::string& path, const std::string& wrong) {
   throw InputError(path + ": " + wrong + "; allowed: a checkpoint of the same run");
@@ -88,6 +89,7 @@ void StateReader::floats(const std::string& name, std::vector<float>& value) {
 }
 
 void StateReader::integer(const std::string& name, std::int64_t& value) {
+  if (!number(name).is_number_integer()) fail(path_, "holds no whole number of " + name);
   value = number(name).get<std::int64_t>();
 }
 
@@ -156,27 +158,37 @@ Checkpoint::Checkpoint(const std::string& path) {
   if (!line || magic != kMagic) fail(path, "is no checkpoint");
   const std::string body = file.substr(line_end + 1);
   if (header_bytes > body.size() || sha256_hex(body) != digest) fail(path, "is damaged");
-  header_ = Json::parse(body.substr(0, header_bytes));
   content_ = body.substr(header_bytes);
+  const JsonDocument header = JsonDocument::parse(body.substr(0, header_bytes), path);
+  header_ = header.json();
 
-  std::vector<Json> states{header_};
-  for (const Json& other : header_.value("others", Json::array())) states.push_back(other);
+  std::vector<JsonNode> states{header.root()};
+  if (const auto others = header.root().find("others"))
+    for (const JsonNode& other : others->items()) states.push_back(other);
   std::size_t begin = 0;
-  for (const Json& state : states) {
-    Part part{state.at("numbers"), {}};
-    for (const Json& entry : state.at("arrays")) {
-      Array array{entry.at("name"), begin, bytes_of(entry.at("elements")), entry.value("shared", false)};
-      const Array* same = array.shared ? shared_with(array.name, array.bytes) : nullptr;
-      if (array.shared && same == nullptr) fail(path, "is damaged");
-      if (array.shared)
-        array.begin = same->begin;
-      else
-        begin += array.bytes;
-      part.arrays.push_back(array);
-    }
-    parts_.push_back(std::move(part));
-  }
+  for (const JsonNode& state : states) add_part(state, begin);
   if (begin != content_.size()) fail(path, "is damaged");
+}
+
+/// `begin`: where the arrays before end in the content; moved on.
+void Checkpoint::add_part(const JsonNode& state, std::size_t& begin) {
+  Part part{state.at("numbers").json(), {}};
+  for (const auto& [name, value] : state.at("numbers").members())
+    if (!value.is_number()) value.fail("is no number");
+  for (const JsonNode& entry : state.at("arrays").items()) {
+    const auto shared = entry.find("shared");
+    Array array{entry.at("name").text(), begin, bytes_of(entry.at("elements").integer(0, kMostElements)),
+                shared && shared->boolean()};
+    const Array* same = array.shared ? shared_with(array.name, array.bytes) : nullptr;
+    if (array.shared && same == nullptr) entry.fail("process 0 has no such array");
+    if (!array.shared && array.bytes > content_.size() - begin) entry.fail("the file ends before");
+    if (array.shared)
+      array.begin = same->begin;
+    else
+      begin += array.bytes;
+    part.arrays.push_back(array);
+  }
+  parts_.push_back(std::move(part));
 }
 
 std::string Checkpoint::state(int process) const {

@@ -97,6 +97,7 @@ class Checkpoint {
     std::vector<Array> arrays;
   };
   static Json arrays_of(const Part& part);
+  void add_part(const JsonNode& state, std::size_t& begin);
   const Array* shared_with(const std::string& name, std::size_t bytes) const;
 
   Json header_ = Json::object();

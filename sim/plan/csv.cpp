@@ -1,25 +1,18 @@
 #include <algorithm>
 
+#include "engine/base/printing.hpp"
 #include "sim/plan/plan_result.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-// RFC 4180: a field with a comma, a quote or a line break is quoted, its quotes doubled.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string cell(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return field(value.get<std::string>());
-  if (!value.is_array()) return field(value.dump());
+  if (value.is_string()) return for_csv(value.get<std::string>());
+  if (!value.is_array()) return for_csv(value.dump());
   std::string lines;
   for (const Json& line : value) lines += (lines.empty() ? "" : "; ") + line.get<std::string>();
-  return field(lines);
+  return for_csv(lines);
 }
 
 }  // namespace
@@ -33,8 +26,8 @@ std::string plan_csv(const PlanResult& result) {
   for (const auto& [key, value] : points.at(0).items())
     if (key != "setting" && key != "memory") keys.push_back(key);
   std::string text = "id";
-  for (const std::string& axis : axes) text += "," + field("setting/" + axis);
-  for (const std::string& key : keys) text += key == "id" ? "" : "," + field(key);
+  for (const std::string& axis : axes) text += "," + for_csv("setting/" + axis);
+  for (const std::string& key : keys) text += key == "id" ? "" : "," + for_csv(key);
   text += "\n";
   for (const Json& point : points) {
     text += cell(point.at("id"));

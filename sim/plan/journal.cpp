@@ -11,11 +11,13 @@
 #include <stdexcept>
 
 #include "engine/base/file_lock.hpp"
+#include "engine/base/provenance.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
+constexpr std::size_t kDigits = 16;  // of a line's checksum: by chance, one damaged line in 2^64 passes for whole
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -47,7 +49,20 @@ bool is_journal(const std::string& text) {
   return text.compare(0, length, start, 0, length) == 0;
 }
 
+// What a line was made of; empty where its checksum is not that of the rest.
+std::string checked(const std::string& line) {
+  const std::size_t tail = journal_line("{}").size() - 2;  // of "{" and the line's end, neither is the checksum's
+  if (line.size() < tail) return "";
+  const std::string object = line.substr(0, line.size() - tail) + "}";
+  return journal_line(object) == line + "\n" ? object : "";
+}
+
 }  // namespace
+
+std::string journal_line(const std::string& object) {
+  const std::string all_but_end = object.substr(0, object.rfind('}'));
+  return all_but_end + ",\"sha256\":\"" + sha256_hex(all_but_end).substr(0, kDigits) + "\"}\n";
+}
 
 Journal::Journal(const std::string& path, const std::string& digest, bool resume) : path_(path) {
   fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
@@ -78,7 +93,7 @@ Journal::~Journal() {
   if (fd_ >= 0) close(fd_);
 }
 
-// Keeps the lines up to the first that is torn and cuts the file there.
+// Keeps the lines up to the first that is torn or altered and cuts the file there.
 void Journal::take_up(const std::string& text, const std::string& digest) {
   std::size_t begin = text.find('\n');
   if (text.empty()) return;
@@ -88,7 +103,7 @@ void Journal::take_up(const std::string& text, const std::string& digest) {
   }
   ++begin;
   for (std::size_t end = text.find('\n', begin); end != std::string::npos; end = text.find('\n', begin)) {
-    const Json line = parsed(text.substr(begin, end - begin));
+    const Json line = parsed(checked(text.substr(begin, end - begin)));
     try {
       kept_[line.at("task").get<std::string>()] = Outcome::from_text(line.at("outcome").dump());
     } catch (const Json::exception&) {
@@ -97,7 +112,10 @@ void Journal::take_up(const std::string& text, const std::string& digest) {
     begin = end + 1;
   }
   if (begin == text.size()) return;
-  note_ = path_ + ": its last line was torn and is dropped";
+  const bool is_last = text.find('\n', begin) == std::string::npos;
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+  note_ = path_ + (is_last ? ": its last line was torn and is dropped"
+                           : " line " + std::to_string(line) + ": was altered; it and what follows are dropped");
   if (ftruncate(fd_, static_cast<off_t>(begin)) != 0)
     throw InputError(path_ + ": cannot be written: " + std::strerror(errno));
 }
@@ -113,7 +131,7 @@ void Journal::write(const std::string& text) {
 
 void Journal::add(const std::string& key, const Outcome& outcome) {
   if (fd_ < 0) return;
-  write("{\"task\":" + Json(key).dump() + ",\"outcome\":" + outcome.text() + "}\n");
+  write(journal_line("{\"task\":" + Json(key).dump() + ",\"outcome\":" + outcome.text() + "}"));
   if (now_s() - flushed_s_ >= 1) flush();
 }
 

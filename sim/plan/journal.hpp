@@ -3,16 +3,19 @@
 // goes on where it stopped.
 //
 //   {"schema": "lockstep/plan-journal/1", "digest": "..."}
-//   {"task": "0|analytic||0|0", "outcome": {...}}
+//   {"task": "0|analytic||0|0", "outcome": {...}, "sha256": "the first 16 digits of all before"}
 //
 // The digest is that of the plan, its inputs and the program: a journal of another is not taken up. A line that was
-// torn by a crash, and whatever follows it, is dropped.
+// torn by a crash or altered, and whatever follows it, is dropped, and that is said.
 #include <map>
 #include <string>
 
 #include "sim/plan/task.hpp"
 
 namespace lockstep::sim {
+
+/// A line of a journal, with its end: the text of an object, and its checksum as its last member.
+std::string journal_line(const std::string& object);
 
 class Journal {
  public:

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/base/printing.hpp"
 #include "engine/base/units.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
@@ -34,10 +35,7 @@ std::string as_markdown(const Rows& rows) {
   std::string text;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     text += "|";
-    for (std::string cell : rows[r]) {
-      for (std::size_t at = cell.find('|'); at != std::string::npos; at = cell.find('|', at + 2)) cell.insert(at, "\\");
-      text += " " + cell + " |";
-    }
+    for (const std::string& cell : rows[r]) text += " " + for_markdown(cell) + " |";
     text += "\n";
     if (r > 0) continue;
     for (std::size_t i = 0; i < rows[r].size(); ++i) text += i == 0 ? "|---|" : "---:|";
@@ -191,9 +189,9 @@ std::string plan_table(const PlanResult& result) {
 }
 
 std::string plan_markdown(const PlanResult& result) {
-  std::string text = "# " + result.plan->name + "\n\n";
-  if (!result.plan->description.empty()) text += result.plan->description + "\n\n";
-  text += "**Answer.** " + answer_text(result) + "\n\n" + answer_why(result) + "\n\n";
+  std::string text = "# " + for_markdown(result.plan->name) + "\n\n";
+  if (!result.plan->description.empty()) text += for_markdown(result.plan->description) + "\n\n";
+  text += "**Answer.** " + for_markdown(answer_text(result)) + "\n\n" + for_markdown(answer_why(result)) + "\n\n";
   const std::vector<std::size_t> machines = best_of_machines(result);
   if (machines.size() > 1) text += "## Best of each machine\n\n" + as_markdown(point_rows(result, machines)) + "\n";
   if (!result.frontier.empty()) text += "## Frontier of time and cost\n\n" + as_markdown(frontier_rows(result)) + "\n";
@@ -203,13 +201,12 @@ std::string plan_markdown(const PlanResult& result) {
     text += "## Sensitivity\n\n" + as_markdown(sensitivity_rows(result)) + "\n";
   }
   text += "## Points\n\n" + counts(result) + "\n\n";
-  for (const std::string& line : reasons(result)) text += "- " + line + "\n";
-  for (const std::string& line : result.warnings) text += "- Warning: " + line + "\n";
+  for (const std::string& line : reasons(result)) text += "- " + for_markdown(line) + "\n";
+  for (const std::string& line : result.warnings) text += "- Warning: " + for_markdown(line) + "\n";
   text += "\n## Assumptions\n\n";
   Rows rows{{"input", "value", "kind", "source"}};
   for (const Assumption& a : result.assumptions)
-    rows.push_back(
-        {"`" + a.pointer + "`", a.value.is_string() ? a.value.get<std::string>() : a.value.dump(), a.kind, a.source});
+    rows.push_back({a.pointer, a.value.is_string() ? a.value.get<std::string>() : a.value.dump(), a.kind, a.source});
   return text + as_markdown(rows);
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
+#include "engine/base/text.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/program/exchange.hpp"
 #include "sim/program/learners.hpp"
@@ -15,6 +16,17 @@
 namespace lockstep::sim {
 
 namespace {
+
+constexpr double kMostTransfers = 5e6;  // of a collective's plan, 24 bytes each; a model has up to some 200 plans
+
+// Chains and trees send every slice by itself over every hop, there and back.
+void check_transfers(int gpus, int slices, const char* key) {
+  const double transfers = 2.0 * gpus * slices;
+  if (transfers <= kMostTransfers) return;
+  throw std::runtime_error("an all-reduce in " + std::to_string(slices) + " slices has about " +
+                           short_number(transfers) + " messages, more than " + short_number(kMostTransfers) +
+                           "; allowed: fewer slices (" + key + ")");
+}
 
 // As long as it was measured to take; on the links it looks like a ring.
 AllReduce profile_all_reduce(const Scenario& scenario) {
@@ -46,12 +58,14 @@ AllReduce all_reduce_of(const Scenario& scenario) {
       return halving_doubling_all_reduce;
     case AllReduceKind::hierarchical:
       return [k = spec.group_size, m = spec.chain_slices](int gpus, std::int64_t bytes) {
+        check_transfers(gpus, m, "/communication/chain_slices");
         return hierarchical_all_reduce(gpus, k, bytes, m);
       };
     case AllReduceKind::tree:
       return tree_all_reduce;
     case AllReduceKind::double_binary_tree:
       return [m = spec.tree_slices](int gpus, std::int64_t bytes) {
+        check_transfers(gpus, m, "/communication/tree_slices");
         return double_binary_tree_all_reduce(gpus, m, bytes);
       };
     case AllReduceKind::torus:
@@ -61,6 +75,7 @@ AllReduce all_reduce_of(const Scenario& scenario) {
   }
   return [k = spec.group_size, m = spec.chain_slices, threshold = spec.hybrid_threshold_bytes](int gpus,
                                                                                                std::int64_t bytes) {
+    check_transfers(gpus, m, "/communication/chain_slices");
     return bytes >= threshold ? ring_all_reduce(gpus, bytes) : hierarchical_all_reduce(gpus, k, bytes, m);
   };
 }

@@ -37,9 +37,9 @@ std::vector<std::string> parts_of(const std::string& text) {
 // ("500 GB/s") are no line rate. "Gigabit Ethernet" alone is 1 Gbit/s.
 double line_rate(const std::string& part) {
   std::smatch found;
-  static const std::regex giga(R"((\d+(?:\.\d+)?)[ -]?(?:G[bB]E\b|GE\b|Gb|Gbit|Gbps|[Gg]ig[Ee]\b|[Gg]igabit|G\b))");
+  static const std::regex giga(R"((\d{1,6}(?:\.\d+)?)[ -]?(?:G[bB]E\b|GE\b|Gb|Gbit|Gbps|[Gg]ig[Ee]\b|[Gg]igabit|G\b))");
   if (std::regex_search(part, found, giga)) return std::stod(found[1].str()) * 1e9;
-  static const std::regex mega(R"((\d+(?:\.\d+)?) ?(?:Mb|Mbit|Mbps))");
+  static const std::regex mega(R"((\d{1,9}(?:\.\d+)?) ?(?:Mb|Mbit|Mbps))");
   if (std::regex_search(part, found, mega)) return std::stod(found[1].str()) * 1e6;
   return mentions(part, "gigabit ethernet") || mentions(part, "gige") ? 1e9 : kNoRate;
 }

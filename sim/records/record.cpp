@@ -6,11 +6,13 @@
 
 #include "engine/base/text.hpp"
 #include "sim/records/job_keys.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-constexpr std::int64_t kMostGpus = 1 << 20;
+constexpr std::int64_t kMostGpusOfNode = 1024;  // as --gpus-per-node of simulate job
+constexpr std::size_t kLongestText = 4000;      // texts are searched by regular expressions, which recurse
 constexpr double kMostBytes = 1e15;
 
 const std::vector<std::string>& known_keys() {
@@ -57,7 +59,10 @@ std::string text_of(const JsonNode& record, const std::string& key) {
   const std::optional<JsonNode> node = stated(record, key);
   if (!node) return {};
   if (node->is_string() && node->json().get<std::string>().empty()) return {};
-  return node->text();
+  const std::string text = node->text();
+  if (text.size() > kLongestText)
+    node->fail("is of " + std::to_string(text.size()) + " bytes", "allowed: up to " + std::to_string(kLongestText));
+  return text;
 }
 
 std::int64_t count_of(const JsonNode& record, const std::string& key, std::int64_t most) {
@@ -114,8 +119,12 @@ Record read_record(const JsonNode& node) {
   }();
   node.keys(keys);
   Record record;
-  record.id = node.at("id").text();
-  record.metric = node.at("metric").text();
+  node.at("id");
+  node.at("metric");
+  record.id = text_of(node, "id");
+  record.metric = text_of(node, "metric");
+  if (record.id.empty()) node.at("id").text();  // null or "": says what is wrong
+  if (record.metric.empty()) node.at("metric").text();
   record.value = value_of(node);
   record.unit = text_of(node, "unit");
   record.role = role_of(node);
@@ -125,7 +134,7 @@ Record read_record(const JsonNode& node) {
   read_texts(node, record);
   if (const auto bytes = stated(node, "params_bytes")) record.params_bytes = bytes->number({1, kMostBytes});
   record.gpus = static_cast<int>(count_of(node, "gpus", kMostGpus));
-  record.gpus_per_node = static_cast<int>(count_of(node, "gpus_per_node", 1 << 16));
+  record.gpus_per_node = static_cast<int>(count_of(node, "gpus_per_node", kMostGpusOfNode));
   record.batch_per_gpu = batch_of(node);
   record.global_batch = count_of(node, "global_batch", std::int64_t{1} << 40);
   record.keys = read_job_keys(node);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/printing.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/statistics.hpp"
 #include "sim/scenario/profile_quality.hpp"
@@ -67,16 +68,9 @@ Json comparison_json(const Comparison& c) {
 }
 
 // RFC 4180: a field with a comma, a quote or a line break is quoted, its quotes doubled.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string csv_line(const std::vector<std::string>& fields) {
   std::string line;
-  for (const std::string& field : fields) line += csv_field(field) + ",";
+  for (const std::string& field : fields) line += for_csv(field) + ",";
   line.back() = '\n';
   return line;
 }

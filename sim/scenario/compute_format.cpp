@@ -116,6 +116,7 @@ ObjectFormat<ComputeSpec> jitter_format() {
     else
       UnnotedCopy(node).node().sourced_number({0, 1});
   };
+  variation.is_unsaid = [](const ComputeSpec& compute) { return compute.jitter == JitterKind::none; };
   f.then([](const JsonNode& node, ComputeSpec& compute) {
     if (compute.jitter != JitterKind::none) node.at("coefficient_of_variation");
   });

@@ -12,7 +12,7 @@
 namespace lockstep::sim {
 
 struct LocalSgdSpec {
-  int period = 1;  ///< steps from one averaging to the next
+  int period = 8;  ///< steps from one averaging to the next; what a file means that leaves it out
 };
 
 struct ShardingSpec {

@@ -62,7 +62,10 @@ Json write_batch(const Scenario& s) {
 
 std::vector<int> read_gpus(const JsonNode& node) {
   std::vector<int> gpus;
-  for (const JsonNode& item : node.items()) gpus.push_back(static_cast<int>(item.integer(1, kMostGpus)));
+  for (const JsonNode& item : node.items()) {
+    gpus.push_back(static_cast<int>(item.integer(1, kMostGpus)));
+    if (std::count(gpus.begin(), gpus.end(), gpus.back()) > 1) item.fail("is there twice", "allowed: each count once");
+  }
   if (gpus.empty()) node.fail("empty list", "allowed: one or more GPU counts");
   return gpus;
 }
@@ -245,7 +248,7 @@ void add_results(Format& f) {
       .means("measured iterations of a point; one more runs before them and is not counted");
   f.whole("seed", &Scenario::seed, 0, std::numeric_limits<std::int64_t>::max())
       .otherwise(1)
-      .means("seed of the compute jitter");
+      .means("seed of the compute jitter, and of when asynchronous workers begin");
   f.boolean("ignore_memory", &Scenario::ignores_memory)
       .optional("`false`")
       .means(

@@ -226,6 +226,35 @@ TEST_CASE("A symbolic link is followed and stays") {
   CHECK(read_file(target) == "new");
 }
 
+TEST_CASE("A symbolic link to a file that is not there yet is followed and stays") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("deep"));
+  std::filesystem::create_symlink("second", folder.path("link"));
+  std::filesystem::create_symlink("deep/target", folder.path("second"));
+  write_file_atomically(folder.path("link"), "new");
+  CHECK(std::filesystem::is_symlink(folder.path("link")));
+  CHECK(read_file(folder.path("deep/target")) == "new");
+  std::filesystem::create_symlink("round", folder.path("round"));
+  CHECK(why_not_writable(folder.path("round")) == "Too many levels of symbolic links");
+  std::filesystem::create_symlink("nowhere/target", folder.path("lost"));
+  CHECK(why_not_writable(folder.path("lost")) == "No such file or directory");
+}
+
+TEST_CASE("A read-only file is kept, whoever asks") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "old");
+  REQUIRE(::chmod(path.c_str(), 0444) == 0);
+  CHECK(why_not_writable(path) == "the file is read-only");
+  CHECK(write_error(path) == path + ": cannot write: the file is read-only");
+  CHECK(read_file(path) == "old");
+}
+
+TEST_CASE("A name to which a part's ending cannot be added is refused before the work") {
+  const TemporaryFolder folder;
+  CHECK(why_not_writable(folder.path(std::string(250, 'n'))) == "File name too long");
+  CHECK(why_not_writable(folder.path(std::string(200, 'n'))).empty());
+}
+
 TEST_CASE("Reading names the path and the reason") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH(read_file("none"), "none: cannot read: No such file or directory");

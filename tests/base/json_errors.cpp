@@ -136,6 +136,15 @@ TEST_CASE("A value of the wrong type is refused with what is allowed") {
   });
 }
 
+TEST_CASE("A text that a terminal or a table would obey is refused") {
+  for (const char* text : {"a\\u001b[2J", "a\\nb", "\\u0007", "\\u007f"}) {
+    const JsonDocument document = JsonDocument::parse("{\"name\": \"" + std::string(text) + "\"}", "a.json");
+    CHECK(error_of([&] {
+            document.root().at("name").text();
+          }).find(" has control characters; allowed: text on one line") != std::string::npos);
+  }
+}
+
 TEST_CASE("A number out of its range is refused with the range") {
   check({
       {R"({"gpus": 0})", "x.json: /gpus: value 0 is out of range; allowed: 1 to 65536"},

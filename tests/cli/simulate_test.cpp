@@ -276,6 +276,11 @@ TEST_CASE("simulate: progress shows on a terminal only, and not when quiet") {
   CHECK(slurp(folder.path("stdout.txt")).find("points]") == std::string::npos);
   CHECK(slurp(folder.path("stdout.txt")).find_first_of("\r\033") == std::string::npos);
   CHECK(on_terminal(folder, "scenario.json --quiet") == "");
+  const char* const before = getenv("TERM");
+  const std::string terminal = before == nullptr ? "" : before;
+  setenv("TERM", "dumb", 1);  // knows no way back to a line's begin
+  CHECK(on_terminal(folder, "scenario.json --jobs 1") == "");
+  terminal.empty() ? unsetenv("TERM") : setenv("TERM", terminal.c_str(), 1);
 }
 
 TEST_CASE("simulate: a trace shows the first 16 GPUs and the last of the largest point, or those asked for") {

@@ -72,6 +72,22 @@ TEST_CASE("torn at any byte, a journal gives back the lines before and goes on f
   }
 }
 
+TEST_CASE("a line that was altered is dropped with what follows, and that is said") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("points.jsonl");
+  {
+    sim::Journal journal(path, "digest", false);
+    for (int i = 0; i < 3; ++i) journal.add(std::to_string(i), outcome(1.25));
+  }
+  std::string text = read_file(path);
+  text.replace(text.rfind("1.25", text.rfind("\"2\"")), 4, "9.25");  // of the second line of three
+  folder.write("points.jsonl", text);
+  const sim::Journal journal(path, "digest", true);
+  REQUIRE(journal.kept().size() == 1);
+  CHECK(journal.kept().at("0").time_s == 1.25);
+  CHECK_THAT(journal.note(), Contains("line 3: was altered"));
+}
+
 TEST_CASE("a journal of another plan is not taken up, and none is without being asked") {
   const TemporaryFolder folder;
   const std::string path = folder.path("points.jsonl");

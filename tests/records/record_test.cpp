@@ -33,6 +33,16 @@ TEST_CASE("a bad record is one line with file pointer wrong and allowed") {
             .rfind("records.json: /0: unknown key \"colour\"; known: id, source", 0) == 0);
 }
 
+TEST_CASE("a record is as large as what the command line takes, and its texts as long as can be searched") {
+  const auto refused = [](const std::string& member) {
+    return error_of(R"([{"id": "a", "metric": "m", )" + member + "}]");
+  };
+  CHECK(refused(R"("gpus": 65537)").rfind("records.json: /0/gpus: value 65537 is out of range", 0) == 0);
+  CHECK(refused(R"("gpus_per_node": 1025)").rfind("records.json: /0/gpus_per_node: value 1025", 0) == 0);
+  CHECK(refused("\"notes\": \"1." + std::string(100000, '9') + " epochs\"") ==
+        "records.json: /0/notes: is of 100009 bytes; allowed: up to 4000");
+}
+
 TEST_CASE("what a record leaves out or has as null is not stated") {
   const auto records = records_from(R"([{"id": "a", "metric": "speedup", "gpus": null, "value": [1, 2]}])");
   REQUIRE(records.size() == 1);

@@ -246,5 +246,32 @@ TEST_CASE("The search gives every cell as many rates, and enough iterations wher
   CHECK(runs_of(sweep, sweep.cells[1], 0.01)[1].settings.request.target == 1);
 }
 
+TEST_CASE("A checkpoint that a killed sweep left beside a finished record goes with the next call") {
+  const TemporaryFolder folder;
+  folder.write("sweep.json", sweep_text(folder));
+  REQUIRE(run_program(folder.path(""), "train", "sweep sweep.json -o out --quiet").code == 0);
+  folder.write("out/ssgd-8/seed-1.checkpoint", "left");
+  REQUIRE(run_program(folder.path(""), "train", "sweep sweep.json -o out --quiet").code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder.path("out/ssgd-8/seed-1.checkpoint")));
+  // A run that failed has not ended.
+  Json record = Json::parse(slurp(folder.path("out/ssgd-8/seed-1.json")));
+  record["status"] = "failed";
+  folder.write("out/ssgd-8/seed-1.json", record.dump());
+  const Outcome shown = run_program(folder.path(""), "train", "sweep sweep.json -o out --show");
+  CHECK(shown.out.find("    1/2") != std::string::npos);
+}
+
+TEST_CASE("A sweep's folder that cannot be is bad input, in one line with its path") {
+  const TemporaryFolder folder;
+  folder.write("sweep.json", sweep_text(folder));
+  folder.write("file", "");
+  for (const char* path : {"file", "file/out", "/proc/out"}) {
+    const Outcome outcome = run_program(folder.path(""), "train", std::string("sweep sweep.json -o ") + path);
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.find(std::string(path) + ": cannot be made a folder: ") == 0);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sweep

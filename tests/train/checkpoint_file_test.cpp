@@ -4,8 +4,10 @@
 #include <stdexcept>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
 #include "engine/sync/host_vector_ops.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 
@@ -79,6 +81,23 @@ TEST_CASE("A checkpoint of several processes that is cut or changed anywhere is 
     CHECK_THROWS_AS(Checkpoint(folder.path("changed")), InputError);
     folder.write("cut", whole.substr(0, at));
     CHECK_THROWS_AS(Checkpoint(folder.path("cut")), InputError);
+  }
+}
+
+TEST_CASE("A header that is none is refused with file and pointer, whatever it lacks") {
+  const TemporaryFolder folder;
+  const std::string numbers = R"("numbers": {"n": 1})";
+  for (const auto& [header, error] : std::vector<std::pair<std::string, std::string>>{
+           {"{" + numbers + R"(, "arrays": [{"name": 3, "elements": 1}]})", "/arrays/0/name: expected a string"},
+           {"{" + numbers + R"(, "arrays": [{"name": "a", "elements": "k"}]})",
+            "/arrays/0/elements: expected a number"},
+           {"{" + numbers + R"(, "arrays": [{"name": "a", "elements": 9}]})", "/arrays/0: the file ends before"},
+           {R"({"numbers": 5, "arrays": []})", "/numbers: expected an object"},
+           {R"({"arrays": []})", "/: missing key \"numbers\""},
+           {"{" + numbers, "line 1, column"}}) {
+    const std::string path = folder.write(
+        "state", "lockstep/checkpoint/1 " + std::to_string(header.size()) + " " + sha256_hex(header) + "\n" + header);
+    CHECK(error_of([&] { Checkpoint read(path); }).find(path + ": " + error) == 0);
   }
 }
 

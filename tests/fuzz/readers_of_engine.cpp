@@ -1,0 +1,113 @@
+// Models, configurations, profiles, samples, checkpoints, data, sweeps.
+#include "calib/profile.hpp"
+#include "engine/base/provenance.hpp"
+#include "engine/base/study.hpp"
+#include "engine/data/idx.hpp"
+#include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "engine/sweep/sweep.hpp"
+#include "engine/sync/host_vector_ops.hpp"
+#include "engine/train/checkpoint.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/fuzz/reader.hpp"
+
+namespace lockstep::fuzz {
+namespace {
+
+constexpr const char* kFile = "input.json";
+
+const TemporaryFolder& folder() {
+  static const TemporaryFolder one;
+  return one;
+}
+
+JsonDocument parsed(const std::string& text) {
+  return JsonDocument::parse(text, kFile);
+}
+
+Json model(const std::string& text) {
+  const JsonDocument document = parsed(text);
+  return to_json(model::graph_from_json(document.root()));
+}
+
+Json huggingface(const std::string& text) {
+  const JsonDocument document = parsed(text);
+  return to_json(model::model_from_json(document.root()));
+}
+
+Json profile(const std::string& text) {
+  const JsonDocument document = parsed(text);
+  const calib::Profile profile = calib::profile_from_json(document.root());
+  report_text(profile);
+  return to_json(merge(profile, profile, "merged"));
+}
+
+Json samples(const std::string& text) {
+  const std::string path = folder().write("samples.jsonl", text);
+  calib::Profile profile;
+  profile.name = "fuzzed";
+  profile.samples = calib::read_samples(path);
+  profile.fits = calib::fit_curves(profile.samples);
+  return to_json(profile);
+}
+
+// A mutated body has another checksum: the first line says it anew, so that more than that line is tried.
+Json checkpoint(const std::string& content) {
+  const std::size_t header = std::min(content.find('\n'), content.size());
+  const std::string body = content.substr(0, header) + content.substr(std::min(header + 1, content.size()));
+  const std::string first = "lockstep/checkpoint/1 " + std::to_string(header) + " " + sha256_hex(body) + "\n";
+  const std::string path = folder().write("checkpoint", first + body);
+  const train::Checkpoint read(path);
+  sync::HostVectorOps ops;
+  train::StateReader reader(path, read.state(0), ops);
+  std::vector<float> shared(4);
+  std::int64_t counter = 0;
+  double seconds = 0;
+  reader.floats("shared", shared);
+  reader.integer("counter", counter);
+  reader.real("seconds", seconds);
+  return seconds;
+}
+
+Json idx(const std::string& content) {
+  return data::parse_idx(content, kFile).dimensions;
+}
+
+Json sweep(const std::string& text) {
+  const std::string path = folder().write("sweep.json", text);
+  const sweep::Sweep read = sweep::load_sweep(path, {"/tmp", 1});
+  Json rates = Json::array();
+  for (const sweep::Cell& cell : read.cells) rates.push_back(cell.rates);
+  return rates;
+}
+
+Json study(const std::string& text) {
+  Json left = Json::array();
+  for (const StudyLine& line : load_study(folder().write("study.jsonl", text))) left.push_back(line.document.json());
+  return left;
+}
+
+std::string own(const std::string& name) {
+  return "tests/fuzz/corpus/" + name;
+}
+
+}  // namespace
+
+std::vector<Reader> readers_of_engine() {
+  return {
+      {"model", model, kFile, {"scenarios/models/example_cnn.json", "scenarios/models/resnet8_28.json"}},
+      {"huggingface",
+       huggingface,
+       kFile,
+       {"scenarios/models/llama3_8b/config.json", own("llama_config.json"), own("deepseek_v3_config.json"),
+        own("bert_config.json"), own("vit_config.json")}},
+      {"profile", profile, kFile, {own("profile.json")}},
+      {"sample-log", samples, folder().path("samples.jsonl"), {own("samples.jsonl")}},
+      {"checkpoint", checkpoint, folder().path("checkpoint"), {own("checkpoint.body")}},
+      {"idx", idx, kFile, {own("images.idx")}},
+      {"sweep", sweep, folder().path("sweep.json"), {own("sweep.json")}},
+      {"study", study, folder().path("study.jsonl"), {own("study.jsonl")}},
+  };
+}
+
+}  // namespace lockstep::fuzz

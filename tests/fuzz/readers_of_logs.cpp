@@ -1,0 +1,102 @@
+// Logs of other tools, up to the profile that `calibrate import` writes of them.
+#include <fstream>
+
+#include "calib/import/imported.hpp"
+#include "calib/import/log_text.hpp"
+#include "calib/import/mlperf.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/fuzz/reader.hpp"
+
+namespace lockstep::fuzz {
+namespace {
+
+const std::string& path() {
+  static const TemporaryFolder folder;
+  static const std::string one = folder.write("input.log", "");
+  return one;
+}
+
+// As it lies on disk: bytes that are no text, or a log that gzip made.
+std::string from_disk(const std::string& content) {
+  std::ofstream(path(), std::ios::binary) << content;
+  return calib::log_text(path());
+}
+
+// As `calibrate import` goes on: samples of one thing are a series, and every curve gets a fit.
+Json profile_of(const calib::Imported& log) {
+  calib::Profile profile;
+  profile.name = "fuzzed";
+  profile.device = log.device;
+  std::map<std::string, std::size_t> index;
+  for (const calib::Sample& sample : log.samples) {
+    const auto [entry, is_new] = index.try_emplace(sample.id(), profile.samples.size());
+    if (is_new)
+      profile.samples.push_back(sample);
+    else
+      for (double seconds : sample.seconds) profile.samples[entry->second].seconds.push_back(seconds);
+  }
+  profile.fits = calib::fit_curves(profile.samples);
+  const Json written = to_json(profile);
+  // What was written is read again, and shown.
+  const JsonDocument document = JsonDocument::parse(written.dump(), path());
+  report_text(calib::profile_from_json(document.root()));
+  return written;
+}
+
+Json mlperf(const std::string& text) {
+  const calib::MlperfResults results = calib::import_mlperf({{from_disk(text), path()}}, {"", 0, 8, "", Json()});
+  return Json{{"records", results.records}, {"convergence", results.convergence}};
+}
+
+std::string data(const std::string& name) {
+  return "tests/calib/data/" + name;
+}
+std::string own(const std::string& name) {
+  return "tests/fuzz/corpus/" + name;
+}
+
+}  // namespace
+
+std::vector<Reader> readers_of_logs() {
+  using namespace calib;
+  const auto log = [](const std::string& name, const std::function<Imported(const std::string&)>& import,
+                      const std::vector<std::string>& corpus) {
+    return Reader{name, [import](const std::string& text) { return profile_of(import(from_disk(text))); }, path(),
+                  corpus};
+  };
+  const CollectiveLogOptions ranks{4, 1, ""};
+  return {
+      log("nccl-tests",
+          [](const std::string& text) {
+            return import_nccl_tests(text, path(), {"all-reduce", 8, 1});
+          },
+          {data("nccl_tests_all_reduce.txt"), data("nccl_tests_rows_of_11.txt"), data("nccl_tests_rows_of_12.txt"),
+           data("azure_h100_8.txt")}),
+      log("nccl-tests-alone", [](const std::string& text) { return import_nccl_tests(text, path()); },
+          {data("nccl_tests_all_reduce.json"), data("nccl_tests_all_gather_statistics.txt"),
+           data("nccl_tests_all_gather_timestamps.txt")}),
+      log("nvbandwidth", [](const std::string& text) { return import_nvbandwidth(text, path()); },
+          {data("nvbandwidth_copies.txt"), data("nvbandwidth_copies.json"), data("nvbandwidth_others.json"),
+           data("nvbandwidth_others_srun.txt")}),
+      log("topology", [](const std::string& text) { return import_topology(text, path()); },
+          {data("nvidia_smi_topo.txt")}),
+      log("osu", [=](const std::string& text) { return import_osu(text, path(), ranks); }, {own("osu.txt")}),
+      log("imb", [](const std::string& text) { return import_imb(text, path()); }, {own("imb.txt")}),
+      log("gloo", [](const std::string& text) { return import_gloo(text, path()); }, {own("gloo.txt")}),
+      log("csv",
+          [](const std::string& text) {
+            return import_csv(text, path(), {"resnet50", ""});
+          },
+          {own("steps.csv"), own("collectives.csv")}),
+      log("torch-trace",
+          [](const std::string& text) {
+            return import_torch_trace(text, path(), {"cnn", 8, "fp32"});
+          },
+          {data("torch_trace.json")}),
+      log("torch-probe", [](const std::string& text) { return import_torch_probe(text, path()); },
+          {own("torch_probe.jsonl")}),
+      Reader{"mlperf", mlperf, path(), {own("mlperf.log")}},
+  };
+}
+
+}  // namespace lockstep::fuzz

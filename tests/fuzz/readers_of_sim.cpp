@@ -1,0 +1,163 @@
+// Scenarios, clusters, plans and their journals, convergence profiles and the records of runs, published records, the
+// catalogue. What they name is looked for beside them, in the folders of scenarios/.
+#include <filesystem>
+#include <sstream>
+
+#include "engine/base/atomic_file.hpp"
+#include "engine/base/provenance.hpp"
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/convergence/build.hpp"
+#include "sim/plan/journal.hpp"
+#include "sim/plan/plan_spec.hpp"
+#include "sim/records/explicit_records.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/fuzz/reader.hpp"
+
+namespace lockstep::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kFile = "input.json";
+const std::string kScenarios = LOCKSTEP_SOURCE_DIR "/scenarios/";
+
+// With the scenarios' own folders beside the input.
+class Beside {
+ public:
+  Beside() {
+    for (const char* name : {"clusters", "models", "convergence", "resnet50_h100_ddp.json"})
+      fs::create_symlink(kScenarios + name, folder_.path(name));
+    fs::copy(kScenarios + "catalogue", folder_.path("catalogue"));
+  }
+  const TemporaryFolder* operator->() const { return &folder_; }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+const Beside& folder() {
+  static const Beside one;
+  return one;
+}
+
+// What is written of a scenario reads as the same.
+Json scenario(const std::string& text) {
+  const sim::LoadedScenario loaded = sim::load_scenario(folder()->write("input.json", text), {});
+  Json written = Json::array();
+  for (const sim::Scenario& variant : loaded.variants) {
+    written.push_back(to_json(variant));
+    const auto again = sim::ScenarioTemplate::parse(written.back().dump(), "written").with({});
+    if (to_json(again.variants.front()) != written.back())
+      throw std::logic_error("reads otherwise than it was written");
+  }
+  return written;
+}
+
+Json cluster(const std::string& text) {
+  const JsonDocument document = JsonDocument::parse(text, kFile);
+  return document.json().empty() ? Json() : Json(sim::read_cluster(document.root()).nodes);
+}
+
+Json plan(const std::string& text) {
+  return sim::load_plan(folder()->write("plan.json", text)).points.size();
+}
+
+// The checksums of its lines are said anew, so that more than them is tried.
+Json journal(const std::string& text) {
+  const std::string path = folder()->path("journal.jsonl");
+  fs::remove(path);
+  { sim::Journal(path, "digest", false); }
+  std::string lines = read_file(path), object;
+  for (std::istringstream stream(text); std::getline(stream, object);) lines += sim::journal_line(object);
+  folder()->write("journal.jsonl", lines);
+  const sim::Journal read(path, "digest", true);
+  Json left = Json::array();
+  for (const auto& [key, outcome] : read.kept()) left.push_back(Json::parse(outcome.text()));
+  return left;
+}
+
+Json convergence(const std::string& text) {
+  const JsonDocument document = JsonDocument::parse(text, kFile);
+  sim::ConvergenceProfile profile = sim::convergence_profile_from_json(document.root());
+  std::vector<std::string> not_fitted;
+  sim::fit_profile(profile, &not_fitted);
+  profile_text(profile, not_fitted);
+  return to_json(profile);
+}
+
+Json run_record(const std::string& text) {
+  sim::ProfileRequest request;
+  request.name = "fuzzed";
+  return to_json(sim::profile_of({folder()->write("run.json", text)}, request));
+}
+
+const sim::Catalogue& catalogue() {
+  static const sim::Catalogue one = sim::load_catalogue(kScenarios + "catalogue");
+  return one;
+}
+
+Json records(const std::string& text) {
+  const JsonDocument document = JsonDocument::parse(text, kFile);
+  return sim::explicit_records(document.json(), sim::read_records(document), catalogue());
+}
+
+// In place of the file that it was made of, by the list that it has; the others are whole.
+Json names(const std::string& text) {
+  std::string replaced = "models";
+  for (const char* list : {"gpus", "intra_node", "networks", "stacks", "constants"})
+    if (text.find('"' + std::string(list) + "\": [") != std::string::npos) replaced = list;
+  replaced = "catalogue/" + (replaced == "constants" ? "fitted" : replaced) + ".json";
+  const std::string whole = read_file(kScenarios + replaced), path = folder()->path(replaced);
+  folder()->write(replaced, text);
+  const auto put_back = [&] { folder()->write(replaced, whole); };
+  try {
+    const std::size_t gpus = sim::load_catalogue(folder()->path("catalogue")).gpus.size();
+    put_back();
+    return gpus;
+  } catch (...) {
+    put_back();
+    throw;
+  }
+}
+
+std::string own(const std::string& name) {
+  return "tests/fuzz/corpus/" + name;
+}
+
+}  // namespace
+
+std::vector<Reader> readers_of_sim() {
+  const std::string of_scenarios = "scenarios/", at = folder()->path("");
+  return {
+      {"scenario",
+       scenario,
+       at,
+       {of_scenarios + "imagenet_64k.json", of_scenarios + "resnet50_h100_ddp.json",
+        of_scenarios + "resnet50_h100_exchanges.json", of_scenarios + "llama3_8b_h100.json", own("scenario.json")}},
+      {"cluster",
+       cluster,
+       kFile,
+       {of_scenarios + "clusters/dgx_h100.json", of_scenarios + "clusters/jizhi_p40_100gbe.json",
+        of_scenarios + "clusters/theano_mpi_k80_fdr.json", own("cluster.json")}},
+      {"plan", plan, at, {own("plan.json")}},
+      {"journal", journal, at, {own("journal.jsonl")}},
+      {"convergence",
+       convergence,
+       kFile,
+       {of_scenarios + "convergence/inception_backup_workers.json", of_scenarios + "convergence/resnet32_crossbow.json",
+        of_scenarios + "convergence/lenet_mnist_stale.json"}},
+      {"run-record",
+       run_record,
+       at,
+       {"results/training/2026-11-21/sma-2.json", "results/training/2026-11-21/ssgd.json"}},
+      {"records", records, kFile, {own("records.json")}},
+      {"catalogue",
+       names,
+       at,
+       {of_scenarios + "catalogue/networks.json", of_scenarios + "catalogue/stacks.json",
+        of_scenarios + "catalogue/intra_node.json", of_scenarios + "catalogue/models.json",
+        of_scenarios + "catalogue/gpus.json"}},
+  };
+}
+
+}  // namespace lockstep::fuzz
