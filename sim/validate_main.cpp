@@ -7,7 +7,8 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/provenance.hpp"
-#include "sim/records/fit.hpp"
+#include "sim/records/bounds.hpp"
+#include "sim/records/scoring.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
 
@@ -19,7 +20,6 @@ struct Options {
   std::string suites, catalogue;  // empty: the installed ones
   std::string json, html;
   std::string only;
-  std::string fit_only;
   bool fit = false;
   bool leave_out = false;
   bool quiet = false;
@@ -35,11 +35,10 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--fit", o.fit,
-               "Fits the constants anew on the records marked fit and writes the catalogue's fitted.json");
-  app.add_option("--fit-only", o.fit_only, "Fits the constants whose names begin so; the others stay as they are");
+               "Fits constants and bounds anew, writes the catalogue's fitted.json, and reports as --leave-out");
   app.add_flag(
       "--leave-out", o.leave_out,
-      "Predicts every record with constants fitted without its paper: what to expect of new results (minutes)");
+      "Predicts every record by constants and bounds of other sources: what to expect of new results (minutes)");
   app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
 }
 
@@ -63,35 +62,41 @@ void write_constants(const Options& o, const sim::Catalogue& catalogue) {
   write_json_atomically(o.catalogue + "/fitted.json", sim::constants_json(catalogue), 1);
 }
 
-// Bounds are calibrated on what is predicted without each record's paper, which --leave-out shows as well.
-std::vector<sim::SuiteResult> fit(const Options& o, const std::vector<sim::Suite>& suites,
-                                  const std::vector<sim::Suite>& chosen, const std::vector<sim::Record>& records,
-                                  const sim::Catalogue& known) {
-  sim::Catalogue fitted = sim::fit_constants(known, records, o.jobs, tell);
-  write_constants(o, fitted);
-  std::vector<sim::SuiteResult> left_out = sim::leave_out_suites(suites, records, fitted, o.jobs, tell);
+// Every record as of an unseen source; what its experiment gives is used where it gives something.
+std::vector<sim::Prediction> predictions_of(const std::vector<sim::LeftOut>& left_out,
+                                            const std::vector<const sim::Record*>& targets) {
+  std::map<std::string, const sim::Prediction*> of_record;
+  for (const sim::LeftOut& one : left_out) of_record[one.prediction.record->id] = &one.prediction;
   std::vector<sim::Prediction> predictions;
-  for (const sim::SuiteResult& result : left_out)
-    predictions.insert(predictions.end(), result.predictions.begin(), result.predictions.end());
-  sim::calibrate_bounds(fitted, predictions);
-  write_constants(o, fitted);
-  if (!o.leave_out) return sim::validate_suites(chosen, records, fitted, o.jobs);
-  sim::set_bounds(left_out, fitted);
-  return left_out;
+  for (const sim::Record* target : targets) predictions.push_back(*of_record.at(target->id));
+  return predictions;
 }
 
-// A few constants beside the others, which stay, as do the bounds.
-std::vector<sim::SuiteResult> fit_some(const Options& o, const std::vector<sim::Suite>& chosen,
-                                       const std::vector<sim::Record>& records, const sim::Catalogue& known) {
-  const sim::Catalogue fitted = sim::fit_constants(known, records, o.jobs, tell, o.fit_only);
-  write_constants(o, fitted);
-  return sim::validate_suites(chosen, records, fitted, o.jobs);
+struct Report {
+  std::vector<sim::SuiteResult> results;
+  std::vector<sim::LeftOut> left_out;
+};
+
+// Bounds are calibrated on what is predicted without each record's source, of all suites whichever are shown.
+Report leave_out(const Options& o, const std::vector<sim::Suite>& suites, const std::vector<sim::Suite>& chosen,
+                 const std::vector<sim::Record>& records, const sim::Catalogue& known) {
+  sim::FittedConstants fitted = sim::fit_constants(known, records, o.jobs, tell);
+  Report report;
+  report.left_out = sim::predict_left_out(fitted, records, sim::targets_of(suites), o.jobs);
+  if (o.fit) {
+    std::vector<sim::Prediction> all;
+    for (const sim::LeftOut& one : report.left_out) all.push_back(one.prediction);
+    for (const auto& [name, constant] : sim::bounds_from(all)) fitted.all.constants[name] = constant;
+    write_constants(o, fitted.all);
+  }
+  report.results = sim::results_of(chosen, predictions_of(report.left_out, sim::targets_of(chosen)));
+  return report;
 }
 
 int validate(const Options& asked, const std::vector<std::string>& argv) {
   Options o = asked;
   find_folders(o);
-  check_outputs({o.json, o.html, o.fit || !o.fit_only.empty() ? o.catalogue + "/fitted.json" : ""});
+  check_outputs({o.json, o.html, o.fit ? o.catalogue + "/fitted.json" : ""});
   const std::vector<sim::Suite> suites = sim::load_suites(o.suites);
   const std::vector<sim::Record> records = sim::records_of(suites);
   std::vector<sim::Suite> chosen;
@@ -99,19 +104,19 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
     if (o.only.empty() || suite.name == o.only) chosen.push_back(suite);
   if (chosen.empty()) throw InputError("--only " + o.only + ": no such suite in " + o.suites);
   const sim::Catalogue known = sim::load_catalogue(o.catalogue);
-  std::vector<sim::SuiteResult> results;
-  if (!o.fit_only.empty())
-    results = fit_some(o, chosen, records, known);
-  else if (o.fit)
-    results = fit(o, suites, chosen, records, known);
-  else if (o.leave_out)
-    results = sim::leave_out_suites(chosen, records, known, o.jobs, tell);
+  Report report;
+  if (o.fit || o.leave_out)
+    report = leave_out(o, suites, chosen, records, known);
   else
-    results = sim::validate_suites(chosen, records, known, o.jobs);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::validation_json(results), 1);
-  if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
-  print(sim::validation_table(results, !o.quiet));
-  for (const sim::SuiteResult& result : results)
+    report.results = sim::validate_suites(chosen, records, known, o.jobs);
+  Json json = sim::validation_json(report.results);
+  if (!report.left_out.empty()) json["left_out"] = sim::scoring_json(report.left_out);
+  if (!o.json.empty()) write_json_atomically(o.json, json, 1);
+  if (!o.html.empty()) write_file_atomically(o.html, page_of(report.results, argv));
+  print(sim::validation_table(report.results, !o.quiet));
+  if (!report.left_out.empty()) print(sim::scoring_table(report.left_out));
+  if (!report.left_out.empty() && !o.quiet) print(sim::source_table(report.left_out));
+  for (const sim::SuiteResult& result : report.results)
     if (!result.broken().empty()) return 1;
   return 0;
 }

@@ -58,8 +58,10 @@ std::map<std::string, Constant> read_constants(const std::string& folder) {
   if (!std::filesystem::exists(folder + "/fitted.json")) return constants;
   const JsonDocument document = open(folder, "fitted.json", "constants");
   for (const JsonNode& node : document.root().at("constants").items()) {
-    node.keys({"name", "value", "records"});
-    constants[node.at("name").text()] = {node.at("value").number({0, 1e9}), texts_of(node.at("records"))};
+    node.keys({"name", "value", "deviation", "records", "sources"});
+    constants[node.at("name").text()] = {node.at("value").number({0, 1e9}), node.at("deviation").number({0, 10}),
+                                         static_cast<int>(node.at("records").integer(1, 1 << 20)),
+                                         texts_of(node.at("sources"))};
   }
   return constants;
 }

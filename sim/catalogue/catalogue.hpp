@@ -9,13 +9,14 @@
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or
 //                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "bus_bandwidth",
-//                     "latency", "nvls_bandwidth"?, "host_memory_bandwidth"}
+//                     "latency", "host_memory_bandwidth"}
 //   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "line_rate"?, "needs_rate"?, "ethernet"?,
 //                     "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
-//                     "overlap", "fast_convolutions"?: false}
+//                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
+//                     "cuda_graphs"?: true, "fused_attention"?: true}
 //   models.json      {"id", "aliases", "in_texts"?, "train_samples"?, "tokens"?}
-//   fitted.json      {"name", "value", "records": [ids it was fitted on]}
+//   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}
 //
 // An entry's names are its id, its name and its aliases (name_index.hpp says when two names are one); no name stands
 // for two entries of a file. "in_texts" is for what publications write: sim/records/names_in_texts.hpp.
@@ -27,9 +28,12 @@
 
 namespace lockstep::sim {
 
+/// A factor on what stands above it (sim/records/fit.hpp), or the reach of bounds.
 struct Constant {
   double value = 0;
-  std::vector<std::string> records;  ///< ids it was fitted on
+  double deviation = 0;              ///< of its logarithm, as the fit leaves it
+  int records = 0;                   ///< that it was fitted on, and
+  std::vector<std::string> sources;  ///< where these are from
 };
 
 struct Catalogue {

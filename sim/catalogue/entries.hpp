@@ -35,7 +35,6 @@ struct IntraNodeEntry : Entry {
   bool peer_across_sockets = true;
   // nvlink
   LinkSpec bus;
-  double nvls_bytes_per_s = 0;  ///< 0: without in-switch reduction
   double host_memory_bytes_per_s = 0;
 };
 
@@ -57,6 +56,10 @@ struct StackEntry : Entry {
   Optimizer optimizer = Optimizer::momentum;
   bool overlap = true;
   bool fast_convolutions = true;  ///< Winograd in single precision
+  bool fused_norms = false;       ///< batch norm, and the ReLU or sum right behind it, are one kernel
+  bool transposes = false;       ///< tensors lie by channel, which tensor cores do not take: copies around convolutions
+  bool cuda_graphs = false;      ///< a whole iteration is launched at once
+  bool fused_attention = false;  ///< scores stay on the chip (Dao et al. 2022), in the versions it stands for
 };
 
 /// `id` is that of a network of the zoo.

@@ -70,15 +70,12 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
   std::vector<std::string> keys{
       "kind",          "description", "gpus_per_switch",     "switches_per_socket",  "gpu_link",
       "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};
-  if (entry.is_nvlink)
-    keys = {"kind", "description", "bus_bandwidth", "latency", "nvls_bandwidth", "host_memory_bandwidth"};
+  if (entry.is_nvlink) keys = {"kind", "description", "bus_bandwidth", "latency", "host_memory_bandwidth"};
   read_names(node, entry, keys);
   entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (entry.is_nvlink) {
     entry.bus = {node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
                  node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
-    if (const auto nvls = node.find("nvls_bandwidth"))
-      entry.nvls_bytes_per_s = nvls->sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
     return entry;
   }
   entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));
@@ -111,7 +108,8 @@ NetworkEntry read_network(const JsonNode& node) {
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
   read_names(node, entry,
-             {"keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap", "fast_convolutions"});
+             {"keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap", "fast_convolutions",
+              "fused_norms", "transposes", "cuda_graphs", "fused_attention"});
   entry.keywords = texts_of(node.at("keywords"));
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
@@ -119,6 +117,10 @@ StackEntry read_stack(const JsonNode& node) {
   entry.optimizer = read_choice<Optimizer>(node.at("optimizer"));
   entry.overlap = node.at("overlap").boolean();
   entry.fast_convolutions = flag(node, "fast_convolutions", true);
+  entry.fused_norms = flag(node, "fused_norms");
+  entry.transposes = flag(node, "transposes");
+  entry.cuda_graphs = flag(node, "cuda_graphs");
+  entry.fused_attention = flag(node, "fused_attention");
   return entry;
 }
 

@@ -1,72 +1,78 @@
-// How wide bounds must be, from predictions that were made without the records' own papers.
+#include "sim/records/bounds.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
-#include "sim/records/fit.hpp"
-#include "sim/records/paper_weights.hpp"
+#include "sim/records/sources.hpp"
 
 namespace lockstep::sim {
 namespace {
 
-constexpr double kInside = 0.8;  // share that is wanted inside the bounds, of records of new papers
-constexpr double kMostSpread = 12;
-constexpr std::size_t kFewest = 4;  // records that calibrate a class of bounds
+constexpr double kOutside = 0.1;            // share of sources' records that may be on either side
+constexpr std::size_t kFewest = 5;          // sources that calibrate a class by themselves
+constexpr std::size_t kFewestOfASide = 10;  // that calibrate its two sides apart
 
-// Of a left-out prediction: how far the published value is, in the logarithm, and how far inputs let it be.
-struct LeftOut {
-  const Record* record;
-  double off, of_inputs;
+struct Scored {
+  std::string source;
+  double at;
 };
 
-// What a forecaster pays for bounds of half width h, each miss `off - h` as often as it must not happen: least where
-// they hold the wanted share (the interval score of Gneiting & Raftery 2007, in the logarithm).
-double interval_score(const std::vector<LeftOut>& all, const std::vector<double>& weights, double floor,
-                      double spread) {
-  double sum = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const double half = std::hypot(floor, spread * all[i].of_inputs);
-    sum += weights[i] * (half + std::max(0.0, all[i].off - half) / (1 - kInside));
+// The least reach beyond which no more than `outside` lies, sources weighed alike; `how_far` may be negative.
+template <typename HowFar>
+double reach(const std::vector<Scored>& all, double outside, const HowFar& how_far) {
+  std::map<std::string, int> of_source;
+  for (const Scored& one : all) ++of_source[one.source];
+  std::vector<std::pair<double, double>> beyond;  // how far on this side, weight
+  for (const Scored& one : all)
+    beyond.push_back(
+        {std::max(0.0, how_far(one.at)), 1.0 / of_source[one.source] / static_cast<double>(of_source.size())});
+  std::sort(beyond.rbegin(), beyond.rend());
+  double share = 0;
+  for (const auto& [at, weight] : beyond) {
+    share += weight;
+    if (share > outside) return at;
   }
-  return sum;
+  return beyond.back().first;
 }
 
-// Floor and spread with the best score, over a grid in steps of a fifth.
-std::pair<double, double> best_calibration(const std::vector<LeftOut>& all) {
-  std::vector<std::string> sources;
-  for (const LeftOut& one : all) sources.push_back(one.record->source);
-  const std::vector<double> weights = paper_weights(sources);
-  std::pair<double, double> best{0, kUsualSpread};
-  double least = interval_score(all, weights, best.first, best.second);
-  for (double floor = 0.01; floor < 1; floor *= 1.2)
-    for (double spread = 0.1; spread < kMostSpread; spread *= 1.2) {
-      const double score = interval_score(all, weights, floor, spread);
-      if (score >= least) continue;
-      least = score;
-      best = {floor, spread};
-    }
-  return best;
+std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction>& left_out, const std::string& but) {
+  std::map<std::string, std::vector<Scored>> classes;
+  for (const Prediction& p : left_out) {
+    const double at = published_at(p);
+    const std::string source = whole_source(p.record->source);
+    if (std::isnan(at) || source == but) continue;
+    const std::vector<std::string> names = bounds_classes(p.mapped.bounds_class);
+    for (const std::string& name : std::set<std::string>(names.begin(), names.end()))
+      classes[name].push_back({source, at});
+  }
+  return classes;
 }
 
 }  // namespace
 
-void calibrate_bounds(Catalogue& catalogue, const std::vector<Prediction>& left_out) {
-  std::map<std::string, std::vector<LeftOut>> classes;
-  for (const Prediction& p : left_out) {
-    if (!p.has_error() || p.record->use != Use::fit || p.mapped.bounds_class.empty()) continue;
-    if (p.predicted <= 0 || *p.record->value <= 0) continue;
-    const double off = std::log(*p.record->value / p.predicted);
-    const LeftOut one{p.record, std::abs(off), off > 0 ? p.off_above : p.off_below};
-    for (const std::string& name : bounds_names(p.mapped.bounds_class)) classes[name].push_back(one);
+std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but) {
+  std::map<std::string, Constant> constants;
+  for (const auto& [name, all] : by_class(left_out, but)) {
+    std::set<std::string> sources;
+    for (const Scored& one : all) sources.insert(one.source);
+    if (sources.size() < kFewest) continue;
+    const std::vector<std::string> from(sources.begin(), sources.end());
+    double below = reach(all, kOutside, [](double at) { return -at; });
+    double above = reach(all, kOutside, [](double at) { return at; });
+    if (sources.size() < kFewestOfASide)
+      below = above = reach(all, 2 * kOutside, [](double at) { return std::abs(at); });
+    constants["bounds below/" + name] = {below, 0, static_cast<int>(all.size()), from};
+    constants["bounds above/" + name] = {above, 0, static_cast<int>(all.size()), from};
   }
-  for (const auto& [name, all] : classes) {
-    if (all.size() < kFewest) continue;
-    const auto [floor, spread] = best_calibration(all);
-    std::vector<std::string> ids;
-    for (const LeftOut& one : all) ids.push_back(one.record->id);
-    catalogue.constants[name] = {spread, ids};
-    catalogue.constants[floor_name(name)] = {floor, ids};
-  }
+  return constants;
+}
+
+void set_bounds_left_out(std::vector<Prediction>& left_out) {
+  std::map<std::string, Catalogue> by_source;
+  for (const Prediction& p : left_out) by_source[whole_source(p.record->source)];
+  for (auto& [source, catalogue] : by_source) catalogue.constants = bounds_from(left_out, source);
+  for (Prediction& p : left_out) set_bounds(p, by_source.at(whole_source(p.record->source)));
 }
 
 }  // namespace lockstep::sim

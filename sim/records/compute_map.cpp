@@ -11,11 +11,13 @@ namespace lockstep::sim {
 namespace {
 
 constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline at speed 1
+constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // beyond which it is something else's
 constexpr double kWinogradGain = 2.25;                               // of F(2x2, 3x3): Lavin & Gray 2016
 constexpr int kChannelTile = 64;                                     // of cuDNN's and cuBLAS's smaller tiles
 constexpr double kCastBytes = 4 + 2;  // per parameter, from single to half precision or back
 constexpr double kImagesOfTheanoMpi = 5120;
 constexpr double kUsualEpochs = 90;
+constexpr double kMostBatch = 65536;  // of ImageNet in 90 epochs (Jia et al. 2018), and of MLPerf's ResNet-50
 constexpr double kFewestOff = 0.03;   // of epochs at small batch, which a schedule fixes
 constexpr double kCriticalOff = 0.3;  // of the critical batch
 
@@ -177,6 +179,7 @@ int batch_of(Mapping& m) {
   for (const JobSpec& other : m.given)
     if (other.batch() > 0 && closeness(m, other) >= 0 && closeness(m, other) <= 1 && same_work(m, other)) {
       m.assume("batch_per_gpu", other.batch(), "not stated; that of " + other.id);
+      m.result.uses_results = true;
       return other.batch();
     }
   const bool is_text = m.model->tokens > 0;
@@ -194,12 +197,9 @@ int batch_of(Mapping& m) {
 
 namespace {
 
-// Attention that keeps its scores on the chip is of 2022; MLPerf's BERT had it a year before.
+// Kernels are those of the software's version, whatever the GPU's age.
 bool has_fused_attention(const Mapping& m) {
-  if (m.job.fused_attention) return *m.job.fused_attention;
-  const std::string& age = m.gpu->generation;
-  const bool is_late_mlperf = m.stack->id == "mlperf" || m.stack->id == "mlperf-1";
-  return is_late_mlperf || age == "hopper" || age == "ada" || age == "blackwell";
+  return m.job.fused_attention.value_or(m.stack->fused_attention);
 }
 
 // Transformers are trained by Adam or, in large batches, by LAMB.
@@ -220,38 +220,69 @@ bool has_fast_convolutions(const Mapping& m) {
 // What rates of one GPU say beside its data sheet.
 struct Speeds {
   double of_flop = 1, of_bytes = 1, launch_s = usual_of("kernel launch").value;
+  double kernel_gain = 1;  ///< bytes of the layers one by one over those that kernels move
 };
 
-// Batch norm and the ReLU behind it are one kernel in the libraries of mixed precision. Nothing is fused into other
-// activations, gates of channels and depthwise convolutions.
-bool is_fused_by_libraries(const model::Graph& graph) {
-  bool has_norms = false;
-  for (const model::Layer& layer : graph.layers) {
-    const bool is_gate = layer.kind == model::LayerKind::softmax && &layer != &graph.layers.back();
-    const bool is_depthwise = layer.window.groups > 1 && layer.window.groups == layer.in.channels;
-    if (is_gate || is_depthwise) return false;
-    has_norms = has_norms || layer.kind == model::LayerKind::batch_norm;
+// Bytes that the layers one by one move over those that the software's kernels move.
+//   fused norms   batch norm, and the ReLU or sum right behind it, are one kernel: of a ReLU nothing is left, of a sum
+//                 half, the other input and its gradient
+//   transposes    on tensor cores a convolution's arrays, which lie by channel, are copied into the order that these
+//                 take and back: each is read and written once more
+double gain_of_kernels(const model::Graph& graph, bool has_fused_norms, bool has_transposes) {
+  DeviceCost bytes_alone;
+  bytes_alone.peak_flops = 1e30;
+  bytes_alone.memory_bandwidth_bytes_per_s = 1;
+  const ModelCost cost = roofline_cost(graph, bytes_alone, Optimizer::momentum, 1);
+  std::vector<bool> is_normed(graph.layers.size(), false);
+  double all = 0, less = 0, more = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const model::Layer& layer = graph.layers[i];
+    const double bytes = cost.layers[i].forward_s + cost.layers[i].backward_s;
+    all += bytes;
+    const bool is_relu = layer.kind == model::LayerKind::relu, is_sum = layer.kind == model::LayerKind::add;
+    const bool is_behind = std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                                       [&](int input) { return is_normed[static_cast<std::size_t>(input)]; });
+    is_normed[i] = layer.kind == model::LayerKind::batch_norm || (is_sum && is_behind);
+    if (is_behind) less += is_relu ? bytes : is_sum ? bytes / 2 : 0;
+    if (layer.kind == model::LayerKind::conv) more += 2 * bytes;
   }
-  return has_norms;
+  return all / (all - (has_fused_norms ? less : 0) + (has_transposes ? more : 0));
 }
 
-// On tensor cores networks wait for memory, so that one constant is all that rates show: what is fused and how fast
-// kernels are. In single precision both sides of the roofline show.
+// "resnet" of resnet50_v15, "vgg" of vgg16: how well kernels suit a network is much the same within a family.
+std::string family_of(const Mapping& m) {
+  if (m.job.own_model) return m.model->tokens > 0 ? "transformer" : "own";
+  const std::string& id = m.model->id;
+  return id.substr(0, id.find_first_of("0123456789_-@"));
+}
+
+double speed_of_software_and_family(Mapping& m, const std::string& what) {
+  return m.constant({"speed of software/" + m.stack->id + what}) *
+         m.constant({"speed of family/" + family_of(m) + what});
+}
+
+// On tensor cores networks wait for memory, so that one constant is all that rates show. In single precision both sides
+// of the roofline show.
 Speeds speeds_of_images(Mapping& m) {
   const bool is_single = m.precision == Precision::fp32;
   const std::string precision = "/" + name_of(m.precision);
-  const double of_software = m.constant({"speed of software/" + m.stack->id});
+  const double of_work = speed_of_software_and_family(m, is_single ? "/fp32" : "/mixed");
   Speeds speeds;
-  speeds.of_flop = of_software * m.constant({"speed/" + m.gpu->speed_of + precision,
-                                             "speed/" + m.gpu->generation + precision, "speed" + precision});
+  speeds.of_flop = of_work * m.constant({"speed/" + m.gpu->speed_of + precision,
+                                         "speed/" + m.gpu->generation + precision, "speed" + precision});
   speeds.of_bytes = speeds.of_flop;
-  if (is_single) speeds.of_bytes = of_software * m.constant({"memory speed/" + m.gpu->generation, "memory speed"});
-  if (!is_single && speeds.of_bytes > 1 && !is_fused_by_libraries(graph_of(m))) {
-    speeds.of_bytes = 1;
-    m.assume("share of the memory's bandwidth", kMemoryEfficiency, "layers that nothing is fused into");
+  if (is_single) speeds.of_bytes = of_work * m.constant({"memory speed/" + m.gpu->generation, "memory speed"});
+  const bool has_transposes = m.stack->transposes && m.precision == Precision::mixed;
+  if (m.stack->fused_norms || has_transposes) {
+    speeds.kernel_gain = gain_of_kernels(graph_of(m), m.stack->fused_norms, has_transposes);
+    m.assume("bytes of the layers one by one, over those of the kernels", speeds.kernel_gain,
+             std::string(m.stack->fused_norms ? "batch norms are fused" : "convolutions are transposed") + " by " +
+                 m.stack->name);
   }
   // Frameworks of single precision queue an operation at a time; those of mixed precision came later and fuse them.
-  const std::string era = is_single ? "kernel launch/fp32" : "kernel launch/mixed";
+  const std::string era = m.stack->cuda_graphs ? "kernel launch/graphs"
+                          : is_single          ? "kernel launch/fp32"
+                                               : "kernel launch/mixed";
   speeds.launch_s = m.constant({"kernel launch/" + m.stack->id, era});
   return speeds;
 }
@@ -260,11 +291,12 @@ Speeds speeds_of_images(Mapping& m) {
 // memory.
 Speeds speeds_of_sequences(Mapping& m) {
   const std::string precision = "/" + name_of(m.precision);
-  const double of_software = m.constant({"speed of software/" + m.stack->id + "/sequences"});
+  const double of_work = speed_of_software_and_family(m, "/sequences");
   Speeds speeds;
   speeds.of_flop =
-      of_software * m.constant({"speed/matrices/" + m.gpu->generation + precision, "speed/matrices" + precision});
-  speeds.of_bytes = of_software;
+      of_work * m.constant({"speed/matrices/" + m.gpu->generation + precision, "speed/matrices" + precision});
+  speeds.of_bytes = of_work;
+  if (m.stack->cuda_graphs) speeds.launch_s = m.constant({"kernel launch/graphs"});
   return speeds;
 }
 
@@ -275,7 +307,7 @@ const model::Graph& graph_of(Mapping& m) {
   if (own != nullptr && !own->fused) return own->graph;
   if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
   const bool is_fused = has_fused_attention(m);
-  m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software and age of the GPU");
+  m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software");
   if (own != nullptr) return is_fused ? *own->fused : own->graph;
   return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
 }
@@ -290,6 +322,7 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   if (m.gpu->spec.peak_flops(m.precision) <= 0)
     throw Unmapped{m.gpu->name + " has no known peak in " + name_of(m.precision)};
   if (m.options.use_rates) compute.rates = best_rates(rates_given(m, gpus), gpus, batch);
+  if (!compute.rates.empty()) m.result.uses_results = true;
   for (const RateSpec& rate : compute.rates)
     m.result.assumptions.push_back({"images/s of one GPU, batch " + std::to_string(rate.batch), rate.samples_per_s,
                                     "published", "input of the same experiment"});
@@ -300,8 +333,8 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
     speeds = is_sequences ? speeds_of_sequences(m) : speeds_of_images(m);
     m.note("gpu", m.gpu->facts);
   }
-  compute.compute_efficiency = {{1, kComputeEfficiency * speeds.of_flop}};
-  compute.memory_efficiency = kMemoryEfficiency * speeds.of_bytes;
+  compute.compute_efficiency = {{1, std::min(kMostOfPeak, kComputeEfficiency * speeds.of_flop)}};
+  compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;
   compute.launch_s = anchored_here ? speeds.launch_s : launch_from_rates(m, compute, speeds.launch_s);
@@ -336,16 +369,36 @@ const JobSpec* epochs_given(const Mapping& m) {
   return best;
 }
 
-// E(B) = E_min (1 + B / B_crit), both fitted per round of MLPerf.
+std::int64_t global_batch_of(Mapping& m) {
+  return m.job.global_batch > 0 ? m.job.global_batch : std::int64_t{batch_of(m)} * gpus_of(m);
+}
+
+// More epochs for batches beyond the one at which they were shown to suffice, by the law below; nobody has shown these,
+// so that all of what it adds is open.
+void extend_epochs(Mapping& m, std::int64_t batch, double most_batch, double critical) {
+  if (static_cast<double>(batch) <= most_batch) return;
+  const double factor = (1 + static_cast<double>(batch) / critical) / (1 + most_batch / critical);
+  m.result.epochs *= factor;
+  m.result.epochs_uncertainty = std::hypot(m.result.epochs_uncertainty, factor - 1);
+  m.assume("epochs at this batch", m.result.epochs,
+           "extrapolated: a global batch of " + std::to_string(batch) + " is beyond " +
+               std::to_string(static_cast<int>(most_batch)) + ", the largest with published epochs");
+}
+
+// E(B) = E_min (1 + B / B_crit), of ResNet-50, both fitted per round of MLPerf.
 void set_epochs_by_law(Mapping& m) {
-  std::int64_t global_batch = m.job.global_batch;
-  if (global_batch == 0) global_batch = std::int64_t{batch_of(m)} * gpus_of(m);
+  if (family_of(m) != "resnet" || m.model->id.rfind("resnet50", 0) != 0)
+    throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": MLPerf's is of ResNet-50"};
+  const std::int64_t batch = global_batch_of(m);
   const std::string law = m.stack->id == "mlperf-1" ? "mlperf" : m.stack->id;
-  const double fewest = m.constant({"epochs at small batch/" + law});
-  const double critical = m.constant({"critical batch/" + law, "critical batch/mlperf"});
-  const double of_critical = static_cast<double>(global_batch) / critical;
+  const double fewest = m.constant({"epochs at small batch/" + law, "epochs at small batch"});
+  const double critical = m.constant({"critical batch/" + law, "critical batch"});
+  const double of_critical = std::min(static_cast<double>(batch), kMostBatch) / critical;
   m.result.epochs = fewest * (1 + of_critical);
-  m.result.epochs_uncertainty = std::hypot(kFewestOff, kCriticalOff * of_critical / (1 + of_critical));
+  const double off_of_critical = std::max(kCriticalOff, m.result.deviation_of("critical batch"));
+  m.result.epochs_uncertainty = std::hypot(std::max(kFewestOff, m.result.deviation_of("epochs at small batch")),
+                                           off_of_critical * of_critical / (1 + of_critical));
+  extend_epochs(m, batch, kMostBatch, critical);
 }
 
 }  // namespace
@@ -354,6 +407,7 @@ void set_epochs(Mapping& m) {
   const bool is_asked = m.metric() == Metric::epochs_to_accuracy;
   if (const JobSpec* given = is_asked ? nullptr : epochs_given(m)) {
     m.result.epochs = *given->value;
+    m.result.uses_results = true;
     m.result.assumptions.push_back({"epochs", *given->value, "published", given->id});
     return;
   }
@@ -367,6 +421,7 @@ void set_epochs(Mapping& m) {
   m.result.epochs = kUsualEpochs;
   m.result.epochs_uncertainty = 0.05;
   m.assume("epochs", kUsualEpochs, "not stated; the usual schedule for ImageNet");
+  extend_epochs(m, global_batch_of(m), kMostBatch, usual_of("critical batch").value);
 }
 
 }  // namespace lockstep::sim

@@ -14,13 +14,22 @@ namespace {
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;  // between which alpha and beta are a line
 constexpr double kImagesOfTheanoMpi = 5120;
 
+constexpr double kOfSource = 0.10;  // by which what nobody has measured is off whatever constants say
+constexpr double kMostOff = 0.5;
+
+double bandwidth_off(const Mapping& m) {
+  const double share = std::max(m.result.deviation_of("link share"), m.result.deviation_of("network share"));
+  return std::min(kMostOff, std::hypot(kOfSource, share));
+}
+
 UncertaintySpec uncertainty_of(const Mapping& m, const ComputeSpec& compute, int batch) {
   UncertaintySpec u;
   double distance = 10;  // in the logarithm of the batch, to the closest given rate
   for (const RateSpec& rate : compute.rates)
     distance = std::min(distance, std::abs(std::log(double(batch) / rate.batch)));
-  u.compute = compute.rates.empty() ? 0.10 : std::min(0.10, 0.02 + 0.025 * distance);
-  u.bandwidth = 0.15;
+  const double without = std::min(kMostOff, std::hypot(kOfSource, m.result.deviation_of("speed")));
+  u.compute = compute.rates.empty() ? without : std::min(without, 0.02 + 0.025 * distance);
+  u.bandwidth = bandwidth_off(m);
   u.latency = 0.30;
   u.epochs = m.result.epochs_uncertainty;
   return u;
@@ -91,7 +100,6 @@ void set_collective(Mapping& m, int gpus) {
   for (Alternatives* side : {&m.result.target, &m.result.baseline})
     for (RecordRun& run : *side) {
       run.share = 0.5 * parts;
-      run.in_switch_bytes_per_s = 0;
       take_rings(run.scenario.communication);
     }
   if (m.result.quantity == Quantity::bus_bandwidth) m.result.per_si *= 0.5 * parts;
@@ -227,7 +235,7 @@ std::string bounds_class_of(const Mapping& m) {
     case Quantity::efficiency:
     case Quantity::time_ratio:
     case Quantity::iteration_increase:
-      return "scaling";
+      return m.job.transport == Transport::nccl ? "scaling, NCCL" : "scaling, servers and MPI";
     default:
       break;
   }
@@ -300,6 +308,12 @@ void map_all(Mapping& m) {
   m.result.constants.insert("bounds/" + m.result.bounds_class);
 }
 
+std::string rests_on(const Constant& constant) {
+  const std::size_t sources = constant.sources.size();
+  return "a factor; " + std::to_string(constant.records) + " records of " +
+         (sources == 1 ? "one source alone, " + constant.sources.front() : std::to_string(sources) + " sources");
+}
+
 }  // namespace
 
 void Mapping::assume(const std::string& key, const Json& value, const std::string& source) {
@@ -320,21 +334,26 @@ void Mapping::note(const std::string& key, const std::vector<Assumption>& facts)
 
 double Mapping::constant(const std::vector<std::string>& names) {
   result.asked_for.emplace(names.front(), names);
+  const UsualValue& usual = usual_of(names.back());
+  double value = usual.value, variance = 0;
+  bool is_fitted = false;
   for (const std::string& name : names) {
     const bool is_new = result.constants.insert(name).second;
     const auto found = catalogue.constants.find(name);
+    const double before = name == names.back() ? usual.spread : usual.spread_of_narrower;
+    variance += std::pow(found == catalogue.constants.end() ? before : found->second.deviation, 2);
     if (found == catalogue.constants.end()) continue;
-    if (is_new)
-      result.assumptions.push_back(
-          {name, found->second.value, "fitted", std::to_string(found->second.records.size()) + " records"});
-    return found->second.value;
+    is_fitted = true;
+    value *= found->second.value;
+    if (is_new) result.assumptions.push_back({name, found->second.value, "fitted", rests_on(found->second)});
   }
-  const UsualValue& usual = usual_of(names.back());
-  assume(names.back(), usual.value, "never fitted; " + usual.source);
-  return usual.value;
+  result.variances[names.back()] = variance;
+  if (!is_fitted) assume(names.back(), usual.value, "never fitted; " + usual.source);
+  return std::min(value, usual.most);
 }
 
 void Mapping::use(const JobSpec& other) {
+  result.uses_results = true;
   result.assumptions.push_back({other.record->metric, *other.value, "published", other.id});
 }
 
@@ -379,14 +398,15 @@ RecordRun all_reduce_run(Mapping& m, int gpus, const std::vector<std::int64_t>& 
   run.bytes = bytes;
   run.scenario.cluster = cluster_of(m, gpus);
   run.scenario.communication = communication_of(m, run.scenario.cluster);
-  run.scenario.uncertainty = {0, 0.15, 0.3, 0};
-  const bool is_nvlink = run.scenario.cluster.intra_node.kind == IntraNodeKind::nvswitch;
-  const std::string link = is_nvlink ? "nvlink" : "pcie";
-  run.fill_s = m.constant({"fill/" + m.intra_node->id, "fill/" + link});
-  const bool one_node = run.scenario.cluster.nodes == 1;
-  const bool is_off = m.job.in_switch == false;
-  if (is_nvlink && !is_off && gpus > 4 && one_node) run.in_switch_bytes_per_s = m.intra_node->nvls_bytes_per_s;
+  run.scenario.uncertainty = {0, bandwidth_off(m), 0.3, 0};
   return with_all_reduce(m, run);
+}
+
+double MappedRecord::deviation_of(const std::string& prefix) const {
+  double sum = 0;
+  for (const auto& [name, variance] : variances)
+    if (name.rfind(prefix, 0) == 0) sum += variance;
+  return std::sqrt(sum);
 }
 
 MappedRecord map_job(const JobSpec& job, const std::vector<JobSpec>& given, const Catalogue& catalogue,

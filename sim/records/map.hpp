@@ -6,13 +6,14 @@
 // assumed is listed; what has no place in the catalogue, and what is not simulated, makes it `unmapped`, with why.
 //
 //   computation     the roofline of layer_cost.hpp with efficiencies 0.6 speed (FLOP) and 0.8 speed (bytes); `speed` is
-//                   fitted per GPU and precision, and per software. A rate of one GPU of the same experiment anchors
-//                   it.
+//                   fitted per GPU and precision, per software and per family of networks; which kernels fuse and copy
+//                   what is the software's (stacks.json). A rate of one GPU of the same experiment anchors it.
 //   communication   S-SGD with the algorithm that the job names (`ring`, `double-binary-tree`, ...). Links carry the
 //                   catalogue's bandwidth times the share that the software reaches.
 //   stragglers      lognormal jitter of the compute time, its width fitted per GPU.
 //   epochs          E(B) = E_min (1 + B / B_crit), which is S(B) = S_min (1 + B_crit / B) steps (McCandlish et al.
-//                   2018) times B; both constants fitted per round of MLPerf.
+//                   2018) times B; both constants fitted per round of MLPerf, of ResNet-50. Beyond 65,536 images
+//                   extrapolated, and said.
 #include <map>
 #include <set>
 #include <string>
@@ -43,12 +44,10 @@ struct RecordRun {
   Kind kind = Kind::iteration;
   Scenario scenario;
   int gpus = 1;
-  int batch_per_gpu = 1;             ///< iteration: of a micro-step
-  int accumulation = 1;              ///< iteration: micro-steps from one exchange and update to the next
-  std::vector<std::int64_t> bytes;   ///< all_reduce: of each
-  double fill_s = 0;                 ///< all_reduce: a pipeline's fill time p; 2 sqrt(p bytes/bandwidth) is added
-  double share = 1;                  ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
-  double in_switch_bytes_per_s = 0;  ///< all_reduce: the switch adds up at this size over time; 0: it does not
+  int batch_per_gpu = 1;            ///< iteration: of a micro-step
+  int accumulation = 1;             ///< iteration: micro-steps from one exchange and update to the next
+  std::vector<std::int64_t> bytes;  ///< all_reduce: of each
+  double share = 1;                 ///< all_reduce: of its steps; half for a reduce-scatter or an all-gather
   StalenessSpec staleness;
 
   /// Of an iteration, over all GPUs.
@@ -119,8 +118,13 @@ struct MappedRecord {
   std::set<std::string> constants;      ///< that it rests on
   /// The most specific name of every constant it asked for, with the names that stand in where that was not fitted.
   std::map<std::string, std::vector<std::string>> asked_for;
-  double bytes = 0;          ///< of an all-reduce that is asked for; 0: not stated
-  std::string bounds_class;  ///< whose calibration the bounds use; empty: they are not calibrated
+  std::map<std::string, double> variances;  ///< of the logarithms of the constants' values, by their widest names
+  bool uses_results = false;                ///< of its experiment: it does not rest on the job's facts alone
+  double bytes = 0;                         ///< of an all-reduce that is asked for; 0: not stated
+  std::string bounds_class;                 ///< whose calibration the bounds use; empty: they are not calibrated
+
+  /// Standard deviation of the logarithm of all constants together whose names begin so.
+  double deviation_of(const std::string& prefix) const;
 };
 
 /// What may be used beside the job itself.

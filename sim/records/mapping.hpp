@@ -46,7 +46,7 @@ CommunicationSpec communication_of(Mapping& mapping, const ClusterSpec& cluster)
 /// Rings instead of whatever all-reduce it is.
 void take_rings(CommunicationSpec& communication);
 /// The run with the all-reduce of the job.
-RecordRun with_all_reduce(const Mapping& mapping, RecordRun run);
+RecordRun with_all_reduce(Mapping& mapping, RecordRun run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.
 RecordRun with_schedule(Mapping& mapping, RecordRun run);
 

@@ -5,9 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "engine/base/text.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
-#include "sim/records/job_memory.hpp"
 #include "sim/records/run.hpp"
 
 namespace lockstep::sim {
@@ -16,6 +14,7 @@ namespace {
 constexpr double kReachOfBytes = 2.1;  // of a given all-reduce, in the logarithm: a factor of 8 in size
 constexpr double kReachOfGpus = 8;     // on the same links: what they reach hardly changes
 constexpr double kSlightest = 1e-6;    // of a given result's scatter, so that two of the same place do no harm
+constexpr double kAlwaysOff = 0.15;    // of a prediction, in the logarithm, whatever its inputs' uncertainty
 constexpr double kMostOff = 3;         // of the bounds, in the logarithm: a factor of 20 says nothing
 constexpr double kLargeBytes = 64 << 20, kSmallBytes = 1024;
 
@@ -116,8 +115,14 @@ double quantity_of(const MappedRecord& r, const Alternatives& target, double tar
 }
 
 Value value_of(const MappedRecord& r, const RunTime& target, const RunTime& baseline) {
-  const auto of = [&](double target_s) { return quantity_of(r, r.target, target_s, r.baseline, baseline.seconds); };
-  Value value{of(target.seconds), of(target.low_s), of(target.high_s)};
+  // What both sides of a ratio share cancels.
+  const bool is_ratio = r.quantity == Quantity::speedup || r.quantity == Quantity::efficiency ||
+                        r.quantity == Quantity::time_ratio || r.quantity == Quantity::iteration_increase;
+  const auto of = [&](double target_s, double baseline_s) {
+    return quantity_of(r, r.target, target_s, r.baseline, is_ratio ? baseline_s : baseline.seconds);
+  };
+  Value value{of(target.seconds, baseline.seconds), of(target.low_s, baseline.low_s),
+              of(target.high_s, baseline.high_s)};
   if (r.quantity == Quantity::epochs) {
     value.low = value.value * (1 - r.epochs_uncertainty);
     value.high = value.value * (1 + r.epochs_uncertainty);
@@ -200,21 +205,8 @@ Corrected correction_of(const MappedRecord& r, const std::vector<double>& predic
   return corrected(given, place_of(r.bytes, r.target.empty() ? 1 : r.target.front().gpus));
 }
 
-// Half the width of the bounds, as a logarithm.
-struct Calibration {
-  double floor = 0;              ///< what no input's uncertainty explains
-  double spread = kUsualSpread;  ///< over that of the inputs
-  double of(double off) const { return std::min(kMostOff, std::hypot(floor, spread * off)); }
-};
-
-Calibration calibration_of(const std::string& bounds_class, const Catalogue& catalogue) {
-  for (const std::string& name : bounds_names(bounds_class)) {
-    const auto spread = catalogue.constants.find(name);
-    if (spread == catalogue.constants.end()) continue;
-    const auto floor = catalogue.constants.find(floor_name(name));
-    return {floor == catalogue.constants.end() ? 0 : floor->second.value, spread->second.value};
-  }
-  return {};
+double half_width(double off) {
+  return std::hypot(kAlwaysOff, off);
 }
 
 // Many GPUs train no faster than as many times fewer ones.
@@ -321,22 +313,44 @@ void append_all(std::vector<const RecordRun*>& runs, const MappedRecord& mapped)
 
 }  // namespace
 
-void set_bounds(Prediction& prediction, const Catalogue& catalogue) {
+std::vector<std::string> bounds_classes(const std::string& bounds_class) {
+  return {bounds_class, bounds_class.substr(0, bounds_class.find(',')), "all"};
+}
+
+double published_at(const Prediction& p) {
+  if (!p.has_error() || p.mapped.bounds_class.empty() || p.predicted <= 0 || *p.record->value <= 0)
+    return std::numeric_limits<double>::quiet_NaN();
+  const double off = std::log(*p.record->value / p.predicted);
+  return off / half_width(off > 0 ? p.off_above : p.off_below);
+}
+
+Reach reach_of(const std::string& bounds_class, const Catalogue& catalogue) {
+  for (const std::string& name : bounds_classes(bounds_class)) {
+    const auto below = catalogue.constants.find("bounds below/" + name);
+    const auto above = catalogue.constants.find("bounds above/" + name);
+    if (below != catalogue.constants.end() && above != catalogue.constants.end())
+      return {below->second.value, above->second.value};
+  }
+  return {};
+}
+
+void set_bounds(Prediction& prediction, const Reach& reach) {
   const MappedRecord& r = prediction.mapped;
   if (!prediction.is_mapped() || r.bounds_class.empty()) return;
-  const Calibration calibration = calibration_of(r.bounds_class, catalogue);
-  prediction.low = prediction.predicted * std::exp(-calibration.of(prediction.off_below));
-  prediction.high = prediction.predicted * std::exp(calibration.of(prediction.off_above));
+  const bool is_share = r.quantity == Quantity::efficiency || r.quantity == Quantity::speedup;
+  if (is_share && !r.baseline.empty() && r.target.front().gpus == r.baseline.front().gpus) {
+    prediction.low = prediction.high = prediction.predicted;  // of itself
+    return;
+  }
+  const auto to = [](double of, double off) { return std::exp(std::min(kMostOff, of * half_width(off))); };
+  prediction.low = prediction.predicted / to(reach.below, prediction.off_below);
+  prediction.high = prediction.predicted * to(reach.above, prediction.off_above);
   if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);
   prediction.high = std::min(prediction.high, std::max(prediction.predicted, most_of(r) * r.per_si));
 }
 
-std::vector<std::string> bounds_names(const std::string& bounds_class) {
-  return {"bounds/" + bounds_class, "bounds/" + bounds_class.substr(0, bounds_class.find(',')), "bounds"};
-}
-
-std::string floor_name(const std::string& bounds_name) {
-  return "bounds floor" + bounds_name.substr(std::string("bounds").size());
+void set_bounds(Prediction& prediction, const Catalogue& catalogue) {
+  set_bounds(prediction, reach_of(prediction.mapped.bounds_class, catalogue));
 }
 
 double Prediction::error() const {
@@ -385,56 +399,6 @@ std::vector<const Record*> targets_of(const std::vector<Record>& records) {
   for (const Record& record : records)
     if (record.role == Role::target) targets.push_back(&record);
   return targets;
-}
-
-Json predictions_json(const std::vector<Prediction>& predictions) {
-  Json list = Json::array();
-  for (const Prediction& p : predictions) {
-    if (!p.is_mapped()) {
-      list.push_back({{"id", p.record->id}, {"metric", p.record->metric}, {"unmapped", p.mapped.unmapped}});
-      continue;
-    }
-    Json assumptions = Json::array();
-    std::vector<Assumption> inputs = p.mapped.assumptions;
-    if (const std::optional<Assumption> memory = assumed_memory(p)) inputs.push_back(*memory);
-    for (const Assumption& a : inputs)
-      assumptions.push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
-    list.push_back({{"id", p.record->id},
-                    {"metric", p.record->metric},
-                    {"unit", p.record->unit},
-                    {"predicted", p.predicted},
-                    {"low", p.low},
-                    {"high", p.high},
-                    {"assumptions", assumptions}});
-    if (const Json memory = prediction_memory(p); !memory.is_null()) list.back()["memory"] = memory;
-  }
-  return {{"schema", "lockstep/predictions/1"}, {"predictions", list}};
-}
-
-std::string predictions_table(const std::vector<Prediction>& predictions) {
-  std::size_t width = 4;
-  for (const Prediction& p : predictions) width = std::max(width, p.record->id.size());
-  const int w = static_cast<int>(std::min<std::size_t>(width, 60));
-  char row[400];
-  std::snprintf(row, sizeof row, "%-*s  %-24s %12s  %-27s %12s %9s\n", w, "id", "metric", "predicted", "low - high",
-                "published", "error");
-  std::string text = row;
-  std::string unmapped;
-  for (const Prediction& p : predictions) {
-    if (!p.is_mapped()) {
-      unmapped += p.record->id + ": unmapped: " + p.mapped.unmapped + "\n";
-      continue;
-    }
-    const std::string published = p.record->value ? short_number(*p.record->value) : "-";
-    const std::string bounds = short_number(p.low) + " - " + short_number(p.high);
-    char error[32] = "-";
-    if (p.has_error()) std::snprintf(error, sizeof error, "%+.1f %%", 100 * p.error());
-    std::snprintf(row, sizeof row, "%-*s  %-24s %12s  %-27s %12s %9s\n", w, p.record->id.c_str(),
-                  p.record->metric.c_str(), short_number(p.predicted).c_str(), bounds.c_str(), published.c_str(),
-                  error);
-    text += row;
-  }
-  return text + unmapped;
 }
 
 }  // namespace lockstep::sim

@@ -24,12 +24,19 @@ struct Prediction {
   double error() const;
 };
 
-/// Names of the calibrations of a class of bounds, wider ones last: the first that has been fitted counts.
-std::vector<std::string> bounds_names(const std::string& bounds_class);
-/// Of a class's second constant: bounds reach exp(+-hypot(floor, spread off)) of the prediction.
-std::string floor_name(const std::string& bounds_name);
-/// Where none has: bounds over the inputs' standard deviations.
-inline constexpr double kUsualSpread = 1.3;
+/// Classes of bounds that are calibrated together with this one, wider ones last: the first that has been counts.
+std::vector<std::string> bounds_classes(const std::string& bounds_class);
+
+/// How far a published value is from the prediction: 0 at it, -1 and 1 where the inputs' uncertainty and what is off
+/// whatever they say end. NaN where it has none or is not of that kind.
+double published_at(const Prediction& prediction);
+
+/// Bounds of a class, in units of published_at().
+struct Reach {
+  double below = 1.3, above = 1.3;
+};
+Reach reach_of(const std::string& bounds_class, const Catalogue& catalogue);
+void set_bounds(Prediction& prediction, const Reach& reach);
 
 /// Sets `low` and `high` by the calibrations of the prediction's class, if it has one.
 void set_bounds(Prediction& prediction, const Catalogue& catalogue);

@@ -65,17 +65,11 @@ RunTime run_iteration(const RecordRun& run, bool with_bounds) {
   return bounded(point.mean_iteration_s(), 1 - point.relative_low, point.relative_high - 1);
 }
 
-// Launch, then latencies and bytes by the plan or by the switch, and what filling a pipeline costs: cut in the best
-// number of slices, a pipeline of fill time p takes (sqrt(p) + sqrt(t))^2 for t of bytes.
+// Launch, then what the plan says of as many bytes, as in training.
 double all_reduce_s(const RecordRun& run, const AllReduce& plan_of, std::int64_t bytes, Cluster& cluster,
                     const Perturbation& perturbation) {
   const double launch_s = run.scenario.communication.launch_overhead_s * perturbation.latency;
-  const double plan_s = analytic_plan_s(plan_of(run.gpus, bytes), cluster, 0, perturbation);
-  const double latency_s = analytic_plan_s(plan_of(run.gpus, run.gpus), cluster, 0, perturbation);
-  double wire_s = std::max(0.0, plan_s - latency_s);
-  if (run.in_switch_bytes_per_s > 0)
-    wire_s = std::min(wire_s, static_cast<double>(bytes) / (run.in_switch_bytes_per_s * perturbation.bandwidth));
-  return launch_s + run.share * (latency_s + wire_s + 2 * std::sqrt(run.fill_s * perturbation.latency * wire_s));
+  return launch_s + run.share * analytic_plan_s(plan_of(run.gpus, bytes), cluster, 0, perturbation);
 }
 
 RunTime run_all_reduces(const RecordRun& run, bool with_bounds) {

@@ -31,26 +31,31 @@ struct AllReduceChoice {
 };
 
 // NCCL's rings and trees leave a node through all of its NICs, a ring from GPU to GPU through one. And since NCCL 2.4,
-// which came after V100, what is left to it is no longer one ring.
+// which came after V100, what is left to it is no longer one ring: in a node it is LL, LL128 or NVLS, too.
 std::optional<AllReduceChoice> choice_of_nccl(const Mapping& m, const ClusterSpec& cluster) {
-  if (m.job.transport != Transport::nccl || cluster.nodes == 1) return std::nullopt;
+  if (m.job.transport != Transport::nccl) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  const bool has_nics = cluster.nic.per_node > 1, is_modern = m.gpu->spec.fp16_flops > kTensorCores;
+  const bool has_nics = cluster.nodes > 1 && cluster.nic.per_node > 1,
+             is_modern = m.gpu->spec.fp16_flops > kTensorCores;
   if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
   if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
-  const bool is_open = !stated && (m.stack->all_reduce == "auto" || m.stack->all_reduce == "ring");
+  const bool is_in_node = cluster.nodes == 1 && !m.job.tree_slices;
+  if (is_in_node && is_modern && m.job.in_switch == false) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
+  const bool is_open = is_in_node || (!stated && (m.stack->all_reduce == "auto" || m.stack->all_reduce == "ring"));
   return is_open && (has_nics || is_modern) ? std::optional<AllReduceChoice>({AllReduceKind::nccl}) : std::nullopt;
 }
 
 AllReduceChoice all_reduce_choice(const Mapping& m, const ClusterSpec& cluster) {
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
+  const std::optional<AllReduceChoice> by_nccl = choice_of_nccl(m, cluster);
+  if (cluster.nodes == 1 && by_nccl) return *by_nccl;
   if (cluster.nodes == 1) return {m.job.tree_slices ? AllReduceKind::double_binary_tree : AllReduceKind::ring};
   if (stated == AllReduceKind::torus) return {*stated};
   if (m.job.transport == Transport::mpi_on_gpu || m.job.transport == Transport::mpi_on_host) {
     const bool in_groups = cluster.gpus_per_node > 1 && !is_of_collective(m.metric());
     return {in_groups ? AllReduceKind::hierarchical : AllReduceKind::halving_doubling};
   }
-  if (const auto by_nccl = choice_of_nccl(m, cluster)) return *by_nccl;
+  if (by_nccl) return *by_nccl;
   if (stated) return {*stated};
   return {m.stack->all_reduce == "node-hierarchical" ? AllReduceKind::hierarchical : AllReduceKind::ring};
 }
@@ -118,7 +123,7 @@ void take_rings(CommunicationSpec& communication) {
     communication.all_reduce = AllReduceKind::ring;
 }
 
-RecordRun with_all_reduce(const Mapping& m, RecordRun run) {
+RecordRun with_all_reduce(Mapping& m, RecordRun run) {
   const AllReduceChoice choice = all_reduce_choice(m, run.scenario.cluster);
   CommunicationSpec& communication = run.scenario.communication;
   communication.all_reduce = choice.kind;
@@ -126,7 +131,8 @@ RecordRun with_all_reduce(const Mapping& m, RecordRun run) {
   communication.nccl.algorithm = choice.algorithm;
   communication.nccl.generation = nccl_generation_of(*m.gpu);
   communication.nccl.nic_latency_s = latency_beside_tables(m);
-  run.fill_s = 0;  // in its tables
+  communication.message_overhead_s = 0;  // in its tables
+  communication.launch_overhead_s = m.constant({"call/tables"});
   return run;
 }
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "engine/base/text.hpp"
-#include "sim/records/fit.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -161,8 +160,6 @@ std::vector<std::string> SuiteResult::broken() const {
   return lines;
 }
 
-namespace {
-
 std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vector<Prediction> predictions) {
   std::vector<SuiteResult> results;
   std::size_t at = 0;
@@ -184,25 +181,9 @@ std::vector<const Record*> targets_of(const std::vector<Suite>& suites) {
   return targets;
 }
 
-}  // namespace
-
 std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
                                          const Catalogue& catalogue, int jobs) {
   return results_of(suites, predict_records(targets_of(suites), all, catalogue, jobs));
-}
-
-std::vector<SuiteResult> leave_out_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
-                                          const Catalogue& catalogue, int jobs,
-                                          const std::function<void(const std::string&)>& tell) {
-  return results_of(suites, predict_left_out(catalogue, all, targets_of(suites), jobs, tell));
-}
-
-void set_bounds(std::vector<SuiteResult>& results, const Catalogue& catalogue) {
-  for (SuiteResult& result : results) {
-    for (Prediction& prediction : result.predictions) set_bounds(prediction, catalogue);
-    result.fit = score_of(result.predictions, Use::fit);
-    result.test = score_of(result.predictions, Use::test);
-  }
 }
 
 std::string family_of(Quantity quantity) {
@@ -236,14 +217,16 @@ std::string family_of(Quantity quantity) {
   }
 }
 
+std::string family_of(const Prediction& p) {
+  const bool is_epoch = p.mapped.quantity == Quantity::samples_time_s && p.mapped.epochs == 0;
+  return is_epoch ? "throughput" : family_of(p.mapped.quantity);
+}
+
 std::string quantity_table(const std::vector<SuiteResult>& results) {
   std::map<std::string, std::vector<Prediction>> families;
   for (const SuiteResult& result : results)
-    for (const Prediction& p : result.predictions) {
-      if (!p.has_error()) continue;
-      const bool is_epoch = p.mapped.quantity == Quantity::samples_time_s && p.mapped.epochs == 0;
-      families[is_epoch ? "throughput" : family_of(p.mapped.quantity)].push_back(p);
-    }
+    for (const Prediction& p : result.predictions)
+      if (p.has_error()) families[family_of(p)].push_back(p);
   std::string text;
   for (const auto& [family, predictions] : families)
     for (Use use : {Use::fit, Use::test}) text += row_of(family, to_string(use).c_str(), score_of(predictions, use));

@@ -63,17 +63,17 @@ struct SuiteResult {
 /// Predicts every suite; inputs are looked for in all of them.
 std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
                                          const Catalogue& catalogue, int jobs);
-/// The same with constants fitted without each record's paper (predict_left_out()); `tell` gets a line per paper.
-std::vector<SuiteResult> leave_out_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
-                                          const Catalogue& catalogue, int jobs,
-                                          const std::function<void(const std::string&)>& tell = {});
+/// The same of predictions that were made elsewhere, in the order of the suites' targets.
+std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vector<Prediction> predictions);
 
-/// Bounds by the catalogue's calibrations, and the scores with them.
-void set_bounds(std::vector<SuiteResult>& results, const Catalogue& catalogue);
+/// All targets of the suites, in their order.
+std::vector<const Record*> targets_of(const std::vector<Suite>& suites);
 
 /// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
 /// "staleness, stragglers".
 std::string family_of(Quantity quantity);
+/// The same, but that the time of an epoch is a throughput.
+std::string family_of(const Prediction& prediction);
 /// A row per family and use, over all suites.
 std::string quantity_table(const std::vector<SuiteResult>& results);
 

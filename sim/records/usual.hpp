@@ -1,6 +1,6 @@
 #pragma once
-// Values of constants before any record: what the fit begins with and is pulled towards, and what a prediction takes
-// where nothing was fitted. One table for both.
+// Values of constants before any record, and how far they may be off: what the fit begins with and is pulled towards,
+// and what a prediction takes where nothing was fitted. One table for both.
 #include <string>
 #include <vector>
 
@@ -11,6 +11,9 @@ struct UsualValue {
   std::string part;    ///< that these names contain
   double value;        ///< SI
   double most;         ///< beyond which it stands for something else
+  /// Standard deviation of the logarithm before any record: of the widest class of a chain, and of what narrower ones
+  /// differ from the next wider one (fit.hpp).
+  double spread, spread_of_narrower;
   std::string source;
 };
 

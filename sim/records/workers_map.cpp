@@ -61,6 +61,7 @@ int servers_for(Mapping& m, int workers) {
     m.assume("parameter servers", servers, "not stated; one for three workers");
     return servers;
   }
+  m.result.uses_results = true;
   const double at = std::log(workers);
   const auto above = given.lower_bound(at);
   double servers = 0;

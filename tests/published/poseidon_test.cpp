@@ -57,6 +57,9 @@ TEST_CASE("Poseidon: VGG19-22K from 1 to 32 nodes") {
         0.5 * point_at(report, "sequential PS", 32).mean_iteration_s());
   CHECK(point_at(report, "wait-free PS", 32).mean_iteration_s() <
         point_at(report, "sequential PS, 2 MB pairs", 32).mean_iteration_s());
+  // A miss that is listed: the paper has 21.5 times one node. When it is met, scenarios/published/README.md must say so.
+  REQUIRE(errors_of(report, "wait-free PS").size() == 1);
+  CHECK(errors_of(report, "wait-free PS").front() > 0.4);
 }
 
 TEST_CASE("Poseidon: GoogLeNet goes by parameter server, VGG19 by sufficient factors") {
