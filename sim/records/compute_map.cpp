@@ -220,7 +220,8 @@ bool has_fast_convolutions(const Mapping& m) {
 // What rates of one GPU say beside its data sheet.
 struct Speeds {
   double of_flop = 1, of_bytes = 1, launch_s = usual_of("kernel launch").value;
-  double kernel_gain = 1;  ///< bytes of the layers one by one over those that kernels move
+  double host_launch_s = 0;  ///< of the processor, per kernel
+  double kernel_gain = 1;    ///< bytes of the layers one by one over those that kernels move
 };
 
 // Bytes that the layers one by one move over those that the software's kernels move.
@@ -296,7 +297,10 @@ Speeds speeds_of_sequences(Mapping& m) {
   speeds.of_flop =
       of_work * m.constant({"speed/matrices/" + m.gpu->generation + precision, "speed/matrices" + precision});
   speeds.of_bytes = of_work;
-  if (m.stack->cuda_graphs) speeds.launch_s = m.constant({"kernel launch/graphs"});
+  if (m.stack->cuda_graphs)
+    speeds.launch_s = m.constant({"kernel launch/graphs"});
+  else
+    speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
   return speeds;
 }
 
@@ -337,6 +341,7 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;
+  if (!anchored_here) compute.host_launch_s = speeds.host_launch_s;
   compute.launch_s = anchored_here ? speeds.launch_s : launch_from_rates(m, compute, speeds.launch_s);
   if (gpus > 1) {
     compute.jitter = JitterKind::lognormal;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/text.hpp"
+#include "sim/records/mapping.hpp"
 #include "sim/records/mixed_effects.hpp"
 #include "sim/records/run.hpp"
 #include "sim/records/sources.hpp"
@@ -54,15 +55,24 @@ bool is_training(const JobSpec& job) {
   return job.role == Role::target && (metric == Metric::time_to_accuracy_s || metric == Metric::training_s);
 }
 
+// Of a transformer on as many GPUs as the source has: its passes are most of the time.
+bool is_replica_rate(const JobSpec& job) {
+  const Metric metric = job.measure.metric;
+  const bool is_rate = metric == Metric::images_per_s || metric == Metric::iteration_s || is_of_flops(metric);
+  return is_rate && is_split(job) && job.role == Role::target;
+}
+
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all{{"rates", {"kernel launch", "speed", "memory speed"}, is_rate_alone, false},
-                                     {"epochs", {"epochs at small batch", "critical batch"}, is_epochs, true},
-                                     {"exchanges",
-                                      {"link share", "network share", "network hop", "call", "message", "host copies"},
-                                      is_exchange,
-                                      false},
-                                     {"scaling", {"jitter", "network share/tcp"}, is_scaling, true},
-                                     {"trainings", {kEvaluationShare}, is_training, true}};
+  static const std::vector<Kind> all{
+      {"replicas", {"kernel launch", "host launch", "speed"}, is_replica_rate, false},
+      {"rates", {"kernel launch", "host launch", "speed", "memory speed"}, is_rate_alone, false},
+      {"epochs", {"epochs at small batch", "critical batch"}, is_epochs, true},
+      {"exchanges",
+       {"link share", "network share", "network hop", "call", "message", "host copies"},
+       is_exchange,
+       false},
+      {"scaling", {"jitter", "network share/tcp"}, is_scaling, true},
+      {"trainings", {kEvaluationShare}, is_training, true}};
   return all;
 }
 

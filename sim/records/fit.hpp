@@ -16,7 +16,8 @@
 //
 // What each kind of record may move:
 //
-//   rates of one GPU; MLPerf's up to 64         speeds of GPUs, memories, software, families, kernel launches
+//   rates of one GPU; MLPerf's up to 64         speeds of GPUs, memories, software, families, kernel and host launches
+//   rates of transformers that are split        the same
 //   epochs                                      epochs at small batch, critical batch
 //   all-reduces alone, exchanges                shares of links and networks, calls, messages
 //   rates and efficiencies of several GPUs      jitter, shares of TCP networks
