@@ -5,9 +5,12 @@
 #include "engine/base/text.hpp"
 #include "sim/program/jitter.hpp"
 #include "sim/replica/iteration.hpp"
+#include "sim/replica/program.hpp"
 
 namespace lockstep::sim {
 namespace {
+
+constexpr double kMostEvents = 2e7;  // of a replay: about ten seconds by flows
 
 // Each group of inputs moved by its uncertainty alone; the effects add in quadrature.
 void set_bounds(const SplitModel& model, const UncertaintySpec& u, double slowest, PointResult& point) {
@@ -67,6 +70,38 @@ std::string note_of(const SplitModel& model, const SplitIteration& iteration) {
   return text + (shares.empty() ? "." : "; of an iteration " + shares + ".");
 }
 
+// Message by message; every iteration begins when all GPUs have ended the one before.
+void replay_split(const Scenario& scenario, const PointRequest& request, const Cluster& cluster,
+                  const SplitModel& model, PointResult& point) {
+  const bool varies = scenario.compute.jitter != JitterKind::none;
+  const int iterations = varies ? request.iterations : 1;
+  const auto check = [&](double events) {
+    if (events <= kMostEvents) return;
+    throw InputError("/fidelity: " + name_of(request.fidelity) + " replays at least " +
+                     short_number(std::round(events * 1e-6)) + " million events of this split; allowed: analytic");
+  };
+  // Every GPU goes through the passes of all stages, its own or not.
+  const SplitJob& job = model.job();
+  check(2.0 * request.gpus * job.micro_batches * job.shape.layers * iterations);
+  const Program once = split_program(scenario, model, 1);
+  check(events_of(once) * iterations);
+  const Program program = iterations == 1 ? once : split_program(scenario, model, iterations);
+  const Jitter jitter = jitter_of_stages(model, jitter_of(scenario, request.seed));
+  const Replay replay = request.fidelity == Fidelity::message ? replay_messages(program, cluster, jitter)
+                                                              : replay_flows(program, cluster, jitter);
+  point.iteration_s.clear();
+  point.compute_s = 0;
+  for (std::size_t i = 0; i < replay.iteration_end_s.size(); ++i) {
+    point.iteration_s.push_back(replay.iteration_end_s[i] - (i == 0 ? 0 : replay.iteration_end_s[i - 1]));
+    point.compute_s += replay.compute_s[i] / double(replay.compute_s.size());
+  }
+  point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s);
+  point.messages = program.messages_per_iteration();
+  point.fidelity = name_of(request.fidelity);
+  point.method = replay.method;
+  point.events = replay.events;
+}
+
 }  // namespace
 
 Scenario without_split(const Scenario& scenario, int gpus) {
@@ -98,6 +133,7 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.notes.push_back(note_of(model, iteration));
   point.details["split"] = split_json(scenario, model, iteration);
   set_bounds(model, scenario.uncertainty, slowest, point);
+  if (request.fidelity != Fidelity::analytic) replay_split(scenario, request, cluster, model, point);
   return point;
 }
 

@@ -4,7 +4,7 @@
 
 namespace lockstep::sim {
 
-/// In closed form (sim/replica). A split into replicas of one GPU that keep all is data parallelism, whose micro-steps are
+/// In closed form, by flows or by messages (sim/replica). A split into replicas of one GPU that keep all is data parallelism, whose micro-steps are
 /// the micro-batches: such a scenario is not asked for here, but without_split().
 PointResult predict_split(const Scenario& scenario, const PointRequest& request);
 

@@ -1,6 +1,7 @@
 // Jobs whose replicas are split over GPUs: the scenario's /parallel.
 #include <algorithm>
 
+#include "sim/program/split_job.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -83,6 +84,11 @@ RecordRun with_split(Mapping& m, RecordRun run) {
   if (const auto problem = find_problem(scenario))
     throw Unmapped{problem->pointer + ": " + problem->wrong +
                    (problem->allowed.empty() ? "" : "; " + problem->allowed)};
+  try {
+    split_job(scenario, run.gpus);
+  } catch (const InputError& error) {
+    throw Unmapped{error.what()};
+  }
   return run;
 }
 

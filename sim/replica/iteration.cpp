@@ -212,24 +212,10 @@ class IterationTime {
     return std::max(end_s, std::max(ends.front(), ends.back()) + links_.seconds(tied, perturbation_));
   }
 
-  double update_s(int stage) const {
-    RankParameters parameters;
-    for (int c = 0; c < job_.spec.virtual_stages; ++c) {
-      const RankParameters of_part = rank_parameters(job_.shape, job_.spec, part(stage, c));
-      parameters.dense += of_part.dense;
-      parameters.experts += of_part.experts;
-    }
-    const bool is_sharded = job_.spec.sharding != ShardingStage::none;
-    const int of_dense = is_sharded ? job_.spec.ranks_of_sharding() : 1;
-    const int of_experts =
-        is_sharded ? (job_.spec.expert > 1 ? job_.spec.expert_gradient_ranks() : job_.spec.ranks_of_sharding()) : 1;
-    const double tensors = double(scenario_.model.parameter_tensors()) / job_.spec.pipeline;
-    return factor_ * update_seconds(scenario_, parameters.dense / of_dense + parameters.experts / of_experts, tensors);
-  }
-
   double slowest_update_s() const {
     double slowest = 0;
-    for (int stage = 0; stage < job_.spec.pipeline; ++stage) slowest = std::max(slowest, update_s(stage));
+    for (int stage = 0; stage < job_.spec.pipeline; ++stage)
+      slowest = std::max(slowest, factor_ * update_of_stage_s(scenario_, job_, stage));
     return slowest;
   }
 

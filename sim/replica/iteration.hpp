@@ -49,7 +49,10 @@ class SplitModel {
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
   const SplitJob& job() const { return job_; }
+  const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return seconds_; }
+  const SplitLinks& links() const { return links_; }
+  const std::vector<StageOps>& ops() const { return ops_; }
   /// Of a GPU, mean over the stages.
   double bytes_sent() const;
   /// Of all GPUs, by the bandwidth-optimal algorithms.

@@ -146,10 +146,21 @@ double recomputed_share(const Scenario& scenario) {
   return macs / (3 * static_cast<double>(scenario.model.macs()));
 }
 
-double update_seconds(const Scenario& scenario, double parameters, double tensors) {
+double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stage) {
+  const ParallelSpec& spec = job.spec;
+  RankParameters parameters;
+  for (std::size_t i = at(stage); i < job.parts.size(); i += at(spec.pipeline)) {
+    const RankParameters of_part = rank_parameters(job.shape, spec, job.parts[i]);
+    parameters.dense += of_part.dense;
+    parameters.experts += of_part.experts;
+  }
+  const bool is_sharded = spec.sharding != ShardingStage::none;
+  const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
+  const int of_experts = is_sharded && spec.expert > 1 ? spec.expert_gradient_ranks() : of_dense;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
-  const double bytes = parameters * arrays.passes() * 4;
+  const double tensors = double(scenario.model.parameter_tensors()) / spec.pipeline;
+  const double bytes = (parameters.dense / of_dense + parameters.experts / of_experts) * arrays.passes() * 4;
   return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
          bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }

@@ -34,7 +34,8 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 /// What the scenario's split computes again, over forward and backward pass of the model; 0 without a split.
 double recomputed_share(const Scenario& scenario);
 
-/// Of `parameters` that a rank updates, in `tensors` kernels: arrays of 4 bytes as engine/model/optimizer.hpp has them.
-double update_seconds(const Scenario& scenario, double parameters, double tensors);
+/// The update of what a rank of the stage keeps of the optimizer's state: arrays of 4 bytes as engine/model/optimizer.hpp has
+/// them, a kernel for each of the stage's tensors.
+double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stage);
 
 }  // namespace lockstep::sim

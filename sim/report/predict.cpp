@@ -6,6 +6,7 @@
 
 #include "sim/convergence/profile.hpp"
 #include "sim/point/baseline.hpp"
+#include "sim/program/split_job.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/text_table.hpp"
@@ -210,6 +211,16 @@ void compare(const Scenario& scenario, const ReportPoint& row, Report& report) {
   }
 }
 
+// Heads, columns and experts that the ranks do not divide are found where the model's numbers are.
+void check_split(const Scenario& scenario, int gpus, const std::string& file) {
+  if (!scenario.model.transformer) return;
+  try {
+    split_job(scenario, gpus);
+  } catch (const InputError& error) {
+    throw InputError(file + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 void check_memory(const LoadedScenario& loaded, const std::string& file) {
@@ -218,8 +229,10 @@ void check_memory(const LoadedScenario& loaded, const std::string& file) {
                                 : scenario.parallel        ? "/parallel"
                                                            : "/batch_per_gpu";
     const std::string variant = scenario.variant.empty() ? "" : " (" + scenario.variant + ")";
-    for (const int gpus : scenario.gpus)
+    for (const int gpus : scenario.gpus) {
+      if (scenario.parallel) check_split(scenario, gpus, file);
       check_memory(scenario, gpus, scenario.batch_at(gpus), file + ": " + pointer + variant);
+    }
   }
 }
 

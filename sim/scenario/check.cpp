@@ -147,8 +147,6 @@ Problem of_split(const Scenario& s) {
     return {{"/compute/overlap_slowdown", "is not modelled of a split", "allowed: without it"}};
   if (s.input.samples_per_s_per_node > 0 || s.input.is_on_links)
     return {{"/input", "the input of a split is not modelled", "allowed: without it"}};
-  if (s.fidelity != Fidelity::analytic)
-    return {{"/fidelity", "a split is predicted in closed form", "allowed: analytic"}};
   return {};
 }
 

@@ -256,7 +256,7 @@ void add_results(Format& f) {
           "(`--ignore-memory`)");
   f.choice("fidelity", &Scenario::fidelity)
       .otherwise("fast")
-      .means("how time is computed, see below; of a split `analytic`");
+      .means("how time is computed, see below; with `parallel` the default is `analytic`");
   const Json one{{"type", "object"},
                  {"properties", {{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}}},
                  {"required", {"name", "set"}},
@@ -312,7 +312,7 @@ int gpus_per_node(const Json& scenario) {
 
 void fill_defaults(JsonDocument& scenario) {
   const Json& json = scenario.json();
-  // Of a split no other fidelity is there.
+  // A replay of a split goes message by message, of each block: closed form, unless it is asked for.
   if (json.is_object() && json.contains("parallel") && !json.contains("fidelity"))
     scenario.set("/fidelity", Json(name_of(Fidelity::analytic)).dump(), "default");
   scenario_format().complete(scenario, "");

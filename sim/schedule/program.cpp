@@ -76,6 +76,12 @@ int Enqueue::share(int stream, std::string name, double seconds, double fill, in
   return index;
 }
 
+int Enqueue::compute_of(int role, int stream, std::string name, double seconds, std::vector<int> after) {
+  const int index = compute(stream, std::move(name), seconds, std::move(after));
+  program_.work.back().draw = role;
+  return index;
+}
+
 void Enqueue::begin_iteration() {
   ++program_.iterations;
 }

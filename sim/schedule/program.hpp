@@ -79,6 +79,9 @@ class Enqueue {
   Enqueue(int gpus, std::vector<std::string> streams);
   /// `learners` streams compute alike beside each other: draw j is that of learner j, draw `learners` of the rest.
   void share_gpu(int learners);
+  /// GPUs of several roles, whose computing is enqueued for all: draw r is that of role r, and its factor is 0 on other GPUs.
+  void have_roles(int roles) { program_.draws = roles; }
+  int compute_of(int role, int stream, std::string name, double seconds, std::vector<int> after);
   void begin_iteration();
   int compute(int stream, std::string name, double seconds, std::vector<int> after, std::vector<Part> parts = {});
   /// Compute that leaves a part of the GPU to other streams; call share_gpu() before.

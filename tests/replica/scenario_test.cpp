@@ -58,6 +58,10 @@ TEST_CASE("what a split's prediction leaves out is refused") {
     return error_of(changed);
   };
   CHECK(error_of(scenario).empty());
+  Json heads = split_scenario({{"tensor", 3}, {"micro_batches", 1}}, {12});
+  const SmallFiles files(heads, switched_cluster());
+  CHECK_THROWS_WITH(sim::check_memory(files.load(), "scenario.json"),
+                    "scenario.json: /parallel/tensor: 8 heads are not divided by 3; allowed: divisors of 8");
   CHECK_THAT(with("/algorithm", "local-sgd"), Contains("/algorithm") && Contains("allowed: s-sgd"));
   CHECK_THAT(with("/model", "resnet50"), Contains("/model") && Contains("--list-models"));
   CHECK_THAT(with("/communication/all_reduce", "tree"), Contains("allowed: ring, nccl"));

@@ -1,0 +1,119 @@
+#include "sim/replica/group_plans.hpp"
+
+#include <cmath>
+
+#include "engine/base/index.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr double kAtOnce_s = 1e-15;  // of a barrier: a call takes some time
+
+std::int64_t whole(double bytes) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(bytes)));
+}
+
+int rounds_of(TrafficKind kind, int ranks) {
+  return (kind == TrafficKind::all_reduce ? 2 : 1) * (ranks - 1);
+}
+
+void ring(const RankGroup& members, std::int64_t bytes, Transfers::Block& block) {
+  for (std::size_t i = 0; i < members.size(); ++i)
+    block.push_back({members[i], members[(i + 1) % members.size()], bytes});
+}
+
+void everyone_to_everyone(const RankGroup& members, std::int64_t bytes, Transfers::Block& block) {
+  for (int from : members)
+    for (int to : members)
+      if (from != to) block.push_back({from, to, bytes});
+}
+
+// All that the ranks exchange: around each node, and from each member to its like on the next node.
+void around_nodes(const RankGroup& members, int gpus_per_node, double bytes, Transfers::Block& block) {
+  std::map<int, RankGroup> nodes;
+  for (int rank : members) nodes[rank / gpus_per_node].push_back(rank);
+  std::vector<const RankGroup*> in_order;
+  for (const auto& [node, on_node] : nodes) {
+    if (on_node.size() > 1) ring(on_node, whole(bytes), block);
+    in_order.push_back(&on_node);
+  }
+  for (std::size_t i = 0; in_order.size() > 1 && i < in_order.size(); ++i) {
+    const RankGroup& here = *in_order[i];
+    const RankGroup& next = *in_order[(i + 1) % in_order.size()];
+    for (std::size_t j = 0; j < here.size(); ++j)
+      block.push_back({here[j], next[j % next.size()], whole(bytes / static_cast<double>(here.size()))});
+  }
+}
+
+NcclOperation operation_of(TrafficKind kind) {
+  if (kind == TrafficKind::all_reduce) return NcclOperation::all_reduce;
+  return kind == TrafficKind::reduce_scatter ? NcclOperation::reduce_scatter : NcclOperation::all_gather;
+}
+
+bool is_call(TrafficKind kind) {
+  return kind != TrafficKind::send && kind != TrafficKind::all_to_all;
+}
+
+}  // namespace
+
+GroupPlans::GroupPlans(const Scenario& scenario, const ParallelSpec& spec, const SplitLinks& links)
+    : links_(links),
+      spec_(spec),
+      order_(spec),
+      gpus_per_node_(scenario.cluster.gpus_per_node),
+      is_nccl_(scenario.communication.all_reduce == AllReduceKind::nccl) {}
+
+int GroupPlans::stage_of(int rank) const {
+  return order_.coordinates(rank)[ParallelDimension::pipeline];
+}
+
+std::vector<RankGroup> GroupPlans::groups_in(TrafficGroup group, int stage) const {
+  std::vector<RankGroup> groups;
+  for (RankGroup& members : groups_of(group, order_, spec_))
+    if (group == TrafficGroup::embeddings || stage_of(members.front()) == stage) groups.push_back(std::move(members));
+  return groups;
+}
+
+Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
+  const int n = traffic.ranks;
+  Plan plan{traffic.what, order_.ranks(), whole(traffic.bytes), {}};
+  Transfers::Block block;
+  int rounds = 1;
+  const GroupLinks& links = links_.of(traffic.group);
+  const bool is_of_model = is_nccl_ && is_call(traffic.kind) && links.nccl;
+  for (const RankGroup& members : groups_in(traffic.group, stage)) {
+    if (traffic.kind == TrafficKind::all_to_all) {
+      everyone_to_everyone(members, whole(traffic.bytes / n), block);
+    } else if (is_of_model) {
+      around_nodes(members, gpus_per_node_, double(rounds_of(traffic.kind, n)) / n * traffic.bytes, block);
+    } else {
+      const bool is_send = traffic.kind == TrafficKind::send;
+      rounds = is_send ? static_cast<int>(std::lround(traffic.times)) : rounds_of(traffic.kind, n);
+      ring(members, whole(is_send ? traffic.bytes : traffic.bytes / n), block);
+    }
+  }
+  plan.phases.push_back({Transfers(std::move(block)), rounds});
+  if (!is_of_model) return plan;
+  const NcclTime time = nccl_choice(*links.nccl, operation_of(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
+  plan.call = CallTime{time.latency_s, traffic.bytes / time.bandwidth_bytes_per_s};
+  return plan;
+}
+
+Plan GroupPlans::message(double bytes, int from_stage, int to_stage) const {
+  const int stride = order_.stride(ParallelDimension::pipeline);
+  Plan plan{"message", order_.ranks(), whole(bytes), {}};
+  Transfers::Block block;
+  for (int rank = 0; rank < order_.ranks(); ++rank)
+    if (stage_of(rank) == from_stage) block.push_back({rank, rank + (to_stage - from_stage) * stride, whole(bytes)});
+  plan.phases.push_back({Transfers(std::move(block)), 1});
+  return plan;
+}
+
+Plan GroupPlans::barrier() const {
+  Plan plan{"barrier", order_.ranks(), 0, {}};
+  plan.phases.push_back({Transfers(), 1});
+  plan.call = CallTime{0, kAtOnce_s};
+  return plan;
+}
+
+}  // namespace lockstep::sim

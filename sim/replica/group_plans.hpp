@@ -1,0 +1,35 @@
+#pragma once
+// What the groups of a split exchange, as plans of messages: of one kind of groups those of one stage, all at once.
+//
+// Rings are rounds of neighbours, which wait for nobody else. By NCCL's model a call has the model's time; its ranks, and all
+// groups of the stage with them, begin and leave it together.
+#include <map>
+#include <tuple>
+
+#include "sim/replica/split_links.hpp"
+
+namespace lockstep::sim {
+
+class GroupPlans {
+ public:
+  GroupPlans(const Scenario& scenario, const ParallelSpec& spec, const SplitLinks& links);
+
+  /// Of the groups that have a member in the stage: those of its own, of the tied embedding the two stages'.
+  Plan exchange(const Traffic& traffic, int stage) const;
+  /// From every rank of a stage to its like in another.
+  Plan message(double bytes, int from_stage, int to_stage) const;
+  /// All GPUs begin and leave together, in no time.
+  Plan barrier() const;
+  int stage_of(int rank) const;
+
+ private:
+  std::vector<RankGroup> groups_in(TrafficGroup group, int stage) const;
+
+  const SplitLinks& links_;
+  ParallelSpec spec_;
+  RankOrder order_;
+  int gpus_per_node_;
+  bool is_nccl_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,401 @@
+#include "sim/replica/program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "engine/base/index.hpp"
+#include "sim/replica/exchange.hpp"
+#include "sim/replica/group_plans.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// Streams of a stage, then those of its neighbours.
+enum Stream { kPasses, kGroups, kRing, kShards, kExchange, kForward, kBackward, kStreamsOfStage };
+
+std::vector<std::string> stream_names(int stages) {
+  std::vector<std::string> names;
+  for (int stage = 0; stage < stages; ++stage)
+    for (const char* name : {"passes", "groups", "ring", "shards", "exchange", "forward from", "backward from"})
+      names.push_back(std::string(name) + " " + std::to_string(stage));
+  names.emplace_back("all");
+  return names;
+}
+
+// A block's pass, or one of the embedding or the loss.
+struct Piece {
+  double compute_s = 0, attention_s = 0;
+  TrafficList traffic;
+  RankParameters parameters;  // gathered before it, or scattered behind it
+  int block = -1;             // of the part; -1: before or behind the blocks
+};
+
+class Builder {
+ public:
+  Builder(const Scenario& scenario, const SplitModel& model)
+      : scenario_(scenario),
+        job_(model.job()),
+        seconds_(model.seconds()),
+        ops_(model.ops()),
+        plans_(scenario, model.job().spec, model.links()),
+        gpu_(model.job().spec.gpus_of_replica() * model.job().spec.data, stream_names(model.job().spec.pipeline)),
+        all_(model.job().spec.pipeline * kStreamsOfStage) {
+    gpu_.have_roles(job_.spec.pipeline);
+    for (const StageOps& ops : ops_)
+      for (const PipelineOp& op : ops) splits_backward_ = splits_backward_ || op.pass == Pass::weight_gradient;
+  }
+
+  Program build(int iterations) {
+    for (int i = 0; i < iterations; ++i) iteration();
+    return gpu_.finish();
+  }
+
+ private:
+  using After = std::vector<int>;
+
+  int stream(int stage, Stream which) const { return stage * kStreamsOfStage + which; }
+  const ModelPart& part(int stage, int chunk) const { return job_.parts[at(chunk * job_.spec.pipeline + stage)]; }
+  bool shards_from(ShardingStage least) const {
+    return static_cast<int>(job_.spec.sharding) >= static_cast<int>(least);
+  }
+
+  int plan_of(const Traffic& traffic, int stage) {
+    const auto key = std::make_tuple(static_cast<int>(traffic.kind), static_cast<int>(traffic.group), stage,
+                                     traffic.bytes, traffic.ranks);
+    const auto [entry, is_new] = known_.try_emplace(key, 0);
+    if (is_new) entry->second = gpu_.add_plan(plans_.exchange(traffic, stage));
+    return entry->second;
+  }
+
+  int message_plan(double bytes, int from, int to) {
+    const auto [entry, is_new] = messages_.try_emplace({from, to}, 0);
+    if (is_new) entry->second = gpu_.add_plan(plans_.message(bytes, from, to));
+    return entry->second;
+  }
+
+  // All its times, one after the other; -1: nothing is exchanged. A ring's steps are rounds of its plan.
+  int exchange(const Traffic& traffic, int stage, Stream which, const After& after, double launch_s = 0) {
+    if (traffic.ranks == 1 || traffic.bytes <= 0) return -1;
+    const int times = traffic.kind == TrafficKind::send ? 1 : static_cast<int>(std::lround(traffic.times));
+    int last = -1;
+    for (int i = 0; i < times; ++i)
+      last = gpu_.collective(stream(stage, which), traffic.what, plan_of(traffic, stage), launch_s, after);
+    return last;
+  }
+
+  int compute(int stage, const std::string& name, double seconds, const After& after) {
+    return gpu_.compute_of(stage, stream(stage, kPasses), name, seconds, after);
+  }
+
+  // Of what is exchanged over the replicas, one kind of operation; -1: none.
+  int exchange_state(const RankParameters& parameters, TrafficKind kind, int stage, Stream which, const After& after,
+                     double launch_s) {
+    ParallelSpec once = job_.spec;
+    if (kind != TrafficKind::all_reduce) once.sharding = ShardingStage::zero1;
+    int last = -1;
+    for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic)) {
+      if (traffic.kind != kind) continue;
+      const int index = exchange(traffic, stage, which, after, launch_s);
+      if (index >= 0) last = index;
+    }
+    return last;
+  }
+
+  std::vector<Piece> pieces(int stage, int chunk, Pass pass) const {
+    const ModelPart& of = part(stage, chunk);
+    std::vector<Piece> all;
+    RankParameters beside = parameters_beside_blocks(job_, of);
+    if (of.has_embedding && of.has_loss) beside = {beside.dense / 2, beside.experts / 2};
+    const auto add_ends =
+        [&](bool is_wanted, const BlockSeconds& seconds,
+            TrafficList (*forward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&),
+            TrafficList (*backward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&)) {
+          if (!is_wanted || pass == Pass::weight_gradient) return;
+          const bool is_forward = pass == Pass::forward;
+          all.push_back({is_forward ? seconds.forward_s : seconds.backward_s, 0,
+                         (is_forward ? forward : backward)(job_.shape, job_.spec, job_.traffic), beside, -1});
+        };
+    const auto add_blocks = [&] {
+      for (int i = 0; i < of.blocks; ++i) {
+        const int index = pass == Pass::forward ? i : of.blocks - 1 - i;
+        all.push_back(block_piece(of.first_block + index, pass));
+        all.back().block = index;
+      }
+    };
+    if (pass == Pass::forward) {
+      add_ends(of.has_embedding, seconds_.embedding, embedding_forward, embedding_backward);
+      add_blocks();
+      add_ends(of.has_loss, seconds_.loss, loss_forward, loss_backward);
+    } else {
+      add_ends(of.has_loss, seconds_.loss, loss_forward, loss_backward);
+      add_blocks();
+      add_ends(of.has_embedding, seconds_.embedding, embedding_forward, embedding_backward);
+    }
+    return all;
+  }
+
+  Piece block_piece(int block, Pass pass) const {
+    const BlockSeconds& s = seconds_.blocks[at(block)];
+    const RankParameters parameters = rank_layer_parameters(job_.shape, job_.spec, block);
+    if (pass == Pass::weight_gradient) return {s.weight_gradient_s, 0, {}, parameters, -1};
+    if (pass == Pass::forward)
+      return {s.forward_s, s.attention_forward_s, layer_forward(job_.shape, job_.spec, block, job_.traffic), parameters,
+              -1};
+    const double apart = splits_backward_ ? s.weight_gradient_s : 0;
+    return {s.backward_s - apart, s.attention_backward_s, layer_backward(job_.shape, job_.spec, block, job_.traffic),
+            parameters, -1};
+  }
+
+  // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
+  int run_piece(int stage, const Piece& piece, After after, const char* name) {
+    TrafficList behind;
+    std::optional<Traffic> ring;
+    for (const Traffic& traffic : piece.traffic)
+      if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
+        ring = traffic;
+      else
+        behind.push_back(traffic);
+    const int c = job_.spec.context;
+    const double beside_s = ring ? piece.attention_s * (c - 1) / c : 0;
+    int last = compute(stage, name, piece.compute_s - beside_s, after);
+    if (ring) {
+      const int turned = exchange(*ring, stage, kRing, {last});
+      last = compute(stage, "attention", beside_s, {last});
+      last = compute(stage, "attention", 0, {last, turned});
+    }
+    for (const Traffic& traffic : behind) {
+      const int index = exchange(traffic, stage, kGroups, {last});
+      if (index >= 0) last = index;
+    }
+    return last;
+  }
+
+  // A pass of a micro-batch through a chunk; gives its last work.
+  int run_op(int stage, const PipelineOp& op, const After& arrived) {
+    static const char* const kNames[] = {"forward", "backward", "weights' gradients"};
+    const bool is_last = op.micro_batch == last_micro_batch_of(stage, op);
+    const std::vector<Piece> all = pieces(stage, op.chunk, op.pass);
+    After after = arrived;
+    after.push_back(last_of_stage_[at(stage)]);
+    const bool gathers = shards_from(ShardingStage::zero3) && op.pass != Pass::weight_gradient;
+    int gathered = -1, before = -1, last = -1;
+    if (gathers && !all.empty())
+      gathered = exchange_state(all.front().parameters, TrafficKind::all_gather, stage, kShards, known(after), 0);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      After needs = known(after);
+      if (gathered >= 0) needs.push_back(gathered);
+      if (op.pass == Pass::forward && op.micro_batch == 0) await_weights(stage, op.chunk, all[i].block, needs);
+      // While this piece is computed, the next one's weights are gathered.
+      if (gathers && i + 1 < all.size())
+        gathered = exchange_state(all[i + 1].parameters, TrafficKind::all_gather, stage, kShards,
+                                  before >= 0 ? After{before} : known(after), 0);
+      last = run_piece(stage, all[i], needs, kNames[static_cast<int>(op.pass)]);
+      before = last;
+      after = {last};
+      leave_gradients(stage, op, all[i], last, is_last);
+    }
+    last_of_stage_[at(stage)] = last;
+    if (is_last && gives_gradients(op.pass)) flush_gradients(stage, last);
+    return last;
+  }
+
+  static After known(const After& after) {
+    After all;
+    for (int index : after)
+      if (index >= 0) all.push_back(index);
+    return all;
+  }
+
+  bool gives_gradients(Pass pass) const { return pass == (splits_backward_ ? Pass::weight_gradient : Pass::backward); }
+
+  // The last one of the pass and chunk in the stage's order.
+  int last_micro_batch_of(int stage, const PipelineOp& wanted) const {
+    int last = -1;
+    for (const PipelineOp& op : ops_[at(stage)])
+      if (op.pass == wanted.pass && op.chunk == wanted.chunk) last = op.micro_batch;
+    return last;
+  }
+
+  // Weights that were gathered before the iteration's first passes.
+  void gather_weights(int stage) {
+    if (job_.spec.sharding != ShardingStage::zero1 && job_.spec.sharding != ShardingStage::zero2) return;
+    const double launch_s = scenario_.communication.launch_overhead_s;
+    int gathered = -1;
+    for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk) {
+      const ModelPart& of = part(stage, chunk);
+      // Each block's place is told by counting one second each.
+      const std::vector<double> ones(at(of.blocks), 1.0);
+      for (const ExchangeBucket& bucket :
+           weight_buckets(job_, of, ones, 0.5, {double(scenario_.communication.bucket_bytes()), launch_s})) {
+        const int index =
+            exchange_state(bucket.parameters, TrafficKind::all_gather, stage, kExchange, start_, launch_s);
+        if (index >= 0) gathered = index;
+        weights_[{stage, chunk}].push_back({bucket.from_start_s, gathered});
+      }
+    }
+    if (scenario_.communication.overlap) return;
+    for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk)
+      for (auto& [place, index] : weights_[{stage, chunk}]) index = gathered;
+  }
+
+  // Of those that are needed by now; of the embedding the first.
+  void await_weights(int stage, int chunk, int block, After& needs) {
+    const auto found = weights_.find({stage, chunk});
+    if (found == weights_.end()) return;
+    const double place =
+        block < 0 ? (part(stage, chunk).has_embedding ? 0 : part(stage, chunk).blocks + 0.5) : block + 0.5;
+    for (const auto& [from, index] : found->second)
+      if (from <= place && index >= 0) needs.push_back(index);
+  }
+
+  void leave_gradients(int stage, const PipelineOp& op, const Piece& piece, int last, bool is_last) {
+    if (!gives_gradients(op.pass)) return;
+    if (shards_from(ShardingStage::zero2)) {
+      const int index = exchange_state(piece.parameters, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
+      if (index >= 0) exchanged_[at(stage)] = index;
+    }
+    if (!is_last) return;
+    RankParameters& open = open_[at(stage)];
+    open.dense += piece.parameters.dense;
+    open.experts += piece.parameters.experts;
+    if (scenario_.communication.overlap &&
+        open.total() * job_.traffic.gradient_bytes >= double(scenario_.communication.bucket_bytes()))
+      flush_gradients(stage, last);
+  }
+
+  void flush_gradients(int stage, int last) {
+    RankParameters& open = open_[at(stage)];
+    if (open.total() <= 0) return;
+    const double launch_s = scenario_.communication.launch_overhead_s;
+    for (TrafficKind kind : {TrafficKind::reduce_scatter, TrafficKind::all_reduce}) {
+      if (kind == TrafficKind::reduce_scatter && job_.spec.sharding != ShardingStage::zero1) continue;
+      const int index = exchange_state(open, kind, stage, kExchange, {last}, launch_s);
+      if (index >= 0) exchanged_[at(stage)] = index;
+    }
+    open = {};
+  }
+
+  // When what an op needs from another stage is there; none: it needs nothing; not yet known: std::nullopt.
+  std::optional<After> arrived(int stage, const PipelineOp& op) const {
+    const int here = op.chunk * job_.spec.pipeline + stage, last = static_cast<int>(job_.parts.size()) - 1;
+    if (op.pass == Pass::weight_gradient || (op.pass == Pass::forward && here == 0) ||
+        (op.pass == Pass::backward && here == last))
+      return After{};
+    const auto found =
+        sent_.find({static_cast<int>(op.pass), op.pass == Pass::forward ? here - 1 : here + 1, op.micro_batch});
+    if (found == sent_.end()) return std::nullopt;
+    return After{found->second};
+  }
+
+  void send(int stage, const PipelineOp& op, int last) {
+    if (op.pass == Pass::weight_gradient) return;
+    const int p = job_.spec.pipeline, here = op.chunk * p + stage;
+    const int there = op.pass == Pass::forward ? here + 1 : here - 1;
+    if (there < 0 || there >= static_cast<int>(job_.parts.size())) return;
+    int& arrives = sent_[{static_cast<int>(op.pass), here, op.micro_batch}];
+    arrives = last;
+    if (p == 1) return;
+    for (const Traffic& traffic : stage_message(job_.shape, job_.spec, job_.traffic))
+      if (traffic.group == TrafficGroup::neighbour)
+        arrives = gpu_.collective(stream(stage, op.pass == Pass::forward ? kForward : kBackward), traffic.what,
+                                  message_plan(traffic.bytes, stage, there % p), 0, {last});
+  }
+
+  void run_pipeline() {
+    std::vector<std::size_t> next(ops_.size(), 0);
+    for (bool has_moved = true; has_moved;) {
+      has_moved = false;
+      for (int stage = 0; stage < job_.spec.pipeline; ++stage)
+        for (; next[at(stage)] < ops_[at(stage)].size(); ++next[at(stage)], has_moved = true) {
+          const PipelineOp& op = ops_[at(stage)][next[at(stage)]];
+          const std::optional<After> needs = arrived(stage, op);
+          if (!needs) break;
+          send(stage, op, run_op(stage, op, *needs));
+        }
+    }
+  }
+
+  void iteration() {
+    const int p = job_.spec.pipeline;
+    gpu_.begin_iteration();
+    start_ = ended_ < 0 ? After{} : After{ended_};
+    last_of_stage_.assign(at(p), ended_);
+    exchanged_.assign(at(p), -1);
+    open_.assign(at(p), {});
+    weights_.clear();
+    sent_.clear();
+    for (int stage = 0; stage < p; ++stage) gather_weights(stage);
+    run_pipeline();
+    if (job_.shape.tied_output && p > 1) exchange_tied();
+    After all;
+    for (int stage = 0; stage < p; ++stage) {
+      all.push_back(last_of_stage_[at(stage)]);
+      if (exchanged_[at(stage)] >= 0) all.push_back(exchanged_[at(stage)]);
+    }
+    const int met = gpu_.collective(all_, "norm of all gradients", barrier(), 0, all);
+    After updated;
+    for (int stage = 0; stage < p; ++stage)
+      updated.push_back(compute(stage, "update", update_of_stage_s(scenario_, job_, stage), {met}));
+    ended_ = gpu_.collective(all_, "end", barrier(), 0, updated);
+    gpu_.end_iteration(ended_);
+  }
+
+  void exchange_tied() {
+    const double bytes =
+        double(job_.shape.vocabulary) * job_.shape.hidden / job_.spec.tensor * job_.traffic.gradient_bytes;
+    After both;
+    for (int stage : {0, job_.spec.pipeline - 1}) {
+      both.push_back(last_of_stage_[at(stage)]);
+      if (exchanged_[at(stage)] >= 0) both.push_back(exchanged_[at(stage)]);
+    }
+    exchanged_[0] =
+        exchange({"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2, bytes}, 0,
+                 kExchange, both);
+  }
+
+  int barrier() {
+    if (barrier_ < 0) barrier_ = gpu_.add_plan(plans_.barrier());
+    return barrier_;
+  }
+
+  const Scenario& scenario_;
+  const SplitJob& job_;
+  const RankSeconds& seconds_;
+  const std::vector<StageOps>& ops_;
+  GroupPlans plans_;
+  Enqueue gpu_;
+  const int all_;  // stream
+  bool splits_backward_ = false;
+  std::map<std::tuple<int, int, int, double, int>, int> known_;  // plans
+  std::map<std::pair<int, int>, int> messages_;                  // plans
+  int barrier_ = -1, ended_ = -1;
+  After start_;
+  std::vector<int> last_of_stage_, exchanged_;  // works
+  std::vector<RankParameters> open_;            // gradients of a bucket that is not full
+  std::map<std::pair<int, int>, std::vector<std::pair<double, int>>>
+      weights_;                                    // by stage and chunk: from where, gathered by
+  std::map<std::tuple<int, int, int>, int> sent_;  // pass, part, micro-batch: arrives by
+};
+
+}  // namespace
+
+Program split_program(const Scenario& scenario, const SplitModel& model, int iterations) {
+  return Builder(scenario, model).build(iterations);
+}
+
+Jitter jitter_of_stages(const SplitModel& model, Jitter jitter) {
+  const int stages = model.job().spec.pipeline;
+  const GroupPlans plans(model.scenario(), model.job().spec, model.links());
+  std::vector<int> stage_of;
+  const int gpus = model.job().spec.gpus_of_replica() * model.job().spec.data;
+  for (int gpu = 0; gpu < gpus; ++gpu) stage_of.push_back(plans.stage_of(gpu));
+  return [=](int gpu, int draw) { return draw % stages == stage_of[at(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
+}
+
+double events_of(const Program& program) {
+  return program.messages_per_iteration() +
+         static_cast<double>(program.work.size()) * program.gpus / program.iterations;
+}
+
+}  // namespace lockstep::sim
