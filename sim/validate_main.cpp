@@ -31,7 +31,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--suite", o.suites, "Folder of suites of published results (default: installed)");
   app.add_option("--only", o.only, "Predicts this suite alone");
   app.add_option("--catalogue", o.catalogue, "Folder of names and constants (default: installed)");
-  app.add_option("--json", o.json, "Writes every record with its prediction (schema lockstep/validation/1)");
+  app.add_option("--json", o.json,
+                 "Writes every record with its prediction (schema lockstep/validation/1); - is standard output");
   app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--fit", o.fit,
@@ -110,7 +111,7 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
     results = sim::validate_suites(chosen, records, known, o.jobs);
   if (!o.json.empty()) write_json_atomically(o.json, sim::validation_json(results), 1);
   if (!o.html.empty()) write_file_atomically(o.html, page_of(results, argv));
-  std::fputs(sim::validation_table(results, !o.quiet).c_str(), stdout);
+  print_result(o.json, sim::validation_table(results, !o.quiet));
   for (const sim::SuiteResult& result : results)
     if (!result.broken().empty()) return 1;
   return 0;
