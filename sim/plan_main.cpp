@@ -36,7 +36,7 @@ struct Options {
 
 void declare_work(CLI::App& app, Options& o) {
   app.add_option("-o,--html", o.html, "Writes the report, an HTML page that opens offline");
-  app.add_option("--json", o.json, "Writes the result (schema lockstep/plan-result/1)");
+  app.add_option("--json", o.json, "Writes the result (schema lockstep/plan-result/1); - is standard output");
   app.add_option("--csv", o.csv, "Writes one row per point");
   app.add_option("--markdown", o.markdown, "Writes a summary");
   app.add_option("--jobs", o.jobs, "Simulations at a time, of each rank (default: the number of cores; 1 under MPI)")
@@ -103,7 +103,7 @@ void declare(CLI::App& app, Options& o) {
 std::vector<std::string> outputs_of(const Options& o) {
   std::vector<std::string> outputs;
   for (const std::string& path : {o.html, o.json, o.markdown, o.csv})
-    if (!path.empty()) outputs.push_back(path);
+    if (!path.empty() && path != kStandardOutput) outputs.push_back(path);
   return outputs;
 }
 
@@ -143,7 +143,7 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
   if (!o.json.empty()) write_json_atomically(o.json, document, 2);
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
-  print(sim::plan_table(result));
+  print_result(o.json, sim::plan_table(result));
 }
 
 int jobs_of(const Options& o, const sim::MpiSession& session) {
@@ -179,7 +179,7 @@ sim::PlanSpec plan_of_words(const Options& o, bool is_first_rank) {
   if (!is_first_rank) return plan;
   check_outputs(all_outputs_of(o));
   if (!o.made_plan.empty()) write_json_atomically(o.made_plan, made.plan, 1);
-  std::fputs((made.read + "\n").c_str(), stdout);
+  print_result(o.json, made.read + "\n");
   return plan;
 }
 

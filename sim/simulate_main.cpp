@@ -37,7 +37,7 @@ struct Options {
   std::string fidelity;
   std::optional<std::int64_t> seed;
   std::vector<std::string> settings;
-  std::string json, csv, html, trace;
+  std::string json, csv, html, trace, layers;
   std::vector<int> trace_gpus;
   std::string records, explicit_records, catalogue;
   std::string optimise;
@@ -70,10 +70,12 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--seed", o.seed, "Seed of the jitter, and of when asynchronous workers begin")
       ->check(CLI::Validator(why_no_seed, "[0 - 2^63-1]"));
   app.add_option("--set", o.settings, "Overrides one value: /json/pointer=value (repeatable)")->allow_extra_args(false);
-  app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1)");
+  app.add_option("--json", o.json, "Writes the result (schema lockstep/result/1); - is standard output");
   app.add_option("--csv", o.csv, "Writes one row per GPU count");
   app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--trace", o.trace, "Writes the largest point's timeline as Chrome trace events (for Perfetto)");
+  app.add_option("--layers", o.layers,
+                 "Writes the times of every layer on a GPU, a row each, at the batch of the largest number of GPUs");
   app.add_option("--trace-gpus", o.trace_gpus, "GPUs in the trace (default: the first 16 and the last)")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -147,7 +149,7 @@ int jobs_of(const Options& o) {
 void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
   std::vector<std::string> inputs;
   for (const auto& [path, digest] : loaded.inputs) inputs.push_back(path);
-  check_outputs({o.json, o.csv, o.html, o.trace}, inputs);
+  check_outputs({o.json, o.csv, o.html, o.trace, o.layers}, inputs);
 }
 
 void simulate(const Options& o, const std::vector<std::string>& argv) {
@@ -163,7 +165,12 @@ void simulate(const Options& o, const std::vector<std::string>& argv) {
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
   if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
-  print(sim::table_text(report));
+  if (!o.layers.empty()) {
+    const sim::Scenario& first = loaded.variants.front();
+    write_file_atomically(
+        o.layers, sim::layers_csv(first, first.batch_at(*std::max_element(first.gpus.begin(), first.gpus.end()))));
+  }
+  print_result(o.json, sim::table_text(report));
 }
 
 void predict_from_records(const Options& o) {
@@ -179,7 +186,7 @@ void predict_from_records(const Options& o) {
   if (!o.explicit_records.empty())
     write_json_atomically(o.explicit_records, sim::explicit_records(document.json(), records, catalogue), 1);
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predictions), 2);
-  print(sim::predictions_table(predictions));
+  print_result(o.json, sim::predictions_table(predictions));
 }
 
 void search(const Options& o, const std::vector<std::string>& argv) {
@@ -191,7 +198,7 @@ void search(const Options& o, const std::vector<std::string>& argv) {
         if (has_bar) show_progress(done, of);
       });
   if (!o.json.empty()) write_json_atomically(o.json, sim::optimisation_json(loaded, curves, argv), 2);
-  print(sim::optimisation_text(curves));
+  print_result(o.json, sim::optimisation_text(curves));
 }
 
 struct ConvergenceOptions {
@@ -282,7 +289,8 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
   sub->add_option("--price", o.job.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
       ->check(number_between(1e-6, 1e6));
-  sub->add_option("--json", o.json, "Writes the predictions and all they rest on (schema lockstep/predictions/1)");
+  sub->add_option("--json", o.json,
+                  "Writes the predictions and all they rest on (schema lockstep/predictions/1); - is standard output");
   sub->add_option("--scenario", o.scenario, "Writes the job as a scenario, to change, to simulate and to plan with");
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   CLI::Option* const list =
@@ -306,7 +314,7 @@ void answer(JobOptions& o) {
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  print(sim::job_table(o.job, predicted, catalogue));
+  print_result(o.json, sim::job_table(o.job, predicted, catalogue));
 }
 
 // An output that is asked for and would not be written is refused.
@@ -320,9 +328,11 @@ void check_outputs_of_mode(const Options& o) {
     refuse("--html", o.html, kListing);
     refuse("--csv", o.csv, kListing);
     refuse("--trace", o.trace, kListing);
+    refuse("--layers", o.layers, kListing);
   } else if (!o.records.empty() || !o.optimise.empty()) {
     refuse("--html", o.html, "no page of what --predict and --optimise give; allowed: without these two");
     refuse("--csv", o.csv, "--predict and --optimise write no rows; allowed: --json");
+    refuse("--layers", o.layers, "--predict and --optimise write no layers; allowed: without these two");
     refuse("--trace", o.trace, "--predict and --optimise write no timeline; allowed: without these two");
   }
 }

@@ -31,7 +31,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--suite", o.suites, "Folder of suites of published results (default: installed)");
   app.add_option("--only", o.only, "Predicts this suite alone");
   app.add_option("--catalogue", o.catalogue, "Folder of names and constants (default: installed)");
-  app.add_option("--json", o.json, "Writes every record with its prediction (schema lockstep/validation/1)");
+  app.add_option("--json", o.json,
+                 "Writes every record with its prediction (schema lockstep/validation/1); - is standard output");
   app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_flag("--fit", o.fit,
@@ -113,9 +114,10 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
   if (!report.left_out.empty()) json["left_out"] = sim::scoring_json(report.left_out);
   if (!o.json.empty()) write_json_atomically(o.json, json, 1);
   if (!o.html.empty()) write_file_atomically(o.html, page_of(report.results, argv));
-  print(sim::validation_table(report.results, !o.quiet));
-  if (!report.left_out.empty()) print(sim::scoring_table(report.left_out));
-  if (!report.left_out.empty() && !o.quiet) print(sim::source_table(report.left_out));
+  std::string text = sim::validation_table(report.results, !o.quiet);
+  if (!report.left_out.empty()) text += sim::scoring_table(report.left_out);
+  if (!report.left_out.empty() && !o.quiet) text += sim::source_table(report.left_out);
+  print_result(o.json, text);
   for (const sim::SuiteResult& result : report.results)
     if (!result.broken().empty()) return 1;
   return 0;

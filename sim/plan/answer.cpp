@@ -27,10 +27,11 @@ std::string failures_text(const PlanResult& result, const PlanRow& row) {
   const Outcome& o = row.outcome;
   if (o.undisturbed_s <= 0) return "";
   char count[32];
-  std::snprintf(count, sizeof count, "%.1f", o.interruptions);
-  std::string text = " " + percent_text(1 - o.goodput) + " of the time goes to failures: " + count +
-                     " interruptions, checkpoints of " + time_text(o.checkpoint_s) + " every " +
-                     time_text(o.checkpoint_interval_s);
+  std::snprintf(count, sizeof count, o.interruptions < 10 ? "%.2g" : "%.0f", o.interruptions);
+  const double lost = 1 - o.goodput;
+  std::string text = " " + (lost < 1e-3 ? std::string("Less than 0.1 %") : percent_text(lost)) +
+                     " of the time goes to failures: " + count + " interruptions, checkpoints of " +
+                     time_text(o.checkpoint_s) + " every " + time_text(o.checkpoint_interval_s);
   if (o.spares > 0) text += ", " + of(static_cast<std::size_t>(o.spares), "spare node");
   text += "; without any " + time_text(o.undisturbed_s);
   const Money money = money_without_failures(result.plan->prices, row);

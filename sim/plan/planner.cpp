@@ -94,6 +94,7 @@ class Planner {
     for (std::size_t i : pareto_frontier(choices_)) choose(i);
     const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
     for (std::size_t i = 0; i < best.size() && i < 2; ++i) choose(best[i]);
+    if (const auto second = runner_up(best)) choose(*second);
     for (std::size_t i : first_of_machines(best)) choose(i);
     if (best.empty())
       if (const auto near = closest(plan_.objective, choices_)) choose(*near);
@@ -107,6 +108,18 @@ class Planner {
     }
     for (std::size_t& i : chosen) i = rows_[i];
     return chosen;
+  }
+
+  // Not the same under another name: what a network can be is nothing to one node.
+  static bool is_another(const Choice& a, const Choice& b) {
+    const auto differs = [](double x, double y) { return std::abs(x - y) > 1e-9 * std::abs(x); };
+    return differs(a.time_s, b.time_s) || (std::isfinite(a.cost) && differs(a.cost, b.cost));
+  }
+
+  std::optional<std::size_t> runner_up(const std::vector<std::size_t>& best) const {
+    for (std::size_t i = 1; i < best.size(); ++i)
+      if (is_another(choices_[best[0]], choices_[best[i]])) return best[i];
+    return std::nullopt;
   }
 
   // The best of every machine that the answer compares.
@@ -172,7 +185,7 @@ class Planner {
       result_.rows[rows_[i]].meets_objective = meets(plan_.objective, choices_[i]);
     const std::vector<std::size_t> best = ranking(plan_.objective, choices_);
     if (!best.empty()) result_.recommended = rows_[best[0]];
-    if (best.size() > 1) result_.runner_up = rows_[best[1]];
+    if (const auto second = runner_up(best)) result_.runner_up = rows_[*second];
     if (best.empty())
       if (const auto near = closest(plan_.objective, choices_)) result_.closest = rows_[*near];
   }

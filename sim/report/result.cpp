@@ -5,6 +5,7 @@
 #include "engine/base/printing.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/statistics.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
@@ -120,6 +121,23 @@ std::string csv_text(const Report& report) {
       const Json value = row.value(pointer, Json(""));
       fields.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     }
+    text += csv_line(fields);
+  }
+  return text;
+}
+
+std::string layers_csv(const Scenario& scenario, int batch_per_gpu) {
+  Scenario s = scenario;
+  s.compute.busy_devices = std::min(s.gpus.front(), s.cluster.gpus_per_node);
+  const ModelCost cost = model_cost(s, batch_per_gpu);
+  const double all = std::max(1.0, static_cast<double>(s.model.parameter_count()));
+  std::string text = csv_line({"layer", "forward_s", "backward_s", "update_s", "parameters", "gradient_bytes"});
+  for (std::size_t i = 0; i < s.model.layers.size(); ++i) {
+    const auto parameters = static_cast<double>(s.model.layers[i].parameter_count());
+    std::vector<std::string> fields{s.model.layers[i].name};
+    for (double value : {cost.layers[i].forward_s, cost.layers[i].backward_s, cost.update_s * parameters / all,
+                         parameters, parameters * bytes_of(s.communication.wire)})
+      fields.push_back(Json(value).dump());
     text += csv_line(fields);
   }
   return text;

@@ -60,6 +60,9 @@ Json result_head(const std::string& schema, const LoadedScenario& loaded, const 
 Json assumptions_json(const LoadedScenario& loaded);
 Json result_json(const Report& report, const std::vector<std::string>& argv);
 std::string csv_text(const Report& report);
+/// Times of the layers on one GPU, a row each: layer, forward_s, backward_s, update_s, parameters, gradient_bytes; of an
+/// iteration of `batch_per_gpu` samples, before jitter and without communication. Updates go by parameters.
+std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
 /// The whole trace file.
 std::string trace_text(const Report& report);
 

@@ -27,14 +27,13 @@ struct Published {
   const char* what;
   int nodes;
   double mttf_h;
-  const char* fleet;
 };
 
 // Mean times to failure that were published beside the rates.
-const Published kRuns[] = {{"Llama 3, 16,384 GPUs", 2048, 54 * 24 / 419., "Llama 3"},
-                           {"RSC, 8 GPUs", 1, 47.7 * 24, "RSC-1"},
-                           {"RSC, 1,024 GPUs", 128, 7.9, "RSC-1"},
-                           {"RSC, 16,384 GPUs (projected)", 2048, 1.8, "RSC-1"}};
+const Published kRuns[] = {{"Llama 3, 16,384 GPUs", 2048, 54 * 24 / 419.},
+                           {"RSC, 8 GPUs", 1, 47.7 * 24},
+                           {"RSC, 1,024 GPUs", 128, 7.9},
+                           {"RSC, 16,384 GPUs (projected)", 2048, 1.8}};
 
 std::string format(const char* pattern, double value) {
   char text[64];

@@ -37,6 +37,13 @@ async function isWellFormed(page) {
     for (const link of all('nav a, a.skip')) must(document.querySelector(link.getAttribute('href')), 'a link to nowhere: ' + link.href);
     for (const field of all('input, select')) must(field.labels.length === 1, 'a field without label');
     for (const canvas of all('canvas')) must(canvas.getAttribute('aria-label').length > 20 && canvas.tabIndex === 0, 'a chart without words');
+    for (const part of all('h1, h2, h3, main p, li, dt, dd, caption, figcaption, label, button, summary')) {
+      const box = part.getBoundingClientRect(), scrolls = part.closest('.scroller');
+      must(scrolls || box.width === 0 || box.right <= innerWidth + 1 || part.closest('.unseen, .skip'), 'text beyond the screen: ' + part.textContent.slice(0, 60));
+      must(part.matches('.unseen, .skip') || part.scrollWidth <= part.clientWidth + 1 || part.clientWidth === 0, 'text beyond its box: ' + part.textContent.slice(0, 60));
+    }
+    if (innerWidth >= 1280)
+      for (const box of all('.scroller')) must(box.scrollWidth <= box.clientWidth + 1, 'columns beyond the box, by ' + (box.scrollWidth - box.clientWidth) + ' px: ' + box.getAttribute('aria-label'));
     must(!/undefined|NaN|\[object|null/.test(document.body.innerText), 'a value that is none: ' + (document.body.innerText.match(/.{0,40}(undefined|NaN|\[object|null).{0,40}/) || [''])[0]);
     return lines;
   });
@@ -191,6 +198,15 @@ async function longPlanWorks(page) {
   assert.equal(fs.readFileSync(await saved.path(), 'utf8').trimEnd().split('\r\n').length, 10001);
 }
 
+// Dots of a machine share colour and mark, of two machines they share neither; memory says of how much.
+async function machinesAreTold(page) {
+  const looks = await chartOf(page, 'Cost against time').evaluate(element => Chart.getChart(element).data.datasets.map(one => ({label: one.label, colour: one.borderColor, mark: one.pointStyle})));
+  const machines = [...new Set(documentOf('asked').points.map(point => point.gpu))].map(gpu => looks.find(one => one.label === gpu));
+  assert.ok(machines.length >= 2 && machines.every(Boolean), 'every machine has its name in the chart');
+  for (const part of ['colour', 'mark']) assert.equal(new Set(machines.map(one => one[part])).size, machines.length, part);
+  assert.match((await column(tableOf(page, 'All points'), 'Memory'))[0], /^[\d.]+\u00a0of\u00a080\u00a0GB$/);
+}
+
 // ---- all of them ----
 
 const range = (count, value) => Array.from({length: count}, (unused, index) => value(index));
@@ -201,6 +217,7 @@ const runs = [
   ['validation', 'desktop', 2, validationWorks], ['validation', 'phone', 2], ['plan', 'desktop', 6, planWorks], ['plan', 'night', 6], ['plan', 'phone', 6],
   ['long-plan', 'desktop', 6, longPlanWorks]];
 if (fs.existsSync(pageFile('planned'))) runs.push(['planned', 'desktop', 1], ['planned', 'phone', 1]);
+if (fs.existsSync(pageFile('asked'))) runs.push(['asked', 'desktop', 1, machinesAreTold], ['asked', 'phone', 1]);
 
 const browser = await chromium.launch({executablePath, args: ['--disable-dev-shm-usage']});
 let failures = 0;

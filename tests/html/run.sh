@@ -18,4 +18,6 @@ trap 'rm -rf "$pages"' EXIT
 "$build/simulate" "$source_dir/scenarios/imagenet_64k_groups.json" --quiet --html "$pages/variants.html" >/dev/null
 "$build/validate" --suite "$source_dir/scenarios/published" --catalogue "$source_dir/scenarios/catalogue" --only exchanges --quiet --html "$pages/validation.html" >/dev/null
 "$build/plan" "$source_dir/scenarios/plans/imagenet_hour.json" --quiet -o "$pages/planned.html" >/dev/null
+"$build/plan" job --model resnet50 --gpu H100,A100 --nodes 1,2,4 --batch 64,256 --network "8x 400 Gb/s,100 GbE" --epochs 90 \
+  --price H100=2.5/h,A100=1.5/h --deadline 2h --failures --energy --co2 400 --catalogue "$source_dir/scenarios/catalogue" --quiet -o "$pages/asked.html" >/dev/null
 node "$here/pages_test.mjs" "$modules" "$chromium" "$pages"

@@ -6,6 +6,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
+#include "tests/plan/small_plans.hpp"
 #include "tests/records/small_records.hpp"
 
 namespace lockstep::tests {
@@ -95,6 +96,21 @@ TEST_CASE("what does not vary is not among a point's settings, and the GPU is") 
   words.nodes.clear();
   words.job.gpus = {2, 16};
   CHECK(plan_of(words).points[1].setting == Json({{"GPU", "V100"}, {"GPUs", 16}}));
+}
+
+TEST_CASE("on one node networks are one machine: none of them is the runner-up of another") {
+  sim::JobPlan words = small_words();
+  words.gpus_by_name = {"V100"};
+  words.batches = {32};
+  words.nodes = {1};
+  const sim::PlanSpec one_node = plan_of(words);
+  const sim::PlanResult alike = worked_out(one_node);
+  REQUIRE(alike.rows.size() == 2);
+  CHECK(alike.rows[0].outcome.time_s == alike.rows[1].outcome.time_s);
+  CHECK(!alike.runner_up);
+  words.nodes = {1, 2};
+  const sim::PlanSpec two_nodes = plan_of(words);
+  CHECK(worked_out(two_nodes).runner_up);
 }
 
 TEST_CASE("tokens are sequences of the model's length") {
@@ -202,6 +218,9 @@ TEST_CASE("plan job: the file that it writes gives the same answer; a deadline t
   const Outcome dear = plan(words + "--budget '1 USD'");
   CHECK(dear.code == 1);
   CHECK_THAT(dear.out, Contains("over the budget"));
+  const Outcome piped = plan("my_plan.json --json -");
+  CHECK(piped.code == 0);
+  CHECK(Json::parse(piped.out).at("answer") == a.at("answer"));
   CHECK(plan("my_plan.json job --model resnet50").code == 2);
   CHECK(plan("").code == 2);
 }

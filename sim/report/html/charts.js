@@ -212,7 +212,8 @@ const endsOf = (series, axisName) => series.flatMap(one => one.points.flatMap(
   point => [point[axisName], point[axisName + 'Low'], point[axisName + 'High']])).filter(isNumber);
 
 // pointChart({title, note, summary, x, y, series, ...}): series of {name, points: [{x, y, xLow, ..., tip}], hasLine, isGuide,
-// look}. A guide is a thin dashed line without points (perfect scaling, a deadline); look chooses colour and mark.
+// look, looks}. A guide is a thin dashed line without points (perfect scaling, a deadline); look chooses colour and mark,
+// looks those of each point; hollow points have no filling.
 function pointChart({x, y, series, ...rest}) {
   const config = palette => ({
     type: 'scatter',
@@ -222,7 +223,10 @@ function pointChart({x, y, series, ...rest}) {
         label: one.name, isUnnamed: one.isUnnamed, data: one.points, showLine: !!(one.hasLine || one.isGuide), borderColor: colour, borderWidth: one.isGuide ? 1.5 : 2,
         borderDash: one.isGuide ? [5, 5] : DASHES[look % 8], backgroundColor: one.isFaint ? 'transparent' : colour,
         pointStyle: one.isGuide ? 'line' : MARKS[look % 8], pointRadius: one.isGuide ? 0 : one.size || 4, order: one.isGuide || one.isFaint ? 1 : 0,
-        pointHoverRadius: one.isGuide ? 0 : (one.size || 4) + 2, hasNoBounds: one.isFaint, pointBorderWidth: one.isFaint ? 1 : 2,
+        pointHoverRadius: one.isGuide ? 0 : (one.size || 4) + 2, hasNoBounds: one.isFaint || one.isHollow, pointBorderWidth: one.isFaint || one.isHollow ? 1 : 2,
+        ...(one.isHollow && {backgroundColor: 'transparent'}),
+        ...(one.looks && {pointStyle: one.looks.map(at => MARKS[at % 8]), pointBackgroundColor: one.looks.map(at => palette.series[at % 8]),
+                          pointBorderColor: one.looks.map(at => palette.series[at % 8])}),
       };
     })},
     options: {scales: {x: axis(palette, {...x, values: [...endsOf(series, 'x'), ...(x.values || [])]}),

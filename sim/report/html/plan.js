@@ -22,12 +22,21 @@ function settingText(point, plan) {
     name => axisName(name) + ' ' + settingValue(point.setting[name])).join(', ') || point.id;
 }
 
+// "36.7 of 80 GB", as in the programs' tables
+function memoryText(point) {
+  const {bytes, capacity_bytes: capacity} = point.memory || {};
+  if (!isNumber(bytes) || !isNumber(capacity)) return format.bytes(point.memory_bytes_per_gpu);
+  return fixed(bytes / 1e9, 1) + SPACE + 'of' + SPACE + trimmed(capacity / 1e9) + SPACE + 'GB';
+}
+
 const planFigures = [
   ['Time', 'time_s', format.duration, true], ['Cost', 'cost', format.money, true], ['Throughput', 'samples_per_s', format.rate, true],
+  ['Goodput', 'goodput', format.percent], ['Without failures', 'time_without_failures_s', format.duration], ['Cost without failures', 'cost_without_failures', format.money], ['Interruptions', 'interruptions', format.number], ['Checkpoint every', 'checkpoint_interval_s', format.duration],
   ['Scaling efficiency', 'scaling_efficiency', format.percent], ['GPUs', 'gpus', format.count], ['Nodes', 'nodes', format.count],
   ['Batch per GPU', 'batch_per_gpu', format.count], ['Global batch', 'global_batch', format.count], ['Iteration', 'iteration_s', format.milliseconds], ['Compute', 'compute_s', format.milliseconds],
   ['Exposed communication', 'exposed_communication_s', format.milliseconds], ['Idle', 'idle_s', format.milliseconds],
-  ['Memory per GPU', 'memory_bytes_per_gpu', format.bytes], ['Energy', 'energy_j', format.energy]];
+  ['Memory per GPU', 'memory_bytes_per_gpu', (bytes, point) => memoryText(point)], ['Energy', 'energy_j', format.energy], ['Power of a node', 'node_power_w', value => format.count(value) + SPACE + 'W'],
+  ['CO2', 'co2_kg', value => format.number(value) + SPACE + 'kg']];
 
 function boundsNote(point, key, show) {
   return isNumber(point[key + '_low']) && isNumber(point[key + '_high']) ? boundsText(show, point[key + '_low'], point[key + '_high']) : '';
@@ -40,9 +49,9 @@ function planAnswer(result, byId) {
   const best = focusOf(result, byId), second = byId.get(result.answer.runner_up);
   const why = result.answer.why && result.answer.why !== result.answer.text ? h('p', {}, result.answer.why) : null;
   if (!best) return section('answer', 'The answer', h('p', {class: 'answer'}, result.answer.text || 'No configuration meets the objective.'), why);
-  const figure = ([name, key, show, hasBounds]) => isNumber(best[key]) && {name, value: show(best[key]), note: hasBounds ? boundsNote(best, key, key === 'samples_per_s' ? format.count : show) : ''};
+  const figure = ([name, key, show, hasBounds]) => isNumber(best[key]) && {name, value: show(best[key], best), note: hasBounds ? boundsNote(best, key, key === 'samples_per_s' ? format.count : show) : ''};
   return section('answer', 'The answer', h('p', {class: 'answer'}, capital(result.answer.text || settingText(best, result.plan))), tiles([
-    {name: result.answer.recommended ? 'Recommended' : 'Closest', value: plural(best.gpus, 'GPU'), note: settingText(best, result.plan)}, ...[0, 1, 2, 3].map(index => figure(planFigures[index]))]), why,
+    {name: result.answer.recommended ? 'Recommended' : 'Closest', value: plural(best.gpus, 'GPU'), note: settingText(best, result.plan)}, ...['time_s', 'cost', 'samples_per_s', 'goodput', 'scaling_efficiency'].map(key => figure(planFigures.find(one => one[1] === key)))]), why,
     h('p', {class: 'note-line'}, 'Predicted in fidelity ' + best.fidelity + '; the ranges are the bounds of the prediction.'),
     runnerUpTable(best, second, result.plan));
 }
@@ -54,7 +63,7 @@ function runnerUpTable(best, second, plan) {
   const rows = [
     ...axesShown.map(axis => ({name: axisTitle(axis.name), values: [best, second].map(point => settingValue(point.setting[axis.name]))})),
     ...planFigures.filter(([, key]) => keys.includes(key) && isNumber(best[key])).map(([name, key, show, hasBounds]) => ({
-      name, values: [best, second].map(point => show(point[key])), notes: hasBounds && [best, second].map(point => boundsNote(point, key, show)),
+      name, values: [best, second].map(point => show(point[key], point)), notes: hasBounds && [best, second].map(point => boundsNote(point, key, show)),
       change: isNumber(second[key]) && best[key] !== 0 ? second[key] / best[key] - 1 : undefined}))];
   const cell = index => row => [row.values[index], row.notes && h('span', {class: 'bounds'}, row.notes[index])];
   return h('div', {}, h('h3', {}, 'Beside the runner-up'), dataTable({caption: 'The recommended configuration beside the runner-up', rows, pageSize: 100, fileName: 'runner-up.csv', columns: [
@@ -91,6 +100,18 @@ function planPoint(point, plan) {
                 'cost ' + withBounds(format.money, point.cost, point.cost_low, point.cost_high), plural(point.gpus, 'GPU') + ', fidelity ' + point.fidelity]};
 }
 
+// Machines of the points, a GPU (in a cluster, where several have it), in the order of the points; each has a look of its own.
+const MACHINES_TOLD_APART = 7;
+
+function machinesOf(points) {
+  const clusters = new Map();
+  for (const point of points) clusters.set(point.gpu, new Set([...(clusters.get(point.gpu) || []), point.cluster]));
+  const nameOf = point => clusters.get(point.gpu).size > 1 ? point.cluster : point.gpu;
+  const names = [...new Set(points.map(nameOf))];
+  const lookOf = point => Math.min(names.indexOf(nameOf(point)), MACHINES_TOLD_APART);
+  return {names: names.length > MACHINES_TOLD_APART ? [...names.slice(0, MACHINES_TOLD_APART), 'Other machines'] : names, lookOf};
+}
+
 function frontierChart(result, byId) {
   const plan = result.plan, placed = result.points.filter(point => point.status === 'ok' && isNumber(point.time_s) && isNumber(point.cost));
   if (placed.length === 0) return null;
@@ -98,14 +119,16 @@ function frontierChart(result, byId) {
   const named = [['Recommended', result.answer.recommended], ['Runner-up', result.answer.runner_up], ['Closest', result.answer.closest]].map(([name, id]) => [name, byId.get(id)]).filter(pair => pair[1]);
   const others = placed.filter(point => !point.on_frontier && !named.some(([, one]) => one === point));
   const isLogX = spreadsFar(placed.map(point => point.time_s)), isLogY = spreadsFar(placed.map(point => point.cost));
+  const machines = machinesOf(placed);
   const ends = key => [Math.min(...placed.map(point => point[key])), Math.max(...placed.map(point => point[key]))];
   const {deadline_s: deadline, budget: budget} = plan.objective;
   const guides = [isNumber(deadline) && {name: 'Deadline ' + format.shortDuration(deadline), isGuide: true, points: ends('cost').map(y => ({x: deadline, y}))},
                   isNumber(budget) && {name: 'Budget ' + format.money(budget), isGuide: true, points: ends('time_s').map(x => ({x, y: budget}))}].filter(Boolean);
   const series = [
-    ...named.map(([name, point], index) => ({name, look: index + 1, size: 8, points: [planPoint(point, plan)]})),
-    {name: 'Frontier', look: 0, hasLine: true, points: frontier.map(point => planPoint(point, plan))},
-    ...(others.length ? [{name: 'Other points', look: 3, isFaint: true, size: others.length > 500 ? 2 : 3, points: others.map(point => planPoint(point, plan))}] : []), ...guides];
+    ...named.map(([name, point]) => ({name, look: machines.lookOf(point), size: name === 'Runner-up' ? 8 : 10, isHollow: name === 'Runner-up', points: [planPoint(point, plan)]})),
+    {name: 'Frontier', look: 0, looks: frontier.map(machines.lookOf), hasLine: true, size: 5, points: frontier.map(point => planPoint(point, plan))},
+    ...machines.names.map((name, look) => ({name, look, isHollow: true, size: others.length > 500 ? 2 : 4,
+      points: others.filter(point => machines.lookOf(point) === look).map(point => planPoint(point, plan))})), ...guides];
   return pointChart({title: 'Cost against time', note: 'frontier: nothing else is both faster and cheaper', height: 420, series,
     x: {...axes.duration, isLog: isLogX}, y: {...axes.cost, isLog: isLogY},
     summary: plural(frontier.length, 'point') + ' on the frontier of ' + plural(placed.length, 'point') + '; the table lists them.'});
@@ -183,7 +206,7 @@ function pointDetails(plan) {
     point.why && h('p', {}, point.why), (point.warnings || []).length > 0 && h('ul', {class: 'warnings'}, point.warnings.map(text => h('li', {}, text))),
     facts([['Id', h('code', {}, point.id)], ['Cluster', point.cluster], ['GPU type', point.gpu], ...plan.axes.map(axis => [axisTitle(axis.name), settingValue(point.setting[axis.name])]),
            ...planFigures.filter(([, key]) => isNumber(point[key])).map(([name, key, show, hasBounds]) => [
-             name, hasBounds ? withBounds(show, point[key], point[key + '_low'], point[key + '_high']) : show(point[key])])])];
+             name, hasBounds ? withBounds(show, point[key], point[key + '_low'], point[key + '_high']) : show(point[key], point)])])];
 }
 
 function refinementText(result) {
@@ -208,7 +231,7 @@ function pointsSection(result) {
       : [h('span', {class: 'badge status-' + point.status}, point.status), h('span', {class: 'bounds reason'}, point.why)],
      text: point => [point.status, point.why, ...marks(point)].filter(Boolean).join(' ')},
     boundedColumn('Time', 'time_s', format.duration), boundedColumn('Cost', 'cost', format.money),
-    number(capital(style.rateUnit), 'samples_per_s', format.count), number('Efficiency', 'scaling_efficiency', format.percent), number('Memory', 'memory_bytes_per_gpu', format.bytes),
+    number(capital(style.rateUnit), 'samples_per_s', format.count), number('Efficiency', 'scaling_efficiency', format.percent), {title: 'Memory', number: true, value: point => point.memory_bytes_per_gpu, text: memoryText},
     {title: 'Fidelity', value: point => point.fidelity}]});
   const update = () => table.showRows(points.filter(point => Object.entries(chosen).every(([name, value]) => !value ||
     (name === 'status' ? point.status === value || (value === 'on the frontier' && point.on_frontier) || (value === 'objective met' && point.meets_objective)
