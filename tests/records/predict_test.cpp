@@ -1,6 +1,7 @@
 // Predictions of records: laws and bounds first, then values that follow from given ones, then what is not mapped.
 #include "sim/records/predict.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -145,6 +146,34 @@ TEST_CASE("epochs are less sure the nearer the batch is to the critical one") {
   };
   CHECK(width("65536") > width("32768"));
   CHECK(width("32768") > width("1632"));
+}
+
+TEST_CASE("epochs beyond the largest published batch are extrapolated, said, and little sure") {
+  const auto trained = [](const std::string& source, const std::string& global_batch) {
+    const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": "ResNet-50",
+        "gpu": "A100", "gpus": 64, "gpus_per_node": 8, "network": "8x HDR", "source": ")" +
+                                      source + R"(", "global_batch": )" + global_batch + "}]");
+    return predict(records).at(0);
+  };
+  const auto is_said = [](const sim::Prediction& p) {
+    return std::any_of(p.mapped.assumptions.begin(), p.mapped.assumptions.end(),
+                       [](const Assumption& a) { return a.pointer == "epochs at this batch"; });
+  };
+  for (const char* source : {"MLPerf Training v3.0", "a paper"}) {
+    INFO(source);
+    const sim::Prediction within = trained(source, "65536"), beyond = trained(source, "262144");
+    CHECK_FALSE(is_said(within));
+    CHECK(is_said(beyond));
+    CHECK(beyond.mapped.epochs > within.mapped.epochs);
+    CHECK(beyond.mapped.epochs_uncertainty > within.mapped.epochs_uncertainty + 0.5);
+  }
+  CHECK(trained("a paper", "65536").mapped.epochs == 90);
+}
+
+TEST_CASE("MLPerf's law of epochs is of ResNet-50 alone") {
+  const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": "BERT-large",
+      "gpu": "A100", "gpus": 64, "source": "MLPerf Training v3.0", "global_batch": 4096}])");
+  CHECK_FALSE(predict(records).at(0).mapped.unmapped.empty());
 }
 
 TEST_CASE("GPUs that do not fill the last node still train") {
