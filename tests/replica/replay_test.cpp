@@ -66,7 +66,7 @@ double seconds_of(const sim::PointResult& point) {
 }  // namespace
 
 TEST_CASE("splits by flows take the time that they take by SimGrid's messages") {
-  constexpr int kSplits = 60;
+  constexpr int kSplits = 30;
   Draw draw(20);
   std::vector<sim::Scenario> scenarios;
   for (int i = 0; i < kSplits; ++i) scenarios.push_back(random_scenario(draw));
