@@ -13,6 +13,7 @@ namespace lockstep::calib {
 namespace {
 
 using Points = std::vector<Measured>;
+constexpr double kShortest_s = 1e-60, kLongest_s = 1e60;  // profiles have narrower bounds (sample_log.hpp)
 
 // Least squares of the relative error with only one of the two coefficients free.
 double only_latency(const Points& points) {
@@ -216,8 +217,8 @@ double root_mean_square(const std::vector<double>& errors) {
 void check(const Points& points) {
   if (points.empty()) throw std::invalid_argument("no point to fit");
   for (const Measured& p : points)
-    if (!(p.seconds > 0) || !(p.x >= 0) || !std::isfinite(p.seconds) || !std::isfinite(p.x))
-      throw std::invalid_argument("a point to fit needs a positive time and a size of at least 0");
+    if (!(p.seconds >= kShortest_s && p.seconds <= kLongest_s) || !(p.x >= 0) || !std::isfinite(p.x))
+      throw std::invalid_argument("a point to fit needs a positive time, none that overflows squared, and a size");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/completion.hpp"
 #include "engine/base/json.hpp"
 #include "engine/base/printing.hpp"
 #include "engine/base/text.hpp"
@@ -36,11 +37,16 @@ inline int with_standard_output(const std::string& program, int code) {
 }
 
 /// Parses the command line of `app` (its name is the program's) and calls work(argv), which returns an exit code.
-/// Returns that code; 0 after --help and --version; 2 on bad usage or bad input, and 1 on work that failed or whose
+/// Returns that code; 0 after --help, --version and "--completion bash|zsh" alone; 2 on bad usage or bad input, and 1 on work that failed or whose
 /// result standard output did not take, with a line on stderr.
 template <class Work>
 int run_program(CLI::App& app, int argc, char** argv, const Work& work) {
   app.set_version_flag("--version", version_line());
+  if (argc == 3 && std::string(argv[1]) == "--completion") {
+    const std::string script = completion_script(app, argv[2]);
+    std::fputs(script.c_str(), stdout);
+    return with_standard_output(app.get_name(), script.empty() ? 2 : 0);
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the shell's limit (ulimit -f) is an error, and leaves no part
   try {
     app.parse(argc, argv);

@@ -11,8 +11,43 @@ foreach(program IN ITEMS simulate calibrate train plan validate)
     endif()
   endif()
 endforeach()
+# Completion for bash and zsh, from each program's own options.
+set(completions)
+set(folder ${CMAKE_BINARY_DIR}/completions)
+file(MAKE_DIRECTORY ${folder})
+foreach(program IN ITEMS simulate calibrate train plan validate)
+  if(TARGET ${program})
+    add_custom_command(OUTPUT ${folder}/${program} ${folder}/_${program}
+                       COMMAND ${program} --completion bash > ${folder}/${program}
+                       COMMAND ${program} --completion zsh > ${folder}/_${program}
+                       DEPENDS ${program} COMMENT "Completion of ${program}" VERBATIM)
+    list(APPEND completions ${folder}/${program} ${folder}/_${program})
+    install(FILES ${folder}/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${folder}/_${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  endif()
+endforeach()
+add_custom_target(completions ALL DEPENDS ${completions})
+add_dependencies(programs completions)
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY results/profiles DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results OPTIONAL
         FILES_MATCHING PATTERN "*.json")
 install(PROGRAMS calib/torch/lockstep_probe.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+# What a file's keys mean, in the folders that the README refers to; and the profile of a scenario that names it.
+foreach(room IN ITEMS sim sim/scenario sim/convergence sim/plan calib engine engine/model)
+  install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room} OPTIONAL)
+endforeach()
+install(FILES results/host_chain/profile.json DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results/host_chain)
+
+# "cpack --config build/CPackConfig.cmake": a Debian package of the release build, which needs what its programs link.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME lockstep)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "Lockstep maintainers <maintainers@lockstep.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

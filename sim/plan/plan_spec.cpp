@@ -269,9 +269,30 @@ void take_currency(const JsonNode& root, PricesSpec& prices) {
     for (const JsonNode& axis : axes->items()) take_of_each(axis.find("values"));
 }
 
-void note_defaults(const JsonNode& root, const PlanSpec& plan) {
+// Servers that hold whole tensors are asked for them one after the other: how their queues meet the closed form only
+// estimates. It was up to 31 % low (257 ms for 372 ms).
+constexpr double kErrorOfServersOfTensors = 0.31;
+
+bool has_servers_of_tensors(const PlanSpec& plan) {
+  const auto says_so = [](const std::string& text) { return text.find("tensors") != std::string::npos; };
+  const Json& base = plan.scenario->json();
+  if (base.contains("parameter_server") && says_so(base.at("parameter_server").dump())) return true;
+  return std::any_of(plan.points.begin(), plan.points.end(), [&](const PlanPoint& point) {
+    return std::any_of(point.settings.begin(), point.settings.end(), [&](const Setting& setting) {
+      return setting.pointer.rfind("/parameter_server", 0) == 0 && says_so(setting.text);
+    });
+  });
+}
+
+void take_analytic_error(const JsonNode& root, PlanSpec& plan) {
+  const auto refine = root.find("refine");
+  const bool is_stated = refine && refine->has("analytic_error");
+  const bool is_of_servers = !is_stated && has_servers_of_tensors(plan);
+  if (is_of_servers) plan.refine.analytic_error = kErrorOfServersOfTensors;
   root.document().note({"/refine/analytic_error", plan.refine.analytic_error, "assumed",
-                        "default: how far the closed form is taken to be from the fidelity that refines it"});
+                        is_of_servers ? "default where servers hold whole tensors: the farthest that was seen"
+                                      : "default: how far the closed form is taken to be from the fidelity that "
+                                        "refines it"});
 }
 
 }  // namespace
@@ -349,11 +370,11 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   if (const auto energy = root.find("energy")) plan.prices.energy = energy_format().read(*energy);
   if (const auto failures = root.find("failures")) plan.failures = failures_format().read(*failures);
   check_prices(plan);
-  note_defaults(root, plan);
   plan.scenario = read_scenario_template(root, path);
   plan.has_own_scenario = root.at("scenario").is_object();
   complete_axes(root, plan);
   plan.points = grid_points(plan);
+  take_analytic_error(root, plan);
   plan.inputs = check_values(plan);
   plan.inputs.insert(document.inputs().begin(), document.inputs().end());
   plan.assumptions = document.assumptions();

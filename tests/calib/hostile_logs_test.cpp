@@ -29,10 +29,12 @@ std::string error_of(const Read& read) {
 }
 
 std::string nvbandwidth(const std::string& device, const std::string& cell) {
-  return R"({"nvbandwidth": {"GPU Device list": ["0: )" + device + R"( (00000000:1b:00)"], "testcases": [
-    {"name": "host_to_device_memcpy_ce", "bandwidth_description": "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)",
-     "bandwidth_matrix": [["50", ")" +
-         cell + R"("]]}]}})";
+  const Json test{{"name", "host_to_device_memcpy_ce"},
+                  {"bandwidth_description", "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)"},
+                  {"bandwidth_matrix", Json::array({Json::array({"50", cell})})}};
+  const Json all{{"GPU Device list", Json::array({"0: " + device + " (00000000:1b:00)"})},
+                 {"testcases", Json::array({test})}};
+  return Json{{"nvbandwidth", all}}.dump();
 }
 
 }  // namespace
@@ -56,13 +58,15 @@ TEST_CASE("Times beyond any machine's are left out, and a log of nothing else is
              Contains("a.csv line 2: /seconds: their median is 1e-15; allowed: times in seconds, 1e-12 or more"));
 }
 
-TEST_CASE("A profile whose times are beyond any machine's is refused, and a fit of such is one") {
+TEST_CASE("A profile whose times are beyond any machine's is refused, as is a fit of such") {
   const std::string line =
       R"({"probe": "update", "key": {"kernel": "momentum", "elements": 8}, "seconds": [5e-324], "kind": "measured"})";
   const JsonDocument document = JsonDocument::parse(line, "a.json");
   CHECK_THAT(error_of([&] { sample_from_json(document.root()); }), Contains("a.json: /seconds: their median is"));
   for (const double seconds : {5e-324, 1e-160, 1e300})
-    CHECK(!fit_pieces({{1, seconds}, {2, seconds}, {4, 2 * seconds}}).pieces.empty());
+    CHECK_THROWS_AS(fit_pieces({{1, seconds}, {2, seconds}, {4, 2 * seconds}}), std::invalid_argument);
+  for (const double seconds : {kMedianSeconds.low, kMedianSeconds.high / 2})  // 1 s + x of them
+    CHECK(fit_pieces({{1, 2 * seconds}, {2, 3 * seconds}, {4, 5 * seconds}}).at(3) == Approx(4 * seconds));
 }
 
 TEST_CASE("Bytes that are no UTF-8 become U+FFFD, and what is stays") {

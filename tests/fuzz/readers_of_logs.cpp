@@ -95,7 +95,7 @@ std::vector<Reader> readers_of_logs() {
           {data("torch_trace.json")}),
       log("torch-probe", [](const std::string& text) { return import_torch_probe(text, path()); },
           {own("torch_probe.jsonl")}),
-      Reader{"mlperf", mlperf, path(), {own("mlperf.log")}},
+      Reader{"mlperf", mlperf, path(), {own("mlperf.txt")}},
   };
 }
 

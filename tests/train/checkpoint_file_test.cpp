@@ -90,7 +90,7 @@ TEST_CASE("A header that is none is refused with file and pointer, whatever it l
   for (const auto& [header, error] : std::vector<std::pair<std::string, std::string>>{
            {"{" + numbers + R"(, "arrays": [{"name": 3, "elements": 1}]})", "/arrays/0/name: expected a string"},
            {"{" + numbers + R"(, "arrays": [{"name": "a", "elements": "k"}]})",
-            "/arrays/0/elements: expected a number"},
+            "/arrays/0/elements: expected a whole number"},
            {"{" + numbers + R"(, "arrays": [{"name": "a", "elements": 9}]})", "/arrays/0: the file ends before"},
            {R"({"numbers": 5, "arrays": []})", "/numbers: expected an object"},
            {R"({"arrays": []})", "/: missing key \"numbers\""},

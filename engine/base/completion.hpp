@@ -1,0 +1,114 @@
+#pragma once
+// Completion of a program's command line in bash and zsh, from the definitions of its options: PROGRAM --completion
+// bash|zsh prints the script that the build installs.
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+namespace completion {
+
+/// What can follow an option whose values are a list of names: CLI11 tells it as "TEXT:{a,b}".
+inline std::string values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{'), end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  std::string values = type.substr(begin + 1, end - begin - 1);
+  for (char& c : values) c = c == ',' ? ' ' : c;
+  return values;
+}
+
+inline std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+inline std::string all_names_of(const CLI::App& app) {
+  std::string all;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : names_of(*option)) all += (all.empty() ? "" : " ") + name;
+  return all;
+}
+
+inline std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+inline std::string names_of_commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : commands_of(app)) names += (names.empty() ? "" : " ") + command->get_name();
+  return names;
+}
+
+/// Cases of a shell's `case` by the word before: options that take one of a list.
+inline std::string cases_of_values(const CLI::App& app) {
+  std::string cases;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string values = values_of(*option);
+    std::string names;
+    for (const std::string& name : names_of(*option)) names += (names.empty() ? "" : "|") + name;
+    if (values.empty() || names.empty()) continue;
+    cases += "    " + names + ") COMPREPLY=($(compgen -W '" + values + "' -- \"$word\")); return ;;\n";
+  }
+  return cases;
+}
+
+inline std::string bash(const CLI::App& app) {
+  const std::string program = app.get_name(), commands = names_of_commands(app);
+  std::string values = cases_of_values(app), options;
+  for (const CLI::App* command : commands_of(app)) {
+    values += cases_of_values(*command);
+    options += "    " + command->get_name() + ") options='" + all_names_of(*command) + "' ;;\n";
+  }
+  return "# bash completion of " + program + ", made from its options\n_lockstep_" + program +
+         "() {\n  local word=${COMP_WORDS[COMP_CWORD]} options\n  case ${COMP_WORDS[COMP_CWORD-1]} in\n" + values +
+         "  esac\n  case ${COMP_WORDS[1]} in\n" + options + "    *) options='" + all_names_of(app) +
+         "' ;;\n  esac\n  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n" +
+         "    return\n  fi\n  COMPREPLY=($(compgen -f -- \"$word\"))\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n" +
+         "    COMPREPLY+=($(compgen -W '" + commands +
+         "' -- \"$word\"))\n  fi\n}\ncomplete -o filenames -F _lockstep_" + program + " " + program + "\n";
+}
+
+/// One of zsh's specifications, in single quotes: '--gpus[GPU counts]:value:'.
+inline std::string specification(const CLI::Option& option, const std::string& name) {
+  std::string text;
+  for (const char c : option.get_description())
+    text += c == '\'' || c == '[' || c == ']' || c == ':' || c == '\\' ? ' ' : c;
+  const std::string values = values_of(option);
+  std::string follows;
+  if (!option.get_type_name().empty()) follows = values.empty() ? ":value:_files" : ":value:(" + values + ")";
+  return "'*" + name + "[" + text + "]" + follows + "'";
+}
+
+inline std::string specifications_of(const CLI::App& app) {
+  std::string all;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : names_of(*option)) all += " \\\n      " + specification(*option, name);
+  return all;
+}
+
+inline std::string zsh(const CLI::App& app) {
+  std::string cases;
+  for (const CLI::App* command : commands_of(app))
+    cases += "  " + command->get_name() + ")\n    _arguments" + specifications_of(*command) +
+             " \\\n      '*:file:_files' ;;\n";
+  const std::string commands = names_of_commands(app);
+  const std::string first = commands.empty() ? ""
+                                             : " \\\n      '1:command or file:_alternative \"c:command:(" + commands +
+                                                   ")\" \"f:file:_files\"'";
+  return "#compdef " + app.get_name() + "\n# zsh completion of " + app.get_name() +
+         ", made from its options\ncase ${words[2]} in\n" + cases + "  *)\n    _arguments" + specifications_of(app) +
+         first + " \\\n      '*:file:_files' ;;\nesac\n";
+}
+
+}  // namespace completion
+
+/// The script for "bash" or "zsh"; empty for another shell.
+inline std::string completion_script(const CLI::App& app, const std::string& shell) {
+  return shell == "bash" ? completion::bash(app) : shell == "zsh" ? completion::zsh(app) : "";
+}
+
+}  // namespace lockstep

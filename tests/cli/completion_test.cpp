@@ -1,0 +1,61 @@
+// What shells complete, and what man pages tell, is what the programs take.
+#include "tests/base/temporary_folder.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// Long options in a program's own help, "--gpus".
+std::vector<std::string> long_options(const std::string& help) {
+  std::vector<std::string> names;
+  for (std::size_t at = help.find(" --"); at != std::string::npos; at = help.find(" --", at + 1)) {
+    const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 3);
+    if (help.rfind('\n', at) + 3 >= at - 4) names.push_back(help.substr(at + 1, end - at - 1));
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("both shells' completion is made of every option, and shells read it") {
+  const TemporaryFolder folder;
+  for (const std::string program : {"simulate", "train"}) {
+    const Outcome help = run_program(folder.path(""), program, "--help");
+    const std::vector<std::string> options = long_options(help.out);
+    REQUIRE(options.size() > 5);
+    for (const std::string shell : {"bash", "zsh"}) {
+      const Outcome script = run_program(folder.path(""), program, "--completion " + shell);
+      CHECK(script.code == 0);
+      for (const std::string& option : options) {
+        INFO(program << " " << shell << " " << option);
+        CHECK(script.out.find(option) != std::string::npos);
+      }
+    }
+    folder.write(program, run_program(folder.path(""), program, "--completion bash").out);
+    const std::string asks = "bash -c 'source " + folder.path(program) + " && COMP_WORDS=(" + program +
+                             " --dev) COMP_CWORD=1 && _lockstep_" + program + " && echo ${COMPREPLY[@]}' >" +
+                             folder.path("reply");
+    if (program != "train") continue;
+    REQUIRE(std::system(asks.c_str()) == 0);
+    CHECK(slurp(folder.path("reply")) == "--device\n");
+  }
+  const Outcome unknown = run_program(folder.path(""), "simulate", "--completion fish");
+  CHECK(unknown.code == 2);
+}
+
+TEST_CASE("a man page has every option of its program") {
+  const TemporaryFolder folder;
+  for (const auto& [program, page] :
+       {std::pair<std::string, std::string>{"simulate", "sim/simulate.1"}, {"train", "engine/train.1"}}) {
+    std::string text = slurp(std::string(LOCKSTEP_SOURCE_DIR) + "/" + page), plain;
+    for (const char c : text)
+      if (c != '\\') plain += c;
+    for (const std::string& option : long_options(run_program(folder.path(""), program, "--help").out)) {
+      INFO(page << " " << option);
+      CHECK(plain.find(option) != std::string::npos);
+    }
+  }
+}
+
+}  // namespace lockstep::tests
