@@ -38,16 +38,3 @@ foreach(room IN ITEMS sim sim/scenario sim/convergence sim/plan calib engine eng
   install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room} OPTIONAL)
 endforeach()
 install(FILES results/host_chain/profile.json DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results/host_chain)
-
-# "cpack --config build/CPackConfig.cmake": a Debian package of the release build, which needs what its programs link.
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_NAME lockstep)
-set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "Lockstep maintainers <maintainers@lockstep.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-include(CPack)

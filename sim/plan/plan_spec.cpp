@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/version.hpp"
@@ -211,6 +212,8 @@ std::vector<Axis> read_axes(const JsonNode& node) {
   return axes;
 }
 
+constexpr std::size_t kLargestScenario = std::size_t{64} << 20;  // as the JSON reader has it
+
 ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string& path) {
   const JsonNode node = root.at("scenario");
   const std::string variant = root.has("variant") ? root.at("variant").text() : "";
@@ -223,6 +226,10 @@ ScenarioTemplate read_scenario_template(const JsonNode& root, const std::string&
   }
   const std::filesystem::path named = node.text();
   const std::string file = (std::filesystem::path(path).parent_path() / named).lexically_normal().string();
+  std::string ignored, why;
+  if (!try_read_file(file, kLargestScenario, ignored, why))
+    node.fail("cannot read " + in_quotes(file) + ": " + why,
+              "allowed: a scenario's file, by its path from the plan's folder");
   return ScenarioTemplate::load(file, variant);
 }
 

@@ -204,4 +204,12 @@ TEST_CASE("points of servers that hold whole tensors are refined as far as their
   CHECK(plan.load().refine.analytic_error == 0.1);
 }
 
+TEST_CASE("a plan whose scenario cannot be read is refused with its own name and the scenario's") {
+  SmallPlan plan;
+  for (const char* name : {"nowhere.json", ".."}) {
+    plan.plan["scenario"] = name;
+    CHECK_THAT(error_of(plan), Contains("plan.json: /scenario: cannot read \""));
+  }
+}
+
 }  // namespace lockstep::tests
