@@ -111,7 +111,8 @@ std::vector<Case> cases() {
       {s, "/gpu", "[8]",
        "scenario.json: /: unknown key \"gpu\"; known: schema, $schema, name, description, algorithm, cluster, model, "
        "gpus, "
-       "baseline, batch_per_gpu, compute, input, communication, learners, parameter_server, workers, local_sgd, "
+       "baseline, batch_per_gpu, parallel, compute, input, communication, learners, parameter_server, workers, "
+       "local_sgd, "
        "sharding, theano_mpi, convergence, published, uncertainty, iterations, seed, ignore_memory, fidelity, "
        "variants"},
       {s, "/name", "\"\"", "scenario.json: /name: expected a string that is not empty"},
