@@ -68,23 +68,22 @@ PassSeconds Passes::loss_backward() const {
   return pass(seconds_.loss.backward_s, 0, sim::loss_backward(job_.shape, job_.spec, job_.traffic));
 }
 
-// One reduce-scatter and one all-gather of what is sharded, by the list of an iteration of one micro-batch.
-double Passes::gather_s(const RankParameters& parameters) const {
+// One reduce-scatter or all-gather of what is sharded: of the list of an iteration of one micro-batch the half of that kind.
+double Passes::once_s(const RankParameters& parameters, TrafficKind kind) const {
   ParallelSpec once = job_.spec;
   once.sharding = ShardingStage::zero1;
   double sum = 0;
   for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
-    if (traffic.kind == TrafficKind::all_gather) sum += links_.seconds(traffic, perturbation_);
+    if (traffic.kind == kind) sum += links_.seconds(traffic, perturbation_);
   return sum;
 }
 
+double Passes::gather_s(const RankParameters& parameters) const {
+  return once_s(parameters, TrafficKind::all_gather);
+}
+
 double Passes::scatter_s(const RankParameters& parameters) const {
-  ParallelSpec once = job_.spec;
-  once.sharding = ShardingStage::zero1;
-  double sum = 0;
-  for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
-    if (traffic.kind == TrafficKind::reduce_scatter) sum += links_.seconds(traffic, perturbation_);
-  return sum;
+  return once_s(parameters, TrafficKind::reduce_scatter);
 }
 
 double Passes::exchange_s(const RankParameters& parameters) const {

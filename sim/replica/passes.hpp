@@ -42,6 +42,7 @@ class Passes {
 
  private:
   PassSeconds pass(double compute_s, double attention_s, const TrafficList& traffic) const;
+  double once_s(const RankParameters& parameters, TrafficKind kind) const;
 
   const SplitJob& job_;
   const RankSeconds& seconds_;
