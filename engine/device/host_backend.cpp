@@ -18,7 +18,7 @@
 #include "engine/device/backend.hpp"
 #include "engine/device/host_exchange.hpp"
 #include "engine/device/waiting_ops.hpp"
-#include "engine/host/gemm.hpp"
+#include "engine/host/level.hpp"
 #include "engine/host/network.hpp"
 
 namespace lockstep::device {
@@ -196,7 +196,8 @@ class HostBackend final : public Backend {
   std::string description() const override {
     return processor_name() + ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") + ", Eigen " +
            std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
-           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::gemm_build() + ")";
+           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::to_string(host::level()) + ")" +
+           (host::uses_onednn() ? ", " + host::onednn_name() : "");
   }
   int devices() const override { return devices_; }
   sync::VectorOps& ops() override { return ops_; }
