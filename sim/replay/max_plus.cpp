@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/max_plus_plan.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/shared_rounds.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -21,10 +23,12 @@ std::vector<int> last_uses(const Program& program) {
   return last;
 }
 
+enum class Meetings { none, in_rounds };  // of messages on links
+
 class MaxPlusReplay {
  public:
   MaxPlusReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
-                Replay& replay)
+                Meetings meetings, Replay& replay)
       : program_(program),
         jitter_(jitter),
         options_(options),
@@ -32,7 +36,12 @@ class MaxPlusReplay {
         links_(cluster),
         is_slowed_(has_slowdowns(program)),
         in_flight_(program.gpus) {
-    for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
+    if (meetings == Meetings::in_rounds) round_.emplace(cluster);
+    for (const Plan& plan : program.plans)
+      if (round_)
+        shared_plans_.emplace_back(plan, cluster, program.reduction_rate_bytes_per_s, *round_);
+      else
+        plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
     for (const Work::Source source : input_sources(program))
       for (const Route& route : routes_of_copies(program, source, cluster))
         copies_[source].push_back(links_.other_flow(route));
@@ -40,7 +49,8 @@ class MaxPlusReplay {
   }
 
   bool run() {
-    if (collective_streams(program_) > 1) return false;  // flows of different collectives may meet anywhere
+    // Flows of different collectives may meet anywhere.
+    if (!round_ && collective_streams(program_) > 1) return false;
     if (program_.shares_gpu) return false;
     if (is_slowed_ && !knows_what_is_in_flight(program_)) return false;
     for (const MaxPlusPlan& plan : plans_)
@@ -63,7 +73,7 @@ class MaxPlusReplay {
  private:
   void prepare() {
     replay_ = Replay{};
-    replay_.method = "max-plus";
+    replay_.method = round_ ? "max-plus, links shared round by round" : "max-plus";
     replay_.iteration_end_s.assign(at(program_.iterations), 0);
     replay_.compute_s.assign(at(program_.iterations), 0);
     replay_.slowed_s.assign(at(program_.iterations), 0);
@@ -143,12 +153,20 @@ class MaxPlusReplay {
     const Work& work = program_.work[at(w)];
     for (double& time : times) time += work.seconds;
     const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
-    const MaxPlusPlan& plan = plans_[at(work.plan)];
-    const bool fits = replay_.timelines.empty() ? plan.run(times, links_, replay_.events)
-                                                : plan.run_noting(times, links_, replay_.events, w, replay_.timelines);
+    const bool fits = run_plan(w, times);
     for (std::size_t gpu = 0; fits && gpu < launched_s.size(); ++gpu)
       in_flight_.add(static_cast<int>(gpu), launched_s[gpu], times[gpu], work.slows);
     return fits;
+  }
+
+  bool run_plan(int w, std::vector<double>& times) {
+    const int plan = program_.work[at(w)].plan;
+    if (!round_)
+      return replay_.timelines.empty()
+                 ? plans_[at(plan)].run(times, links_, replay_.events)
+                 : plans_[at(plan)].run_noting(times, links_, replay_.events, w, replay_.timelines);
+    shared_plans_[at(plan)].run(times, *round_, replay_.events, w, replay_.timelines);
+    return true;
   }
 
   // Compute work that waits for a copy beyond everything else it waits for has run out of input.
@@ -185,7 +203,9 @@ class MaxPlusReplay {
   LinkUse links_;
   const bool is_slowed_;  // compute, by collectives beside it
   InFlight in_flight_;
-  std::vector<MaxPlusPlan> plans_;
+  std::optional<RoundOfMessages> round_;  // where messages may meet
+  std::vector<MaxPlusPlan> plans_;        // where they do not
+  std::vector<SharedPlan> shared_plans_;
   std::map<Work::Source, std::vector<int>> copies_;  // by GPU, the flow of its copies
   std::vector<std::vector<double>> ends_;            // by work, then GPU
   std::vector<std::vector<double>> free_s_;          // by stream, then GPU
@@ -197,7 +217,12 @@ class MaxPlusReplay {
 
 bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                      Replay& replay) {
-  return MaxPlusReplay(program, cluster, jitter, options, replay).run();
+  return MaxPlusReplay(program, cluster, jitter, options, Meetings::none, replay).run();
+}
+
+bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                          const ReplayOptions& options, Replay& replay) {
+  return MaxPlusReplay(program, cluster, jitter, options, Meetings::in_rounds, replay).run();
 }
 
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
@@ -206,6 +231,15 @@ bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<doub
   links.find_contested_links();
   std::int64_t events = 0;
   return compiled.fits(links) && compiled.run(times_s, links, events);
+}
+
+std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,
+                                          double reduction_rate) {
+  RoundOfMessages round(cluster);
+  std::int64_t events = 0;
+  std::vector<GpuTimeline> none;
+  SharedPlan(plan, cluster, reduction_rate, round).run(arrivals_s, round, events, 0, none);
+  return arrivals_s;
 }
 
 }  // namespace lockstep::sim

@@ -7,6 +7,8 @@
 //             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
 //             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it
 //             fails the program is replayed message by message, as flows (replay_flows; Replay::method tells).
+//             Where messages are too many for that, links are shared out round by round (replay_shared_rounds): near, not the
+//             same.
 //             Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
 //             ones.
 //   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
@@ -55,7 +57,8 @@ struct Replay {
   std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
   std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
-  std::string method;                       ///< "messages", "max-plus", "fair flows", "closed form"
+  std::string method;  ///< "messages", "max-plus", "max-plus, links shared round by round", "fair flows",
+                       ///< "closed form"
 };
 
 /// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of
@@ -80,6 +83,11 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
 /// By max-plus recurrences. Returns false (and leaves `replay` unspecified) when two flows would share a link.
 bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                      Replay& replay);
+
+/// By recurrences, each round's messages sharing links among themselves (shared_rounds.hpp): near the flows' times. Returns
+/// false where compute or copies meet in ways that only messages one by one tell.
+bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                          const ReplayOptions& options, Replay& replay);
 
 /// Multipliers on what a prediction rests on, for bounds.
 struct Perturbation {
@@ -121,5 +129,7 @@ std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, c
                                      double reduction_rate = 0);
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
                       double reduction_rate = 0);
+std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,
+                                          double reduction_rate = 0);
 
 }  // namespace lockstep::sim
