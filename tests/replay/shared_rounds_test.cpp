@@ -97,12 +97,14 @@ TEST_CASE("law: a shared link serves all bytes, no faster than its bandwidth, an
 }
 
 TEST_CASE("links shared round by round: every collective on every kind of cluster, ranks together and apart") {
-  for (int gpus : {16, 64})
+  for (int gpus : {32, 64})
     for (const ClusterSpec& spec : clusters_of(gpus / 8))
       for (const Plan& plan : plans_of(gpus, 3'000'000)) {
         const double together = deviation(spec, plan, 0, 0), apart = deviation(spec, plan, 1e-3, 5e9);
         INFO(plan.algorithm << " over " << gpus << " on " << spec.name << ": " << together << ", " << apart);
-        CHECK(together < 0.02);
-        CHECK(apart < 0.05);
+        // Where a GPU has its links for itself, rounds do not meet.
+        const double most = spec.name == "a NIC per GPU" ? 0.01 : 0.05;
+        CHECK(together < most);
+        CHECK(apart < most);
       }
 }
