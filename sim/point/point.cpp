@@ -122,20 +122,22 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
                        const std::vector<Observation>& observed) {
   apply_overheads(scenario, cluster);
   const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
-  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
-
   PointResult point;
   point.gpus = request.gpus;
   point.nodes = cluster.nodes();
   point.batch_per_gpu = request.batch_per_gpu;
   point.samples_per_iteration =
       request.gpus * double(request.batch_per_gpu) * learners_of(scenario) * scenario.communication.accumulation;
+  PlanCosts costs;
+  {
+    const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
+    costs = plan_costs(rounds, cluster);
+    const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
+    set_bounds(scenario, rounds, cluster, costs, slowest, point);
+  }
+  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();
   point.messages = program.messages_per_iteration();
-  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-  const PlanCosts costs = plan_costs(program, cluster);
-  set_bounds(scenario, build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up), cluster, costs,
-             slowest, point);
 
   const Replay replay = replay_program(scenario, request, program, cluster, costs);
   double slowed_s = 0;

@@ -35,7 +35,8 @@ class MaxPlusReplay {
         replay_(replay),
         links_(cluster),
         is_slowed_(has_slowdowns(program)),
-        in_flight_(program.gpus) {
+        in_flight_(program.gpus),
+        factors_(at(program.draws)) {
     if (meetings == Meetings::in_rounds) round_.emplace(cluster);
     for (const Plan& plan : program.plans)
       if (round_)
@@ -115,8 +116,9 @@ class MaxPlusReplay {
         return true;
       case Work::Kind::compute: {
         double busy = 0, slowed = 0;
+        const std::vector<double>& factors = factors_of(work);
         for (int gpu = 0; gpu < program_.gpus; ++gpu) {
-          const double seconds = work.seconds * factor(gpu, work.iteration);
+          const double seconds = work.seconds * factors[at(gpu)];
           busy += seconds;
           if (is_slowed_)
             slowed += beside_collectives(times[at(gpu)], gpu, seconds);
@@ -187,14 +189,21 @@ class MaxPlusReplay {
     replay_.input_wait_s[at(work.iteration)] += wait / program_.gpus;
   }
 
-  double factor(int gpu, int iteration) {
-    if (iteration != factors_of_) {
-      factors_.resize(at(program_.gpus));
-      for (int g = 0; g < program_.gpus; ++g) factors_[at(g)] = jitter_(g, iteration);
-      factors_of_ = iteration;
-    }
-    return factors_[at(gpu)];
+  // By GPU.
+  const std::vector<double>& factors_of(const Work& work) {
+    Factors& factors = factors_[at(work.draw)];
+    if (factors.iteration == work.iteration) return factors.of_gpu;
+    factors.iteration = work.iteration;
+    factors.of_gpu.resize(at(program_.gpus));
+    for (int gpu = 0; gpu < program_.gpus; ++gpu)
+      factors.of_gpu[at(gpu)] = jitter_(gpu, work.iteration * program_.draws + work.draw);
+    return factors.of_gpu;
   }
+
+  struct Factors {
+    int iteration = -1;
+    std::vector<double> of_gpu;
+  };
 
   const Program& program_;
   const Jitter& jitter_;
@@ -209,8 +218,7 @@ class MaxPlusReplay {
   std::map<Work::Source, std::vector<int>> copies_;  // by GPU, the flow of its copies
   std::vector<std::vector<double>> ends_;            // by work, then GPU
   std::vector<std::vector<double>> free_s_;          // by stream, then GPU
-  std::vector<double> factors_;
-  int factors_of_ = -1;
+  std::vector<Factors> factors_;                     // by draw
 };
 
 }  // namespace
