@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "engine/base/index.hpp"
@@ -48,30 +49,31 @@ BlockRoutes routes_of(const Transfers::Block& block, const Cluster& cluster) {
 // Bytes that cross each link in one round of a phase.
 class RoundLoad {
  public:
-  explicit RoundLoad(const Cluster& cluster) : bytes_(at(cluster.link_count()), 0), bandwidth_(bytes_.size()) {
-    for (int link = 0; link < cluster.link_count(); ++link) bandwidth_[at(link)] = cluster.link_bandwidth(link);
-  }
+  explicit RoundLoad(const Cluster& cluster) : cluster_(cluster), seconds_(at(cluster.link_count()), 0) {}
+  const Cluster& cluster() const { return cluster_; }
   /// Transfers of a round in which all flows start together and share every link evenly until the last has left.
   std::vector<Flow> flows(const Phase& phase, const std::vector<const BlockRoutes*>& routes, double reduction_rate) {
     const auto& blocks = phase.transfers.blocks();
     for_links(blocks, routes,
-              [this](int link, const Transfer& t) { bytes_[at(link)] += static_cast<double>(t.bytes); });
+              [this](int link, const Transfer& t) { seconds_[at(link)] += static_cast<double>(t.bytes); });
+    // Bytes become seconds once, where a link is first met.
+    for_links(blocks, routes, [this](int link, const Transfer&) {
+      if (seconds_[at(link)] > 0) seconds_[at(link)] /= -cluster_.link_bandwidth(link);
+    });
     std::vector<Flow> flows;
     for (std::size_t b = 0; b < blocks.size(); ++b)
       for (std::size_t i = 0; i < blocks[b]->size(); ++i) {
         const Transfer& t = (*blocks[b])[i];
         double transfer_s = 0;
-        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l) {
-          const std::size_t link = at(routes[b]->links[l]);
-          transfer_s = std::max(transfer_s, bytes_[link] / bandwidth_[link]);
-        }
+        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l)
+          transfer_s = std::max(transfer_s, -seconds_[at(routes[b]->links[l])]);
         if (t.reduces && reduction_rate > 0)
           transfer_s = std::max(transfer_s, static_cast<double>(t.bytes) / reduction_rate);
         const Flow flow{routes[b]->latency_s[i], transfer_s};
         // Many are alike: what repeats, or is outlasted by one that is known, needs no place in the list.
         if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
       }
-    for_links(blocks, routes, [this](int link, const Transfer&) { bytes_[at(link)] = 0; });
+    for_links(blocks, routes, [this](int link, const Transfer&) { seconds_[at(link)] = 0; });
     return longest_of(std::move(flows));
   }
 
@@ -88,7 +90,8 @@ class RoundLoad {
           what(routes[b]->links[l], (*blocks[b])[i]);
   }
 
-  std::vector<double> bytes_, bandwidth_;  // by link
+  const Cluster& cluster_;
+  std::vector<double> seconds_;  // by link; while they are added up, bytes; then seconds below 0
 };
 
 // Copies of one source: those of all GPUs start together and share every link until the last has ended.
@@ -110,10 +113,10 @@ PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, co
 
 using PlanCost = std::vector<PlanCosts::PhaseCost>;
 
-PlanCost plan_cost(const Plan& plan, const Cluster& cluster, double reduction_rate) {
+PlanCost plan_cost(const Plan& plan, RoundLoad& load, double reduction_rate) {
+  const Cluster& cluster = load.cluster();
   if (plan.call) return {{1, {call_closed_form(plan, cluster)}}};
   PlanCost cost;
-  RoundLoad load(cluster);
   std::unordered_map<const Transfers::Block*, BlockRoutes> known;
   for (const Phase& phase : plan.phases) {
     std::vector<const BlockRoutes*> routes;
@@ -126,6 +129,63 @@ PlanCost plan_cost(const Plan& plan, const Cluster& cluster, double reduction_ra
   }
   return cost;
 }
+
+// By how much the messages of `other`, the same but for their bytes, are longer, phase by phase; nothing where it is another
+// plan.
+std::optional<std::vector<double>> longer_by(const Plan& plan, const Plan& other) {
+  if (plan.call || other.call || plan.ranks != other.ranks || plan.phases.size() != other.phases.size())
+    return std::nullopt;
+  std::unordered_map<const Transfers::Block*, std::pair<const Transfers::Block*, double>> known;
+  std::vector<double> factors;
+  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
+    const auto &mine = plan.phases[p].transfers.blocks(), &others = other.phases[p].transfers.blocks();
+    if (mine.size() != others.size() || plan.phases[p].rounds != other.phases[p].rounds) return std::nullopt;
+    for (std::size_t b = 0; b < mine.size(); ++b) {
+      const auto [entry, is_new] = known.try_emplace(mine[b].get(), others[b].get(), 0);
+      double& factor = entry->second.second;
+      if (entry->second.first != others[b].get() || mine[b]->size() != others[b]->size()) return std::nullopt;
+      if (is_new && !mine[b]->empty()) {
+        const std::int64_t from = mine[b]->front().bytes, to = others[b]->front().bytes;
+        if (from <= 0) return std::nullopt;
+        factor = static_cast<double>(to) / static_cast<double>(from);
+        for (std::size_t i = 0; i < mine[b]->size(); ++i) {
+          const Transfer &x = (*mine[b])[i], &y = (*others[b])[i];
+          if (x.src != y.src || x.dst != y.dst || x.reduces != y.reduces || x.bytes != from || y.bytes != to)
+            return std::nullopt;
+        }
+      }
+      if (b == 0) factors.push_back(factor);
+      if (factors.back() != factor) return std::nullopt;
+    }
+    if (mine.empty()) factors.push_back(1);
+  }
+  return factors;
+}
+
+// Plans of a program are mostly one collective of several sizes: what its links carry is worked out once.
+class CostsOfPlans {
+ public:
+  CostsOfPlans(const Cluster& cluster, double reduction_rate) : load_(cluster), reduction_rate_(reduction_rate) {}
+
+  PlanCost cost(const Plan& plan) {
+    for (const auto& [known, of_known] : known_)
+      if (const auto factors = longer_by(*known, plan)) {
+        PlanCost cost = of_known;
+        for (std::size_t p = 0; p < cost.size(); ++p)
+          for (Flow& flow : cost[p].flows) flow.transfer_s *= (*factors)[p];
+        return cost;
+      }
+    const PlanCost cost = plan_cost(plan, load_, reduction_rate_);
+    if (!plan.call && known_.size() < kKept) known_.emplace_back(&plan, cost);
+    return cost;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 4;
+  RoundLoad load_;
+  double reduction_rate_;
+  std::vector<std::pair<const Plan*, PlanCost>> known_;
+};
 
 double seconds_of(const PlanCost& cost, const Perturbation& perturbation) {
   double total = 0;
@@ -142,14 +202,16 @@ double seconds_of(const PlanCost& cost, const Perturbation& perturbation) {
 
 double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate,
                        const Perturbation& perturbation) {
-  return seconds_of(plan_cost(plan, cluster, reduction_rate), perturbation);
+  RoundLoad load(cluster);
+  return seconds_of(plan_cost(plan, load, reduction_rate), perturbation);
 }
 
 PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   PlanCosts costs;
-  for (const Plan& plan : program.plans)
-    costs.phases.push_back(plan_cost(plan, cluster, program.reduction_rate_bytes_per_s));
+  CostsOfPlans of_plans(cluster, program.reduction_rate_bytes_per_s);
+  for (const Plan& plan : program.plans) costs.phases.push_back(of_plans.cost(plan));
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
+  find_busy_links(program, cluster, costs);
   return costs;
 }
 
@@ -172,7 +234,7 @@ Replay replay_analytic(const Program& program, const Cluster& cluster, double ex
   replay.slowed_s.assign(at(program.iterations), 0);
   replay.input_wait_s.assign(at(program.iterations), 0);
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
-  LinkQueue links(program, cluster, perturbation);
+  LinkQueue links(program, cluster, costs, perturbation);
   const bool is_slowed = has_slowdowns(program);
   // GPUs are in lockstep: one stands for all. Streams that share it are taken one after the other.
   const int streams = static_cast<int>(program.streams.size());

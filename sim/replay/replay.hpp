@@ -107,8 +107,12 @@ struct PlanCosts {
     int rounds;
     std::vector<Flow> flows;  ///< those that can be the longest
   };
+  /// Links in their order, and the seconds for which all messages keep each.
+  using LinkSeconds = std::vector<std::pair<int, double>>;
   std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
   std::map<Work::Source, PhaseCost> copies;    ///< over links: of all GPUs at once
+  std::vector<LinkSeconds> busy_s;             ///< per plan; nothing where collectives meet neither others nor copies
+  std::map<Work::Source, LinkSeconds> busy_by_copies_s;
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 
