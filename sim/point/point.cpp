@@ -26,10 +26,10 @@
 namespace lockstep::sim {
 namespace {
 
-// Where messages meet on links they are taken one by one up to so many GPUs, and beyond where they are few: an iteration of
-// either takes up to some tenths of a second.
+// Where messages meet on links they are taken one by one: up to so many GPUs all of them, beyond as long as they are few, at
+// about a second for a million. Where no GPUs share links, going round by round is as good from much fewer on.
 constexpr int kMostGpusByFlows = 512;
-constexpr double kFewMessages = 30e3;  // in an iteration
+constexpr double kFewMessages = 1e6, kFewMessagesOnOwnLinks = 3e4;
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
 
 // Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
@@ -108,12 +108,13 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
   if (request.fidelity == Fidelity::message) return replay_messages(program, cluster, jitter, options);
-  const double messages = program.messages_per_iteration();
-  if (request.most_messages > 0 && messages * program.iterations > request.most_messages)
+  const double messages = program.messages_per_iteration() * program.iterations;
+  if (request.most_messages > 0 && messages > request.most_messages)
     return replay_closed_form(scenario, request, program, cluster, costs);
-  if (request.gpus > kMostGpusByFlows && messages > kFewMessages &&
-      replay_shared_rounds(program, cluster, jitter, options, replay))
-    return replay;
+  if (request.gpus > kMostGpusByFlows && messages > kFewMessagesOnOwnLinks) {
+    const MeetingLinks links = messages > kFewMessages ? MeetingLinks::any : MeetingLinks::own;
+    if (replay_shared_rounds(program, cluster, jitter, options, links, replay)) return replay;
+  }
   return replay_flows(program, cluster, jitter, options);
 }
 

@@ -98,7 +98,7 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   Replay replay;
   if (!is_fast)
     replay = replay_messages(program, cluster, jitter);
-  else if (events <= kFewEvents || !replay_shared_rounds(program, part, jitter, {}, replay))
+  else if (events <= kFewEvents || !replay_shared_rounds(program, part, jitter, {}, MeetingLinks::any, replay))
     replay = replay_flows(program, part, jitter);
   point.iteration_s.clear();
   point.compute_s = 0;

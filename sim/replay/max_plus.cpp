@@ -23,7 +23,9 @@ std::vector<int> last_uses(const Program& program) {
   return last;
 }
 
-enum class Meetings { none, in_rounds };  // of messages on links
+// Of messages on links: nowhere; on links of one GPU, within a round; within a round, and what else there is left out.
+
+enum class Meetings { none, on_own_links, in_rounds };
 
 class MaxPlusReplay {
  public:
@@ -33,11 +35,12 @@ class MaxPlusReplay {
         jitter_(jitter),
         options_(options),
         replay_(replay),
+        meetings_(meetings),
         links_(cluster),
         is_slowed_(has_slowdowns(program)),
         in_flight_(program.gpus),
         factors_(at(program.draws)) {
-    if (meetings == Meetings::in_rounds) round_.emplace(cluster);
+    if (meetings != Meetings::none) round_.emplace(cluster);
     for (const Plan& plan : program.plans)
       if (round_)
         shared_plans_.emplace_back(plan, cluster, program.reduction_rate_bytes_per_s, *round_);
@@ -51,11 +54,13 @@ class MaxPlusReplay {
 
   bool run() {
     // Flows of different collectives may meet anywhere.
-    if (!round_ && collective_streams(program_) > 1) return false;
+    if (meetings_ != Meetings::in_rounds && collective_streams(program_) > 1) return false;
     if (program_.shares_gpu) return false;
     if (is_slowed_ && !knows_what_is_in_flight(program_)) return false;
     for (const MaxPlusPlan& plan : plans_)
       if (!plan.fits(links_)) return false;
+    for (const SharedPlan& plan : shared_plans_)
+      if (meetings_ == Meetings::on_own_links && !plan.has_own_links()) return false;
     // Copies and messages come at any time: a link that could not carry all of them at once may slow some.
     for (const auto& [source, flows] : copies_)
       for (int flow : flows)
@@ -209,6 +214,7 @@ class MaxPlusReplay {
   const Jitter& jitter_;
   const ReplayOptions& options_;
   Replay& replay_;
+  const Meetings meetings_;
   LinkUse links_;
   const bool is_slowed_;  // compute, by collectives beside it
   InFlight in_flight_;
@@ -229,8 +235,9 @@ bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitte
 }
 
 bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
-                          const ReplayOptions& options, Replay& replay) {
-  return MaxPlusReplay(program, cluster, jitter, options, Meetings::in_rounds, replay).run();
+                          const ReplayOptions& options, MeetingLinks links, Replay& replay) {
+  const Meetings meetings = links == MeetingLinks::own ? Meetings::on_own_links : Meetings::in_rounds;
+  return MaxPlusReplay(program, cluster, jitter, options, meetings, replay).run();
 }
 
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {

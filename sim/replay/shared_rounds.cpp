@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
@@ -48,6 +49,28 @@ std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, doubl
   look();
   return shared;
 }
+
+// Whether some rank is at an end of every message that crosses a link, link by link.
+class Owners {
+ public:
+  explicit Owners(const Cluster& cluster) : of_link_(at(cluster.link_count()), {kUnknown, kUnknown}) {}
+  /// False once the link has no such rank.
+  bool cross(int link, int src, int dst) {
+    auto& [a, b] = of_link_[at(link)];
+    if (a == kUnknown && b == kUnknown) {
+      a = src;
+      b = dst;
+    } else {
+      if (a != src && a != dst) a = kNobody;
+      if (b != src && b != dst) b = kNobody;
+    }
+    return a != kNobody || b != kNobody;
+  }
+
+ private:
+  static constexpr int kUnknown = -2, kNobody = -1;
+  std::vector<std::pair<int, int>> of_link_;  // ranks that may be it
+};
 
 }  // namespace
 
@@ -126,6 +149,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
   const std::vector<bool> shared = links_to_share(plan, cluster, call_transfer_s);
   std::unordered_map<const Transfers::Block*, std::shared_ptr<const Block>> known;
   Route route;
+  Owners owners(cluster);
   const auto compiled = [&](const Transfers::Block& transfers) {
     Block block;
     for (const Transfer& t : transfers) {
@@ -140,7 +164,10 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
       block.most_bytes_per_s.push_back(most);
       block.first_link.push_back(static_cast<std::uint32_t>(block.links.size()));
       for (int link : route.links)
-        if (shared[at(link)] && t.bytes > 0) block.links.push_back(link);
+        if (shared[at(link)] && t.bytes > 0) {
+          block.links.push_back(link);
+          has_own_links_ = owners.cross(link, t.src, t.dst) && has_own_links_;
+        }
     }
     block.first_link.push_back(static_cast<std::uint32_t>(block.links.size()));
     return block;

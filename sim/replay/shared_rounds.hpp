@@ -67,6 +67,8 @@ class SharedPlan {
  public:
   /// Reducing messages run at `reduction_rate` (bytes/s, 0: no limit) at most.
   SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round);
+  /// Every link that may be filled carries messages from or to one rank alone.
+  bool has_own_links() const { return has_own_links_; }
   /// times_s: in, when each rank arrives; out, when it leaves. Notes what the timelines' GPUs exchange in the piece of work.
   void run(std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events, int work,
            std::vector<GpuTimeline>& timelines) const;
@@ -91,6 +93,7 @@ class SharedPlan {
                    std::vector<GpuTimeline>& timelines);
 
   std::vector<Step> steps_;
+  bool has_own_links_ = true;
   double call_s_ = -1;  // of a library's call, from the last arrival; below 0: it is none
 };
 

