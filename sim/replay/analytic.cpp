@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <list>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -130,73 +131,117 @@ PlanCost plan_cost(const Plan& plan, RoundLoad& load, double reduction_rate) {
   return cost;
 }
 
-// By how much the messages of `other`, the same but for their bytes, are longer, phase by phase; nothing where it is another
-// plan.
-std::optional<std::vector<double>> longer_by(const Plan& plan, const Plan& other) {
-  if (plan.call || other.call || plan.ranks != other.ranks || plan.phases.size() != other.phases.size())
-    return std::nullopt;
-  std::unordered_map<const Transfers::Block*, std::pair<const Transfers::Block*, double>> known;
-  std::vector<double> factors;
-  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
-    const auto &mine = plan.phases[p].transfers.blocks(), &others = other.phases[p].transfers.blocks();
-    if (mine.size() != others.size() || plan.phases[p].rounds != other.phases[p].rounds) return std::nullopt;
-    for (std::size_t b = 0; b < mine.size(); ++b) {
-      const auto [entry, is_new] = known.try_emplace(mine[b].get(), others[b].get(), 0);
-      double& factor = entry->second.second;
-      if (entry->second.first != others[b].get() || mine[b]->size() != others[b]->size()) return std::nullopt;
-      if (is_new && !mine[b]->empty()) {
-        const std::int64_t from = mine[b]->front().bytes, to = others[b]->front().bytes;
-        if (from <= 0) return std::nullopt;
-        factor = static_cast<double>(to) / static_cast<double>(from);
-        for (std::size_t i = 0; i < mine[b]->size(); ++i) {
-          const Transfer &x = (*mine[b])[i], &y = (*others[b])[i];
-          if (x.src != y.src || x.dst != y.dst || x.reduces != y.reduces || x.bytes != from || y.bytes != to)
-            return std::nullopt;
-        }
-      }
-      if (b == 0) factors.push_back(factor);
-      if (factors.back() != factor) return std::nullopt;
+// Bytes of each phase's messages where they all have the same; nothing where some differ.
+std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
+  std::unordered_map<const Transfers::Block*, std::int64_t> of_block;
+  std::vector<double> bytes;
+  for (const Phase& phase : plan.phases) {
+    std::int64_t of_phase = -1;
+    for (const auto& block : phase.transfers.blocks()) {
+      const auto [entry, is_new] = of_block.try_emplace(block.get(), block->front().bytes);
+      const std::int64_t first = entry->second;
+      if (is_new && std::any_of(block->begin(), block->end(), [first](const Transfer& t) { return t.bytes != first; }))
+        return std::nullopt;
+      if (of_phase >= 0 && of_phase != first) return std::nullopt;
+      of_phase = first;
     }
-    if (mine.empty()) factors.push_back(1);
+    bytes.push_back(static_cast<double>(of_phase));
   }
-  return factors;
+  return bytes;
 }
 
-// Plans of a program are mostly one collective of several sizes: what its links carry is worked out once.
-class CostsOfPlans {
- public:
-  CostsOfPlans(const Cluster& cluster, double reduction_rate) : load_(cluster), reduction_rate_(reduction_rate) {}
+// Whether the two have the same messages but for their bytes.
+bool are_alike(const Plan& plan, const Plan& other) {
+  if (plan.ranks != other.ranks || plan.phases.size() != other.phases.size()) return false;
+  std::unordered_map<const Transfers::Block*, const Transfers::Block*> known;
+  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
+    const auto &mine = plan.phases[p].transfers.blocks(), &others = other.phases[p].transfers.blocks();
+    if (mine.size() != others.size() || plan.phases[p].rounds != other.phases[p].rounds) return false;
+    for (std::size_t b = 0; b < mine.size(); ++b) {
+      const auto [entry, is_new] = known.try_emplace(mine[b].get(), others[b].get());
+      if (entry->second != others[b].get()) return false;
+      if (!is_new || mine[b] == others[b]) continue;
+      const auto is_same = [](const Transfer& x, const Transfer& y) {
+        return x.src == y.src && x.dst == y.dst && x.reduces == y.reduces;
+      };
+      if (!std::equal(mine[b]->begin(), mine[b]->end(), others[b]->begin(), others[b]->end(), is_same)) return false;
+    }
+  }
+  return true;
+}
 
-  PlanCost cost(const Plan& plan) {
-    for (const auto& [known, of_known] : known_)
-      if (const auto factors = longer_by(*known, plan)) {
-        PlanCost cost = of_known;
-        for (std::size_t p = 0; p < cost.size(); ++p)
-          for (Flow& flow : cost[p].flows) flow.transfer_s *= (*factors)[p];
-        return cost;
+// The plan with messages of one byte each.
+Plan of_one_byte(const Plan& plan) {
+  std::unordered_map<const Transfers::Block*, std::shared_ptr<const Transfers::Block>> known;
+  Plan of_one = plan;
+  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
+    of_one.phases[p].transfers = Transfers();
+    for (const auto& block : plan.phases[p].transfers.blocks()) {
+      auto& mine = known[block.get()];
+      if (!mine) {
+        Transfers::Block bytes = *block;
+        for (Transfer& t : bytes) t.bytes = 1;
+        mine = std::make_shared<const Transfers::Block>(std::move(bytes));
       }
-    const PlanCost cost = plan_cost(plan, load_, reduction_rate_);
-    if (!plan.call && known_.size() < kKept) known_.emplace_back(&plan, cost);
+      of_one.phases[p].transfers.append(mine);
+    }
+  }
+  return of_one;
+}
+
+// What a cluster's links carry for collectives: worked out once for all sizes of one, by messages of a byte, for the
+// clusters that were asked for last. Points of a plan, and the buckets of a job, differ by little else than sizes.
+class CostsOfCollectives {
+ public:
+  static CostsOfCollectives& on(const Cluster& cluster, double reduction_rate) {
+    thread_local std::list<CostsOfCollectives> latest;
+    std::vector<double> signature = cluster.links_signature();
+    signature.push_back(reduction_rate);
+    auto known = std::find_if(latest.begin(), latest.end(),
+                              [&](const CostsOfCollectives& costs) { return costs.signature_ == signature; });
+    if (known == latest.end()) {
+      latest.emplace_front(std::move(signature), reduction_rate);
+      if (latest.size() > kClusters) latest.pop_back();
+    } else {
+      latest.splice(latest.begin(), latest, known);
+    }
+    return latest.front();
+  }
+  CostsOfCollectives(std::vector<double> signature, double reduction_rate)
+      : signature_(std::move(signature)), reduction_rate_(reduction_rate) {}
+
+  PlanCost cost(const Plan& plan, RoundLoad& load) {
+    if (plan.call || plan.phases.empty()) return plan_cost(plan, load, reduction_rate_);
+    const std::optional<std::vector<double>> bytes = bytes_of_phases(plan);
+    if (!bytes) return plan_cost(plan, load, reduction_rate_);
+    auto known =
+        std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return are_alike(one.first, plan); });
+    if (known == known_.end()) {
+      const Plan of_one = of_one_byte(plan);
+      known_.emplace_front(of_one, plan_cost(of_one, load, reduction_rate_));
+      known = known_.begin();
+    }
+    PlanCost cost = known->second;
+    for (std::size_t p = 0; p < cost.size(); ++p)
+      for (Flow& flow : cost[p].flows) flow.transfer_s *= (*bytes)[p];
     return cost;
   }
 
- private:
-  static constexpr std::size_t kKept = 4;
-  RoundLoad load_;
-  double reduction_rate_;
-  std::vector<std::pair<const Plan*, PlanCost>> known_;
-};
-
-double seconds_of(const PlanCost& cost, const Perturbation& perturbation) {
-  double total = 0;
-  for (const PlanCosts::PhaseCost& phase : cost) {
-    double longest = 0;
-    for (const Flow& flow : phase.flows)
-      longest = std::max(longest, flow.latency_s * perturbation.latency + flow.transfer_s / perturbation.bandwidth);
-    total += phase.rounds * longest;
+  /// Lets go of what takes much memory.
+  void keep_small() {
+    std::size_t kept = 0;
+    known_.remove_if([&kept](const auto& one) {
+      for (const Phase& phase : one.first.phases) kept += phase.transfers.size();
+      return kept > kTransfers;
+    });
   }
-  return total;
-}
+
+ private:
+  static constexpr std::size_t kClusters = 8, kTransfers = 500'000;
+  std::vector<double> signature_;
+  double reduction_rate_;
+  std::list<std::pair<Plan, PlanCost>> known_;  // the latest first
+};
 
 }  // namespace
 
@@ -208,8 +253,10 @@ double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reductio
 
 PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   PlanCosts costs;
-  CostsOfPlans of_plans(cluster, program.reduction_rate_bytes_per_s);
-  for (const Plan& plan : program.plans) costs.phases.push_back(of_plans.cost(plan));
+  CostsOfCollectives& known = CostsOfCollectives::on(cluster, program.reduction_rate_bytes_per_s);
+  RoundLoad load(cluster);
+  for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, load));
+  known.keep_small();
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
   find_busy_links(program, cluster, costs);
   return costs;
