@@ -118,6 +118,8 @@ struct PlanCosts {
   std::map<Work::Source, LinkSeconds> busy_by_copies_s;
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
+/// Of phases one after the other.
+double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation);
 
 /// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
