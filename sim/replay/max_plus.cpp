@@ -50,6 +50,7 @@ class MaxPlusReplay {
       for (const Route& route : routes_of_copies(program, source, cluster))
         copies_[source].push_back(links_.other_flow(route));
     links_.find_contested_links();
+    for (MaxPlusPlan& plan : plans_) plan.find_contested(links_);
   }
 
   bool run() {
@@ -242,8 +243,9 @@ bool replay_shared_rounds(const Program& program, const Cluster& cluster, const 
 
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
   LinkUse links(cluster);
-  const MaxPlusPlan compiled(plan, links, reduction_rate);
+  MaxPlusPlan compiled(plan, links, reduction_rate);
   links.find_contested_links();
+  compiled.find_contested(links);
   std::int64_t events = 0;
   return compiled.fits(links) && compiled.run(times_s, links, events);
 }
