@@ -47,6 +47,11 @@ class Hops : public Fabric {
 class FatTree : public Hops {
  public:
   explicit FatTree(const FabricSpec& spec) : tree_(spec.fat_tree), bandwidth_(spec.link.bandwidth_bytes_per_s) {
+    for (int level = 0; level <= levels(); ++level)
+      for (int digit = 0, product = 1; digit < levels(); ++digit) {
+        weights_.push_back(product);
+        product *= digits(level, digit);
+      }
     first_.push_back(0);
     for (int level = 0; level < levels(); ++level) first_.push_back(first_.back() + places(level) * ports(level));
   }
@@ -59,6 +64,13 @@ class FatTree : public Hops {
     const int cable = link / 2 - first_[at(level)];
     return "level" + std::to_string(level) + "." + std::to_string(cable / ports(level)) + ".port" +
            std::to_string(cable % ports(level)) + (link % 2 == 0 ? ".up" : ".down");
+  }
+
+  // As many down as up.
+  int hops(int from, int to) const override {
+    int digit = levels() - 1;
+    while (digit >= 0 && digit_of(0, from, digit) == digit_of(0, to, digit)) --digit;
+    return 2 * (digit + 1);
   }
 
   void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
@@ -82,11 +94,7 @@ class FatTree : public Hops {
     for (int digit = 0; digit < levels(); ++digit) product *= digits(level, digit);
     return product;
   }
-  int weight(int level, int digit) const {
-    int product = 1;
-    for (int below = 0; below < digit; ++below) product *= digits(level, below);
-    return product;
-  }
+  int weight(int level, int digit) const { return weights_[at(level * levels() + digit)]; }
   int digit_of(int level, int position, int digit) const {
     return position / weight(level, digit) % digits(level, digit);
   }
@@ -113,9 +121,10 @@ class FatTree : public Hops {
   // found, in the ports of the child.
   void descend(int from, int to, int first_link, int& level, int& position, std::vector<int>& links) const {
     const int own_cable = from % tree_.count[at(level - 1)];
-    for (int port = own_cable * tree_.down[at(level - 1)]; level > 0 && port < children(level); ++port) {
+    for (int port = own_cable * tree_.down[at(level - 1)]; level > 0; ++port) {
       const int down = tree_.down[at(level - 1)];
-      if (port % down != digit_of(0, to, level - 1)) continue;
+      port += (digit_of(0, to, level - 1) - port % down + down) % down;  // the next one of the child
+      if (port >= children(level)) return;
       const int child = neighbour(level, position, level - 1, level - 1, port % down);
       const int label = digit_of(level, position, level - 1);
       links.push_back(first_link + 2 * cable(level - 1, child, label + port / down * tree_.up[at(level - 1)]) + 1);
@@ -127,7 +136,8 @@ class FatTree : public Hops {
 
   const FatTreeSpec tree_;
   const double bandwidth_;
-  std::vector<int> first_;  // cable of a level's first place
+  std::vector<int> first_;    // cable of a level's first place
+  std::vector<int> weights_;  // of a level's digits
 };
 
 // Node n has a cable to the next node in every dimension, and uses that of the one before for the way back.

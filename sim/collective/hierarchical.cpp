@@ -19,23 +19,29 @@ std::vector<Group> groups_of(int ranks, int group_size) {
 }
 
 // Chains of all groups side by side. In the reduce, slice s leaves member m (counted from the master, m >= 1) in round
-// (size - 1 - m) + s towards member m - 1; in the broadcast it leaves member m in round m + s towards member m + 1.
+// (size - 1 - m) + s towards member m - 1; in the broadcast it leaves member m in round m + s towards member m + 1. All
+// slices of a hop are alike: a block.
 void append_chains(Plan& plan, const std::vector<Group>& groups, int group_size, int slices, bool towards_master) {
-  const int rounds = (group_size - 1) + (slices - 1);
   const std::int64_t slice = chunk_bytes(plan.bytes, slices);
+  std::vector<std::shared_ptr<const Transfers::Block>> hops;
+  for (int hop = 0; hop + 1 < group_size; ++hop) {
+    Transfers::Block block;
+    for (const Group& group : groups) {
+      if (hop + 1 >= group.size) continue;
+      const int near = group.first + (towards_master ? group.size - 2 - hop : hop);
+      if (towards_master)
+        block.push_back({near + 1, near, slice, true});
+      else
+        block.push_back({near, near + 1, slice});
+    }
+    hops.push_back(std::make_shared<const Transfers::Block>(std::move(block)));
+  }
+  const int rounds = (group_size - 1) + (slices - 1);
   for (int round = 0; round < rounds; ++round) {
     Phase phase;
-    for (const Group& group : groups)
-      for (int hop = 0; hop + 1 < group.size; ++hop) {
-        const int s = round - hop;
-        if (s < 0 || s >= slices) continue;
-        const int near = group.first + (towards_master ? group.size - 2 - hop : hop);
-        if (towards_master)
-          phase.transfers.push_back({near + 1, near, slice, true});
-        else
-          phase.transfers.push_back({near, near + 1, slice});
-      }
-    if (!phase.transfers.empty()) plan.phases.push_back(std::move(phase));
+    for (int hop = std::max(0, round - slices + 1); hop <= std::min(round, group_size - 2); ++hop)
+      phase.transfers.append(hops[static_cast<std::size_t>(hop)]);
+    if (!phase.transfers.blocks().empty()) plan.phases.push_back(std::move(phase));
   }
 }
 

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
@@ -12,7 +14,8 @@ namespace {
 // All that ranks exchange in a call, summed over its channels and rounds.
 class Traffic {
  public:
-  explicit Traffic(const NcclSystem& system) : system_(system), ppn_(system.ranks / system.nodes) {}
+  explicit Traffic(const NcclSystem& system)
+      : system_(system), ppn_(system.ranks / system.nodes), sent_(at(system.ranks)) {}
 
   // Every rank sends `bytes` around the rings. Channel j enters a node at its NIC's GPU and leaves it at the GPU
   // before.
@@ -52,17 +55,30 @@ class Traffic {
         for (int gpu : system_.entry_gpus) add(rank(edge.src, gpu), rank(edge.dst, gpu), share / 2);
   }
 
+  // By sender, then receiver.
   Phase phase() const {
+    Transfers::Block block;
+    for (int src = 0; src < system_.ranks; ++src) {
+      std::vector<std::pair<int, double>> sent = sent_[at(src)];
+      std::sort(sent.begin(), sent.end());
+      for (const auto& [dst, bytes] : sent)
+        block.push_back({src, dst, static_cast<std::int64_t>(std::ceil(bytes - 1e-6))});
+    }
     Phase phase;
-    for (const auto& [pair, bytes] : bytes_)
-      phase.transfers.push_back({pair.first, pair.second, static_cast<std::int64_t>(std::ceil(bytes - 1e-6))});
+    if (!block.empty()) phase.transfers = Transfers(std::move(block));
     return phase;
   }
 
  private:
   int rank(int node, int gpu) const { return node * ppn_ + gpu; }
   void add(int src, int dst, double bytes) {
-    if (bytes > 0) bytes_[{src, dst}] += bytes;
+    if (bytes <= 0) return;
+    for (auto& [receiver, sum] : sent_[at(src)])
+      if (receiver == dst) {
+        sum += bytes;
+        return;
+      }
+    sent_[at(src)].emplace_back(dst, bytes);
   }
   void add_to_neighbours(int node, int gpu, double bytes, bool backwards) {
     if (ppn_ == 1) return;
@@ -77,7 +93,7 @@ class Traffic {
 
   const NcclSystem& system_;
   int ppn_;
-  std::map<std::pair<int, int>, double> bytes_;
+  std::vector<std::vector<std::pair<int, double>>> sent_;  // by sender: receiver, bytes; few
 };
 
 }  // namespace

@@ -27,6 +27,10 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
+// Where messages meet on links they are taken one by one: up to so many GPUs all of them, beyond as long as they are few, at
+// about a second for a million. Where no GPUs share links, going round by round is as good from much fewer on.
+constexpr int kMostGpusByFlows = 512;
+constexpr double kFewMessages = 1e6, kFewMessagesOnOwnLinks = 3e4;
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
 
 // Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
@@ -108,6 +112,10 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
   const double messages = program.messages_per_iteration() * program.iterations;
   if (request.most_messages > 0 && messages > request.most_messages)
     return replay_closed_form(scenario, request, program, cluster, costs);
+  if (request.gpus > kMostGpusByFlows && messages > kFewMessagesOnOwnLinks) {
+    const MeetingLinks links = messages > kFewMessages ? MeetingLinks::any : MeetingLinks::own;
+    if (replay_shared_rounds(program, cluster, jitter, options, links, replay)) return replay;
+  }
   return replay_flows(program, cluster, jitter, options);
 }
 
@@ -116,20 +124,22 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
                        const std::vector<Observation>& observed) {
   apply_overheads(scenario, cluster);
   const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
-  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
-
   PointResult point;
   point.gpus = request.gpus;
   point.nodes = cluster.nodes();
   point.batch_per_gpu = request.batch_per_gpu;
   point.samples_per_iteration =
       request.gpus * double(request.batch_per_gpu) * learners_of(scenario) * scenario.communication.accumulation;
+  PlanCosts costs;
+  {
+    const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
+    costs = plan_costs(rounds, cluster);
+    const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
+    set_bounds(scenario, rounds, cluster, costs, slowest, point);
+  }
+  const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();
   point.messages = program.messages_per_iteration();
-  const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-  const PlanCosts costs = plan_costs(program, cluster);
-  set_bounds(scenario, build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up), cluster, costs,
-             slowest, point);
 
   const Replay replay = replay_program(scenario, request, program, cluster, costs);
   double slowed_s = 0;

@@ -11,7 +11,9 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-constexpr double kMostEvents = 2e7;  // of a replay: about ten seconds by flows
+constexpr double kMostEvents = 2e7;          // of a replay by SimGrid
+constexpr double kFewEvents = 2e6;           // by flows, a second or two; more go round by round
+constexpr double kMostEventsByRounds = 1e9;  // about ten seconds
 
 // Each group of inputs moved by its uncertainty alone; the effects add in quadrature.
 void set_bounds(const SplitModel& model, const UncertaintySpec& u, double slowest, PointResult& point) {
@@ -71,25 +73,34 @@ std::string note_of(const SplitModel& model, const SplitIteration& iteration) {
   return text + (shares.empty() ? "." : "; of an iteration " + shares + ".");
 }
 
-// Message by message; every iteration begins when all GPUs have ended the one before.
+// Message by message, or round by round; every iteration begins when all GPUs have ended the one before. Without jitter the
+// fast way takes as many replicas as tell what all do.
 void replay_split(const Scenario& scenario, const PointRequest& request, const Cluster& cluster,
                   const SplitModel& model, PointResult& point) {
-  const bool varies = scenario.compute.jitter != JitterKind::none;
+  const bool varies = scenario.compute.jitter != JitterKind::none, is_fast = request.fidelity == Fidelity::fast;
   const int iterations = varies ? request.iterations : 1;
-  const auto check = [&](double events) {
-    if (events <= kMostEvents) return;
+  const SplitJob& job = model.job();
+  const int replicas = is_fast && !varies ? telling_replicas(scenario, job) : job.spec.data;
+  const int gpus = job.spec.gpus_of_replica() * replicas;
+  const auto check = [&](double events, double most) {
+    if (events <= most) return;
     throw InputError("/fidelity: " + name_of(request.fidelity) + " replays at least " +
-                     short_number(std::round(events * 1e-6)) + " million events of this split; allowed: analytic");
+                     short_number(std::round(events * 1e-6)) + " million events of this split; allowed: analytic" +
+                     (is_fast && varies ? ", or no /compute/jitter" : ""));
   };
   // Every GPU goes through the passes of all stages, its own or not.
-  const SplitJob& job = model.job();
-  check(2.0 * request.gpus * job.micro_batches * job.shape.layers * iterations);
-  const Program once = split_program(scenario, model, 1);
-  check(events_of(once) * iterations);
-  const Program program = iterations == 1 ? once : split_program(scenario, model, iterations);
-  const Jitter jitter = jitter_of_stages(model, jitter_of(scenario, request.seed));
-  const Replay replay = request.fidelity == Fidelity::message ? replay_messages(program, cluster, jitter)
-                                                              : replay_flows(program, cluster, jitter);
+  check(2.0 * gpus * job.micro_batches * job.shape.layers * iterations, is_fast ? kMostEventsByRounds : kMostEvents);
+  const Program program = split_program(scenario, model, iterations, replicas);
+  const double events = events_of(program) * iterations;
+  if (!is_fast) check(events, kMostEvents);
+  const Jitter jitter = jitter_of_stages(model, jitter_of(scenario, request.seed), replicas);
+  Cluster part(scenario.cluster, gpus);
+  apply_overheads(scenario, part);
+  Replay replay;
+  if (!is_fast)
+    replay = replay_messages(program, cluster, jitter);
+  else if (events <= kFewEvents || !replay_shared_rounds(program, part, jitter, {}, MeetingLinks::any, replay))
+    replay = replay_flows(program, part, jitter);
   point.iteration_s.clear();
   point.compute_s = 0;
   for (std::size_t i = 0; i < replay.iteration_end_s.size(); ++i) {
@@ -97,9 +108,11 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
     point.compute_s += replay.compute_s[i] / double(replay.compute_s.size());
   }
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s);
-  point.messages = program.messages_per_iteration();
+  point.messages = program.messages_per_iteration() * job.spec.data / replicas;
   point.fidelity = name_of(request.fidelity);
   point.method = replay.method;
+  if (replicas < job.spec.data)
+    point.method += " of " + std::to_string(replicas) + " of " + std::to_string(job.spec.data) + " alike replicas";
   point.events = replay.events;
 }
 

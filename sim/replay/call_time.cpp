@@ -8,7 +8,8 @@ namespace lockstep::sim {
 inline namespace replay {
 namespace {
 
-constexpr double kTolerance = 1e-6;  // of a capacity: sizes are rounded up to whole bytes
+constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one by one: some tenths of a second
+constexpr double kTolerance = 1e-6;              // of a capacity: sizes are rounded up to whole bytes
 
 double longest_latency_s(const Plan& plan, const Cluster& cluster) {
   double longest = 0;
@@ -39,7 +40,9 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
       }
     }
   call.seconds += call_wait_s(plan, cluster);
-  return call;
+  if (call.fits || plan.messages() > kMostMessages) return call;
+  const std::vector<double> ends_s = plan_by_flows(plan, cluster, std::vector<double>(at(plan.ranks), 0));
+  return {*std::max_element(ends_s.begin(), ends_s.end()), true};
 }
 
 PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster) {

@@ -9,7 +9,7 @@ inline namespace replay {
 
 struct CallOnCluster {
   double seconds;  ///< from the last rank's arrival to the end of all
-  bool fits;       ///< the transfers together exceed no link: `seconds` is then what SimGrid computes
+  bool fits;  ///< `seconds` is what SimGrid computes: the transfers together exceed no link, or were taken one by one
 };
 
 /// Every transfer takes `transfer_s`, or bytes over its route's bandwidth where that is longer.

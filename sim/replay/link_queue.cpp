@@ -11,14 +11,32 @@ inline namespace replay {
 
 namespace {
 
-// Links in their order, and the seconds for which each is kept by its bytes.
-std::vector<std::pair<int, double>> busy_links(const std::map<int, double>& bytes, const Cluster& cluster,
-                                               const Perturbation& perturbation) {
-  std::vector<std::pair<int, double>> busy_s;
-  for (const auto& [link, sum] : bytes)
-    busy_s.emplace_back(link, sum / cluster.link_bandwidth(link) / perturbation.bandwidth);
-  return busy_s;
-}
+// Adds up the bytes that cross links.
+class BytesOfLinks {
+ public:
+  explicit BytesOfLinks(const Cluster& cluster) : cluster_(cluster), bytes_(at(cluster.link_count()), 0) {}
+  void add(int link, double bytes) {
+    if (bytes_[at(link)] == 0) crossed_.push_back(link);
+    bytes_[at(link)] += bytes;
+  }
+  /// Of all since it was last asked.
+  PlanCosts::LinkSeconds take() {
+    PlanCosts::LinkSeconds busy_s;
+    std::sort(crossed_.begin(), crossed_.end());
+    crossed_.erase(std::unique(crossed_.begin(), crossed_.end()), crossed_.end());
+    for (int link : crossed_) {
+      busy_s.emplace_back(link, bytes_[at(link)] / cluster_.link_bandwidth(link));
+      bytes_[at(link)] = 0;
+    }
+    crossed_.clear();
+    return busy_s;
+  }
+
+ private:
+  const Cluster& cluster_;
+  std::vector<double> bytes_;  // by link
+  std::vector<int> crossed_;
+};
 
 // In the order in which the plan first has them.
 std::vector<std::pair<const Transfers::Block*, int>> rounds_of_blocks(const Plan& plan) {
@@ -35,39 +53,43 @@ std::vector<std::pair<const Transfers::Block*, int>> rounds_of_blocks(const Plan
 
 }  // namespace
 
-LinkQueue::LinkQueue(const Program& program, const Cluster& cluster, const Perturbation& perturbation) {
+void find_busy_links(const Program& program, const Cluster& cluster, PlanCosts& costs) {
   if (collective_streams(program) < 2 && !has_input_on_links(program)) return;
-  shares_evenly_ = has_input_on_links(program);
-  free_s_.assign(at(cluster.link_count()), 0);
+  BytesOfLinks links(cluster);
   for (const Plan& plan : program.plans) {
-    std::map<int, double> bytes;
     Route route;
     for (const auto& [block, times] : rounds_of_blocks(plan))
       for (const Transfer& t : *block) {
         cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
-        for (int link : route.links) bytes[link] += static_cast<double>(t.bytes) * times;
+        for (int link : route.links) links.add(link, static_cast<double>(t.bytes) * times);
       }
-    busy_s_.push_back(busy_links(bytes, cluster, perturbation));
+    costs.busy_s.push_back(links.take());
   }
   for (const Work::Source source : input_sources(program)) {
-    std::map<int, double> bytes;
     for (const Route& route : routes_of_copies(program, source, cluster))
-      for (int link : route.links) bytes[link] += static_cast<double>(bytes_of_copy(program, source));
-    busy_by_copies_[source] = busy_links(bytes, cluster, perturbation);
+      for (int link : route.links) links.add(link, static_cast<double>(bytes_of_copy(program, source)));
+    costs.busy_by_copies_s[source] = links.take();
   }
+}
+
+LinkQueue::LinkQueue(const Program& program, const Cluster& cluster, const PlanCosts& costs,
+                     const Perturbation& perturbation)
+    : shares_evenly_(has_input_on_links(program)), costs_(costs), bandwidth_(perturbation.bandwidth) {
+  if (!costs.busy_s.empty()) free_s_.assign(at(cluster.link_count()), 0);
 }
 
 double LinkQueue::end_s(int plan, double start_s, double alone_end_s) {
-  return free_s_.empty() ? alone_end_s : end_s(busy_s_[at(plan)], start_s, alone_end_s);
+  return free_s_.empty() ? alone_end_s : end_s(costs_.busy_s[at(plan)], start_s, alone_end_s);
 }
 
 double LinkQueue::end_s(Work::Source source, double start_s, double alone_end_s) {
-  return end_s(busy_by_copies_.at(source), start_s, alone_end_s);
+  return end_s(costs_.busy_by_copies_s.at(source), start_s, alone_end_s);
 }
 
-double LinkQueue::end_s(const Busy& busy, double start_s, double alone_end_s) {
+double LinkQueue::end_s(const PlanCosts::LinkSeconds& busy, double start_s, double alone_end_s) {
   double end_s = alone_end_s;
-  for (const auto& [link, busy_s] : busy) {
+  for (const auto& [link, nominal_s] : busy) {
+    const double busy_s = nominal_s / bandwidth_;
     double& free_s = free_s_[at(link)];
     const double left_s = std::max(0.0, free_s - start_s);
     free_s = std::max(free_s, start_s) + busy_s;

@@ -18,22 +18,24 @@ inline namespace replay {
 
 class LinkQueue {
  public:
-  /// With collectives on one stream only and no copies over links, it does nothing.
-  LinkQueue(const Program& program, const Cluster& cluster, const Perturbation& perturbation);
+  /// With collectives on one stream only and no copies over links, it does nothing. `costs` must stay.
+  LinkQueue(const Program& program, const Cluster& cluster, const PlanCosts& costs, const Perturbation& perturbation);
   /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);
   /// The same for the copies of all GPUs from a source.
   double end_s(Work::Source source, double start_s, double alone_end_s);
 
  private:
-  using Busy = std::vector<std::pair<int, double>>;  // links, and the seconds for which each is kept
-  double end_s(const Busy& busy, double start_s, double alone_end_s);
+  double end_s(const PlanCosts::LinkSeconds& busy, double start_s, double alone_end_s);
 
   bool shares_evenly_ = false;
-  std::vector<Busy> busy_s_;                     // by plan
-  std::map<Work::Source, Busy> busy_by_copies_;  // by source
-  std::vector<double> free_s_;                   // by link
+  const PlanCosts& costs_;
+  double bandwidth_;            // factor on all links'
+  std::vector<double> free_s_;  // by link
 };
+
+/// What costs of a program have of links: PlanCosts::busy_s and busy_by_copies_s.
+void find_busy_links(const Program& program, const Cluster& cluster, PlanCosts& costs);
 
 /// The order in which the closed form takes a program's work: as enqueued; where copies cross links, these as soon as
 /// they start before what is next; where collectives run on several streams, all by the time at which it can start.

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/max_plus_plan.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/shared_rounds.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
@@ -22,30 +24,45 @@ std::vector<int> last_uses(const Program& program) {
   return last;
 }
 
+// Of messages on links: nowhere; on links of one GPU, within a round; within a round, and what else there is left out.
+
+enum class Meetings { none, on_own_links, in_rounds };
+
 class MaxPlusReplay {
  public:
   MaxPlusReplay(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
-                Replay& replay)
+                Meetings meetings, Replay& replay)
       : program_(program),
         jitter_(jitter),
         options_(options),
         replay_(replay),
+        meetings_(meetings),
         links_(cluster),
         is_slowed_(has_slowdowns(program)),
-        in_flight_(program.gpus) {
-    for (const Plan& plan : program.plans) plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
+        in_flight_(program.gpus),
+        factors_(at(program.draws)) {
+    if (meetings != Meetings::none) round_.emplace(cluster);
+    for (const Plan& plan : program.plans)
+      if (round_)
+        shared_plans_.emplace_back(plan, cluster, program.reduction_rate_bytes_per_s, *round_);
+      else
+        plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
     for (const Work::Source source : input_sources(program))
       for (const Route& route : routes_of_copies(program, source, cluster))
         copies_[source].push_back(links_.other_flow(route));
     links_.find_contested_links();
+    for (MaxPlusPlan& plan : plans_) plan.find_contested(links_);
   }
 
   bool run() {
-    if (collective_streams(program_) > 1) return false;  // flows of different collectives may meet anywhere
+    // Flows of different collectives may meet anywhere.
+    if (meetings_ != Meetings::in_rounds && collective_streams(program_) > 1) return false;
     if (program_.shares_gpu) return false;
     if (is_slowed_ && !knows_what_is_in_flight(program_)) return false;
     for (const MaxPlusPlan& plan : plans_)
       if (!plan.fits(links_)) return false;
+    for (const SharedPlan& plan : shared_plans_)
+      if (meetings_ == Meetings::on_own_links && !plan.has_own_links()) return false;
     // Copies and messages come at any time: a link that could not carry all of them at once may slow some.
     for (const auto& [source, flows] : copies_)
       for (int flow : flows)
@@ -64,7 +81,7 @@ class MaxPlusReplay {
  private:
   void prepare() {
     replay_ = Replay{};
-    replay_.method = "max-plus";
+    replay_.method = round_ ? "max-plus, links shared round by round" : "max-plus";
     replay_.iteration_end_s.assign(at(program_.iterations), 0);
     replay_.compute_s.assign(at(program_.iterations), 0);
     replay_.slowed_s.assign(at(program_.iterations), 0);
@@ -106,8 +123,9 @@ class MaxPlusReplay {
         return true;
       case Work::Kind::compute: {
         double busy = 0, slowed = 0;
+        const std::vector<double>& factors = factors_of(work);
         for (int gpu = 0; gpu < program_.gpus; ++gpu) {
-          const double seconds = work.seconds * factor(gpu, work.iteration);
+          const double seconds = work.seconds * factors[at(gpu)];
           busy += seconds;
           if (is_slowed_)
             slowed += beside_collectives(times[at(gpu)], gpu, seconds);
@@ -144,12 +162,20 @@ class MaxPlusReplay {
     const Work& work = program_.work[at(w)];
     for (double& time : times) time += work.seconds;
     const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
-    const MaxPlusPlan& plan = plans_[at(work.plan)];
-    const bool fits = replay_.timelines.empty() ? plan.run(times, links_, replay_.events)
-                                                : plan.run_noting(times, links_, replay_.events, w, replay_.timelines);
+    const bool fits = run_plan(w, times);
     for (std::size_t gpu = 0; fits && gpu < launched_s.size(); ++gpu)
       in_flight_.add(static_cast<int>(gpu), launched_s[gpu], times[gpu], work.slows);
     return fits;
+  }
+
+  bool run_plan(int w, std::vector<double>& times) {
+    const int plan = program_.work[at(w)].plan;
+    if (!round_)
+      return replay_.timelines.empty()
+                 ? plans_[at(plan)].run(times, links_, replay_.events)
+                 : plans_[at(plan)].run_noting(times, links_, replay_.events, w, replay_.timelines);
+    shared_plans_[at(plan)].run(times, *round_, replay_.events, w, replay_.timelines);
+    return true;
   }
 
   // Compute work that waits for a copy beyond everything else it waits for has run out of input.
@@ -170,43 +196,68 @@ class MaxPlusReplay {
     replay_.input_wait_s[at(work.iteration)] += wait / program_.gpus;
   }
 
-  double factor(int gpu, int iteration) {
-    if (iteration != factors_of_) {
-      factors_.resize(at(program_.gpus));
-      for (int g = 0; g < program_.gpus; ++g) factors_[at(g)] = jitter_(g, iteration);
-      factors_of_ = iteration;
-    }
-    return factors_[at(gpu)];
+  // By GPU.
+  const std::vector<double>& factors_of(const Work& work) {
+    Factors& factors = factors_[at(work.draw)];
+    if (factors.iteration == work.iteration) return factors.of_gpu;
+    factors.iteration = work.iteration;
+    factors.of_gpu.resize(at(program_.gpus));
+    for (int gpu = 0; gpu < program_.gpus; ++gpu)
+      factors.of_gpu[at(gpu)] = jitter_(gpu, work.iteration * program_.draws + work.draw);
+    return factors.of_gpu;
   }
+
+  struct Factors {
+    int iteration = -1;
+    std::vector<double> of_gpu;
+  };
 
   const Program& program_;
   const Jitter& jitter_;
   const ReplayOptions& options_;
   Replay& replay_;
+  const Meetings meetings_;
   LinkUse links_;
   const bool is_slowed_;  // compute, by collectives beside it
   InFlight in_flight_;
-  std::vector<MaxPlusPlan> plans_;
+  std::optional<RoundOfMessages> round_;  // where messages may meet
+  std::vector<MaxPlusPlan> plans_;        // where they do not
+  std::vector<SharedPlan> shared_plans_;
   std::map<Work::Source, std::vector<int>> copies_;  // by GPU, the flow of its copies
   std::vector<std::vector<double>> ends_;            // by work, then GPU
   std::vector<std::vector<double>> free_s_;          // by stream, then GPU
-  std::vector<double> factors_;
-  int factors_of_ = -1;
+  std::vector<Factors> factors_;                     // by draw
 };
 
 }  // namespace
 
 bool replay_max_plus(const Program& program, const Cluster& cluster, const Jitter& jitter, const ReplayOptions& options,
                      Replay& replay) {
-  return MaxPlusReplay(program, cluster, jitter, options, replay).run();
+  return MaxPlusReplay(program, cluster, jitter, options, Meetings::none, replay).run();
+}
+
+bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
+                          const ReplayOptions& options, MeetingLinks links, Replay& replay) {
+  const Meetings meetings = links == MeetingLinks::own ? Meetings::on_own_links : Meetings::in_rounds;
+  return MaxPlusReplay(program, cluster, jitter, options, meetings, replay).run();
 }
 
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
   LinkUse links(cluster);
-  const MaxPlusPlan compiled(plan, links, reduction_rate);
+  MaxPlusPlan compiled(plan, links, reduction_rate);
   links.find_contested_links();
+  compiled.find_contested(links);
   std::int64_t events = 0;
   return compiled.fits(links) && compiled.run(times_s, links, events);
+}
+
+std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,
+                                          double reduction_rate) {
+  RoundOfMessages round(cluster);
+  std::int64_t events = 0;
+  std::vector<GpuTimeline> none;
+  SharedPlan(plan, cluster, reduction_rate, round).run(arrivals_s, round, events, 0, none);
+  return arrivals_s;
 }
 
 }  // namespace replay

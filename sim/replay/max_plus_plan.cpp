@@ -85,32 +85,6 @@ bool LinkUse::occupy(int f, double start_s, double end_s) {
   return fits;
 }
 
-namespace {
-
-// A phase in which every rank that takes part sends to one other and receives from one is rings: each in its order.
-// Transfers by the sender; empty: it is something else.
-std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks) {
-  std::vector<int> sends(at(ranks), -1), receives(at(ranks), -1);
-  for (std::size_t i = 0; i < src.size(); ++i) {
-    if (sends[at(src[i])] >= 0 || receives[at(dst[i])] >= 0) return {};
-    sends[at(src[i])] = receives[at(dst[i])] = static_cast<int>(i);
-  }
-  std::vector<std::vector<int>> rings;
-  std::vector<bool> is_taken(src.size(), false);
-  for (std::size_t first = 0; first < src.size(); ++first) {
-    if (is_taken[first]) continue;
-    rings.emplace_back();
-    for (int i = static_cast<int>(first); !is_taken[at(i)]; i = sends[at(dst[at(i)])]) {
-      is_taken[at(i)] = true;
-      rings.back().push_back(i);
-      if (sends[at(dst[at(i)])] < 0) return {};
-    }
-  }
-  return rings;
-}
-
-}  // namespace
-
 MaxPlusPlan::Block MaxPlusPlan::compiled(const Transfers::Block& transfers, LinkUse& links, double reduction_rate) {
   Block block;
   for (const Transfer& transfer : transfers) {
@@ -135,14 +109,14 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
     call_ = call_on_cluster(plan, links.cluster());
     return;
   }
-  std::unordered_map<const Transfers::Block*, std::shared_ptr<const Block>> known;
+  std::unordered_map<const Transfers::Block*, std::shared_ptr<Block>> known;
   std::vector<std::size_t> seen_in;  // by flow, the last step it was met in, counted from 1
   for (const Phase& phase : plan.phases) {
     Step step;
     step.rounds = phase.rounds;
     for (const auto& transfers : phase.transfers.blocks()) {
-      std::shared_ptr<const Block>& block = known[transfers.get()];
-      if (!block) block = std::make_shared<const Block>(compiled(*transfers, links, reduction_rate));
+      std::shared_ptr<Block>& block = known[transfers.get()];
+      if (!block) block = std::make_shared<Block>(compiled(*transfers, links, reduction_rate));
       step.blocks.push_back(block);
       for (int flow : block->flow) {
         if (at(flow) >= seen_in.size()) seen_in.resize(at(flow) + 1, 0);
@@ -164,13 +138,23 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
   }
 }
 
+void MaxPlusPlan::find_contested(const LinkUse& links) {
+  for (const Step& step : steps_)
+    for (const auto& block : step.blocks) {
+      block->contested.clear();
+      for (std::size_t i = 0; i < block->flow.size(); ++i)
+        if (links.is_contested(block->flow[i])) block->contested.push_back(static_cast<int>(i));
+    }
+}
+
 bool MaxPlusPlan::fits(LinkUse& links) const {
   if (call_) return call_->fits;
   // Two messages of a pair in one round share every link of their route, contested or not.
   if (repeats_a_pair_) return false;
   return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-    const bool fits = std::all_of(step.blocks.begin(), step.blocks.end(),
-                                  [&](const auto& block) { return links.join_round(block->flow); });
+    const bool fits = std::all_of(step.blocks.begin(), step.blocks.end(), [&](const auto& block) {
+      return block->contested.empty() || links.join_round(block->flow);
+    });
     links.end_round();
     return fits;
   });
@@ -217,9 +201,10 @@ bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkU
   };
   std::vector<Start> starts;  // of the contested flows
   for (const auto& block : step.blocks)
-    for (std::size_t i = 0; i < block->src.size(); ++i)
-      if (links.is_contested(block->flow[i]))
-        starts.push_back({block.get(), i, std::max(times_s[at(block->src[i])], times_s[at(block->dst[i])])});
+    for (int contested : block->contested) {
+      const std::size_t i = at(contested);
+      starts.push_back({block.get(), i, std::max(times_s[at(block->src[i])], times_s[at(block->dst[i])])});
+    }
 
   if (step.rings.empty()) {
     events += run_general(step, times_s);

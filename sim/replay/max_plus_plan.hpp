@@ -67,7 +67,9 @@ class LinkUse {
 class MaxPlusPlan {
  public:
   MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate);
-  /// Call once, after LinkUse::find_contested_links: false when the messages of a round share a link.
+  /// Call after LinkUse::find_contested_links, before the rest.
+  void find_contested(const LinkUse& links);
+  /// False when the messages of a round share a link.
   bool fits(LinkUse& links) const;
   /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
@@ -81,10 +83,11 @@ class MaxPlusPlan {
     std::vector<int> src, dst, flow;
     std::vector<std::int64_t> bytes;
     std::vector<double> duration_s;
-    std::vector<int> members;  // ranks that take part
+    std::vector<int> members;    // ranks that take part
+    std::vector<int> contested;  // transfers whose flow is
   };
   struct Step {
-    std::vector<std::shared_ptr<const Block>> blocks;
+    std::vector<std::shared_ptr<Block>> blocks;
     std::vector<Ring> rings;  // all that the step is, where it is rings
     int rounds = 1;
   };

@@ -111,6 +111,26 @@ class RingRounds {
 
 }  // namespace
 
+std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks) {
+  std::vector<int> sends(at(ranks), -1), receives(at(ranks), -1);
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    if (sends[at(src[i])] >= 0 || receives[at(dst[i])] >= 0) return {};
+    sends[at(src[i])] = receives[at(dst[i])] = static_cast<int>(i);
+  }
+  std::vector<std::vector<int>> rings;
+  std::vector<bool> is_taken(src.size(), false);
+  for (std::size_t first = 0; first < src.size(); ++first) {
+    if (is_taken[first]) continue;
+    rings.emplace_back();
+    for (int i = static_cast<int>(first); !is_taken[at(i)]; i = sends[at(dst[at(i)])]) {
+      is_taken[at(i)] = true;
+      rings.back().push_back(i);
+      if (sends[at(dst[at(i)])] < 0) return {};
+    }
+  }
+  return rings;
+}
+
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s) {
   const std::size_t n = ring.members.size();
   std::vector<double> x(n);

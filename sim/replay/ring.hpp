@@ -20,6 +20,10 @@ struct Ring {
   std::vector<double> duration_s;  ///< of the message that the i-th sends
 };
 
+/// A phase in which every rank that takes part sends to one other and receives from one is rings: each in its order.
+/// Transfers by the sender; empty: it is something else.
+std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks);
+
 /// times_s, by rank: in, when each enters the first round; out, when it leaves the last. Returns how many messages were
 /// worked out one by one.
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s);

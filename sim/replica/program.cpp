@@ -24,6 +24,12 @@ std::vector<std::string> stream_names(int stages) {
   return names;
 }
 
+ParallelSpec of_replicas(const ParallelSpec& spec, int replicas) {
+  ParallelSpec fewer = spec;
+  fewer.data = replicas;
+  return fewer;
+}
+
 // A block's pass, or one of the embedding or the loss.
 struct Piece {
   double compute_s = 0, attention_s = 0;
@@ -34,13 +40,13 @@ struct Piece {
 
 class Builder {
  public:
-  Builder(const Scenario& scenario, const SplitModel& model)
+  Builder(const Scenario& scenario, const SplitModel& model, int replicas)
       : scenario_(scenario),
         job_(model.job()),
         seconds_(model.seconds()),
         ops_(model.ops()),
-        plans_(scenario, model.job().spec, model.links()),
-        gpu_(model.job().spec.gpus_of_replica() * model.job().spec.data, stream_names(model.job().spec.pipeline)),
+        plans_(scenario, of_replicas(model.job().spec, replicas), model.links()),
+        gpu_(model.job().spec.gpus_of_replica() * replicas, stream_names(model.job().spec.pipeline)),
         all_(model.job().spec.pipeline * kStreamsOfStage) {
     gpu_.have_roles(job_.spec.pipeline);
     for (const StageOps& ops : ops_)
@@ -381,15 +387,32 @@ class Builder {
 
 }  // namespace
 
-Program split_program(const Scenario& scenario, const SplitModel& model, int iterations) {
-  return Builder(scenario, model).build(iterations);
+Program split_program(const Scenario& scenario, const SplitModel& model, int iterations, int replicas) {
+  return Builder(scenario, model, replicas).build(iterations);
 }
 
-Jitter jitter_of_stages(const SplitModel& model, Jitter jitter) {
+int telling_replicas(const Scenario& scenario, const SplitJob& job) {
+  const ParallelSpec& all = job.spec;
+  const int per_node = scenario.cluster.gpus_per_node;
+  // GPUs that stand together from the first to the last replica.
+  const auto together = [&](int replicas) {
+    return RankOrder(all).stride(ParallelDimension::data) * (replicas / all.expert);
+  };
+  if (scenario.cluster.fabric.kind != FabricKind::star || together(all.data) % per_node != 0) return all.data;
+  for (int replicas = all.expert; replicas < all.data; replicas += all.expert) {
+    const bool is_whole = all.data % replicas == 0 && together(replicas) % per_node == 0;
+    const bool has_shards = all.sharding_group == 0 || replicas * all.context % all.sharding_group == 0;
+    const bool has_copies = all.sharding_group == 0 || replicas * all.context >= 2 * all.sharding_group;
+    if (is_whole && has_shards && has_copies && replicas > 1 && together(replicas) >= 2 * per_node) return replicas;
+  }
+  return all.data;
+}
+
+Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas) {
   const int stages = model.job().spec.pipeline;
-  const GroupPlans plans(model.scenario(), model.job().spec, model.links());
+  const GroupPlans plans(model.scenario(), of_replicas(model.job().spec, replicas), model.links());
   std::vector<int> stage_of;
-  const int gpus = model.job().spec.gpus_of_replica() * model.job().spec.data;
+  const int gpus = model.job().spec.gpus_of_replica() * replicas;
   for (int gpu = 0; gpu < gpus; ++gpu) stage_of.push_back(plans.stage_of(gpu));
   return [=](int gpu, int draw) { return draw % stages == stage_of[at(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
 }

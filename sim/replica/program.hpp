@@ -19,11 +19,17 @@
 namespace lockstep::sim {
 inline namespace replica {
 
-/// With factors of jitter drawn for stages: Program::draws is the stages'.
-Program split_program(const Scenario& scenario, const SplitModel& model, int iterations);
+/// With factors of jitter drawn for stages: Program::draws is the stages'. Of so many of the split's replicas; what they
+/// exchange with each other has the rounds and bytes of all.
+Program split_program(const Scenario& scenario, const SplitModel& model, int iterations, int replicas);
+
+/// Replicas without jitter do the same at the same times. The fewest, a divisor of all, that fill the same places of whole
+/// nodes as all do, on two nodes at least, so that what meets on a node's links is the same; all on fabrics whose links
+/// depend on who is how far away.
+int telling_replicas(const Scenario& scenario, const SplitJob& job);
 
 /// The factor of a GPU's own stage; 0 of the others.
-Jitter jitter_of_stages(const SplitModel& model, Jitter jitter);
+Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas);
 
 /// Messages and pieces of computing that a replay of one iteration goes through.
 double events_of(const Program& program);

@@ -95,10 +95,39 @@ TEST_CASE("splits by flows take the time that they take by SimGrid's messages") 
 }
 
 TEST_CASE("a replay of too many events is refused, and what can do it named") {
-  Json parallel{{"tensor", 8}, {"pipeline", 8}, {"micro_batches", 8192}};
+  const Json parallel{{"tensor", 8}, {"pipeline", 8}, {"micro_batches", 65536}};
   Json scenario = split_scenario(parallel, {256});
-  scenario["fidelity"] = "fast";
+  scenario["fidelity"] = "message";
   CHECK_THROWS_WITH(predicted(SmallFiles(scenario, with_latency()).one()), Contains("allowed: analytic"));
+  scenario["gpus"] = {1024};
+  scenario["cluster"] = "cluster.json";
+  scenario["fidelity"] = "fast";
+  scenario["compute"]["jitter"] = {{"distribution", "normal"}, {"coefficient_of_variation", 0.05}};
+  Json cluster = with_latency();
+  cluster["nodes"] = 256;
+  CHECK_THROWS_WITH(predicted(SmallFiles(scenario, cluster).one()), Contains("no /compute/jitter"));
+}
+
+TEST_CASE("replicas without jitter are alike: some of them take the time of all") {
+  const auto seconds = [](int data, const std::string& sharding, const std::string& all_reduce) {
+    const Json parallel{{"tensor", 2}, {"pipeline", 2}, {"micro_batches", 4}, {"sharding", sharding}};
+    Json scenario = split_scenario(parallel, {4 * data});
+    scenario["communication"]["all_reduce"] = all_reduce;
+    if (all_reduce == "nccl") scenario["communication"]["nccl"] = {{"generation", "hopper"}};
+    sim::Scenario read = SmallFiles(scenario, with_latency()).one();
+    sim::PointRequest request;
+    request.gpus = 4 * data;
+    request.iterations = 1;
+    const sim::PointResult fast = sim::predict_point(read, request);
+    CHECK(fast.method == "fair flows of 4 of " + std::to_string(data) + " alike replicas");
+    request.fidelity = sim::Fidelity::message;
+    return std::pair{seconds_of(fast), seconds_of(sim::predict_points({{&read, request}}, 1).front())};
+  };
+  for (const char* sharding : {"none", "zero1", "zero3"})
+    for (const char* all_reduce : {"ring", "nccl"}) {
+      const auto [fast, message] = seconds(16, sharding, all_reduce);
+      CHECK(fast == Approx(message).epsilon(1e-6));
+    }
 }
 
 }  // namespace lockstep::tests

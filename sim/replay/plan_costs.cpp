@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <list>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "engine/base/index.hpp"
+#include "sim/replay/call_time.hpp"
+#include "sim/replay/copies.hpp"
+#include "sim/replay/link_queue.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace lockstep::sim {
+inline namespace replay {
+namespace {
+
+using Flow = PlanCosts::Flow;
+
+// Drops flows that another one outlasts whatever the perturbation: no less latency, no less transfer.
+std::vector<Flow> longest_of(std::vector<Flow> flows) {
+  std::sort(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) {
+    return a.latency_s != b.latency_s ? a.latency_s > b.latency_s : a.transfer_s > b.transfer_s;
+  });
+  std::vector<Flow> kept;
+  for (const Flow& flow : flows)
+    if (kept.empty() || flow.transfer_s > kept.back().transfer_s) kept.push_back(flow);
+  return kept;
+}
+
+// The routes of a block's transfers.
+struct BlockRoutes {
+  std::vector<std::size_t> first;  // by transfer, in links; then the end of the last
+  std::vector<int> links;
+  std::vector<double> latency_s;
+};
+
+BlockRoutes routes_of(const Transfers::Block& block, const Cluster& cluster) {
+  BlockRoutes routes;
+  Route route;
+  for (const Transfer& t : block) {
+    cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
+    routes.first.push_back(routes.links.size());
+    routes.links.insert(routes.links.end(), route.links.begin(), route.links.end());
+    routes.latency_s.push_back(route.latency_s);
+  }
+  routes.first.push_back(routes.links.size());
+  return routes;
+}
+
+// Bytes that cross each link in one round of a phase.
+class RoundLoad {
+ public:
+  explicit RoundLoad(const Cluster& cluster) : cluster_(cluster), seconds_(at(cluster.link_count()), 0) {}
+  const Cluster& cluster() const { return cluster_; }
+  /// Transfers of a round in which all flows start together and share every link evenly until the last has left.
+  std::vector<Flow> flows(const Phase& phase, const std::vector<const BlockRoutes*>& routes, double reduction_rate) {
+    const auto& blocks = phase.transfers.blocks();
+    for_links(blocks, routes,
+              [this](int link, const Transfer& t) { seconds_[at(link)] += static_cast<double>(t.bytes); });
+    // Bytes become seconds once, where a link is first met.
+    for_links(blocks, routes, [this](int link, const Transfer&) {
+      if (seconds_[at(link)] > 0) seconds_[at(link)] /= -cluster_.link_bandwidth(link);
+    });
+    std::vector<Flow> flows;
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (std::size_t i = 0; i < blocks[b]->size(); ++i) {
+        const Transfer& t = (*blocks[b])[i];
+        double transfer_s = 0;
+        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l)
+          transfer_s = std::max(transfer_s, -seconds_[at(routes[b]->links[l])]);
+        if (t.reduces && reduction_rate > 0)
+          transfer_s = std::max(transfer_s, static_cast<double>(t.bytes) / reduction_rate);
+        const Flow flow{routes[b]->latency_s[i], transfer_s};
+        // Many are alike: what repeats, or is outlasted by one that is known, needs no place in the list.
+        if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
+      }
+    for_links(blocks, routes, [this](int link, const Transfer&) { seconds_[at(link)] = 0; });
+    return longest_of(std::move(flows));
+  }
+
+ private:
+  static bool is_outlasted(const Flow& flow, const Flow& by) {
+    return flow.latency_s <= by.latency_s && flow.transfer_s <= by.transfer_s;
+  }
+  template <typename Do>
+  static void for_links(const std::vector<std::shared_ptr<const Transfers::Block>>& blocks,
+                        const std::vector<const BlockRoutes*>& routes, Do&& what) {
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (std::size_t i = 0; i < blocks[b]->size(); ++i)
+        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l)
+          what(routes[b]->links[l], (*blocks[b])[i]);
+  }
+
+  const Cluster& cluster_;
+  std::vector<double> seconds_;  // by link; while they are added up, bytes; then seconds below 0
+};
+
+// Copies of one source: those of all GPUs start together and share every link until the last has ended.
+PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, const Cluster& cluster) {
+  const std::vector<Route> routes = routes_of_copies(program, source, cluster);
+  const double bytes = static_cast<double>(bytes_of_copy(program, source));
+  std::vector<int> crossed(at(cluster.link_count()), 0);
+  for (const Route& route : routes)
+    for (int link : route.links) ++crossed[at(link)];
+  std::vector<Flow> flows;
+  for (const Route& route : routes) {
+    double transfer_s = 0;
+    for (int link : route.links)
+      transfer_s = std::max(transfer_s, crossed[at(link)] * bytes / cluster.link_bandwidth(link));
+    flows.push_back({route.latency_s, transfer_s});
+  }
+  return {1, longest_of(std::move(flows))};
+}
+
+using PlanCost = std::vector<PlanCosts::PhaseCost>;
+
+PlanCost plan_cost(const Plan& plan, RoundLoad& load, double reduction_rate) {
+  const Cluster& cluster = load.cluster();
+  if (plan.call) return {{1, {call_closed_form(plan, cluster)}}};
+  PlanCost cost;
+  std::unordered_map<const Transfers::Block*, BlockRoutes> known;
+  for (const Phase& phase : plan.phases) {
+    std::vector<const BlockRoutes*> routes;
+    for (const auto& block : phase.transfers.blocks()) {
+      const auto [of_block, is_new] = known.try_emplace(block.get());
+      if (is_new) of_block->second = routes_of(*block, cluster);
+      routes.push_back(&of_block->second);
+    }
+    cost.push_back({phase.rounds, load.flows(phase, routes, reduction_rate)});
+  }
+  return cost;
+}
+
+// Bytes of each phase's messages where they all have the same; nothing where some differ.
+std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
+  std::unordered_map<const Transfers::Block*, std::int64_t> of_block;
+  std::vector<double> bytes;
+  for (const Phase& phase : plan.phases) {
+    std::int64_t of_phase = -1;
+    for (const auto& block : phase.transfers.blocks()) {
+      const auto [entry, is_new] = of_block.try_emplace(block.get(), block->front().bytes);
+      const std::int64_t first = entry->second;
+      if (is_new && std::any_of(block->begin(), block->end(), [first](const Transfer& t) { return t.bytes != first; }))
+        return std::nullopt;
+      if (of_phase >= 0 && of_phase != first) return std::nullopt;
+      of_phase = first;
+    }
+    bytes.push_back(static_cast<double>(of_phase));
+  }
+  return bytes;
+}
+
+// Whether the two have the same messages but for their bytes.
+bool are_alike(const Plan& plan, const Plan& other) {
+  if (plan.ranks != other.ranks || plan.phases.size() != other.phases.size()) return false;
+  std::unordered_map<const Transfers::Block*, const Transfers::Block*> known;
+  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
+    const auto &mine = plan.phases[p].transfers.blocks(), &others = other.phases[p].transfers.blocks();
+    if (mine.size() != others.size() || plan.phases[p].rounds != other.phases[p].rounds) return false;
+    for (std::size_t b = 0; b < mine.size(); ++b) {
+      const auto [entry, is_new] = known.try_emplace(mine[b].get(), others[b].get());
+      if (entry->second != others[b].get()) return false;
+      if (!is_new || mine[b] == others[b]) continue;
+      const auto is_same = [](const Transfer& x, const Transfer& y) {
+        return x.src == y.src && x.dst == y.dst && x.reduces == y.reduces;
+      };
+      if (!std::equal(mine[b]->begin(), mine[b]->end(), others[b]->begin(), others[b]->end(), is_same)) return false;
+    }
+  }
+  return true;
+}
+
+// The plan with messages of one byte each.
+Plan of_one_byte(const Plan& plan) {
+  std::unordered_map<const Transfers::Block*, std::shared_ptr<const Transfers::Block>> known;
+  Plan of_one = plan;
+  for (std::size_t p = 0; p < plan.phases.size(); ++p) {
+    of_one.phases[p].transfers = Transfers();
+    for (const auto& block : plan.phases[p].transfers.blocks()) {
+      auto& mine = known[block.get()];
+      if (!mine) {
+        Transfers::Block bytes = *block;
+        for (Transfer& t : bytes) t.bytes = 1;
+        mine = std::make_shared<const Transfers::Block>(std::move(bytes));
+      }
+      of_one.phases[p].transfers.append(mine);
+    }
+  }
+  return of_one;
+}
+
+// What a cluster's links carry for collectives: worked out once for all sizes of one, by messages of a byte, for the
+// clusters that were asked for last. Points of a plan, and the buckets of a job, differ by little else than sizes.
+class CostsOfCollectives {
+ public:
+  static CostsOfCollectives& on(const Cluster& cluster, double reduction_rate) {
+    thread_local std::list<CostsOfCollectives> latest;
+    std::vector<double> signature = cluster.links_signature();
+    signature.push_back(reduction_rate);
+    auto known = std::find_if(latest.begin(), latest.end(),
+                              [&](const CostsOfCollectives& costs) { return costs.signature_ == signature; });
+    if (known == latest.end()) {
+      latest.emplace_front(std::move(signature), reduction_rate);
+      if (latest.size() > kClusters) latest.pop_back();
+    } else {
+      latest.splice(latest.begin(), latest, known);
+    }
+    return latest.front();
+  }
+  CostsOfCollectives(std::vector<double> signature, double reduction_rate)
+      : signature_(std::move(signature)), reduction_rate_(reduction_rate) {}
+
+  PlanCost cost(const Plan& plan, RoundLoad& load) {
+    if (plan.call || plan.phases.empty()) return plan_cost(plan, load, reduction_rate_);
+    const std::optional<std::vector<double>> bytes = bytes_of_phases(plan);
+    if (!bytes) return plan_cost(plan, load, reduction_rate_);
+    auto known =
+        std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return are_alike(one.first, plan); });
+    if (known == known_.end()) {
+      const Plan of_one = of_one_byte(plan);
+      known_.emplace_front(of_one, plan_cost(of_one, load, reduction_rate_));
+      known = known_.begin();
+    }
+    PlanCost cost = known->second;
+    for (std::size_t p = 0; p < cost.size(); ++p)
+      for (Flow& flow : cost[p].flows) flow.transfer_s *= (*bytes)[p];
+    return cost;
+  }
+
+  /// Lets go of what takes much memory.
+  void keep_small() {
+    std::size_t kept = 0;
+    known_.remove_if([&kept](const auto& one) {
+      for (const Phase& phase : one.first.phases) kept += phase.transfers.size();
+      return kept > kTransfers;
+    });
+  }
+
+ private:
+  static constexpr std::size_t kClusters = 8, kTransfers = 500'000;
+  std::vector<double> signature_;
+  double reduction_rate_;
+  std::list<std::pair<Plan, PlanCost>> known_;  // the latest first
+};
+
+}  // namespace
+
+double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation) {
+  double total = 0;
+  for (const PlanCosts::PhaseCost& phase : phases) {
+    double longest = 0;
+    for (const Flow& flow : phase.flows)
+      longest = std::max(longest, flow.latency_s * perturbation.latency + flow.transfer_s / perturbation.bandwidth);
+    total += phase.rounds * longest;
+  }
+  return total;
+}
+
+double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate,
+                       const Perturbation& perturbation) {
+  RoundLoad load(cluster);
+  return seconds_of(plan_cost(plan, load, reduction_rate), perturbation);
+}
+
+PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
+  PlanCosts costs;
+  CostsOfCollectives& known = CostsOfCollectives::on(cluster, program.reduction_rate_bytes_per_s);
+  RoundLoad load(cluster);
+  for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, load));
+  known.keep_small();
+  for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
+  find_busy_links(program, cluster, costs);
+  return costs;
+}
+
+}  // namespace replay
+}  // namespace lockstep::sim

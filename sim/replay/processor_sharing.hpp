@@ -1,0 +1,32 @@
+#pragma once
+// One link that serves its flows by processor sharing: at every moment they share its bandwidth evenly, but none gets more
+// than its own most; what such a flow leaves, the others have.
+#include <cstddef>
+#include <vector>
+
+namespace lockstep::sim {
+inline namespace replay {
+
+struct SharingFlow {
+  double start_s;
+  double bytes;             ///< above 0
+  double most_bytes_per_s;  ///< above 0
+};
+
+/// When each flow ends. Many flows (more than some dozens) are given an even share while they are under way together, and
+/// end no sooner than at their most.
+class ProcessorSharing {
+ public:
+  void run(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s);
+
+ private:
+  void run_few(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s);
+  void run_many(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s);
+  void share_out(const std::vector<SharingFlow>& flows, double bandwidth);
+
+  std::vector<std::size_t> order_, active_;  // by start; under way
+  std::vector<double> left_, rate_;          // by flow
+};
+
+}  // namespace replay
+}  // namespace lockstep::sim

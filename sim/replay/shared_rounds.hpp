@@ -1,0 +1,102 @@
+#pragma once
+// Plans whose messages meet on links, without their events: fidelity "fast" where max-plus recurrences are not exact and the
+// messages are too many to be taken one by one (replay.hpp).
+//
+// A rank enters a round when it has left the one before, as ever. Of a round's messages, with S = max(x[src], x[dst]) +
+// latency the time at which bytes begin to flow, every link that they may fill is taken by itself and shared out from
+// moment to moment (processor_sharing.hpp), twice: first as if no other link held its flows up, then with each flow no
+// faster than the mean rate that its other links gave it. A message ends when the last of its links has let it through.
+//
+// What this leaves out: messages of different rounds, or collectives on different streams, that meet on a link. Links of one
+// GPU carry those of one round at a time, for it leaves a round when all its messages have ended; links that GPUs share may
+// not. The rounds of a ring are its recurrence (ring.hpp), each message as long as with all ranks together.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/collective/plan.hpp"
+#include "sim/replay/processor_sharing.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/ring.hpp"
+
+namespace lockstep::sim {
+inline namespace replay {
+
+/// Messages of a round that may meet, in the memory of the rounds before.
+class RoundOfMessages {
+ public:
+  explicit RoundOfMessages(const Cluster& cluster)
+      : cluster_(cluster), place_of_(static_cast<std::size_t>(cluster.link_count()), -1) {}
+
+  struct Message {
+    double start_s;
+    double bytes;
+    double most_bytes_per_s;
+    const int* links;  ///< those that may be filled
+    int link_count;
+  };
+  std::vector<Message>& messages() { return messages_; }
+  /// When each message ends.
+  const std::vector<double>& ends_s();
+
+ private:
+  struct Crossing {
+    int message;
+    double rate;  // mean, that the link gave it
+  };
+  struct Served {
+    int link;
+    std::size_t first, last;  // in crossings_
+  };
+  void gather();
+  void share_out(const Served& link, bool is_last);
+
+  const Cluster& cluster_;
+  std::vector<int> place_of_;  // by link, in served_
+  std::vector<Message> messages_;
+  std::vector<double> ends_s_;
+  std::vector<Served> served_;
+  std::vector<Crossing> crossings_;
+  std::vector<double> least_, second_;  // by message, of the rates that its links gave it
+  std::vector<SharingFlow> flows_;
+  std::vector<double> flow_ends_s_;
+  ProcessorSharing sharing_;
+};
+
+class SharedPlan {
+ public:
+  /// Reducing messages run at `reduction_rate` (bytes/s, 0: no limit) at most.
+  SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round);
+  /// Every link that may be filled carries messages from or to one rank alone.
+  bool has_own_links() const { return has_own_links_; }
+  /// times_s: in, when each rank arrives; out, when it leaves. Notes what the timelines' GPUs exchange in the piece of work.
+  void run(std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events, int work,
+           std::vector<GpuTimeline>& timelines) const;
+
+ private:
+  // Messages that phases have in common.
+  struct Block {
+    std::vector<int> src, dst;
+    std::vector<double> latency_s, bytes, most_bytes_per_s;
+    std::vector<std::uint32_t> first_link;  // by message, in `links`; then the end of the last
+    std::vector<int> links;                 // those that may be filled
+  };
+  struct Step {
+    std::vector<std::shared_ptr<const Block>> blocks;
+    std::vector<Ring> rings;  // where it is rounds of rings
+    int rounds;
+  };
+  void run_step(const Step& step, std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events) const;
+  static const std::vector<double>& ends_of(const Step& step, const std::vector<double>& times_s,
+                                            RoundOfMessages& round);
+  static void note(const Step& step, const std::vector<double>& entered_s, const std::vector<double>& times_s, int work,
+                   std::vector<GpuTimeline>& timelines);
+
+  std::vector<Step> steps_;
+  bool has_own_links_ = true;
+  double call_s_ = -1;  // of a library's call, from the last arrival; below 0: it is none
+};
+
+}  // namespace replay
+}  // namespace lockstep::sim
