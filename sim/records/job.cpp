@@ -187,13 +187,21 @@ std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec
 
 }  // namespace
 
+std::string usual_software(const Job& job) {
+  const SplitSpec& split = job.split;
+  const bool is_divided = std::max({split.tensor, split.pipeline, split.context, split.expert}) > 1;
+  if (is_divided || split.sharding == ShardingStage::zero1) return "Megatron-LM";
+  if (split.sharding == ShardingStage::zero2) return "DeepSpeed";
+  return split.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
+}
+
 JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   JobSpec spec;
   spec.group = kGroup;
   spec.model.stated = job.model;
   spec.own_model = own_model(job.model, spec);
   spec.gpu.stated = job.gpu;
-  spec.software.stated = job.software;
+  spec.software.stated = job.software.empty() ? usual_software(job) : job.software;
   spec.link.stated = job.intra_node_link;
   spec.network.stated = job.network;
   spec.exchange = job.algorithm;
@@ -222,10 +230,14 @@ JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
   const std::vector<JobSpec> given = measured_rate(job, predicted.spec);
   std::vector<MappedRecord> of_measures;
   for (const Measure& measure : measures) of_measures.push_back(mapped(predicted, measure, given, catalogue));
-  for (MappedRecord& of_measure : of_measures)
+  for (MappedRecord& of_measure : of_measures) {
     if (job.gpus_per_node == 0)
       of_measure.assumptions.push_back(
           {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
+    if (job.software.empty())
+      of_measure.assumptions.push_back({"software", usual_software(job), "assumed",
+                                        job.is_split() ? "not stated; usual for such a split" : "not stated; usual"});
+  }
   const RecordRun& run = of_measures.front().target.front();
   const std::optional<RecordPrecision>& wanted = predicted.spec.precision;
   if (wanted && name_of(run.scenario.compute.precision) != name_of(*wanted))

@@ -18,7 +18,6 @@ sim::Job llama() {
   job.split.tensor = 2;
   job.split.sequence_parallel = true;
   job.split.sharding = sim::ShardingStage::zero1;
-  job.split.is_asked = true;
   job.global_batch = 1024;
   return job;
 }
@@ -63,11 +62,10 @@ TEST_CASE("a job's split becomes a scenario that is predicted alike") {
 
 TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs its GPU hours") {
   sim::Job job = llama();
-  job.tokens = sim::tokens_of("15T");
+  job.tokens = sim::count_of("--tokens", "15T");
   job.usd_per_gpu_hour = 2;
   CHECK(job.tokens == 15e12);
-  CHECK(sim::tokens_of("300B") == 300e9);
-  CHECK_THROWS_WITH(sim::tokens_of("15 trillion"), Contains("allowed: such as 15T"));
+  CHECK_THROWS_WITH(sim::count_of("--tokens", "15 trillion"), Contains("--tokens \"15 trillion\": not a count"));
   const Json rows = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 2));
   for (const Json& row : rows) {
     const double seconds = 15e12 / row["tokens_per_s"].get<double>();
