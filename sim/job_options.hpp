@@ -62,8 +62,13 @@ inline void declare_split(CLI::App& app, Job& job) {
   declare_choice(app, "--sharding", split.sharding, "Of state, gradients, weights over the replicas");
   size("--sharding-group", split.sharding_group, "Ranks that share one copy of what is sharded (default: all)");
   size("--micro-batch", split.microbatch, "Sequences that a replica computes at once (default: 1)");
-  app.add_option("--global-batch", job.global_batch, "Sequences of an iteration, over all GPUs; needed with a split")
+  app.add_option("--global-batch", job.global_batch,
+                 "Sequences of an iteration, over all GPUs; needed with a split that is stated")
       ->check(CLI::Range(1, 1 << 28));
+  app.add_option_function<std::string>(
+         "--optimise", [&job](const std::string&) { job.searches_split = job.lists_splits = true; },
+         "split: what is not stated of it is the fastest that fits, at each number of GPUs")
+      ->check(CLI::IsMember({"split"}));
   declare_choice(app, "--recompute", split.recompute, "Activations that the backward pass computes again");
   declare_choice(app, "--schedule", split.schedule, "Of micro-batches over the stages");
 }

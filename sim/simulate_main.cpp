@@ -20,6 +20,7 @@
 #include "sim/records/job.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
@@ -289,6 +290,7 @@ void answer(JobOptions& o) {
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
   if (!o.tokens.empty()) o.job.tokens = sim::count_of("--tokens", o.tokens);
+  o.job = sim::with_search_where_needed(o.job, catalogue);
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);

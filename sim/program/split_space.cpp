@@ -41,7 +41,8 @@ class Space {
   std::vector<ParallelSpec> all() {
     const ParallelSpec& stated = question_.stated;
     for (int tensor : of("tensor", stated.tensor, divisors_of(gpus_per_node_, gpus_)))
-      for (int context : of("context", stated.context, powers_of_two(shape_.sequence / kLeastTokensOfRank)))
+      for (int context :
+           of("context", stated.context, powers_of_two(std::max(1, shape_.sequence / kLeastTokensOfRank))))
         for (int expert : of("expert", stated.expert, divisors_of(std::max(1, shape_.mixture.count), gpus_))) {
           ParallelSpec spec = stated;
           spec.tensor = tensor;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/point/best_splits.hpp"
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
@@ -26,9 +27,11 @@ struct Job {
   double usd_per_gpu_hour = 0;    ///< 0: no cost
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
   bool ignores_memory = false;    ///< predicts what does not fit into a GPU's memory, too
+  bool searches_split = false;    ///< what `split` leaves open is the fastest that fits, at each number of GPUs its own
+  bool lists_splits = false;      ///< tells the ten fastest, not the fastest alone
 
-  /// The split that is asked for is the same at all numbers of GPUs, and so is the global batch.
-  bool is_split() const { return split.is_asked || split.is_stated() || global_batch > 0; }
+  /// A split that is stated is the same at all numbers of GPUs, and so is the global batch.
+  bool is_split() const { return searches_split || split.is_asked || split.is_stated() || global_batch > 0; }
   int gpus_of_node() const { return gpus_per_node > 0 ? gpus_per_node : 8; }
 };
 
@@ -37,6 +40,8 @@ struct JobPrediction {
   Scenario scenario;                    ///< of all numbers of GPUs
   std::vector<Record> records;          ///< what is asked; predictions point into it
   std::vector<Prediction> predictions;  ///< for each number of GPUs images/s, efficiency, with epochs the training time
+  std::vector<SplitRanking>
+      rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 };
 
 /// What trains jobs of such splits, as a rule: PyTorch's DDP whole replicas, its FSDP those whose weights are sharded,

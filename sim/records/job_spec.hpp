@@ -110,9 +110,10 @@ struct SplitSpec {
   std::optional<Recomputation> recompute;
   std::optional<bool> sequence_parallel;
   std::optional<PipelineSchedule> schedule;
-  std::string offload;    ///< empty: none
-  std::string task;       ///< "lora", "sft"; empty: training of all weights
-  bool is_asked = false;  ///< a job in words speaks of a split, be it into replicas of one GPU
+  std::string offload;       ///< empty: none
+  std::string task;          ///< "lora", "sft"; empty: training of all weights
+  bool is_asked = false;     ///< a job in words speaks of a split, be it into replicas of one GPU
+  bool is_searched = false;  ///< what is not stated of it is chosen once machine and model are known (job_split.hpp)
 
   /// Anything of how a replica is divided and computed, as a job in words states it.
   bool is_stated() const {

@@ -1,5 +1,6 @@
 #include "sim/records/job_tokens.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -43,12 +44,12 @@ std::vector<Row> rows_of(const Job& job, const JobPrediction& predicted) {
   std::vector<Row> rows;
   if (predicted.scenario.model.tokens == 0) return rows;
   for (const Prediction& p : predicted.predictions)
-    if (p.mapped.quantity == Quantity::images_per_s) rows.push_back(row_of(job, predicted.scenario, p));
+    if (p.mapped.quantity == Quantity::images_per_s) rows.push_back(row_of(job, p.mapped.target.front().scenario, p));
   return rows;
 }
 
 bool recomputes(const std::vector<Row>& rows) {
-  return !rows.empty() && rows.front().hfu > rows.front().mfu;
+  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.hfu > row.mfu; });
 }
 
 std::string percent_text(double share) {

@@ -1,5 +1,7 @@
 #include "sim/report/split_ranking.hpp"
 
+#include <algorithm>
+
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/report/result.hpp"
@@ -36,17 +38,19 @@ Columns columns_of(const SplitRanking& ranking) {
   return columns;
 }
 
-std::vector<std::string> head_of(const Columns& columns) {
+std::vector<std::string> head_of(const Scenario& scenario, const Columns& columns) {
   std::vector<std::string> cells{"", "tensor"};
   if (columns.has_context) cells.emplace_back("context");
   if (columns.has_expert) cells.emplace_back("expert");
-  for (const char* name : {"pipeline", "chunks", "data", "micro-batch", "sharding", "recompute", "iteration",
-                           "samples/s", "bubble", "memory/GPU", ""})
+  const char* const rate = scenario.model.tokens > 0 ? "tokens/s" : "samples/s";
+  for (const char* name : {"pipeline", "chunks", "data", "micro-batch", "sharding", "recompute", "iteration", rate,
+                           "bubble", "memory/GPU", ""})
     cells.emplace_back(name);
   return cells;
 }
 
-std::vector<std::string> row_of(const RankedSplit& split, std::size_t rank, double best_s, const Columns& columns) {
+std::vector<std::string> row_of(const Scenario& scenario, const RankedSplit& split, std::size_t rank, double best_s,
+                                const Columns& columns) {
   const ParallelSpec& spec = split.spec;
   std::vector<std::string> cells{std::to_string(rank), std::to_string(spec.tensor)};
   if (columns.has_context) cells.push_back(std::to_string(spec.context));
@@ -56,8 +60,8 @@ std::vector<std::string> row_of(const RankedSplit& split, std::size_t rank, doub
   cells.push_back(sharding_text(spec));
   cells.push_back(name_of(spec.recompute));
   cells.push_back(format_seconds(split.iteration.iteration_s));
-  cells.push_back(with_thousands(samples_per_s(split)));
-  cells.push_back(formatted("%.1f %%", 100 * split.iteration.bubble_fraction));
+  cells.push_back(with_thousands(samples_per_s(split) * std::max(1, scenario.model.tokens)));
+  cells.push_back(formatted("%.1f %%", 100 * std::max(0.0, split.iteration.bubble_fraction)));
   cells.push_back(memory_text(split.memory));
   const double more = split.iteration.iteration_s / best_s - 1;
   cells.push_back(rank == 1 ? "fastest" : formatted("+%.1f %%", 100 * more) + (split.is_tied ? ", tied" : ""));
@@ -77,9 +81,9 @@ std::vector<RankedVariant> rank_splits(const LoadedScenario& loaded) {
 std::string split_ranking_text(const Scenario& scenario, const SplitRanking& ranking) {
   const Columns columns = columns_of(ranking);
   TextTable table;
-  table.add(head_of(columns));
+  table.add(head_of(scenario, columns));
   for (std::size_t i = 0; i < ranking.best.size(); ++i)
-    table.add(row_of(ranking.best[i], i + 1, ranking.best.front().iteration.iteration_s, columns));
+    table.add(row_of(scenario, ranking.best[i], i + 1, ranking.best.front().iteration.iteration_s, columns));
   const int tied = ranking.tied();
   std::string text = (scenario.variant.empty() ? "" : scenario.variant + ", ") + std::to_string(ranking.gpus) +
                      " GPUs, " + scenario.model.title + ", fastest split: " + split_text(ranking.best.front().spec) +
