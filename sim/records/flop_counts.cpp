@@ -1,6 +1,7 @@
 // Rates that are published as operations per second.
 #include <algorithm>
 
+#include "sim/cost/utilisation.hpp"
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
@@ -31,7 +32,7 @@ double counted_flop(Mapping& m) {
   if (metric == Metric::hardware_flops || metric == Metric::hfu)
     macs += recomputed_macs(graph, m.job.split.recompute.value_or(Recomputation::none));
   double flop = kFlopPerMac * macs / std::max(1, m.job.gpus);
-  if (metric == Metric::hfu || metric == Metric::mfu) flop /= std::max(m.gpu->spec.fp16_flops, m.gpu->spec.bf16_flops);
+  if (metric == Metric::hfu || metric == Metric::mfu) flop /= utilisation_peak_flops(m.gpu->spec, m.precision);
   return flop;
 }
 

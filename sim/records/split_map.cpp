@@ -32,6 +32,8 @@ ParallelSpec parallel_of(Mapping& m, int gpus) {
 
 void assume_left_open(Mapping& m, const ParallelSpec& spec) {
   const SplitSpec& split = m.job.split;
+  if (split.is_searched)
+    return m.assume("split", "the fastest that fits", "not stated; what is left open of it is searched");
   if (spec.tensor > 1 && !split.sequence_parallel) m.assume("sequence_parallel", false, "not stated");
   if (!split.recompute) m.assume("recompute", name_of(spec.recompute), "not stated");
   if (!split.sharding) m.assume("sharding", name_of(spec.sharding), "not stated");
@@ -40,11 +42,22 @@ void assume_left_open(Mapping& m, const ParallelSpec& spec) {
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
 }
 
-void set_batch(const Mapping& m, ParallelSpec& spec) {
+// As Llama 2 was trained (Touvron et al. 2023, table 1).
+constexpr int kUsualTokensOfBatch = 4 << 20;
+
+int usual_global_batch(Mapping& m) {
+  const int sequences = std::max(1, kUsualTokensOfBatch / std::max(1, m.model->tokens));
+  m.assume("global_batch", sequences, "not stated; 4,194,304 tokens, as Llama 2 was trained");
+  return sequences;
+}
+
+void set_batch(Mapping& m, ParallelSpec& spec) {
   if (m.job.global_batch > 0 && m.job.global_batch <= (1 << 28))
     spec.global_batch = static_cast<int>(m.job.global_batch);
   else if (m.job.accumulation > 0)
     spec.micro_batches = m.job.accumulation;
+  else if (m.job.split.is_searched)
+    spec.global_batch = usual_global_batch(m);
   else
     throw Unmapped{"global_batch is not stated, which a split's micro-batches come from"};
 }
@@ -62,7 +75,7 @@ bool is_split(const JobSpec& job) {
 
 int micro_batch_of(Mapping& m) {
   if (m.job.split.microbatch > 0) return m.job.split.microbatch;
-  m.assume("microbatch", 1, "not stated");
+  if (!m.job.split.is_searched) m.assume("microbatch", 1, "not stated");
   return 1;
 }
 
@@ -82,6 +95,7 @@ RecordRun with_split(Mapping& m, RecordRun run) {
   scenario.parallel = spec;
   scenario.fidelity = Fidelity::analytic;
   run.batch_per_gpu = spec.micro_batch;
+  if (m.job.split.is_searched) return run;
   if (const auto problem = find_problem(scenario))
     throw Unmapped{problem->pointer + ": " + problem->wrong +
                    (problem->allowed.empty() ? "" : "; " + problem->allowed)};

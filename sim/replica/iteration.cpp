@@ -265,14 +265,17 @@ double messages_of(const Traffic& traffic) {
 }  // namespace
 
 SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus)
+    : SplitModel(scenario, gpus, std::make_shared<SplitLinks>(scenario, cluster, scenario.parallel_at(gpus))) {}
+
+SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
       seconds_(rank_seconds(scenario, job_)),
-      links_(scenario, cluster, job_.spec),
+      links_(std::move(links)),
       ops_(job_.ops()) {}
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  return IterationTime(scenario_, job_, seconds_, links_, ops_, slowest, perturbation).run();
+  return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, perturbation).run();
 }
 
 double SplitModel::bytes_sent() const {
