@@ -19,6 +19,15 @@ double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
   return recompute == Recomputation::full ? all - last : recompute == Recomputation::selective ? attention : 0;
 }
 
+// Of products with weights that get no gradients.
+double frozen_macs(const model::Graph& graph) {
+  double macs = 0;
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::linear || layer.kind == model::LayerKind::experts)
+      macs += static_cast<double>(layer.macs);
+  return macs;
+}
+
 }  // namespace
 
 // Of a sample on one of the GPUs; over the peak where a share of it is asked for. Multiply-adds are counted as the sources do
@@ -28,6 +37,7 @@ double counted_flop(Mapping& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);
   double macs = kPasses * static_cast<double>(graph.macs());
+  if (m.job.split.task == kAdapters) macs -= frozen_macs(graph);
   const Metric metric = m.metric();
   if (metric == Metric::hardware_flops || metric == Metric::hfu)
     macs += recomputed_macs(graph, m.job.split.recompute.value_or(Recomputation::none));

@@ -111,8 +111,10 @@ struct SplitSpec {
   std::optional<Recomputation> recompute;
   std::optional<bool> sequence_parallel;
   std::optional<PipelineSchedule> schedule;
+  std::optional<TensorOverlap> tensor_overlap;
+  int lora_rank = 0;
   std::string offload;       ///< empty: none
-  std::string task;          ///< "lora", "sft"; empty: training of all weights
+  std::string task;          ///< "lora"; "sft" and empty: training of all weights
   bool is_asked = false;     ///< a job in words speaks of a split, be it into replicas of one GPU
   bool is_searched = false;  ///< what is not stated of it is chosen once machine and model are known (job_split.hpp)
 
@@ -189,6 +191,7 @@ struct JobSpec {
   std::optional<int> layer;
   bool is_simulated_staleness = false;
   ArrivalSpec arrival;
+  MemoryCounter memory_counter = MemoryCounter::allocated;
 
   /// Facts that the translator took for granted, by their keys: why.
   std::map<std::string, std::string> assumed;
