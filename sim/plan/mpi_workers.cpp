@@ -18,6 +18,7 @@
 #endif
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 // Ranks as launchers tell them: Open MPI, MPICH and Intel MPI, Slurm's srun with PMIx.
@@ -263,4 +264,5 @@ void serve_mpi(MpiSession& session, int jobs, const RunTask& run) {
 
 #endif
 
+}  // namespace plan
 }  // namespace lockstep::sim

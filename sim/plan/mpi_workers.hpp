@@ -11,6 +11,7 @@
 #include "sim/plan/workers.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 constexpr double kPatience_s = 20;  ///< by default
 
@@ -44,4 +45,5 @@ std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTas
 /// The other ranks: until rank 0 ends.
 void serve_mpi(MpiSession& session, int jobs, const RunTask& run);
 
+}  // namespace plan
 }  // namespace lockstep::sim

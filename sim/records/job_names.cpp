@@ -9,6 +9,7 @@
 #include "sim/records/shape_model.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 const std::string kFused = "_fused";
@@ -216,4 +217,5 @@ std::string names_text(const Catalogue& catalogue) {
          network_grammar_text(catalogue.networks);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/records/network_port.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 std::string with_id(const std::string& name, const std::string& id) {
@@ -71,4 +72,5 @@ Json read_json(const JobRead& read) {
   return json;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct Job;
 struct JobPrediction;
@@ -35,4 +36,5 @@ std::string read_text(const JobRead& read);
 /// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision"}.
 Json read_json(const JobRead& read);
 
+}  // namespace records
 }  // namespace lockstep::sim

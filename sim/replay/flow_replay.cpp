@@ -16,6 +16,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -447,4 +448,5 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
   return FlowReplay(program, cluster, jitter, options).run();
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim
