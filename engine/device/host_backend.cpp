@@ -249,11 +249,16 @@ class HostBackend final : public Backend {
   }
 
   bool has_shared_cache() const override { return true; }
-  bool has_exchange() override { return true; }
+  bool has_exchange(Precision element) override { return element_bytes(element) == 4; }
   double agreed(double x) override { return sync::largest(processes_, x); }
-  void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                const std::vector<float*>& receive) override {
-    exchange_.run(collective, n, send, receive);
+  void exchange(Collective collective, Precision element, std::int64_t n, const std::vector<const void*>& send,
+                const std::vector<void*>& receive) override {
+    if (!has_exchange(element)) throw std::runtime_error("host: exchanges floats, not " + to_string(element));
+    std::vector<const float*> from;
+    for (const void* buffer : send) from.push_back(static_cast<const float*>(buffer));
+    std::vector<float*> to;
+    for (void* buffer : receive) to.push_back(static_cast<float*>(buffer));
+    exchange_.run(collective, n, from, to);
   }
 
  private:
