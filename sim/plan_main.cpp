@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
@@ -27,6 +29,7 @@ struct Options {
   std::string made_plan, catalogue;
   bool is_of_words = false;
   std::string html, json, csv, markdown, journal;
+  bool watches = false;
   bool resume = false;
   bool ignore_memory = false;
   bool quiet = false;
@@ -36,6 +39,7 @@ struct Options {
 
 void declare_work(CLI::App& app, Options& o) {
   app.add_option("-o,--html", o.html, "Writes the report, an HTML page that opens offline");
+  app.add_flag("--watch", o.watches, "Draws the report again while points finish; a browser that shows it follows");
   app.add_option("--json", o.json, "Writes the result (schema lockstep/plan-result/1); - is standard output");
   app.add_option("--csv", o.csv, "Writes one row per point");
   app.add_option("--markdown", o.markdown, "Writes a summary");
@@ -147,6 +151,19 @@ void write_outputs(const Options& o, const sim::PlanResult& result, const std::v
   print_result(o.json, sim::plan_table(result));
 }
 
+// The page as far as it is known: once a second, and seldom enough that most of the time goes to the points.
+sim::PlanWatch watch_of(const Options& o, const std::vector<std::string>& argv) {
+  if (!o.watches) return {};
+  using Clock = std::chrono::steady_clock;
+  const auto due = std::make_shared<Clock::time_point>(Clock::now());
+  return {[due] { return Clock::now() >= *due; },
+          [due, &o, &argv](const sim::PlanResult& so_far) {
+            const Clock::time_point begin = Clock::now();
+            write_file_atomically(o.html, sim::html_page(sim::plan_json(so_far, argv)));
+            *due = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(1), 20 * (Clock::now() - begin));
+          }};
+}
+
 int jobs_of(const Options& o, const sim::MpiSession& session) {
   if (o.jobs > 0) return o.jobs;
   return session.size() > 1 ? 1 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -163,7 +180,7 @@ int work_out(const Options& o, const std::vector<std::string>& argv, const sim::
   sim::Journal& journal = kept ? *kept : none;
   if (!journal.note().empty()) std::fprintf(stderr, "%s\n", journal.note().c_str());
   sim::Evaluation evaluation(plan, workers, journal, progress_of(o));
-  const sim::PlanResult result = sim::work_out(plan, evaluation);
+  const sim::PlanResult result = sim::work_out(plan, evaluation, watch_of(o, argv));
   if (o.resume && !o.quiet)
     std::fprintf(stderr, "%zu simulations taken up, %zu done\n", evaluation.resumed(), evaluation.simulated());
   write_outputs(o, result, argv);
@@ -195,6 +212,8 @@ sim::PlanSpec plan_of_file(const Options& o, bool is_first_rank) {
 int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession& session) {
   std::optional<sim::PlanSpec> plan;
   try {
+    if (o.watches && o.html.empty())
+      throw InputError("--watch: there is no page to draw again; allowed: with -o REPORT.html");
     plan = o.is_of_words ? plan_of_words(o, session.rank() == 0) : plan_of_file(o, session.rank() == 0);
   } catch (const InputError& error) {
     if (session.rank() == 0 || session.size() == 1) std::fprintf(stderr, "%s\n", error.what());

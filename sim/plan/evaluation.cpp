@@ -70,7 +70,8 @@ Outcome death(const std::string& why) {
 Evaluation::Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal, Progress progress)
     : plan_(plan), workers_(workers), journal_(journal), progress_(std::move(progress)) {}
 
-void Evaluation::run(const std::vector<Task>& tasks, const std::string& what) {
+void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
+                     const std::function<void(const Task&)>& finished) {
   std::vector<Task> left;
   for (const Task& task : tasks) {
     const std::string key = task.key();
@@ -94,6 +95,7 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what) {
     journal_.add(key, outcome);
     ++simulated_;
     if (progress_) progress_(what, ++done, count);
+    if (finished) finished(queue.task(task));
   };
   while (!queue.is_empty() || !running.empty()) {
     while (!queue.is_empty() && workers_.free_slots() > 0) {

@@ -19,9 +19,10 @@ class Evaluation {
  public:
   Evaluation(const PlanSpec& plan, Workers& workers, Journal& journal, Progress progress);
 
-  /// Afterwards at() knows all of them. A task whose process dies twice has failed. Throws std::runtime_error where no
-  /// worker is left.
-  void run(const std::vector<Task>& tasks, const std::string& what);
+  /// Afterwards at() knows all of them; `finished` is told of each that is simulated, once at() knows it. A task whose
+  /// process dies twice has failed. Throws std::runtime_error where no worker is left.
+  void run(const std::vector<Task>& tasks, const std::string& what,
+           const std::function<void(const Task&)>& finished = {});
   /// Of a task that was run.
   const Outcome& at(const Task& task) const { return outcomes_.at(task.key()); }
   /// Tasks that were simulated by this run, and that the journal had.

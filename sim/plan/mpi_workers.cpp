@@ -56,7 +56,7 @@ constexpr int kPatience_ms = 5;      // between looks for messages
 constexpr double kLifeEvery_s = 1;   // a rank's signs of life
 constexpr std::size_t kDigest = 64;  // characters
 // Rank 0 is heard only between its other work: reading the journal, ranking what is done, writing the report.
-constexpr double kFirstRankPatience = 5;
+constexpr double kFirstRankPatience = 3;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -3,7 +3,7 @@
 // processes of its own. Only rank 0 reads the journal and writes results.
 //
 // A rank sends a sign of life every second. One that is silent for `patience_s` is given up: what it had not finished
-// is handed out again; where rank 0 is silent for five times as long, the others leave, and the journal has what was
+// is handed out again; where rank 0 is silent for three times as long, the others leave, and the journal has what was
 // finished. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
 // --enable-recovery; otherwise it ends the job, and --resume goes on from the journal).
 #include <memory>

@@ -27,7 +27,10 @@ bool needs_prices(const Objective& objective) {
 
 class Planner {
  public:
-  Planner(const PlanSpec& plan, Evaluation& evaluation) : plan_(plan), evaluation_(evaluation) { result_.plan = &plan; }
+  Planner(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch)
+      : plan_(plan), evaluation_(evaluation), watch_(watch) {
+    result_.plan = &plan;
+  }
 
   PlanResult work_out() {
     predict_coarsely();
@@ -43,14 +46,26 @@ class Planner {
  private:
   void predict_coarsely() {
     std::vector<Task> tasks;
-    for (std::size_t i = 0; i < plan_.points.size(); ++i) tasks.push_back(task_of(i, plan_.refine.coarse));
-    evaluation_.run(tasks, "points");
-    for (const Task& task : tasks) {
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      tasks.push_back(task_of(i, plan_.refine.coarse));
       PlanRow row;
-      row.point = &plan_.points[task.point];
+      row.point = &plan_.points[i];
+      row.outcome.status = "waiting";
       result_.rows.push_back(row);
-      take(task, evaluation_.at(task));
     }
+    evaluation_.run(tasks, "points", [this](const Task& task) {
+      take(task, evaluation_.at(task));
+      show_so_far();
+    });
+    for (const Task& task : tasks) take(task, evaluation_.at(task));
+  }
+
+  void show_so_far() const {
+    if (!watch_.is_due || !watch_.is_due()) return;
+    Planner so_far(*this);
+    so_far.mark();
+    so_far.result_.is_final = false;
+    watch_.show(so_far.result_);
   }
 
   void take(const Task& task, const Outcome& outcome) {
@@ -140,7 +155,7 @@ class Planner {
     if (rows.empty()) return false;
     std::vector<Task> tasks;
     for (std::size_t row : rows) tasks.push_back(task_of(row, plan_.refine.refined));
-    evaluation_.run(tasks, "refined");
+    evaluation_.run(tasks, "refined", [this](const Task&) { show_so_far(); });
     for (const Task& task : tasks) {
       const double coarse_s = result_.rows[task.point].outcome.iteration_s;
       const Outcome& outcome = evaluation_.at(task);
@@ -193,6 +208,7 @@ class Planner {
 
   const PlanSpec& plan_;
   Evaluation& evaluation_;
+  const PlanWatch& watch_;
   PlanResult result_;
   std::vector<std::size_t> rows_;  // of choices_
   std::vector<Choice> choices_;
@@ -203,8 +219,8 @@ class Planner {
 
 }  // namespace
 
-PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation) {
-  return Planner(plan, evaluation).work_out();
+PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch) {
+  return Planner(plan, evaluation, watch).work_out();
 }
 
 }  // namespace plan

@@ -1,6 +1,7 @@
 #pragma once
 // Works a plan out: all points coarsely, the frontier and what may belong to it refined until the frontier and the
 // answer are refined points only, then what the report tells around the recommended point.
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,7 @@ struct PlanResult {
   double analytic_error = 0;  ///< the largest seen between the coarse and the refined prediction of a point
   double typical_error = 0;   ///< the median
   std::size_t refined_points = 0;
+  bool is_final = true;  ///< false: some points are still to be predicted (status "waiting") or refined
 
   /// The recommended point, else the closest.
   std::optional<std::size_t> focus() const { return recommended ? recommended : closest; }
@@ -72,7 +74,13 @@ struct PlanResult {
 /// Of the machines of a plan, the best ones, which are refined and shown side by side.
 constexpr std::size_t kMachinesCompared = 12;
 
-PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation);
+/// Shown what is known so far, whenever it is due and a point has finished.
+struct PlanWatch {
+  std::function<bool()> is_due;
+  std::function<void(const PlanResult&)> show;
+};
+
+PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch = {});
 
 }  // namespace plan
 }  // namespace lockstep::sim

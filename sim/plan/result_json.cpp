@@ -156,6 +156,11 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
   Json json{{"schema", "lockstep/plan-result/1"}};
   json["provenance"] = provenance(argv, Cluster::network_model(), result.plan->inputs);
   json["plan"] = plan_spec_json(*result.plan);
+  if (!result.is_final) {
+    const auto is_waiting = [](const PlanRow& row) { return row.outcome.status == "waiting"; };
+    json["so_far"] = {{"waiting", std::count_if(result.rows.begin(), result.rows.end(), is_waiting)},
+                      {"points", result.rows.size()}};
+  }
   json["answer"] = {{"recommended", id_or_null(result, result.recommended)},
                     {"runner_up", id_or_null(result, result.runner_up)},
                     {"closest", id_or_null(result, result.closest)},

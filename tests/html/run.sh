@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD: makes pages with the programs in BUILD and opens them in headless Chromium (pages_test.mjs).
-# Exits 77 (skipped) where Node.js, Chromium or playwright-core is missing; "./bootstrap test" gets all three.
+# Exits 77 (skipped) where Node.js, Chromium, playwright-core or axe-core is missing; "./bootstrap test" gets them all.
 set -euo pipefail
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 source_dir=$(realpath "$here/../..")
@@ -10,7 +10,9 @@ modules=$build/html-test
 skip() { echo "skipped (html): $*; ./bootstrap test gets it"; exit 77; }
 command -v node >/dev/null || skip "no Node.js"
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no Chromium"
-[ -e "$modules/node_modules/playwright-core/package.json" ] || skip "no playwright-core in $modules"
+for module in playwright-core axe-core; do
+  [ -e "$modules/node_modules/$module/package.json" ] || skip "no $module in $modules"
+done
 
 pages=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-html-test.XXXXXX")
 trap 'rm -rf "$pages"' EXIT

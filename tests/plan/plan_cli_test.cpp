@@ -86,6 +86,17 @@ TEST_CASE("plan: bad usage and bad input end with 2 and touch no file") {
   CHECK(files.folder.files() == 2);
 }
 
+TEST_CASE("plan: a page that is watched ends as one that is not") {
+  const SmallPlan files;
+  CHECK(plan(files, "plan.json --watch").code == 2);
+  CHECK_THAT(plan(files, "plan.json --watch").err,
+             Contains("--watch: there is no page to draw again; allowed: with -o"));
+  CHECK(plan(files, "plan.json --watch -o watched.html --json watched.json").code == 0);
+  CHECK(plan(files, "plan.json --json plain.json").code == 0);
+  CHECK(document(files, "watched.json").dump() == document(files, "plain.json").dump());
+  CHECK(slurp(files.folder.path("watched.html")).find("\"so_far\"") == std::string::npos);
+}
+
 TEST_CASE("plan: the same bytes with one process and with four") {
   const SmallPlan files;
   CHECK(plan(files, "plan.json --jobs 1 --json one.json --csv one.csv").code == 0);
@@ -134,7 +145,7 @@ TEST_CASE("plan: the ranks of a killed rank 0 leave, and its journal goes on") {
   files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
   files.plan["scenario"]["iterations"] = 40;
   CHECK(plan(files, "plan.json --jobs 2 --json whole.json").code == 0);
-  const std::string rank = "$PLAN plan.json --json out.json --patience 0.5";
+  const std::string rank = "$PLAN plan.json --json out.json --patience 2";
   CHECK(
       shell(files,
             "timeout -k 5 90 " + kMpirun + "--enable-recovery -n 1 sh -c 'echo $$ >victim; exec " + rank + "' : -n 2 " +
@@ -144,7 +155,10 @@ TEST_CASE("plan: the ranks of a killed rank 0 leave, and its journal goes on") {
                 "while kill -0 $job 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 3 ]; do :; done\n"
                 "kill -9 $(cat victim)\n"
                 "wait $job\n"
-                "[ $? -ne 124 ] && { [ -f out.json ] || $PLAN plan.json --json out.json --resume; }\n") == 0);
+                "[ $? -ne 124 ] || exit 1\n"
+                "[ -f out.json ] && exit 0\n"  // it was done before it was killed
+                "grep -q 'rank 0 is silent' script.out || exit 2\n"
+                "exec $PLAN plan.json --json out.json --resume\n") == 0);
   INFO(slurp(files.folder.path("script.out")));
   CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
 }

@@ -181,6 +181,32 @@ TEST_CASE("one process or four, and processes that die once, give the same docum
   CHECK(std::filesystem::exists(files.folder.path("died1analytic")));
 }
 
+TEST_CASE("what is watched grows by a point at a time, and is right of what it knows") {
+  const SmallPlan files;
+  const sim::PlanSpec plan = files.load();
+  const auto workers = sim::local_workers(1, sim::plan_runner(plan));
+  sim::Journal journal;
+  sim::Evaluation evaluation(plan, *workers, journal, {});
+  std::vector<Json> seen;
+  const sim::PlanWatch watch{[] { return true; },
+                             [&](const sim::PlanResult& so_far) { seen.push_back(sim::plan_json(so_far, {})); }};
+  Json last = sim::plan_json(sim::work_out(plan, evaluation, watch), {}),
+       unwatched = sim::plan_json(worked_out(plan), {});
+  for (Json* document : {&last, &unwatched}) document->erase("provenance");
+  REQUIRE(seen.size() >= plan.points.size());
+  for (std::size_t i = 0; i < plan.points.size(); ++i)
+    CHECK(seen[i].at("so_far").at("waiting") == plan.points.size() - 1 - i);
+  const Json& whole = seen[plan.points.size() - 1];
+  for (const Json& so_far : seen) {
+    CHECK_FALSE(so_far.at("frontier").empty());
+    for (std::size_t i = 0; i < plan.points.size(); ++i)
+      if (so_far.at("points").at(i).at("status") == "ok" && so_far.at("so_far").at("waiting") > 0)
+        CHECK(so_far.at("points").at(i).at("time_s") == whole.at("points").at(i).at("time_s"));
+  }
+  CHECK(last.count("so_far") == 0);
+  CHECK(last == unwatched);
+}
+
 TEST_CASE("a point whose process always dies has failed, and the others go on") {
   SmallPlan files;
   const sim::PlanSpec plan = files.load();

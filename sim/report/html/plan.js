@@ -237,10 +237,18 @@ function pointsSection(result) {
     (name === 'status' ? point.status === value || (value === 'on the frontier' && point.on_frontier) || (value === 'objective met' && point.meets_objective)
                        : settingValue(point.setting[name]) === value))));
   const choose = (label, name, values) => choice(label, values, value => { chosen[name] = value; update(); });
-  const counts = ['ok', 'refused', 'failed'].map(status => [status, points.filter(point => point.status === status).length]).filter(pair => pair[1] > 0);
+  const counts = ['ok', 'refused', 'failed', 'waiting'].map(status => [status, points.filter(point => point.status === status).length]).filter(pair => pair[1] > 0);
   return section('points', 'All points', h('p', {}, plural(points.length, 'point') + ': ' + counts.map(([status, count]) => format.count(count) + ' ' + status).join(', ') + '.' + refinementText(result)),
     h('div', {class: 'filters'}, choose('Show', 'status', [...counts.map(pair => pair[0]), 'on the frontier', 'objective met']),
       varied.filter(axis => axis.values.length <= 40).map(axis => choose(axisTitle(axis.name), axis.name, axis.values.map(settingValue)))), table);
+}
+
+// While a plan is worked out the file is written anew; the browser keeps its place when it loads it again.
+function soFar(state) {
+  if (!state) return null;
+  setTimeout(() => location.reload(), 2000);
+  const left = state.waiting > 0 ? format.count(state.waiting) + ' of ' + plural(state.points, 'point') + ' are still to be predicted' : 'the best points are being refined';
+  return h('p', {id: 'so-far', role: 'status', class: 'note-line'}, 'As far as it is known: ' + left + '. This page follows.');
 }
 
 function planPage(result) {
@@ -252,6 +260,6 @@ function planPage(result) {
   const warnings = [...new Set([...said, ...more])];
   showHeader('capacity plan', plan.name, plan.description, [['Objective', objectiveText(plan.objective)], ['Points', format.count(result.points.length)],
     ...plan.axes.map(axis => [axisTitle(axis.name), axis.values.length > 8 ? plural(axis.values.length, 'value') : axis.values.map(settingValue).join(', ')])]);
-  return [planAnswer(result, byId), warningsSection(warnings), frontierSection(result, byId), planScaling(result), planBreakdown(result, byId), sensitivitySection(result, byId),
+  return [soFar(result.so_far), planAnswer(result, byId), warningsSection(warnings), frontierSection(result, byId), planScaling(result), planBreakdown(result, byId), sensitivitySection(result, byId),
           pointsSection(result), assumptionsSection(result.assumptions || []), provenanceSection(result.provenance)];
 }
