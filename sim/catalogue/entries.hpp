@@ -9,6 +9,7 @@
 #include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 /// What every entry has. Its names are `id`, `name` and `aliases`.
 struct Entry {
@@ -109,4 +110,5 @@ class Entries {
   NameIndex names_;
 };
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 void set_software(const Mapping& m, const Scenario& scenario, SplitMemoryOptions& options) {
@@ -47,4 +48,5 @@ void map_memory(Mapping& m) {
   m.result.estimate = {bytes, bytes, bytes};
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

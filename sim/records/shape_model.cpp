@@ -9,6 +9,7 @@
 #include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr int kInnerOverHidden = 4;
@@ -118,4 +119,5 @@ std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std
   return shared_model(key, [&] { return make_of_shape(shape, name); });
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // Letters and digits in lower case, a blank between words: citations differ in the rest.
@@ -32,6 +33,8 @@ const std::vector<WholeSource>& whole_sources() {
                                             {"deepbench", "DeepBench"},
                                             {"ml engineering network", "stas00/ml-engineering, network"},
                                             {"nccl tests issue", "NVIDIA/nccl and nccl-tests issues"},
+                                            {"coreweave nccl tests", "coreweave/nccl-tests"},
+                                            {"oracle oci hpc", "Oracle oci-hpc"},
                                             {"theano mpi", "Theano-MPI"},
                                             {"poseidon", "Poseidon"},
                                             {"crossbow", "Crossbow"},
@@ -67,4 +70,5 @@ std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const st
   return lines;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr int kUsualLoraRank = 16;  // of MLPerf's Llama 2 70B
@@ -105,4 +106,5 @@ double RecordRun::samples() const {
   return static_cast<double>(global_batch_of(*scenario.parallel, gpus / scenario.parallel->gpus_of_replica()));
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 RankParameters scaled(const RankParameters& parameters, double factor) {
@@ -94,4 +95,5 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   return filling.buckets;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <string>
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 std::int64_t norm_parameters(const TransformerShape& shape, std::int64_t width) {
@@ -175,4 +176,5 @@ RankParameters trained_parameters(const TransformerShape& shape, const ParallelS
   return sum;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

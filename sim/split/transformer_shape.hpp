@@ -7,6 +7,7 @@
 #include "sim/split/stages.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 /// The model's numbers and the length of a sequence.
 struct TransformerShape : model::TransformerSpec {
@@ -76,4 +77,5 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
 RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
+}  // namespace split
 }  // namespace lockstep::sim
