@@ -45,10 +45,11 @@ struct NetworkEntry : Entry {
   double line_bits_per_s = 0;   ///< of a port, by its standard; 0: none of its own
   double latency_s = 0;
   bool rdma = true;
-  bool is_whole_node = false;  ///< a cloud's machine: its bandwidth is that of all ports of a node
-  bool needs_rate = false;     ///< a kind such as Ethernet, whose rate must be said
-  bool is_ethernet = false;    ///< may be written with a rate in GbE
-  std::string family;          ///< of generations that are told apart by their line rate: "InfiniBand"
+  bool is_whole_node = false;    ///< a cloud's machine: its bandwidth is that of all ports of a node
+  bool needs_rate = false;       ///< a kind such as Ethernet, whose rate must be said
+  bool has_slow_plugin = false;  ///< NCCL reaches it through a plugin of its own, whose latency is tens of microseconds
+  bool is_ethernet = false;      ///< may be written with a rate in GbE
+  std::string family;            ///< of generations that are told apart by their line rate: "InfiniBand"
 };
 
 struct StackEntry : Entry {

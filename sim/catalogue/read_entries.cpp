@@ -90,8 +90,9 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
 
 NetworkEntry read_network(const JsonNode& node) {
   NetworkEntry entry;
-  read_names(node, entry,
-             {"whole_node", "line_rate", "needs_rate", "ethernet", "family", "bandwidth", "latency", "rdma"});
+  read_names(
+      node, entry,
+      {"whole_node", "line_rate", "needs_rate", "ethernet", "slow_plugin", "family", "bandwidth", "latency", "rdma"});
   entry.port_bytes_per_s = node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
   if (const auto rate = node.find("line_rate"))
     entry.line_bits_per_s = 8 * rate->quantity(Dimension::bandwidth, kBandwidth);
@@ -100,6 +101,7 @@ NetworkEntry read_network(const JsonNode& node) {
   entry.is_whole_node = flag(node, "whole_node");
   entry.needs_rate = flag(node, "needs_rate");
   entry.is_ethernet = flag(node, "ethernet");
+  entry.has_slow_plugin = flag(node, "slow_plugin");
   if (const auto family = node.find("family")) entry.family = family->text();
   if (!entry.needs_rate && entry.port_bytes_per_s == 0)
     node.at("bandwidth").fail("no bandwidth", "allowed: above 0 B/s, or 0 B/s with \"needs_rate\"");

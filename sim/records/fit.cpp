@@ -23,6 +23,7 @@ constexpr double kSettled = 0.02;
 constexpr double kDifference = 0.05;      // of a logarithm, for derivatives
 constexpr std::size_t kRowsOfTask = 32;   // whose networks are in memory at a time
 constexpr double kNoise = 0.07;           // of a record among those of its source, GPU and network
+constexpr int kMostOfSource = 20;         // records of a kind by which a source counts: those of a long table are alike
 constexpr double kOfSource = 0.15;        // what its records have in common
 constexpr double kOfSourceAndOne = 0.10;  // and those of one GPU, or one network, besides
 
@@ -31,6 +32,9 @@ struct Kind {
   std::vector<std::string> prefixes;  ///< of the constants that it may move
   bool (*has)(const JobSpec&);
   bool use_rates;
+  /// Of the share of a record that its constants do not move, how far it may be off: a time that is half communication
+  /// says less of computing, whatever that communication was.
+  double others_off = 0;
 };
 
 bool is_rate_alone(const JobSpec& job) {
@@ -67,7 +71,7 @@ bool is_replica_rate(const JobSpec& job) {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
-      {"replicas", {"kernel launch", "host launch", "speed"}, is_replica_rate, false},
+      {"replicas", {"kernel launch", "host launch", "speed"}, is_replica_rate, false, 0.5},
       {"rates", {"kernel launch", "host launch", "speed", "memory speed"}, is_rate_alone, false},
       {"epochs", {"epochs at small batch", "critical batch"}, is_epochs, true},
       {"exchanges",
@@ -279,13 +283,32 @@ class Fit {
     return found == catalogue_.constants.end() ? 0 : std::log(found->second.value);
   }
 
+  static std::string common_of(const Row& row) { return std::string(row.kind->name) + " of " + row.source; }
+
+  // What its constants move of a record.
+  static double moved_of(const Row& row) {
+    double moved = 0;
+    for (const auto& [chain, slope] : row.slopes) moved = std::max(moved, std::abs(slope));
+    return std::min(1.0, moved);
+  }
+
+  static double noise_factor_of(const Row& row, int records_of_source) {
+    const double others = row.kind->others_off * (1 - moved_of(row));
+    const double alike = std::sqrt(std::max(1.0, double(records_of_source) / kMostOfSource));
+    return alike * std::hypot(kNoise, others) / kNoise;
+  }
+
   // Of all rows but those of one source.
   std::vector<Observation> observations(const std::string& left_out, Names& names,
                                         std::map<std::string, Support>& support) const {
     std::vector<Observation> all;
+    std::map<std::string, int> of_common;
+    for (const Row& row : rows_)
+      if (row.is_mapped()) ++of_common[common_of(row)];
     for (const Row& row : rows_) {
       if (!row.is_mapped() || row.source == left_out) continue;
       Observation one{row.residual, {}};
+      one.noise_factor = noise_factor_of(row, of_common.at(common_of(row)));
       std::map<std::size_t, double> terms;
       for (const auto& [chain, slope] : row.slopes)
         for (const std::string& name : chain) {
@@ -296,11 +319,12 @@ class Fit {
           support[name].sources.insert(row.source);
         }
       if (terms.empty()) continue;
-      const std::string common = std::string(row.kind->name) + " of " + row.source;
-      terms[names.of_source(common, kOfSource)] = 1;
-      terms[names.of_source(common + " on " + row.job->gpu.id, kOfSourceAndOne)] = 1;
+      const std::string common = common_of(row);
+      const double share = row.kind->others_off > 0 ? moved_of(row) : 1;
+      terms[names.of_source(common, kOfSource)] = share;
+      terms[names.of_source(common + " on " + row.job->gpu.id, kOfSourceAndOne)] = share;
       if (!row.job->model.id.empty())
-        terms[names.of_source(common + " with " + row.job->model.id, kOfSourceAndOne)] = 1;
+        terms[names.of_source(common + " with " + row.job->model.id, kOfSourceAndOne)] = share;
       one.terms.assign(terms.begin(), terms.end());
       all.push_back(std::move(one));
     }

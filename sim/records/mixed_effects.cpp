@@ -60,8 +60,9 @@ Effects solve_effects(const std::vector<Observation>& observations, const std::v
     for (std::size_t k = 0; k < n; ++k) matrix[k][k] = 1 / (spreads[k] * spreads[k]);
     for (const Observation& one : observations) {
       const double rest = std::abs(rest_of(one, effects.values));
-      const double huber = round == 0 ? 1 : std::min(1.0, kHuber * noise / std::max(rest, 1e-12));
-      const double weight = huber / (noise * noise);
+      const double own = noise * one.noise_factor;
+      const double huber = round == 0 ? 1 : std::min(1.0, kHuber * own / std::max(rest, 1e-12));
+      const double weight = huber / (own * own);
       for (const auto& [row, of_row] : one.terms) {
         right[row] += weight * of_row * one.residual;
         for (const auto& [column, of_column] : one.terms)

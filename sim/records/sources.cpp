@@ -33,6 +33,8 @@ const std::vector<WholeSource>& whole_sources() {
                                             {"deepbench", "DeepBench"},
                                             {"ml engineering network", "stas00/ml-engineering, network"},
                                             {"nccl tests issue", "NVIDIA/nccl and nccl-tests issues"},
+                                            {"coreweave nccl tests", "coreweave/nccl-tests"},
+                                            {"oracle oci hpc", "Oracle oci-hpc"},
                                             {"theano mpi", "Theano-MPI"},
                                             {"poseidon", "Poseidon"},
                                             {"crossbow", "Crossbow"},

@@ -12,11 +12,24 @@ namespace {
 
 constexpr int kUsualLoraRank = 16;  // of MLPerf's Llama 2 70B
 
+// GPUs of a replica that a record leaves open where it says how many micro-batches a replica's part of the batch is; within
+// a node tensor ranks, as every published configuration has them first. 0: it does not follow.
+int tensor_of_batch(Mapping& m, int gpus) {
+  const SplitSpec& split = m.job.split;
+  const bool is_open = split.tensor + split.pipeline + split.context + split.data == 0;
+  if (!is_open || m.job.accumulation == 0 || m.job.global_batch == 0 || gpus != m.job.gpus) return 0;
+  const std::int64_t at_once = std::int64_t{gpus} * m.job.accumulation * micro_batch_of(m);
+  const std::int64_t ranks = at_once / m.job.global_batch, most = std::max(1, m.job.gpus_per_node);
+  if (at_once % m.job.global_batch != 0 || ranks < 2 || ranks > most || most % ranks != 0) return 0;
+  m.assume("tp", ranks, "not stated; GPUs x micro-batches over the global batch");
+  return static_cast<int>(ranks);
+}
+
 // Of so many GPUs; what is stated of replicas holds at the job's own number.
 ParallelSpec parallel_of(Mapping& m, int gpus) {
   const SplitSpec& split = m.job.split;
   ParallelSpec spec;
-  spec.tensor = std::max(1, split.tensor);
+  spec.tensor = std::max({1, split.tensor, tensor_of_batch(m, gpus)});
   spec.pipeline = std::max(1, split.pipeline);
   spec.context = std::max(1, split.context);
   spec.expert = std::max(1, split.expert);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -79,6 +80,26 @@ TEST_CASE("more jobs than work, none at all, and empty results are fine") {
   CHECK(in_processes(2, 0, name) == std::vector<std::string>{"0", "1"});
   CHECK(in_processes(0, 4, name).empty());
   CHECK(in_processes(2, 1, [](std::size_t) { return std::string(); }) == std::vector<std::string>{"", ""});
+}
+
+TEST_CASE("shared processes are as many as jobs, give results in order, and fail as one") {
+  const std::vector<std::string> results =
+      in_shared_processes(7, 3, [](std::size_t i) { return std::to_string(i) + " " + std::to_string(getpid()); });
+  REQUIRE(results.size() == 7);
+  std::set<std::string> processes;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    CHECK(results[i].rfind(std::to_string(i) + " ", 0) == 0);
+    processes.insert(results[i].substr(results[i].find(' ')));
+  }
+  CHECK(processes.size() == 3);
+  const auto name = [](std::size_t i) { return std::to_string(i); };
+  CHECK(in_shared_processes(0, 4, name).empty());
+  CHECK(in_shared_processes(2, 50, name) == std::vector<std::string>{"0", "1"});
+  const auto dies = [](std::size_t i) {
+    if (i == 3) raise(SIGKILL);
+    return std::string();
+  };
+  CHECK_THROWS_WITH(in_shared_processes(5, 2, dies), Contains("signal 9"));
 }
 
 TEST_CASE("no more children run at a time than asked for, and that many do") {

@@ -180,7 +180,8 @@ TEST_CASE("a split is simulated of transformers, with the batch that it needs") 
   CHECK(why_not(kJob + R"(, "tp": 2, "dp": 4)") == kNoTransformer);
   CHECK(why_not(kJob + R"(, "pp": 4)") == kNoTransformer);
   CHECK(why_not(kJob + R"(, "dp": 4)") == kNoTransformer);
-  CHECK(why_not(kJob + R"(, "task": "lora")") == "task \"lora\": frozen weights are not simulated yet");
+  CHECK(why_not(kJob + R"(, "task": "lora")") == kNoTransformer);
+  CHECK_THAT(why_not(kJob + R"(, "task": "distillation")"), Contains("known: lora, sft"));
   CHECK(why_not(kJob + R"(, "sharding": "zero1")") == kNoTransformer);
   CHECK(why_not(kJob + R"(, "recompute": "full")") == kNoTransformer);
   CHECK(why_not(kJob + R"(, "precision": "fp8")").empty());

@@ -20,6 +20,13 @@ TEST_CASE("one effect, n observations: their mean times n / (n + noise^2 / sprea
   }
 }
 
+TEST_CASE("an observation with twice the noise counts a quarter") {
+  std::vector<sim::Observation> all{{0.2, {{0, 1}}}, {0.0, {{0, 1}}}};
+  all[1].noise_factor = 2;
+  const double spread = 10, noise = 0.3;
+  CHECK(sim::solve_effects(all, {spread}, noise).values[0] == Approx(0.2 / 1.25).epsilon(0.01));
+}
+
 TEST_CASE("a hundred rows of one source count as one, not as a hundred") {
   // Effect 0 is a constant's, effects 1 ... are the sources'.
   const auto constant = [](int sources, int rows) {

@@ -46,6 +46,41 @@ TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as t
   CHECK(prediction.predicted * flops < 0.75 * 64 * 989e12);
 }
 
+TEST_CASE("a record with fewer layers than the network of its name is of that network, cut off") {
+  const auto predicted_with =
+      [](const std::string& more) {
+        return predict(records_from(R"([{"id": "a", "metric": "step_time", "unit": "s", "gpus": 8, "gpus_per_node": 8,
+      "software": "megatron", "model": "llama3_70b", "gpu": "h100-sxm", "tp": 1, "pp": 2, "dp": 4, "microbatch": 1,
+      "global_batch": 16)" + more + "}]"))
+            .at(0);
+      };
+  const sim::Prediction cut = predicted_with(R"(, "layers": 12)"), whole = predicted_with("");
+  REQUIRE(cut.mapped.unmapped.empty());
+  CHECK(cut.mapped.target.front().scenario.model.transformer->spec.layers == 12);
+  CHECK(cut.mapped.target.front().scenario.model.transformer->spec.inner ==
+        whole.mapped.target.front().scenario.model.transformer->spec.inner);
+  CHECK(cut.predicted < whole.predicted / 5);
+}
+
+TEST_CASE("adapters beside frozen weights take less time than training them, and are counted as less") {
+  const auto value_of = [](const std::string& metric, const std::string& more) {
+    const auto records = records_from(R"([{"id": "a", "gpus": 8, "gpus_per_node": 8, "software": "nemo",
+      "model": "llama2_7b", "gpu": "h100-sxm", "tp": 1, "pp": 1, "dp": 8, "microbatch": 1, "global_batch": 32,
+      "sharding": "zero1", "metric": )" +
+                                      metric + more + "}]");
+    const sim::Prediction prediction = predict(records).at(0);
+    CHECK(prediction.mapped.unmapped == "");
+    return prediction.predicted;
+  };
+  const std::string rate = R"("throughput_per_gpu", "unit": "tokens/s/GPU")", adapters = R"(, "task": "lora")";
+  const std::string memory = R"("peak_memory", "unit": "GB")";
+  CHECK(value_of(rate, adapters) > 1.2 * value_of(rate, ""));
+  CHECK(value_of(rate, adapters) < 1.5 * value_of(rate, ""));
+  CHECK(value_of(rate, R"(, "task": "sft")") == value_of(rate, ""));
+  // Without gradients, master weights and moments of 6.7 billion parameters, these sharded over eight.
+  CHECK(value_of(memory, "") - value_of(memory, adapters) > 6.7 * (2 + 12 / 8.0) * 0.9);
+}
+
 TEST_CASE("a job's split becomes a scenario that is predicted alike") {
   const sim::JobPrediction predicted = sim::predict_job(llama(), catalogue(), 2);
   const TemporaryFolder folder;

@@ -63,6 +63,43 @@ TEST_CASE("a split into replicas of one GPU is data parallelism to the bit") {
   CHECK(split.samples_per_iteration == data.samples_per_iteration);
 }
 
+TEST_CASE("tensor traffic beside products hides no more than (t-1)/t of them, and never costs") {
+  const auto with = [](const char* overlap, bool sequence, const Json& cluster) {
+    return iteration_s({{"tensor", 4}, {"micro_batches", 2}, {"sequence", sequence}, {"tensor_overlap", overlap}}, 4,
+                       cluster);
+  };
+  for (const bool sequence : {false, true}) {
+    const double none = with("none", sequence, switched_cluster());
+    const double backward = with("backward", sequence, switched_cluster());
+    const double all = with("all", sequence, switched_cluster());
+    CHECK(backward < none);
+    // Only what is scattered and gathered comes in pieces; an all-reduce of the forward pass does not.
+    CHECK((sequence ? all < backward : all == Approx(backward)));
+    // What is hidden lies beside products, which links without delay leave alone.
+    const double compute = with("none", sequence, fast_cluster());
+    CHECK(all > compute * 0.999);
+    CHECK(none - all < 0.75 * compute);
+  }
+}
+
+TEST_CASE("frozen weights have no gradients: a third less arithmetic of products, adapters alone are exchanged") {
+  const Json plain{{"pipeline", 2}, {"micro_batches", 4}};
+  Json adapters = plain;
+  adapters["lora_rank"] = 8;
+  const sim::PointResult whole = predicted(split_of(plain, 8)), frozen = predicted(split_of(adapters, 8));
+  CHECK(frozen.compute_s < 0.85 * whole.compute_s);
+  CHECK(frozen.compute_s > 0.6 * whole.compute_s);
+  CHECK(frozen.bytes_sent_per_gpu < whole.bytes_sent_per_gpu);
+  // A layer's adapters beside 512 features: r (2 h + 3 h + h), of 4 bytes; four layers of a stage, four replicas.
+  const double trained = 4 * 8 * (2 * 512 + 3 * 512 + 512);
+  const double messages = 2 * 4 * 256 * 512 * 4 / 2.0;  // forward of one stage, backward of the other: a mean of each
+  CHECK(frozen.bytes_sent_per_gpu == Approx(2 * 0.75 * trained * 4 + messages).epsilon(1e-6));
+  const sim::Scenario scenario = split_of(adapters, 8);
+  const sim::GpuMemory memory = sim::gpu_memory(scenario, 8, 1), all = sim::gpu_memory(split_of(plain, 8), 8, 1);
+  CHECK(memory.weights_bytes == all.weights_bytes);
+  CHECK(memory.gradients_bytes < 0.05 * all.gradients_bytes);
+}
+
 TEST_CASE("bytes of two tiny splits are those counted by hand") {
   // fp32: a hidden state of 256 x 512 x 4 bytes; an all-reduce of two sends as much as it has. A layer has two forward and
   // two backward, the embedding one, the logits' input one, the loss three of 4 bytes a token.
