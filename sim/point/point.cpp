@@ -24,6 +24,7 @@
 #include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 // Where messages meet on links they are taken one by one: up to so many GPUs all of them, beyond as long as they are few, at
@@ -214,4 +215,5 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   return point;
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -18,6 +18,7 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 
 namespace {
 
@@ -169,4 +170,5 @@ Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int
   return program;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
@@ -73,4 +74,5 @@ Replay replay_analytic(const Program& program, const Cluster& cluster, double ex
   return replay;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one by one: some tenths of a second
@@ -59,4 +60,5 @@ PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster) {
   return {std::max(plan.call->latency_s, longest_latency_s(plan, cluster)), transfer_s};
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

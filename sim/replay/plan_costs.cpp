@@ -11,6 +11,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 using Flow = PlanCosts::Flow;
@@ -272,4 +273,5 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   return costs;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -119,4 +120,5 @@ void ProcessorSharing::run_many(const std::vector<SharingFlow>& flows, double ba
   while (!under_way.empty()) end_next();
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

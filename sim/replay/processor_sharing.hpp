@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 struct SharingFlow {
   double start_s;
@@ -27,4 +28,5 @@ class ProcessorSharing {
   std::vector<double> left_, rate_;          // by flow
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 struct Ring {
   std::vector<int> members;        ///< ranks: the i-th sends to the next one, the last to the first
@@ -27,4 +28,5 @@ std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::v
 /// worked out one by one.
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/replay/call_time.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -284,4 +285,5 @@ void SharedPlan::run(std::vector<double>& times_s, RoundOfMessages& round, std::
   }
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

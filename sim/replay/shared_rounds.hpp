@@ -21,6 +21,7 @@
 #include "sim/replay/ring.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// Messages of a round that may meet, in the memory of the rounds before.
 class RoundOfMessages {
@@ -101,4 +102,5 @@ class SharedPlan {
   double call_s_ = -1;  // of a library's call, from the last arrival; below 0: it is none
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim
