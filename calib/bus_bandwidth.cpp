@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "calib/collective_key.hpp"
+
 namespace lockstep::calib {
 namespace {
 
@@ -14,15 +16,15 @@ struct Row {
   double seconds;
 };
 
-/// Operation, library, ranks, nodes.
-using Group = std::tuple<std::string, std::string, int, int>;
+/// Operation, library, ranks, nodes, precision.
+using Group = std::tuple<std::string, std::string, int, int, std::string>;
 
 std::map<Group, std::vector<Row>> rows_of(const Profile& profile) {
   std::map<Group, std::vector<Row>> groups;
   for (const Sample& sample : profile.samples) {
     if (sample.probe != "collective" || sample.kind != "measured") continue;
     const Group group{sample.key.value("operation", ""), sample.key.value("library", ""), sample.key.value("ranks", 0),
-                      sample.key.value("nodes", 1)};
+                      sample.key.value("nodes", 1), element_of_collective(sample.key)};
     if (bus_factor(std::get<0>(group), std::get<2>(group)) == 0) continue;
     groups[group].push_back({sample.key.value("bytes", std::int64_t{0}), sample.median_s()});
   }
@@ -31,10 +33,20 @@ std::map<Group, std::vector<Row>> rows_of(const Profile& profile) {
   return groups;
 }
 
+/// Numbers as nccl-tests calls them, and their size.
+struct Type {
+  const char* name;
+  int bytes;
+};
+Type type_of(const std::string& precision) {
+  if (precision == "fp16") return {"half", 2};
+  return precision == "bf16" ? Type{"bfloat16", 2} : Type{"float", 4};
+}
+
 /// Elements of one rank's part, where nccl-tests counts those.
-std::int64_t count_of(const std::string& operation, std::int64_t bytes, int ranks) {
+std::int64_t count_of(const std::string& operation, std::int64_t bytes, int ranks, const Type& type) {
   const bool has_parts = operation == "all-gather" || operation == "reduce-scatter" || operation == "all-to-all";
-  return bytes / 4 / (has_parts ? ranks : 1);
+  return bytes / type.bytes / (has_parts ? ranks : 1);
 }
 
 }  // namespace
@@ -50,7 +62,8 @@ double bus_factor(const std::string& operation, int ranks) {
 std::string bus_bandwidth_text(const Profile& profile) {
   std::string text;
   for (const auto& [group, rows] : rows_of(profile)) {
-    const auto& [operation, library, ranks, nodes] = group;
+    const auto& [operation, library, ranks, nodes, precision] = group;
+    const Type type = type_of(precision);
     const char* const sum = operation == "average" ? "avg"
                             : operation == "all-reduce" || operation == "reduce" || operation == "reduce-scatter"
                                 ? "sum"
@@ -68,9 +81,9 @@ std::string bus_bandwidth_text(const Profile& profile) {
     for (const Row& row : rows) {
       const double algorithm_bandwidth = static_cast<double>(row.bytes) / row.seconds / 1e9;
       std::snprintf(line, sizeof line, "%12lld  %12lld  %8s  %6s  %8.2f  %6.2f  %6.2f\n",
-                    static_cast<long long>(row.bytes), static_cast<long long>(count_of(operation, row.bytes, ranks)),
-                    "float", sum, row.seconds * 1e6, algorithm_bandwidth,
-                    algorithm_bandwidth * bus_factor(operation, ranks));
+                    static_cast<long long>(row.bytes),
+                    static_cast<long long>(count_of(operation, row.bytes, ranks, type)), type.name, sum,
+                    row.seconds * 1e6, algorithm_bandwidth, algorithm_bandwidth * bus_factor(operation, ranks));
       text += line;
     }
   }

@@ -11,7 +11,7 @@ namespace lockstep::calib {
 
 /// Of an operation as keys name it; 0 for one that nccl-tests does not have.
 double bus_factor(const std::string& operation, int ranks);
-/// A table for each operation, library and number of ranks with samples of its own measuring; empty without any.
+/// A table for each operation, library, number of ranks and precision with samples of its own measuring; empty without any.
 std::string bus_bandwidth_text(const Profile& profile);
 
 }  // namespace lockstep::calib

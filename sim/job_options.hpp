@@ -1,6 +1,8 @@
 #pragma once
 // Options of the command line that describe a job, the same for `simulate job` and `plan job`.
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
 
 #include "engine/base/program.hpp"
 #include "sim/catalogue/network_grammar.hpp"
@@ -30,9 +32,45 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
   app.add_option("--link", job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
   app.add_option("--precision", job.precision, "Default: what is usual on the GPU; bf16 and fp16 are mixed")
       ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "fp8"}));
-  app.add_option("--software", job.software, "Default: PyTorch (see --list)");
+  app.add_option("--software", job.software,
+                 "Default: PyTorch; of a split Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)");
   app.add_flag("--ignore-memory", job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
   return model;
+}
+
+template <class Value>
+void declare_choice(CLI::App& app, const char* name, std::optional<Value>& value, const char* help) {
+  app.add_option_function<std::string>(
+         name, [&value](const std::string& text) { value = find_choice<Value>(text); }, help)
+      ->check(CLI::IsMember(choice_names<Value>()));
+}
+
+/// How a replica is split over GPUs: the keys of a scenario's "parallel".
+inline void declare_split(CLI::App& app, Job& job) {
+  SplitSpec& split = job.split;
+  const auto size = [&](const char* flag, int& value, const char* text) {
+    app.add_option(flag, value, text)->check(CLI::Range(1, 16384));
+  };
+  size("--tensor", split.tensor, "GPUs that share every layer's matrices");
+  app.add_flag_callback(
+      "--sequence", [&split] { split.sequence_parallel = true; },
+      "Norms and residuals split along the sequence over the tensor ranks");
+  size("--pipeline", split.pipeline, "Stages of consecutive layers");
+  size("--virtual-stages", split.virtual_stages, "Chunks of layers per stage, interleaved");
+  size("--context", split.context, "GPUs that share every sequence");
+  size("--expert", split.expert, "Replicas that share out the experts");
+  declare_choice(app, "--sharding", split.sharding, "Of state, gradients, weights over the replicas");
+  size("--sharding-group", split.sharding_group, "Ranks that share one copy of what is sharded (default: all)");
+  size("--micro-batch", split.microbatch, "Sequences that a replica computes at once (default: 1)");
+  app.add_option("--global-batch", job.global_batch,
+                 "Sequences of an iteration, over all GPUs; needed with a split that is stated")
+      ->check(CLI::Range(1, 1 << 28));
+  app.add_option_function<std::string>(
+         "--optimise", [&job](const std::string&) { job.searches_split = job.lists_splits = true; },
+         "split: what is not stated of it is the fastest that fits, at each number of GPUs")
+      ->check(CLI::IsMember({"split"}));
+  declare_choice(app, "--recompute", split.recompute, "Activations that the backward pass computes again");
+  declare_choice(app, "--schedule", split.schedule, "Of micro-batches over the stages");
 }
 
 /// Numbers of GPUs.

@@ -69,6 +69,7 @@ CLI::App* declare_job(CLI::App& app, Options& o) {
   declare_list(*sub, "--batch", words.batches, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
   declare_list(*sub, "--network", words.networks, sim::network_help());
   declare_list(*sub, "--algorithm", words.algorithms, sim::kAlgorithmHelp);
+  sim::declare_split(*sub, words.job);
   sub->add_option("--tokens", words.tokens, "How much is trained, instead of --epochs, of a model of sequences: 300B");
   declare_list(*sub, "--price", words.prices,
                "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");

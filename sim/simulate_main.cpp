@@ -21,11 +21,13 @@
 #include "sim/records/job.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
+#include "sim/report/split_ranking.hpp"
 #include "sim/scenario/format_documents.hpp"
 
 namespace {
@@ -58,6 +60,14 @@ std::string why_no_seed(std::string& text) {
   return is_seed ? "" : text + " is no seed; allowed: a whole number from 0 to 9223372036854775807";
 }
 
+constexpr const char* kSplit = "split";
+
+std::vector<std::string> optimised_settings() {
+  std::vector<std::string> settings = sim::optimise_targets();
+  settings.emplace_back(kSplit);
+  return settings;
+}
+
 void declare(CLI::App& app, Options& o) {
   app.footer("Example:\n  simulate scenarios/imagenet_64k.json --gpus 512,1024,2048 --json result.json");
   // In capitals: CLI11 2.4 (Debian 13) refuses "job --scenario" beside a positional of its name.
@@ -86,8 +96,8 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--explicit", o.explicit_records,
                  "Writes the records of --predict in explicit keys: what was read in their texts");
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
-  app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target")
-      ->check(CLI::IsMember(sim::optimise_targets()));
+  app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target; split: the fastest")
+      ->check(CLI::IsMember(optimised_settings()));
   app.add_option("--schema", o.show_schema, "Prints the JSON Schema of a file's format")
       ->check(CLI::IsMember({"scenario", "cluster"}));
   app.add_flag("--list-models", o.list_models, "Lists the built-in models");
@@ -202,6 +212,14 @@ void search(const Options& o, const std::vector<std::string>& argv) {
   print_result(o.json, sim::optimisation_text(curves));
 }
 
+void search_splits(const Options& o, const std::vector<std::string>& argv) {
+  const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
+  check_outputs_beside(loaded, o);
+  const std::vector<sim::RankedVariant> rankings = sim::rank_splits(loaded);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::split_rankings_json(loaded, rankings, argv), 2);
+  print_result(o.json, sim::split_rankings_text(loaded, rankings));
+}
+
 struct ConvergenceOptions {
   std::vector<std::string> records;
   sim::ProfileRequest request;
@@ -234,47 +252,9 @@ void build_profile(const ConvergenceOptions& o) {
 struct JobOptions {
   sim::Job job;
   std::string json, scenario, catalogue;
-  std::string sharding, recompute, schedule, tokens;
-  bool sequence = false;
+  std::string tokens;
   bool list = false;
 };
-
-// How a replica is split over GPUs: the keys of a scenario's "parallel".
-void declare_split(CLI::App& sub, JobOptions& o) {
-  sim::SplitSpec& split = o.job.split;
-  const auto size = [&](const char* flag, int& value, const char* text) {
-    sub.add_option(flag, value, text)->check(CLI::Range(1, 16384));
-  };
-  size("--tensor", split.tensor, "GPUs that share every layer's matrices");
-  sub.add_flag("--sequence", o.sequence, "Norms and residuals split along the sequence over the tensor ranks");
-  size("--pipeline", split.pipeline, "Stages of consecutive layers");
-  size("--virtual-stages", split.virtual_stages, "Chunks of layers per stage, interleaved");
-  size("--context", split.context, "GPUs that share every sequence");
-  size("--expert", split.expert, "Replicas that share out the experts");
-  sub.add_option("--sharding", o.sharding, "Of state, gradients, weights over the replicas")
-      ->check(CLI::IsMember(choice_names<sim::ShardingStage>()));
-  size("--sharding-group", split.sharding_group, "Ranks that share one copy of what is sharded (default: all)");
-  size("--micro-batch", split.microbatch, "Sequences that a replica computes at once (default: 1)");
-  sub.add_option("--global-batch", o.job.global_batch, "Sequences of an iteration, over all GPUs; needed with a split")
-      ->check(CLI::Range(1, 1 << 28));
-  sub.add_option("--recompute", o.recompute, "Activations that the backward pass computes again")
-      ->check(CLI::IsMember(choice_names<sim::Recomputation>()));
-  sub.add_option("--schedule", o.schedule, "Of micro-batches over the stages")
-      ->check(CLI::IsMember(choice_names<sim::PipelineSchedule>()));
-}
-
-// What is left open stays so.
-void read_split(JobOptions& o) {
-  sim::SplitSpec& split = o.job.split;
-  split.sharding = find_choice<sim::ShardingStage>(o.sharding);
-  split.recompute = find_choice<sim::Recomputation>(o.recompute);
-  split.schedule = find_choice<sim::PipelineSchedule>(o.schedule);
-  if (o.sequence) split.sequence_parallel = true;
-  const bool has_size = std::max({split.tensor, split.pipeline, split.virtual_stages, split.context, split.expert,
-                                  split.sharding_group, split.microbatch}) > 0;
-  split.is_asked = has_size || split.sharding || split.recompute || split.schedule || o.sequence;
-  if (!o.tokens.empty()) o.job.tokens = sim::tokens_of(o.tokens);
-}
 
 CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
@@ -286,7 +266,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->add_option("--batch", o.job.batch_per_gpu, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
   sub->add_option("--network", o.job.network, sim::network_help());
   sub->add_option("--algorithm", o.job.algorithm, sim::kAlgorithmHelp);
-  declare_split(*sub, o);
+  sim::declare_split(*sub, o.job);
   sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
   sub->add_option("--price", o.job.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
       ->check(number_between(1e-6, 1e6));
@@ -310,7 +290,8 @@ void answer(JobOptions& o) {
   if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
-  read_split(o);
+  if (!o.tokens.empty()) o.job.tokens = sim::count_of("--tokens", o.tokens);
+  o.job = sim::with_search_where_needed(o.job, catalogue);
   const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
   if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
@@ -367,7 +348,7 @@ void run(const Options& o, const std::vector<std::string>& argv) {
         "simulate: no scenario; allowed: a scenario file, --predict RECORDS, --list-models, --show-model NAME (see "
         "--help)");
   } else if (!o.optimise.empty()) {
-    search(o, argv);
+    o.optimise == kSplit ? search_splits(o, argv) : search(o, argv);
   } else {
     simulate(o, argv);
   }

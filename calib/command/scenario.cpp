@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "calib/collective_key.hpp"
 #include "calib/command/commands.hpp"
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/outputs.hpp"
@@ -73,6 +74,7 @@ Measurements measurements_of(const Profile& profile, const std::string& path, co
                                      : joined(std::vector<std::string>(models.begin(), models.end()))));
   for (const Fit& fit : profile.fits) {
     if (fit.probe != "collective" || !has(fit.key, "operation", "all-reduce") || fit.key.contains("in_place")) continue;
+    if (!is_of_floats(fit.key)) continue;
     const int ranks = count_of(fit.key, "ranks");
     m.devices.insert(ranks);
     if (m.all_reduce != nullptr && count_of(m.all_reduce->key, "ranks") >= ranks) continue;

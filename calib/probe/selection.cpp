@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "calib/collective_key.hpp"
 #include "engine/base/text.hpp"
 
 namespace lockstep::calib {
@@ -45,7 +46,8 @@ std::vector<Probe> quick_probes(const std::vector<Probe>& probes) {
   std::vector<Probe> kept;
   for (const Probe& probe : probes) {
     const bool is_iteration = probe.probe == "iteration" && !probe.key.contains("input");
-    const bool is_sum = probe.probe == "collective" && probe.key.value("operation", "") == "all-reduce";
+    const bool is_sum =
+        probe.probe == "collective" && probe.key.value("operation", "") == "all-reduce" && is_of_floats(probe.key);
     if (is_iteration || is_sum) kept.push_back(probe);
   }
   return kept;

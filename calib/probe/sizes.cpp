@@ -9,6 +9,10 @@ std::int64_t floats_in(std::int64_t bytes) {
   return std::max<std::int64_t>(1, bytes / 4);
 }
 
+std::int64_t numbers_in(std::int64_t bytes, device::Precision element) {
+  return std::max<std::int64_t>(1, bytes / device::element_bytes(element));
+}
+
 std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t bytes = 64; bytes < most_bytes; bytes *= 4) sizes.push_back(bytes);

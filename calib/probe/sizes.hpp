@@ -10,6 +10,8 @@ namespace lockstep::calib {
 
 /// Floats in as many bytes, one at least.
 std::int64_t floats_in(std::int64_t bytes);
+/// Numbers of this precision in as many bytes, one at least.
+std::int64_t numbers_in(std::int64_t bytes, device::Precision element);
 /// 64 B, then by four, and the largest itself.
 std::vector<std::int64_t> sizes_up_to(std::int64_t most_bytes);
 /// Of collectives: 8 B, those of sizes_up_to(), and from 16 KiB to 64 MiB each power of two: there NCCL changes from one

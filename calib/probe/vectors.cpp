@@ -88,21 +88,35 @@ Prepared average_work(device::Backend& backend, std::int64_t bytes) {
   });
 }
 
-// Out of place; the vector's length is rounded up to a multiple of all devices' number.
-Prepared exchange_work(device::Backend& backend, device::Collective collective, std::int64_t bytes) {
-  const std::int64_t devices = all_devices(backend), n = (floats_in(bytes) + devices - 1) / devices * devices;
+// Out of place, but for all-reduces, which are in place as those of floats are; the vector's length is rounded up to a
+// multiple of all devices' number.
+Prepared exchange_work(device::Backend& backend, device::Collective collective, device::Precision element,
+                       std::int64_t bytes) {
+  const std::int64_t devices = all_devices(backend), numbers = numbers_in(bytes, element);
+  const std::int64_t n = (numbers + devices - 1) / devices * devices;
+  const std::int64_t floats = floats_in(n * device::element_bytes(element) + 3);
+  const bool is_in_place = collective == device::Collective::all_reduce;
   auto send = std::make_shared<std::vector<DeviceVector>>(), receive = std::make_shared<std::vector<DeviceVector>>();
   for (int d = 0; d < backend.devices(); ++d) {
-    send->emplace_back(backend.ops(), n, d);
-    receive->emplace_back(backend.ops(), n, d);
+    send->emplace_back(backend.ops(), floats, d);
+    if (!is_in_place) receive->emplace_back(backend.ops(), floats, d);
   }
-  return device_timed_work(backend, [&backend, send, receive, collective, n] {
-    std::vector<const float*> from;
-    std::vector<float*> to;
+  return device_timed_work(backend, [=, &backend] {
+    std::vector<const void*> from;
+    std::vector<void*> to;
     for (DeviceVector& buffer : *send) from.push_back(buffer.data());
-    for (DeviceVector& buffer : *receive) to.push_back(buffer.data());
-    backend.exchange(collective, n, from, to);
+    for (DeviceVector& buffer : is_in_place ? *send : *receive) to.push_back(buffer.data());
+    backend.exchange(collective, element, n, from, to);
   });
+}
+
+// What only moves bytes moves them alike in every precision; what adds does it in the precision's own arithmetic.
+std::vector<device::Collective> collectives_of(device::Precision element) {
+  using device::Collective;
+  if (element != device::Precision::fp32)
+    return {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter};
+  return {Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather,
+          Collective::all_to_all};
 }
 
 }  // namespace
@@ -111,23 +125,24 @@ std::vector<Probe> collective_probes(device::Backend& backend, std::int64_t most
   std::vector<Probe> probes;
   const int ranks = all_devices(backend);
   if (ranks < 2) return probes;
-  const auto add = [&](const std::string& operation, std::int64_t bytes, const std::function<Prepared()>& prepare) {
-    const Json key{{"operation", operation},
-                   {"library", library_of(backend)},
-                   {"ranks", ranks},
-                   {"nodes", nodes},
-                   {"bytes", bytes}};
+  using device::Collective, device::Precision;
+  const auto add = [&](const std::string& operation, Precision element, std::int64_t bytes,
+                       const std::function<Prepared()>& prepare) {
+    Json key{{"operation", operation}, {"library", library_of(backend)}, {"ranks", ranks}, {"nodes", nodes}};
+    if (element != Precision::fp32) key["precision"] = to_string(element);
+    key["bytes"] = bytes;
     probes.push_back({"collective", key, prepare});
   };
-  using device::Collective;
   for (std::int64_t bytes : collective_sizes_up_to(most_bytes)) {
-    add("all-reduce", bytes, [=, &backend] { return sum_all_work(backend, bytes); });
-    add("average", bytes, [=, &backend] { return average_work(backend, bytes); });
-    // The least is none for more devices than it has floats: some collectives give each its share.
-    if (!backend.has_exchange() || floats_in(bytes) < ranks) continue;
-    for (const Collective collective : {Collective::reduce, Collective::broadcast, Collective::reduce_scatter,
-                                        Collective::all_gather, Collective::all_to_all})
-      add(to_string(collective), bytes, [=, &backend] { return exchange_work(backend, collective, bytes); });
+    add("all-reduce", Precision::fp32, bytes, [=, &backend] { return sum_all_work(backend, bytes); });
+    add("average", Precision::fp32, bytes, [=, &backend] { return average_work(backend, bytes); });
+    for (const Precision element : {Precision::fp32, Precision::fp16, Precision::bf16}) {
+      // The least is none for more devices than it has numbers: some collectives give each its share.
+      if (!backend.has_exchange(element) || numbers_in(bytes, element) < ranks) continue;
+      for (const Collective collective : collectives_of(element))
+        add(to_string(collective), element, bytes,
+            [=, &backend] { return exchange_work(backend, collective, element, bytes); });
+    }
   }
   return probes;
 }

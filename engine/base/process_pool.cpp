@@ -228,4 +228,34 @@ std::vector<std::string> in_processes(std::size_t count, int jobs, const std::fu
   return results;
 }
 
+std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
+                                             const std::function<std::string(std::size_t)>& work) {
+  ProcessPool pool(jobs);
+  const std::size_t children = std::min(count, static_cast<std::size_t>(pool.jobs()));
+  std::vector<std::size_t> next;  // of each child
+  for (std::size_t child = 0; child < children; ++child) {
+    next.push_back(child);
+    pool.start([&, child](const ToParent& parent) {
+      for (std::size_t i = child; i < count; i += children) parent.send(work(i));
+    });
+  }
+  std::vector<std::string> results(count);
+  std::string first_error;
+  while (pool.running() > 0) {
+    for (const ProcessEvent& event : pool.wait(-1)) {
+      std::size_t& i = next[static_cast<std::size_t>(event.process)];
+      if (!event.is_end) {
+        results[i] = event.text;
+        i += children;
+        continue;
+      }
+      std::string error = event.text;
+      if (i < count && error.empty()) error = "a child process ended without a result";
+      if (first_error.empty()) first_error = error;
+    }
+  }
+  if (!first_error.empty()) throw std::runtime_error(first_error);
+  return results;
+}
+
 }  // namespace lockstep

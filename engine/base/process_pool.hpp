@@ -78,4 +78,9 @@ class ProcessPool {
 std::vector<std::string> in_processes(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
                                       const std::function<void(std::size_t)>& progress = {});
 
+/// The same for work that is short beside a fork: `jobs` children in all, of which child k does k, k + jobs, k + 2 jobs,
+/// ... one after the other. One that throws or dies fails them all, as above.
+std::vector<std::string> in_shared_processes(std::size_t count, int jobs,
+                                             const std::function<std::string(std::size_t)>& work);
+
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 # Finds what Lockstep builds on. Required: nlohmann/json, CLI11, Eigen, OpenSSL's libcrypto.
 # Optional, each with its LOCKSTEP_*_FOUND and a line in the summary: SimGrid, CUDA, cuDNN, NCCL, MPI, Catch2,
-# Google Benchmark, TCMalloc, zlib.
+# Google Benchmark, TCMalloc, zlib, oneDNN.
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
@@ -34,6 +34,18 @@ include(LockstepCuda)
 
 find_package(MPI QUIET COMPONENTS CXX)
 find_package(ZLIB QUIET)
+
+# Its threads are OpenMP's, which the host's own threads must be able to forbid it.
+option(LOCKSTEP_ONEDNN "Look for oneDNN" ON)
+set(LOCKSTEP_ONEDNN_FOUND FALSE)
+if(LOCKSTEP_ONEDNN)
+  find_path(ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)   # its CMake package asks for OpenCL
+  find_library(ONEDNN_LIBRARY dnnl)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(ONEDNN_INCLUDE_DIR AND ONEDNN_LIBRARY AND OpenMP_CXX_FOUND)
+    set(LOCKSTEP_ONEDNN_FOUND TRUE)
+  endif()
+endif()
 if(LOCKSTEP_TESTS)
   find_package(Catch2 QUIET)
 endif()
@@ -102,6 +114,12 @@ function(lockstep_print_summary)
     set(zlib "${ZLIB_VERSION_STRING}")
   endif()
   message(STATUS "  zlib       ${zlib}")
+  set(onednn "not found: convolutions of the host stay slower")
+  if(LOCKSTEP_ONEDNN_FOUND)
+    lockstep_header_version(onednn ${ONEDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h
+      DNNL_VERSION_MAJOR DNNL_VERSION_MINOR DNNL_VERSION_PATCH)
+  endif()
+  message(STATUS "  oneDNN     ${onednn}")
   if(LOCKSTEP_SIMGRID_FOUND)
     message(STATUS "  Chart.js   ${LOCKSTEP_CHART_JS_VERSION}")
   endif()

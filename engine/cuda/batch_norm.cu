@@ -14,15 +14,15 @@ constexpr float kMomentum = 0.1F;  ///< weight of the newest batch in the runnin
 /// Sums of (x - origin) and its square.
 template <typename T, int V>
 struct Moments {
+  using Row = Vector<T, V>;
   const T* x;
   float origin[V];
   __device__ void begin(int channel) { load<V>(x + channel, origin); }
-  __device__ void add(std::int64_t at, float* first, float* second) {
-    float values[V];
-    load<V>(x + at, values);
+  __device__ Row read(std::int64_t at) const { return *reinterpret_cast<const Row*>(x + at); }
+  __device__ void add(std::int64_t, const Row& row, float* first, float* second) const {
 #pragma unroll
     for (int k = 0; k < V; ++k) {
-      const float d = values[k] - origin[k];
+      const float d = to_float(row.values[k]) - origin[k];
       first[k] += d;
       second[k] += d * d;
     }
@@ -102,29 +102,34 @@ enum class Masking { none, from_x, from_y };
 /// Sums of dz and dz (x - mean). Masking from y also stores dz in dy's place.
 template <typename T, int V, Masking masking>
 struct BackwardTerms {
+  struct Row {
+    Vector<T, V> x, dy, y;
+  };
   BatchNormData data;
   const T* x;
   const T* y;
   T* dy;
   Affine<V> affine;
   __device__ void begin(int channel) { affine.read(data, channel); }
-  __device__ void add(std::int64_t at, float* first, float* second) {
-    float values[V], gradients[V];
-    load<V>(x + at, values);
-    load<V>(dy + at, gradients);
-    if (masking == Masking::from_y) {
-      float outputs[V];
-      load<V>(y + at, outputs);
-#pragma unroll
-      for (int k = 0; k < V; ++k) gradients[k] = outputs[k] > 0 ? gradients[k] : 0;
-      store<V>(gradients, dy + at);
-    }
+  __device__ Row read(std::int64_t at) const {
+    Row row;
+    row.x = *reinterpret_cast<const Vector<T, V>*>(x + at);
+    row.dy = *reinterpret_cast<const Vector<T, V>*>(dy + at);
+    if (masking == Masking::from_y) row.y = *reinterpret_cast<const Vector<T, V>*>(y + at);
+    return row;
+  }
+  __device__ void add(std::int64_t at, const Row& row, float* first, float* second) const {
+    float gradients[V];
 #pragma unroll
     for (int k = 0; k < V; ++k) {
-      if (masking == Masking::from_x) gradients[k] = affine(values[k], k) > 0 ? gradients[k] : 0;
+      const float value = to_float(row.x.values[k]);
+      gradients[k] = to_float(row.dy.values[k]);
+      if (masking == Masking::from_y) gradients[k] = to_float(row.y.values[k]) > 0 ? gradients[k] : 0;
+      if (masking == Masking::from_x) gradients[k] = affine(value, k) > 0 ? gradients[k] : 0;
       first[k] += gradients[k];
-      second[k] += gradients[k] * (values[k] - affine.mean[k]);
+      second[k] += gradients[k] * (value - affine.mean[k]);
     }
+    if (masking == Masking::from_y) store<V>(gradients, dy + at);
   }
 };
 

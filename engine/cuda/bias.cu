@@ -26,19 +26,25 @@ template <typename T, int V, bool relu>
 struct BiasTerms {
   const T* y;
   T* dy;
+  struct Row {
+    Vector<T, V> dy, y;
+  };
   __device__ void begin(int) {}
-  __device__ void add(std::int64_t at, float* first, float*) {
+  __device__ Row read(std::int64_t at) const {
+    Row row;
+    row.dy = *reinterpret_cast<const Vector<T, V>*>(dy + at);
+    if (relu) row.y = *reinterpret_cast<const Vector<T, V>*>(y + at);
+    return row;
+  }
+  __device__ void add(std::int64_t at, const Row& row, float* first, float*) const {
     float gradients[V];
-    load<V>(dy + at, gradients);
-    if (relu) {
-      float outputs[V];
-      load<V>(y + at, outputs);
 #pragma unroll
-      for (int k = 0; k < V; ++k) gradients[k] = outputs[k] > 0 ? gradients[k] : 0;
-      store<V>(gradients, dy + at);
+    for (int k = 0; k < V; ++k) {
+      gradients[k] = to_float(row.dy.values[k]);
+      if (relu) gradients[k] = to_float(row.y.values[k]) > 0 ? gradients[k] : 0;
+      first[k] += gradients[k];
     }
-#pragma unroll
-    for (int k = 0; k < V; ++k) first[k] += gradients[k];
+    if (relu) store<V>(gradients, dy + at);
   }
 };
 
@@ -49,11 +55,19 @@ struct FinishBias {
 
 }  // namespace
 
+int attribute_of_gpu(cudaDeviceAttr which) {
+  int device = 0;
+  int value = 0;
+  LOCKSTEP_CUDA_CHECK(cudaGetDevice(&device));
+  LOCKSTEP_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
 std::int64_t partial_floats(Element element, std::int64_t rows, int channels) {
   std::int64_t most = 0;
   for (int width : {1, element == Element::f32 ? 4 : 8}) {
     if (channels % width != 0) continue;
-    most = std::max(most, std::int64_t{channel_grid(rows, channels, width, kSumBlocks).blocks.y} * 2 * channels);
+    most = std::max(most, std::int64_t{channel_grid(rows, channels, width, most_sum_blocks()).blocks.y} * 2 * channels);
   }
   return most;
 }

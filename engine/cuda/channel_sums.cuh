@@ -27,8 +27,23 @@ inline ChannelGrid channel_grid(std::int64_t rows, int channels, int width, int 
           dim3(static_cast<unsigned>(across), static_cast<unsigned>(down))};
 }
 
-constexpr int kSumBlocks = 512;     ///< about four for each multiprocessor of a large GPU
 constexpr int kApplyBlocks = 4096;  ///< for kernels that only map
+constexpr int kRowsAtOnce = 4;      ///< of a thread that sums: so many loads are under way before the first is added
+
+int attribute_of_gpu(cudaDeviceAttr which);  // bias.cu; of the current device
+
+/// Blocks of sums that the current device holds at once at most, whatever a kernel needs of it.
+inline int most_sum_blocks() {
+  return attribute_of_gpu(cudaDevAttrMultiProcessorCount) *
+         std::max(1, attribute_of_gpu(cudaDevAttrMaxThreadsPerMultiProcessor) / kThreads);
+}
+
+/// Blocks of this kernel that the current device holds at once: one wave, so that no block waits for another.
+inline int resident_blocks(const void* kernel) {
+  int of_one = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, kThreads, 0), "occupancy of channel_sums");
+  return attribute_of_gpu(cudaDevAttrMultiProcessorCount) * std::max(1, of_one);
+}
 
 /// V channels and the first of the rows of a thread.
 template <int V>
@@ -41,7 +56,8 @@ struct ChannelPlace {
         stride(std::int64_t{gridDim.y} * blockDim.y) {}
 };
 
-/// `Terms` has begin(channel), once, and add(offset of V elements, first sums, second sums).
+/// `Terms` has begin(channel), once; a type Row of what one row needs; read(offset of V elements), a Row, and
+/// add(offset, Row, first sums, second sums). Rows are read kRowsAtOnce at a time and added in their order.
 /// partials: part x (first sums, second sums) x channels.
 template <int V, typename Terms>
 __global__ void __launch_bounds__(kThreads)
@@ -52,8 +68,19 @@ __global__ void __launch_bounds__(kThreads)
   if (at.channel < channels) {
     Terms terms = given;
     terms.begin(at.channel);
-    for (std::int64_t row = at.row; row < rows; row += at.stride)
-      terms.add(row * channels + at.channel, sums, sums + V);
+    std::int64_t row = at.row;
+    for (; row + (kRowsAtOnce - 1) * at.stride < rows; row += kRowsAtOnce * at.stride) {
+      typename Terms::Row read[kRowsAtOnce];
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i) read[i] = terms.read((row + i * at.stride) * channels + at.channel);
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i)
+        terms.add((row + i * at.stride) * channels + at.channel, read[i], sums, sums + V);
+    }
+    for (; row < rows; row += at.stride) {
+      const std::int64_t offset = row * channels + at.channel;
+      terms.add(offset, terms.read(offset), sums, sums + V);
+    }
   }
   const unsigned own = threadIdx.y * blockDim.x + threadIdx.x;
 #pragma unroll
@@ -106,7 +133,9 @@ __global__ void __launch_bounds__(kFinishChannels* kFinishSlices)
 template <int V, typename Terms, typename Finish>
 void sum_channels(const Terms& terms, const Finish& finish, std::int64_t rows, int channels, float* partials,
                   cudaStream_t stream) {
-  const ChannelGrid grid = channel_grid(rows, channels, V, kSumBlocks);
+  const auto kernel = channel_sums<V, Terms>;
+  const int resident = std::min(resident_blocks(reinterpret_cast<const void*>(kernel)), most_sum_blocks());
+  const ChannelGrid grid = channel_grid(rows, channels, V, resident);
   channel_sums<V><<<grid.blocks, grid.threads, 0, stream>>>(terms, rows, channels, partials);
   check_launch("channel_sums");
   const unsigned blocks = static_cast<unsigned>((channels + kFinishChannels - 1) / kFinishChannels);

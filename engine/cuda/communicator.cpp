@@ -46,6 +46,11 @@ bool find_adding_switches(const std::vector<int>& gpus, std::size_t ranks, sync:
   return sync::largest(processes, lacks_them ? 1 : 0) == 0 && ranks > 2;
 }
 
+ncclDataType_t type_of(device::Precision element) {
+  if (element == device::Precision::fp16) return ncclHalf;
+  return element == device::Precision::bf16 ? ncclBfloat16 : ncclFloat;
+}
+
 /// Calls of several ranks by one thread. Where one of them throws, the group ends with the scope: later calls would
 /// join it and never begin.
 class Group {
@@ -95,13 +100,14 @@ Communicator::~Communicator() {
   }
 }
 
-void Communicator::all_reduce(std::int64_t n, const std::vector<float*>& buffers,
+void Communicator::all_reduce(std::int64_t n, device::Precision element, const std::vector<void*>& buffers,
                               const std::vector<cudaStream_t>& streams) {
-  const std::string what = "ncclAllReduce of " + std::to_string(n) + " floats";
+  const std::string what = "ncclAllReduce of " + std::to_string(n) + " numbers, " + to_string(element);
   Group group;
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
-    check(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), ncclFloat, ncclSum, ranks_[d], streams[d]),
+    check(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), type_of(element), ncclSum, ranks_[d],
+                        streams[d]),
           what);
   }
   group.end(what);
@@ -119,35 +125,41 @@ void Communicator::all_average(std::int64_t n, const std::vector<const float*>& 
   group.end(what);
 }
 
-void Communicator::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                            const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams) {
+void Communicator::exchange(device::Collective collective, device::Precision element, std::int64_t n,
+                            const std::vector<const void*>& send, const std::vector<void*>& receive,
+                            const std::vector<cudaStream_t>& streams) {
   Group group;
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
-    exchange_of_rank(collective, d, static_cast<std::size_t>(n), send[d], receive[d], streams[d]);
+    exchange_of_rank(collective, element, static_cast<std::size_t>(n), {d, send[d], receive[d], streams[d]});
   }
   group.end(to_string(collective));
 }
 
-void Communicator::exchange_of_rank(device::Collective collective, std::size_t own, std::size_t n, const float* send,
-                                    float* receive, cudaStream_t stream) {
+void Communicator::exchange_of_rank(device::Collective collective, device::Precision element, std::size_t n,
+                                    const OfRank& rank) {
   const std::size_t part = n / all_;
-  const ncclComm_t comm = ranks_[own];
+  const std::size_t part_bytes = part * static_cast<std::size_t>(element_bytes(element));
+  const ncclDataType_t type = type_of(element);
+  const ncclComm_t comm = ranks_[rank.own];
+  const cudaStream_t stream = rank.stream;
   switch (collective) {
     case device::Collective::all_reduce:
-      return check(ncclAllReduce(send, receive, n, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
+      return check(ncclAllReduce(rank.send, rank.receive, n, type, ncclSum, comm, stream), "ncclAllReduce");
     case device::Collective::reduce:
-      return check(ncclReduce(send, receive, n, ncclFloat, ncclSum, 0, comm, stream), "ncclReduce");
+      return check(ncclReduce(rank.send, rank.receive, n, type, ncclSum, 0, comm, stream), "ncclReduce");
     case device::Collective::broadcast:
-      return check(ncclBroadcast(send, receive, n, ncclFloat, 0, comm, stream), "ncclBroadcast");
+      return check(ncclBroadcast(rank.send, rank.receive, n, type, 0, comm, stream), "ncclBroadcast");
     case device::Collective::reduce_scatter:
-      return check(ncclReduceScatter(send, receive, part, ncclFloat, ncclSum, comm, stream), "ncclReduceScatter");
+      return check(ncclReduceScatter(rank.send, rank.receive, part, type, ncclSum, comm, stream), "ncclReduceScatter");
     case device::Collective::all_gather:
-      return check(ncclAllGather(send, receive, part, ncclFloat, comm, stream), "ncclAllGather");
+      return check(ncclAllGather(rank.send, rank.receive, part, type, comm, stream), "ncclAllGather");
     case device::Collective::all_to_all:
       for (std::size_t peer = 0; peer < all_; ++peer) {
-        check(ncclSend(send + peer * part, part, ncclFloat, static_cast<int>(peer), comm, stream), "ncclSend");
-        check(ncclRecv(receive + peer * part, part, ncclFloat, static_cast<int>(peer), comm, stream), "ncclRecv");
+        const auto* from = static_cast<const char*>(rank.send) + peer * part_bytes;
+        auto* to = static_cast<char*>(rank.receive) + peer * part_bytes;
+        check(ncclSend(from, part, type, static_cast<int>(peer), comm, stream), "ncclSend");
+        check(ncclRecv(to, part, type, static_cast<int>(peer), comm, stream), "ncclRecv");
       }
       return;
   }

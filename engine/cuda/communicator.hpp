@@ -19,9 +19,10 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Every buffers[d], n floats on gpus[d], becomes the sum of those of all processes, on streams[d]. NCCL chooses the
-  /// order of the summation; all GPUs get the same bits.
-  void all_reduce(std::int64_t n, const std::vector<float*>& buffers, const std::vector<cudaStream_t>& streams);
+  /// Every buffers[d], n numbers of this precision on gpus[d], becomes the sum of those of all processes, on streams[d].
+  /// NCCL chooses the order of the summation; all GPUs get the same bits.
+  void all_reduce(std::int64_t n, device::Precision element, const std::vector<void*>& buffers,
+                  const std::vector<cudaStream_t>& streams);
   /// Every receive[d], n floats on gpus[d], becomes the mean of the send[d] of all processes, which stay. NCCL
   /// multiplies each by 1/ranks, rounded to float, and sums: off by a rounding per rank from the mean, and the same
   /// bits everywhere.
@@ -31,12 +32,18 @@ class Communicator {
   /// plainly, so that NCCL takes a mean through the GPUs. The same in all processes.
   bool has_adding_switches() const { return has_adding_switches_; }
   /// device::Backend::exchange() on streams[d].
-  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams);
+  void exchange(device::Collective collective, device::Precision element, std::int64_t n,
+                const std::vector<const void*>& send, const std::vector<void*>& receive,
+                const std::vector<cudaStream_t>& streams);
 
  private:
-  void exchange_of_rank(device::Collective collective, std::size_t own, std::size_t n, const float* send,
-                        float* receive, cudaStream_t stream);
+  struct OfRank {
+    std::size_t own;  ///< its number in this process
+    const void* send;
+    void* receive;
+    cudaStream_t stream;
+  };
+  void exchange_of_rank(device::Collective collective, device::Precision element, std::size_t n, const OfRank& rank);
 
   std::vector<int> gpus_;
   std::size_t all_;  ///< ranks of all processes

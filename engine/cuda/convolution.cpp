@@ -14,7 +14,8 @@
 namespace lockstep::cuda {
 namespace {
 
-constexpr std::size_t kMostTimed = 10;  ///< engines of a problem and route
+constexpr std::size_t kMostTimed = 12;  ///< of a problem and route
+constexpr int kSettingsOfEngine = 3;    ///< of one engine before all others had their turn
 constexpr int kRounds = 3;
 constexpr int kRunsOfRound = 4;
 constexpr float kHopeless = 2;    ///< an engine whose first round takes this many times the best's gets no other
@@ -190,7 +191,8 @@ void ConvolutionSolvers::append_candidates(const ConvolutionProblem& problem, Ro
                                            std::string& remarks) const {
   const std::size_t end = are_recommended ? engines->recommended() : engines->count();
   std::size_t usable = 0;
-  for (std::size_t i = are_recommended ? 0 : engines->recommended(); i < end && usable < kMostTimed; ++i) {
+  for (const std::size_t i : engines->in_turns(are_recommended ? 0 : engines->recommended(), end, kSettingsOfEngine)) {
+    if (usable == kMostTimed) break;
     std::string why;
     std::unique_ptr<Solver> candidate = build(problem, {route, i, ""}, engines, why);
     if (candidate != nullptr && candidate->workspace_bytes > most_workspace_bytes(problem)) {

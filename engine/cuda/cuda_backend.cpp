@@ -24,7 +24,10 @@ class GatedReplica final : public device::Replica {
   GatedReplica(CudaVectorOps& ops, const model::Graph& graph, const device::ReplicaOptions& options)
       : ops_(ops), gate_(options.device) {
     ops_.open(gate_);
-    replica_ = make_cuda_replica(graph, options, {ops_.gpu(options.device), gate_.stream});
+    const bool is_shared = ops_.are_distinct() && ops_.devices() * ops_.processes() > 1;
+    replica_ =
+        make_cuda_replica(graph, options, {ops_.gpu(options.device), gate_.stream, is_shared ? &gate_.parts : nullptr});
+    ops_.know(gate_);
     ops_.close(gate_);
   }
   ~GatedReplica() override {
@@ -97,10 +100,11 @@ class CudaBackend final : public device::Backend {
   }
   int devices() const override { return ops_.devices(); }
   sync::VectorOps& ops() override { return ops_; }
-  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                const std::vector<float*>& receive) override {
-    ops_.exchange(collective, n, send, receive);
+  void exchange(device::Collective collective, device::Precision element, std::int64_t n,
+                const std::vector<const void*>& send, const std::vector<void*>& receive) override {
+    ops_.exchange(collective, element, n, send, receive);
   }
+  void set_gradient_wire(device::Precision wire) override { ops_.set_wire(wire); }
 
   std::shared_ptr<float> allocate_pinned(std::int64_t count) override {
     const OnDevice on_device(gpus_.front());
@@ -120,7 +124,7 @@ class CudaBackend final : public device::Backend {
     if (devices() == 1 && processes_.count() == 1) return make_emulated_sums(gpus_.front(), n);
     return make_repeated_sums(gpus_, n, processes_);
   }
-  bool has_exchange() override { return ops_.are_distinct(); }
+  bool has_exchange(device::Precision) override { return ops_.are_distinct(); }
   bool has_device_clock() override { return true; }
   std::optional<double> device_seconds(const std::function<void()>& work, int repeats) override {
     return cuda::device_seconds(ops_, processes_, work, repeats);

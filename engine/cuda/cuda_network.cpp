@@ -5,7 +5,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/cuda/cuda_replica.hpp"
-#include "engine/cuda/self_check.hpp"
+#include "engine/cuda/snapshot.hpp"
 
 namespace lockstep::cuda {
 
@@ -52,7 +52,9 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
       element_(element_of(options.precision)),
       program_(program_of(graph, options)),
       packing_(make_packing(graph, program_.input_channels)),
-      staging_(options.batch, graph.input.elements()) {
+      staging_(options.batch, graph.input.elements()),
+      buckets_(gradient_buckets(graph, program_, packing_, streams.parts != nullptr ? options.bucket_bytes : 0)),
+      training_(buckets_.size()) {
   cudnn_ = std::make_unique<CudnnHandle>(stream_);
   cublas_ = std::make_unique<CublasHandle>();
   convolutions_ = std::make_unique<ConvolutionSolvers>(*cudnn_, stream_, streams.device, options.is_self_checked);
@@ -62,6 +64,10 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
   upload_segments();
   connect();
   allocate_working_memory();
+  if (streams_.parts != nullptr) {
+    streams_.parts->gradient = gradient_.data();
+    for (const GradientBucket& bucket : buckets_) streams_.parts->parts.emplace_back(bucket.begin, bucket.count);
+  }
   stream_.synchronise();
 }
 
@@ -208,20 +214,30 @@ void CudaReplica::pack() {
 }
 
 void CudaReplica::training_pass(LayerTimer* timer) {
-  pack();
-  if (timer != nullptr) timer->start();
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    operations_[i]->forward(true);
-    if (timer != nullptr) timer->mark(program_.steps[i].layer, device::LayerPart::forward);
+  for (std::size_t b = 0; b < buckets_.size(); ++b) training_section(b, timer);
+}
+
+void CudaReplica::training_section(std::size_t number, LayerTimer* timer) {
+  const GradientBucket& bucket = buckets_[number];
+  const bool is_last = number + 1 == buckets_.size();
+  const std::size_t begin = number == 0 ? operations_.size() : buckets_[number - 1].last_step;
+  if (number == 0) {
+    pack();
+    if (timer != nullptr) timer->start();
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      operations_[i]->forward(true);
+      if (timer != nullptr) timer->mark(program_.steps[i].layer, device::LayerPart::forward);
+    }
   }
-  for (std::size_t i = operations_.size(); i-- > 0;) {
+  for (std::size_t i = begin; i-- > (is_last ? 0 : bucket.last_step);) {
     if (program_.steps[i].backward) backward(i, timer);
   }
-  sum_losses(losses_.data(), static_cast<int>(losses_.size()), state_.data(), stream_);
+  if (is_last) sum_losses(losses_.data(), static_cast<int>(losses_.size()), state_.data(), stream_);
   unpack_gradients(element_,
-                   {unpack_segments_.data(), static_cast<int>(unpack_segments_.size()), packing_.unpack_blocks},
+                   {unpack_segments_.data() + bucket.first_segment, bucket.segments, bucket.blocks, bucket.first_block},
                    element_gradients_.data(), real_gradients_.data(), gradient_.data(), state_.data(), stream_);
-  if (element_ == Element::f16) settle_loss_scale(gradient_.data(), gradient_.size(), state_.data(), stream_);
+  if (is_last && element_ == Element::f16)
+    settle_loss_scale(gradient_.data(), gradient_.size(), state_.data(), stream_);
 }
 
 void CudaReplica::backward(std::size_t step, LayerTimer* timer) {
@@ -252,61 +268,15 @@ const float* CudaReplica::gradient(const float* parameters, const device::HostBa
   const OnDevice on_device(streams_.device);
   check_labels(batch.labels, options_.batch);
   bring_in(parameters, batch, options_.batch, step);
-  if (options_.is_self_checked && training_.is_to_capture())
-    run_first_replay();
-  else
-    training_.run(stream_, [this] { training_pass(); });
+  const bool is_first_replay = options_.is_self_checked && training_.front().is_to_capture();
+  if (is_first_replay) run_first_replay();
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    if (!is_first_replay) training_[b].run(stream_, [this, b] { training_section(b); });
+    if (streams_.parts != nullptr) streams_.parts->parts[b].complete.record(stream_);
+  }
   finished_.record(stream_);
   finished_.hold(streams_.updates);
   return gradient_.data();
-}
-
-/// What a training pass changes beside its gradient: running statistics and the state, as they are now.
-class CudaReplica::Snapshot {
- public:
-  explicit Snapshot(const CudaReplica& replica)
-      : replica_(replica), running_(replica.running_.size()), state_(replica.state_.size()) {
-    copy(replica_.running_, running_);
-    copy(replica_.state_, state_);
-  }
-  void restore() const {
-    copy(running_, replica_.running_);
-    copy(state_, replica_.state_);
-  }
-
- private:
-  template <typename T>
-  void copy(const DeviceBuffer<T>& from, const DeviceBuffer<T>& to) const {
-    if (from.bytes() == 0) return;
-    LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(from.bytes()),
-                                        cudaMemcpyDeviceToDevice, replica_.stream_));
-  }
-
-  const CudaReplica& replica_;
-  DeviceBuffer<float> running_;
-  DeviceBuffer<PassState> state_;
-};
-
-/// The pass is the same work on the same numbers, enqueued and replayed: to the last bit.
-void CudaReplica::run_first_replay() {
-  const Snapshot before(*this);
-  training_pass();
-  const DeviceBuffer<float> eager(gradient_.size());
-  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(eager.data(), gradient_.data(), static_cast<std::size_t>(eager.bytes()),
-                                      cudaMemcpyDeviceToDevice, stream_));
-  const Snapshot after(*this);
-  if (!training_.capture(stream_, [this] { training_pass(); })) return stream_.synchronise();
-  before.restore();
-  LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(gradient_.data(), 0xFF, static_cast<std::size_t>(gradient_.bytes()), stream_));
-  training_.run(stream_, [] {});
-  const std::int64_t differing = count_differing(eager.data(), gradient_.data(), gradient_.size(), stream_);
-  if (differing == 0) return;
-  training_.disable("its first replay differs from the pass that it captured in " + std::to_string(differing) + " of " +
-                    std::to_string(gradient_.size()) + " elements of the gradient");
-  after.restore();
-  LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(gradient_.data(), eager.data(), static_cast<std::size_t>(eager.bytes()),
-                                      cudaMemcpyDeviceToDevice, stream_));
-  stream_.synchronise();
 }
 
 std::vector<device::LayerTime> CudaReplica::time_layers(const float* parameters, const device::HostBatch& batch,
@@ -395,7 +365,11 @@ std::vector<std::string> CudaReplica::slow_paths() const {
     const std::string line = operation->slow_path();
     if (!line.empty()) lines.push_back(line);
   }
-  if (!training_.refusal().empty()) lines.push_back("training pass without a CUDA graph: " + training_.refusal());
+  for (const PassGraph& graph : training_) {
+    if (graph.refusal().empty()) continue;
+    lines.push_back("training pass without a CUDA graph: " + graph.refusal());
+    break;
+  }
   if (!evaluation_.refusal().empty()) lines.push_back("evaluation pass without a CUDA graph: " + evaluation_.refusal());
   return lines;
 }
@@ -407,7 +381,7 @@ std::string CudaReplica::self_check() const {
 void CudaReplica::disable_graphs() {
   const OnDevice on_device(streams_.device);
   stream_.synchronise();
-  training_.disable();
+  for (PassGraph& graph : training_) graph.disable();
   evaluation_.disable();
 }
 

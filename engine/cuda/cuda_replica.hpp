@@ -2,12 +2,13 @@
 // The replica behind make_cuda_replica(): memory, the steps of a program, and the passes over them.
 //
 // A pass: copy the batch in; pack the parameters; run the steps forward and backward; unpack the gradients. All but the
-// first is one CUDA graph. Everything that changes between passes (parameters' address, step number, loss scale) is
+// first is a CUDA graph for each bucket of the gradient (gradient_buckets.hpp), one where there is a single one. Everything that changes between passes (parameters' address, step number, loss scale) is
 // read from device memory.
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/cuda/gradient_buckets.hpp"
 #include "engine/cuda/input_staging.hpp"
 #include "engine/cuda/layer_operation.hpp"
 #include "engine/cuda/layer_timer.hpp"
@@ -42,7 +43,7 @@ class CudaReplica final : public device::Replica {
   /// Passes are enqueued kernel by kernel from now on.
   void disable_graphs();
   /// Whether the last training pass was a replay.
-  bool replayed() const { return training_.replayed(); }
+  bool replayed() const;
 
  private:
   void allocate();
@@ -56,10 +57,14 @@ class CudaReplica final : public device::Replica {
   void bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step);
   void pack();
   void training_pass(LayerTimer* timer = nullptr);
+  /// What comes after the bucket before, up to this one; the first begins with the forward pass.
+  void training_section(std::size_t bucket, LayerTimer* timer = nullptr);
   class Snapshot;
-  /// The pass that is the first to be replayed is enqueued as well, and the two are compared; where they differ it is
+  /// first_replay.cpp. The pass that is the first to be replayed is enqueued as well, and the two are compared; where they differ it is
   /// never replayed. Costs a pass, a copy of the gradient, and a wait, once.
   void run_first_replay();
+  bool captures_training();
+  void disable_training_graphs(const std::string& why);
   void backward(std::size_t step, LayerTimer* timer);
   void evaluation_pass();
 
@@ -92,7 +97,9 @@ class CudaReplica final : public device::Replica {
   DeviceBuffer<float> partials_;
 
   std::vector<LayerOperationPtr> operations_;  ///< by step
-  PassGraph training_, evaluation_;
+  std::vector<GradientBucket> buckets_;
+  std::vector<PassGraph> training_;  ///< by bucket
+  PassGraph evaluation_;
   std::unique_ptr<TimedPass> timed_;  ///< made when first asked for
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
 
 namespace lockstep::cuda {
 namespace {
@@ -340,6 +341,30 @@ std::unique_ptr<ConvolutionEngines::Plan> ConvolutionEngines::plan(std::size_t i
   why = cudnn_error(status);
   forget_cuda_error();
   return nullptr;
+}
+
+std::optional<std::int64_t> ConvolutionEngines::engine(std::size_t index) const {
+  const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t into = engine.get();
+  std::int64_t count = 0;
+  std::int64_t number = 0;
+  const bool is_told =
+      cudnnBackendGetAttribute(configurations_.at(index).get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &into) == CUDNN_STATUS_SUCCESS &&
+      cudnnBackendGetAttribute(into, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &number) ==
+          CUDNN_STATUS_SUCCESS;
+  return is_told ? std::optional(number) : std::nullopt;
+}
+
+std::vector<std::size_t> ConvolutionEngines::in_turns(std::size_t begin, std::size_t end, int most) const {
+  std::vector<std::size_t> first, rest;
+  std::map<std::int64_t, int> settings;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::optional<std::int64_t> number = engine(i);
+    (!number || settings[*number]++ < most ? first : rest).push_back(i);
+  }
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
 }
 
 std::optional<EngineRecipe> ConvolutionEngines::recipe(std::size_t index) const {

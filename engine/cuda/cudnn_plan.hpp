@@ -100,6 +100,11 @@ class ConvolutionEngines {
   /// The first so many are those that the heuristics recommend; the others only have to run, some of them a hundred
   /// times as slowly.
   std::size_t recommended() const { return recommended_; }
+  /// Indices [begin, end) in the order in which they are worth trying: the first `most` settings of each engine, then
+  /// the rest, each in cuDNN's order. Heuristics list many settings of one engine before the next engine comes.
+  std::vector<std::size_t> in_turns(std::size_t begin, std::size_t end, int most) const;
+  /// By cuDNN's numbers of this kind of operation; empty where cuDNN does not tell.
+  std::optional<std::int64_t> engine(std::size_t index) const;
   /// What cuDNN refused and what was left out, for messages: "mode A: 12 engines, 3 left out; ...".
   const std::string& remarks() const { return remarks_; }
 

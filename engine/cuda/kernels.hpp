@@ -45,10 +45,12 @@ void start_state(PassState* state, float loss_scale, bool automatic, cudaStream_
 void set_loss_scale(PassState* state, float scale, cudaStream_t stream);
 
 // packing.cu
+/// Neighbours of a table, which are moved by `blocks` of its blocks from `first_block` on.
 struct PackTable {
   const Segment* segments;
   int count;
   int blocks;
+  int first_block = 0;
 };
 void pack_parameters(Element element, const PackTable& table, const PassState* state, void* elements, float* reals,
                      cudaStream_t stream);

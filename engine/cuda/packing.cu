@@ -55,11 +55,12 @@ __global__ void __launch_bounds__(kThreads)
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    unpack(const Segment* __restrict__ segments, int count, const T* __restrict__ elements,
+    unpack(const Segment* __restrict__ segments, int count, int first_block, const T* __restrict__ elements,
            const float* __restrict__ reals, float* __restrict__ gradient, PassState* state) {
   __shared__ float values[kTileElements];
-  const Segment segment = segments[segment_of(segments, count, static_cast<int>(blockIdx.x))];
-  const Tile tile = tile_of(segment, static_cast<int>(blockIdx.x) - segment.first_block);
+  const int block = first_block + static_cast<int>(blockIdx.x);
+  const Segment segment = segments[segment_of(segments, count, block)];
+  const Tile tile = tile_of(segment, block - segment.first_block);
   const float factor = 1 / state->loss_scale;
   bool finite = true;
   for (int i = static_cast<int>(threadIdx.x); i < elements_of(tile); i += kThreads) {
@@ -113,7 +114,7 @@ void unpack_gradients(Element element, const PackTable& table, const void* eleme
   with_type(element, [&](auto type) {
     using T = decltype(type);
     unpack<T><<<static_cast<unsigned>(table.blocks), kThreads, 0, stream>>>(
-        table.segments, table.count, static_cast<const T*>(elements), reals, gradient, state);
+        table.segments, table.count, table.first_block, static_cast<const T*>(elements), reals, gradient, state);
   });
   check_launch("unpack");
 }

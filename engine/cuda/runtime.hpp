@@ -67,6 +67,13 @@ class OnDevice {
 class Stream {
  public:
   Stream() { LOCKSTEP_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  enum class Priority { highest };
+  /// Blocks of its kernels begin before those of other streams that wait for room.
+  explicit Stream(Priority) {
+    int lowest = 0, highest = 0;
+    LOCKSTEP_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    LOCKSTEP_CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, highest));
+  }
   ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -139,9 +146,11 @@ using PinnedBuffer = Buffer<T, true>;
 
 /// What a device's vector operations run on. A replica runs on a stream of its own: it begins after what has been
 /// enqueued here so far, and what is enqueued here later waits for it (both by events).
+struct GradientParts;
 struct DeviceStreams {
   int device;
   cudaStream_t updates;
+  GradientParts* parts = nullptr;  ///< where the replica notes its gradient's buckets, if anybody wants them
 };
 
 }  // namespace lockstep::cuda

@@ -138,7 +138,7 @@ class RepeatedSums {
   }
 
   void sum(std::size_t slot) {
-    communicator_->all_reduce(n_, buffers_, streams_);
+    communicator_->all_reduce(n_, device::Precision::fp32, buffers_, streams_);
     record(slot);
   }
 
@@ -161,7 +161,7 @@ class RepeatedSums {
     const OnDevice on_device(first.gpu);
     LOCKSTEP_CUDA_CHECK(
         cudaMemcpyAsync(first.buffer.data() + n_, own_->data(), sizeof(float), cudaMemcpyHostToDevice, first.stream));
-    communicator_->all_reduce(n_ + 1, buffers_, streams_);
+    communicator_->all_reduce(n_ + 1, device::Precision::fp32, buffers_, streams_);
     LOCKSTEP_CUDA_CHECK(cudaMemcpyAsync(counted_->data(), first.buffer.data() + n_, sizeof(float),
                                         cudaMemcpyDeviceToHost, first.stream));
     record(0);
@@ -171,7 +171,7 @@ class RepeatedSums {
   sync::Processes& processes_;
   std::unique_ptr<Communicator> communicator_;
   std::vector<std::unique_ptr<Share>> shares_;
-  std::vector<float*> buffers_;
+  std::vector<void*> buffers_;
   std::vector<cudaStream_t> streams_;
   std::unique_ptr<PinnedBuffer<float>> own_, counted_;  ///< this process's vote, and all processes'
   std::int64_t count_ = 0;

@@ -24,14 +24,15 @@ struct CudaVectorOps::Device {
   int number;
   int gpu;
   Stream updates;
-  Stream beside;
-  bool beside_is_pending = false;  ///< `updates` does not wait for `beside` yet
+  Stream beside{Stream::Priority::highest};  ///< what many GPUs do together holds them all up
+  bool beside_is_pending = false;            ///< `updates` does not wait for `beside` yet
   Event beside_done;
   Event reached;  ///< what another device or a replica waits for before it reads
   Event done;     ///< what other devices wait for before they go on
   DeviceBuffer<double> dot_partials;
   DeviceBuffer<double> dot_result;
   DeviceBuffer<std::uint32_t> dot_arrived;
+  DeviceBuffer<char> wire;                   ///< gradients in half precision
   std::vector<DeviceBuffer<float>> staging;  ///< copies of other devices' arrays
   std::deque<LayoutOnDevice> layouts;
   std::vector<ReplicaGate*> closed_gates;
@@ -122,5 +123,22 @@ class CudaVectorOps::Operation {
   std::vector<Staged> staged_;
   std::vector<Staged> written_;
 };
+
+template <typename Pointer>
+std::vector<std::vector<Pointer>> CudaVectorOps::by_device(const std::vector<Pointer>& buffers) const {
+  std::vector<std::vector<Pointer>> result(devices_.size());
+  for (const Pointer buffer : buffers) result[static_cast<std::size_t>(device_of(buffer))].push_back(buffer);
+  return result;
+}
+
+/// Buffers on all GPUs, of this process or of several.
+template <typename Pointer>
+bool CudaVectorOps::is_for_nccl(const std::vector<std::vector<Pointer>>& by_device) const {
+  const bool is_everywhere =
+      std::none_of(by_device.begin(), by_device.end(), [](const auto& on_one) { return on_one.empty(); });
+  const bool is_one_of_many = processes() > 1;
+  if (is_one_of_many) sync::require(are_distinct_ && is_everywhere, "vector: a sum over processes takes all GPUs");
+  return is_one_of_many || (devices() > 1 && are_distinct_ && is_everywhere);
+}
 
 }  // namespace lockstep::cuda

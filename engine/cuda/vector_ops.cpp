@@ -78,9 +78,14 @@ void CudaVectorOps::close(ReplicaGate& gate) {
   if (std::find(closed.begin(), closed.end(), &gate) == closed.end()) closed.push_back(&gate);
 }
 
+void CudaVectorOps::know(const ReplicaGate& gate) {
+  gates_.push_back(&gate);
+}
+
 void CudaVectorOps::forget(const ReplicaGate& gate) {
   std::vector<ReplicaGate*>& closed = on(gate.device).closed_gates;
   closed.erase(std::remove(closed.begin(), closed.end(), &gate), closed.end());
+  gates_.erase(std::remove(gates_.begin(), gates_.end(), &gate), gates_.end());
 }
 
 cudaStream_t CudaVectorOps::current_stream_of(int number) const {
@@ -266,23 +271,6 @@ void CudaVectorOps::average(std::int64_t n, const std::vector<const float*>& inp
   accumulate(n, inputs.data(), inputs.size(), false, as_float(1.0 / static_cast<double>(inputs.size())), y);
 }
 
-template <typename Pointer>
-std::vector<std::vector<Pointer>> CudaVectorOps::by_device(const std::vector<Pointer>& buffers) const {
-  std::vector<std::vector<Pointer>> result(devices_.size());
-  for (const Pointer buffer : buffers) result[static_cast<std::size_t>(device_of(buffer))].push_back(buffer);
-  return result;
-}
-
-/// Buffers on all GPUs, of this process or of several.
-template <typename Pointer>
-bool CudaVectorOps::is_for_nccl(const std::vector<std::vector<Pointer>>& by_device) const {
-  const bool is_everywhere =
-      std::none_of(by_device.begin(), by_device.end(), [](const auto& on_one) { return on_one.empty(); });
-  const bool is_one_of_many = processes() > 1;
-  if (is_one_of_many) sync::require(are_distinct_ && is_everywhere, "vector: a sum over processes takes all GPUs");
-  return is_one_of_many || (devices() > 1 && are_distinct_ && is_everywhere);
-}
-
 void CudaVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) {
   sync::require(!buffers.empty(), "vector: sum of no buffers");
   const std::vector<std::vector<float*>> on_devices = by_device(buffers);
@@ -291,20 +279,6 @@ void CudaVectorOps::sum_all(std::int64_t n, const std::vector<float*>& buffers) 
   const std::vector<const float*> others(buffers.begin() + 1, buffers.end());
   accumulate(n, others.data(), others.size(), true, 1.0F, buffers.front());
   for (std::size_t j = 1; j < buffers.size(); ++j) copy(n, buffers.front(), buffers[j]);
-}
-
-void CudaVectorOps::average_all(std::int64_t n, const std::vector<const float*>& inputs,
-                                const std::vector<float*>& outputs) {
-  sync::require(!inputs.empty() && inputs.size() == outputs.size(), "vector: as many averages as inputs");
-  const float share = as_float(1.0 / (static_cast<double>(inputs.size()) * processes()));
-  const std::vector<std::vector<const float*>> from = by_device(inputs);
-  if (is_for_nccl(from)) return average_everywhere(n, from, by_device(outputs), share);
-  if (inputs.size() == 1) {
-    if (inputs.front() != outputs.front()) copy(n, inputs.front(), outputs.front());
-    return;
-  }
-  accumulate(n, inputs.data(), inputs.size(), false, share, outputs.front());
-  for (std::size_t j = 1; j < outputs.size(); ++j) copy(n, outputs.front(), outputs[j]);
 }
 
 Communicator& CudaVectorOps::communicator() {
@@ -316,13 +290,13 @@ Communicator& CudaVectorOps::communicator() {
   return *communicator_;
 }
 
-void CudaVectorOps::exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                             const std::vector<float*>& receive) {
+void CudaVectorOps::exchange(device::Collective collective, device::Precision element, std::int64_t n,
+                             const std::vector<const void*>& send, const std::vector<void*>& receive) {
   if (!are_distinct_) throw std::runtime_error("NCCL: every device must be a GPU of its own");
   sync::require(
       n % (devices() * processes()) == 0 && send.size() == devices_.size() && receive.size() == devices_.size(),
       "exchange: a buffer per device, of a multiple of all devices' number");
-  communicator().exchange(collective, n, send, receive, streams_of_all());
+  communicator().exchange(collective, element, n, send, receive, streams_of_all());
 }
 
 std::function<void()> CudaVectorOps::recorded(int device, std::function<void()> work) {
@@ -348,7 +322,7 @@ void CudaVectorOps::sum_everywhere(std::int64_t n, const std::vector<std::vector
     sums.push_back(on_one.front());
     if (!others.empty()) accumulate(n, others.data(), others.size(), true, 1.0F, sums.back());
   }
-  communicator().all_reduce(n, sums, streams_of_all());
+  communicator().all_reduce(n, device::Precision::fp32, {sums.begin(), sums.end()}, streams_of_all());
   copy_firsts(n, by_device);
 }
 
@@ -356,26 +330,6 @@ void CudaVectorOps::copy_firsts(std::int64_t n, const std::vector<std::vector<fl
   for (const std::vector<float*>& on_one : by_device) {
     for (std::size_t j = 1; j < on_one.size(); ++j) copy(n, on_one.front(), on_one[j]);
   }
-}
-
-/// `share` is 1 over the number of all inputs of all processes, some devices of which may have more than others.
-void CudaVectorOps::average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
-                                       const std::vector<std::vector<float*>>& outputs, float share) {
-  std::vector<const float*> firsts;
-  std::vector<float*> means;
-  for (std::size_t d = 0; d < inputs.size(); ++d) {
-    sync::require(inputs[d].size() == outputs[d].size(), "vector: as many averages as inputs on every device");
-    firsts.push_back(inputs[d].front());
-    means.push_back(outputs[d].front());
-  }
-  const bool has_one_each =
-      std::all_of(inputs.begin(), inputs.end(), [](const auto& on_one) { return on_one.size() == 1; });
-  if (has_one_each && !communicator().has_adding_switches())
-    return communicator().all_average(n, firsts, means, streams_of_all());
-  for (std::size_t d = 0; d < inputs.size(); ++d)
-    accumulate(n, inputs[d].data(), inputs[d].size(), false, share, means[d]);
-  communicator().all_reduce(n, means, streams_of_all());
-  copy_firsts(n, outputs);
 }
 
 // ---- updates ----

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/cuda/gradient_buckets.hpp"
 #include "engine/cuda/runtime.hpp"
 #include "engine/device/backend.hpp"
 #include "engine/sync/processes.hpp"
@@ -32,6 +33,7 @@ struct ReplicaGate {
   int device;
   Stream stream;
   Event closed;
+  GradientParts parts;  ///< of the replica's gradient
 };
 
 class CudaVectorOps final : public sync::VectorOps {
@@ -50,6 +52,8 @@ class CudaVectorOps final : public sync::VectorOps {
   enum class After { all, all_but_beside };
   void open(ReplicaGate& gate, After after = After::all);
   void close(ReplicaGate& gate);
+  /// From now on the mean of the gate's gradient over all GPUs goes in its parts, each as soon as it is complete.
+  void know(const ReplicaGate& gate);
   /// Before the gate goes: nothing waits for it any more.
   void forget(const ReplicaGate& gate);
 
@@ -70,13 +74,17 @@ class CudaVectorOps final : public sync::VectorOps {
   void beside_gradients(const std::function<void()>& work) override;
   /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
-  /// Where every GPU has one input, NCCL's mean in one operation, or, where switches add, scaled inputs and NCCL's sum.
-  /// On one GPU, or several devices of one, the inputs are summed in their order and then scaled, as the host does it.
+  /// vector_averages.cpp. Where every GPU has one input, NCCL's mean in one operation, or, where switches add, scaled
+  /// inputs and NCCL's sum; in half precision where set_wire() says so (wire.hpp). Gradients of replicas that tell their
+  /// parts are averaged part by part on the stream `beside`, while the passes go on. On one GPU, or several devices of
+  /// one, the inputs are summed in their order and then scaled, as the host does it.
   void average_all(std::int64_t n, const std::vector<const float*>& inputs,
                    const std::vector<float*>& outputs) override;
+  /// device::Backend::set_gradient_wire().
+  void set_wire(device::Precision wire) { wire_ = wire; }
   /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
-  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                const std::vector<float*>& receive);
+  void exchange(device::Collective collective, device::Precision element, std::int64_t n,
+                const std::vector<const void*>& send, const std::vector<void*>& receive);
   /// device::Backend::recorded(). The first call after the first makes the graph; throws std::runtime_error where it
   /// cannot be made.
   std::function<void()> recorded(int device, std::function<void()> work);
@@ -121,11 +129,26 @@ class CudaVectorOps final : public sync::VectorOps {
   void copy_firsts(std::int64_t n, const std::vector<std::vector<float*>>& by_device);
   void average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
                           const std::vector<std::vector<float*>>& outputs, float share);
+  /// One array on every device, from and to.
+  struct Ends {
+    std::vector<const float*> from;
+    std::vector<float*> to;
+  };
+  /// Of elements [begin, begin + n): to <- the sum over all GPUs of scale from.
+  void sum_scaled(std::int64_t begin, std::int64_t n, const Ends& ends, float scale,
+                  const std::vector<cudaStream_t>& streams);
+  /// to <- the mean over all GPUs.
+  void mean_of_all(std::int64_t begin, std::int64_t n, const Ends& ends, float share,
+                   const std::vector<cudaStream_t>& streams);
+  std::vector<const GradientParts*> parts_of(std::int64_t n, const std::vector<const float*>& gradients) const;
+  void average_in_parts(const std::vector<const GradientParts*>& parts, const Ends& ends, float share);
 
   std::vector<std::unique_ptr<Device>> devices_;
   bool are_distinct_;  ///< the devices' GPUs
   std::map<const float*, Allocation> allocations_;
   bool is_beside_ = false;  ///< in beside_gradients()
+  std::vector<const ReplicaGate*> gates_;
+  device::Precision wire_ = device::Precision::fp32;
   sync::Processes alone_;
   sync::Processes* processes_;
   std::unique_ptr<Communicator> communicator_;  ///< made when first needed

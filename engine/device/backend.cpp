@@ -67,9 +67,18 @@ std::string to_string(Collective collective) {
   throw std::invalid_argument("no such collective");
 }
 
-void Backend::exchange(Collective collective, std::int64_t /*n*/, const std::vector<const float*>& /*send*/,
-                       const std::vector<float*>& /*receive*/) {
+std::int64_t element_bytes(Precision precision) {
+  return precision == Precision::fp16 || precision == Precision::bf16 ? 2 : 4;
+}
+
+void Backend::exchange(Collective collective, Precision /*element*/, std::int64_t /*n*/,
+                       const std::vector<const void*>& /*send*/, const std::vector<void*>& /*receive*/) {
   throw std::runtime_error(name() + ": has no " + to_string(collective));
+}
+
+void Backend::set_gradient_wire(Precision wire) {
+  if (element_bytes(wire) == 4) return;
+  throw std::runtime_error(name() + ": gradients are sent in fp32, not in " + to_string(wire));
 }
 
 void Backend::copy_at_once(const std::vector<Transfer>& /*transfers*/) {

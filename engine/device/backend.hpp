@@ -28,6 +28,8 @@ enum class Precision { fp32, tf32, fp16, bf16 };
 std::string to_string(Precision precision);
 /// Throws std::invalid_argument for an unknown name.
 Precision precision_from(const std::string& name);
+/// Of a number in memory: 2 in fp16 and bf16, else 4.
+std::int64_t element_bytes(Precision precision);
 /// Of networks where nobody asks for one: TF32 on "cuda", whose tensor cores single precision leaves idle, fp32 on "host".
 Precision usual_precision(const std::string& device);
 
@@ -40,7 +42,12 @@ struct ReplicaOptions {
   /// Library engines are compared with sums by the definition before they are used, and the first pass that is replayed
   /// with one that is not; what computes something else is not used. Costs some milliseconds for each new problem.
   bool is_self_checked = true;
+  /// Gradients that go to VectorOps::average_all() over several devices: buckets of at least so many bytes are averaged
+  /// while the rest of the pass goes on. 0: the whole gradient after the pass. The same for all replicas of a run.
+  std::int64_t bucket_bytes = 0;
 };
+/// As PyTorch's DistributedDataParallel has it: large enough for the links' bandwidth, small enough for several.
+constexpr std::int64_t kGradientBucketBytes = std::int64_t{25} << 20;
 
 /// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
 struct HostBatch {
@@ -138,12 +145,13 @@ class Backend {
   /// number.
   virtual std::int64_t free_bytes(int /*device*/) { return std::numeric_limits<std::int64_t>::max(); }
 
-  /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n floats, n a
-  /// multiple of devices(). all_gather sends the first n / devices() of each, reduce_scatter receives as many; reduce
-  /// and broadcast have root 0. With several processes all their devices take part, in the order of the ranks, and n is
-  /// a multiple of their number. Throws std::runtime_error where the devices cannot (two of them on one GPU).
-  virtual void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                        const std::vector<float*>& receive);
+  /// A collective over all devices, out of place: send[d] and receive[d] lie on device d and have n numbers of
+  /// element_bytes(element) each, n a multiple of devices(). all_gather sends the first n / devices() of each,
+  /// reduce_scatter receives as many; reduce and broadcast have root 0. With several processes all their devices take
+  /// part, in the order of the ranks, and n is a multiple of their number. Throws std::runtime_error where the devices
+  /// cannot (two of them on one GPU, a precision that they do not add).
+  virtual void exchange(Collective collective, Precision element, std::int64_t n, const std::vector<const void*>& send,
+                        const std::vector<void*>& receive);
 
   /// `count` floats of host memory that a device's copy engines reach by themselves (page-locked), zeros. Null where
   /// there is no such memory.
@@ -173,8 +181,12 @@ class Backend {
 
   /// Whether the devices' caches are one: what several of them go through leaves it sooner than what one does.
   virtual bool has_shared_cache() const { return false; }
-  /// Whether exchange() works here.
-  virtual bool has_exchange() { return false; }
+  /// Whether exchange() works here, of numbers in this precision.
+  virtual bool has_exchange(Precision /*element*/) { return false; }
+  /// What average_all() sends between devices from now on: `wire` fp16 or bf16 halves its bytes and rounds every
+  /// device's share and the sum to it. Of all processes alike. Throws std::runtime_error where the backend sends fp32
+  /// alone.
+  virtual void set_gradient_wire(Precision wire);
   /// Of each device, the name by which NVML knows it: "GPU-1c8f..."; empty where there is no such thing.
   virtual std::vector<std::string> device_ids() { return {}; }
 

@@ -18,7 +18,7 @@
 #include "engine/device/backend.hpp"
 #include "engine/device/host_exchange.hpp"
 #include "engine/device/waiting_ops.hpp"
-#include "engine/host/gemm.hpp"
+#include "engine/host/level.hpp"
 #include "engine/host/network.hpp"
 
 namespace lockstep::device {
@@ -196,7 +196,8 @@ class HostBackend final : public Backend {
   std::string description() const override {
     return processor_name() + ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") + ", Eigen " +
            std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
-           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::gemm_build() + ")";
+           std::to_string(EIGEN_MINOR_VERSION) + " (" + host::to_string(host::level()) + ")" +
+           (host::uses_onednn() ? ", " + host::onednn_name() : "");
   }
   int devices() const override { return devices_; }
   sync::VectorOps& ops() override { return ops_; }
@@ -248,11 +249,16 @@ class HostBackend final : public Backend {
   }
 
   bool has_shared_cache() const override { return true; }
-  bool has_exchange() override { return true; }
+  bool has_exchange(Precision element) override { return element_bytes(element) == 4; }
   double agreed(double x) override { return sync::largest(processes_, x); }
-  void exchange(Collective collective, std::int64_t n, const std::vector<const float*>& send,
-                const std::vector<float*>& receive) override {
-    exchange_.run(collective, n, send, receive);
+  void exchange(Collective collective, Precision element, std::int64_t n, const std::vector<const void*>& send,
+                const std::vector<void*>& receive) override {
+    if (!has_exchange(element)) throw std::runtime_error("host: exchanges floats, not " + to_string(element));
+    std::vector<const float*> from;
+    for (const void* buffer : send) from.push_back(static_cast<const float*>(buffer));
+    std::vector<float*> to;
+    for (void* buffer : receive) to.push_back(static_cast<float*>(buffer));
+    exchange_.run(collective, n, from, to);
   }
 
  private:

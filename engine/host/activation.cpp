@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/random.hpp"
+#include "engine/host/loops.hpp"
 #include "engine/host/operation.hpp"
 
 namespace lockstep::host {
@@ -17,26 +18,16 @@ class Relu final : public Operation<Scalar> {
   using Operation<Scalar>::Operation;
 
   void forward(const Step&) override {
-    this->for_images([this](int image) {
-      const std::int64_t count = this->layer().out.elements();
-      const Scalar* x = this->in(image);
-      Scalar* y = this->out(image);
-      for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] > 0 ? x[i] : Scalar{0};
-    });
+    this->for_images(
+        [this](int image) { loops<Scalar>().relu(this->layer().out.elements(), this->in(image), this->out(image)); });
   }
 
   void backward(const Step&) override {
     const Input<Scalar>& input = this->w_.inputs[0];
     if (input.gradient == nullptr) return;
     this->for_images([&](int image) {
-      const std::int64_t count = this->layer().out.elements();
-      const Scalar* y = this->out(image);
-      const Scalar* dy = this->out_gradient(image);
-      Scalar* dx = this->in_gradient(image);
-      if (input.accumulate)
-        for (std::int64_t i = 0; i < count; ++i) dx[i] += y[i] > 0 ? dy[i] : Scalar{0};
-      else
-        for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] > 0 ? dy[i] : Scalar{0};
+      loops<Scalar>().relu_gradient(this->layer().out.elements(), this->out(image), this->out_gradient(image),
+                                    this->in_gradient(image), input.accumulate);
     });
   }
 };

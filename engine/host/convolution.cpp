@@ -4,10 +4,19 @@
 //   d columns = weight^T * d output        scattered back onto the pixels they were copied from (col2im)
 // per group of channels. Images with few output pixels share one product: small matrices are slow. The sum over images
 // runs in at most kSlots parts, each over fixed images, added in order: any number of threads gives the same bits.
+//
+// That is how windows of one pixel are computed, and all where oneDNN is not there (onednn.hpp). Layers of few pixels and
+// many weights are cut by channels instead (convolution_by_channels.cpp).
 #include <algorithm>
 
+#include "engine/host/columns.hpp"
+#include "engine/host/convolution.hpp"
 #include "engine/host/gemm.hpp"
-#include "engine/host/operation.hpp"
+#include "engine/host/level.hpp"
+#include "engine/host/loops.hpp"
+#ifdef LOCKSTEP_WITH_ONEDNN
+#include "engine/host/onednn.hpp"
+#endif
 
 namespace lockstep::host {
 namespace {
@@ -16,15 +25,10 @@ constexpr int kSlots = 8;
 constexpr std::int64_t kPixelsPerProduct = 256;
 constexpr std::int64_t kReductionBlock = 8192;
 
-/// Output positions [first, last) of an axis whose window element `offset` lies inside the image.
-struct Range {
-  int first;
-  int last;
-};
-Range inside(int offset, int pad, int stride, int size, int positions) {
-  const auto rounded_up = [&](int value) { return value <= 0 ? 0 : (value + stride - 1) / stride; };
-  const int last = std::min(positions, rounded_up(size + pad - offset));
-  return {std::min(rounded_up(pad - offset), last), last};
+bool has_unit_windows(const model::Window& window) {
+  model::Window unit;
+  unit.groups = window.groups;
+  return window == unit;
 }
 
 template <typename Scalar>
@@ -47,9 +51,7 @@ class Convolution final : public Operation<Scalar> {
     slots_ = std::min(w_.batch, kSlots);
     const std::int64_t images_of_slot = (w_.batch + slots_ - 1) / slots_;
     together_ = static_cast<int>(std::clamp(kPixelsPerProduct / pixels_, std::int64_t{1}, images_of_slot));
-    model::Window unit;
-    unit.groups = window.groups;
-    columns_are_input_ = window == unit && together_ == 1;
+    columns_are_input_ = has_unit_windows(window) && together_ == 1;
     columns_size_ = columns_are_input_ ? 0 : taps_ * window.groups * pixels_ * together_;
     const std::int64_t staged = together_ > 1 ? layer().out.elements() * together_ : 0;
     w_.workspace->need_per_worker(columns_size_ + staged);
@@ -84,7 +86,8 @@ class Convolution final : public Operation<Scalar> {
   const Scalar* columns_of(int first, int images, int worker) const {
     if (columns_are_input_) return in(first);
     Scalar* columns = w_.workspace->of_worker(worker);
-    for (int i = 0; i < images; ++i) image_to_columns(in(first + i), columns + i * pixels_, images * pixels_);
+    for (int i = 0; i < images; ++i)
+      image_to_columns(layer(), {0, layer().in.channels}, in(first + i), columns + i * pixels_, images * pixels_);
     return columns;
   }
 
@@ -101,9 +104,7 @@ class Convolution final : public Operation<Scalar> {
     for (int i = 0; i < images; ++i) {
       for (int k = 0; k < layer().out.channels; ++k) {
         const Scalar bias = biases_ > 0 ? w_.parameters[1][k] : Scalar{0};
-        const Scalar* from = result + k * width + i * pixels_;
-        Scalar* to = out(first + i) + k * pixels_;
-        for (std::int64_t p = 0; p < pixels_; ++p) to[p] = from[p] + bias;
+        loops<Scalar>().shift(pixels_, result + k * width + i * pixels_, bias, out(first + i) + k * pixels_);
       }
     }
   }
@@ -137,7 +138,7 @@ class Convolution final : public Operation<Scalar> {
                    accumulate);
     }
     for (int k = 0; biases_ > 0 && k < layer().out.channels; ++k) {
-      const Scalar sum = Eigen::Map<const Vector<Scalar>>(gradient + k * width, width).sum();
+      const Scalar sum = loops<Scalar>().sum(width, gradient + k * width);
       slot_biases(slot)[k] = accumulate ? slot_biases(slot)[k] + sum : sum;
     }
   }
@@ -155,7 +156,7 @@ class Convolution final : public Operation<Scalar> {
     for (int i = 0; i < images; ++i) {
       Scalar* image = in_gradient(first + i);
       if (!w_.inputs[0].accumulate) std::fill_n(image, layer().in.elements(), Scalar{0});
-      columns_to_image(columns + i * pixels_, width, image);
+      columns_to_image(layer(), {0, layer().in.channels}, columns + i * pixels_, width, image);
     }
   }
 
@@ -172,71 +173,12 @@ class Convolution final : public Operation<Scalar> {
       const std::int64_t end = std::min(all, begin + kReductionBlock);
       Scalar* sum = w_.workspace->shared();
       for (int slot = 1; slot < slots_; ++slot) {
-        const Scalar* part = w_.workspace->shared() + slot * all;
-        for (std::int64_t i = begin; i < end; ++i) sum[i] += part[i];
+        loops<Scalar>().add(end - begin, w_.workspace->shared() + slot * all + begin, sum + begin);
       }
       const std::int64_t split = std::clamp(weights_, begin, end);
       std::copy(sum + begin, sum + split, w_.parameter_gradients[0] + begin);
       if (split < end) std::copy(sum + split, sum + end, w_.parameter_gradients[1] + (split - weights_));
     });
-  }
-
-  void image_to_columns(const Scalar* image, Scalar* columns, std::int64_t stride) const {
-    const model::Shape& shape = layer().in;
-    const model::Window& w = layer().window;
-    for (int c = 0; c < shape.channels; ++c, image += std::int64_t{shape.height} * shape.width) {
-      for (int r = 0; r < w.kernel_h; ++r) {
-        for (int s = 0; s < w.kernel_w; ++s, columns += stride) one_tap(image, r, s, columns);
-      }
-    }
-  }
-
-  /// One row of the columns: tap (r, s) of a channel at every output pixel.
-  void one_tap(const Scalar* image, int r, int s, Scalar* row) const {
-    const model::Shape& shape = layer().in;
-    const model::Window& w = layer().window;
-    const int width = layer().out.width;
-    const Range q = inside(s, w.pad_left, w.stride_w, shape.width, width);
-    for (int p = 0; p < layer().out.height; ++p, row += width) {
-      const int h = p * w.stride_h - w.pad_top + r;
-      if (h < 0 || h >= shape.height) {
-        std::fill_n(row, width, Scalar{0});
-        continue;
-      }
-      const Scalar* from = image + (std::int64_t{h} * shape.width + s - w.pad_left);
-      for (int i = 0; i < q.first; ++i) row[i] = 0;
-      if (w.stride_w == 1)
-        for (int i = q.first; i < q.last; ++i) row[i] = from[i];
-      else
-        for (int i = q.first; i < q.last; ++i) row[i] = from[i * w.stride_w];
-      for (int i = q.last; i < width; ++i) row[i] = 0;
-    }
-  }
-
-  void columns_to_image(const Scalar* columns, std::int64_t stride, Scalar* image) const {
-    const model::Shape& shape = layer().in;
-    const model::Window& w = layer().window;
-    for (int c = 0; c < shape.channels; ++c, image += std::int64_t{shape.height} * shape.width) {
-      for (int r = 0; r < w.kernel_h; ++r) {
-        for (int s = 0; s < w.kernel_w; ++s, columns += stride) add_tap(columns, r, s, image);
-      }
-    }
-  }
-
-  void add_tap(const Scalar* row, int r, int s, Scalar* image) const {
-    const model::Shape& shape = layer().in;
-    const model::Window& w = layer().window;
-    const int width = layer().out.width;
-    const Range q = inside(s, w.pad_left, w.stride_w, shape.width, width);
-    const Range p = inside(r, w.pad_top, w.stride_h, shape.height, layer().out.height);
-    for (int j = p.first; j < p.last; ++j) {
-      const Scalar* from = row + j * width;
-      Scalar* to = image + (std::int64_t{j} * w.stride_h - w.pad_top + r) * shape.width + s - w.pad_left;
-      if (w.stride_w == 1)
-        for (int i = q.first; i < q.last; ++i) to[i] += from[i];
-      else
-        for (int i = q.first; i < q.last; ++i) to[i * w.stride_w] += from[i];
-    }
   }
 
   std::int64_t pixels_;  ///< P Q
@@ -249,10 +191,26 @@ class Convolution final : public Operation<Scalar> {
   std::int64_t columns_size_;
 };
 
+#ifdef LOCKSTEP_WITH_ONEDNN
+OperationPtr<float> make_by_onednn(const Wiring<float>& wiring) {
+  return onednn::make_convolution(wiring);
+}
+OperationPtr<double> make_by_onednn(const Wiring<double>&) {
+  return nullptr;  // it has no double precision
+}
+#endif
+
 }  // namespace
 
+// Windows of one pixel are products as they are, in which oneDNN's blocks would only have to be made and undone.
 template <typename Scalar>
 OperationPtr<Scalar> make_convolution(const Wiring<Scalar>& wiring) {
+  if (has_few_pixels(*wiring.layer, wiring.batch)) return make_convolution_by_channels(wiring);
+#ifdef LOCKSTEP_WITH_ONEDNN
+  if (uses_onednn() && !has_unit_windows(wiring.layer->window)) {
+    if (OperationPtr<Scalar> direct = make_by_onednn(wiring)) return direct;
+  }
+#endif
   return std::make_unique<Convolution<Scalar>>(wiring);
 }
 template OperationPtr<float> make_convolution(const Wiring<float>&);

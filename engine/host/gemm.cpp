@@ -1,51 +1,66 @@
 #include "engine/host/gemm.hpp"
 
+#include "engine/host/level.hpp"
+#include "engine/host/loops.hpp"
+#ifdef LOCKSTEP_WITH_ONEDNN
+#include "engine/host/onednn.hpp"
+#endif
+
 namespace lockstep::host {
 
-namespace gemm_generic {
-template <typename Scalar>
-void multiply(const GemmSize&, const Operand<Scalar>&, const Operand<Scalar>&, Scalar*, std::int64_t, bool);
-}
-namespace gemm_avx2 {
-template <typename Scalar>
-void multiply(const GemmSize&, const Operand<Scalar>&, const Operand<Scalar>&, Scalar*, std::int64_t, bool);
-}
+// What each level_*.cpp compiles.
+#define LOCKSTEP_DECLARE_LEVEL(name)                                                                           \
+  namespace name {                                                                                             \
+  template <typename Scalar>                                                                                   \
+  void multiply(const GemmSize&, const Operand<Scalar>&, const Operand<Scalar>&, Scalar*, std::int64_t, bool); \
+  template <typename Scalar>                                                                                   \
+  const Loops<Scalar>& loops_of_level();                                                                       \
+  }
+LOCKSTEP_DECLARE_LEVEL(level_any)
+#ifdef LOCKSTEP_LEVELS
+LOCKSTEP_DECLARE_LEVEL(level_v3)
+LOCKSTEP_DECLARE_LEVEL(level_v4)
+#endif
+#undef LOCKSTEP_DECLARE_LEVEL
 
 namespace {
 
-bool machine_has_avx2() {
-#ifdef LOCKSTEP_GEMM_AVX2
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-  return false;
+template <typename Scalar>
+void multiply(const GemmSize& size, const Operand<Scalar>& a, const Operand<Scalar>& b, Scalar* c, std::int64_t stride,
+              bool accumulate) {
+#ifdef LOCKSTEP_LEVELS
+  if (level() == Level::v4) return level_v4::multiply(size, a, b, c, stride, accumulate);
+  if (level() == Level::v3) return level_v3::multiply(size, a, b, c, stride, accumulate);
 #endif
-}
-
-bool& avx2_chosen() {
-  static bool chosen = machine_has_avx2();
-  return chosen;
+  level_any::multiply(size, a, b, c, stride, accumulate);
 }
 
 }  // namespace
 
-template <typename Scalar>
-void gemm(const GemmSize& size, const Operand<Scalar>& a, const Operand<Scalar>& b, Scalar* c, std::int64_t stride,
+template <>
+void gemm(const GemmSize& size, const Operand<float>& a, const Operand<float>& b, float* c, std::int64_t stride,
           bool accumulate) {
-#ifdef LOCKSTEP_GEMM_AVX2
-  if (avx2_chosen()) return gemm_avx2::multiply(size, a, b, c, stride, accumulate);
+#ifdef LOCKSTEP_WITH_ONEDNN
+  if (uses_onednn()) return onednn::multiply(size, a, b, c, stride, accumulate);
 #endif
-  gemm_generic::multiply(size, a, b, c, stride, accumulate);
+  multiply(size, a, b, c, stride, accumulate);
 }
 
-const char* gemm_build() {
-  return avx2_chosen() ? "avx2" : "generic";
+template <>
+void gemm(const GemmSize& size, const Operand<double>& a, const Operand<double>& b, double* c, std::int64_t stride,
+          bool accumulate) {
+  multiply(size, a, b, c, stride, accumulate);
 }
 
-void use_generic_gemm(bool generic) {
-  avx2_chosen() = !generic && machine_has_avx2();
+template <typename Scalar>
+const Loops<Scalar>& loops() {
+#ifdef LOCKSTEP_LEVELS
+  if (level() == Level::v4) return level_v4::loops_of_level<Scalar>();
+  if (level() == Level::v3) return level_v3::loops_of_level<Scalar>();
+#endif
+  return level_any::loops_of_level<Scalar>();
 }
-
-template void gemm(const GemmSize&, const Operand<float>&, const Operand<float>&, float*, std::int64_t, bool);
-template void gemm(const GemmSize&, const Operand<double>&, const Operand<double>&, double*, std::int64_t, bool);
+template const Loops<float>& loops();
+template const Loops<double>& loops();
 
 }  // namespace lockstep::host

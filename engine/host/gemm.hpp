@@ -1,6 +1,6 @@
 #pragma once
-// Matrix products of row-major matrices, C = A B or C += A B, through Eigen. Two builds of the same code, one for any
-// x86-64 and one for AVX2 with FMA, are chosen between when the program runs. Allocates no heap memory.
+// Matrix products of row-major matrices, C = A B or C += A B: of single precision by oneDNN where there is it, else
+// through Eigen in the build of level.hpp, which allocates no heap memory.
 #include <cstdint>
 
 namespace lockstep::host {
@@ -23,10 +23,5 @@ struct GemmSize {
 template <typename Scalar>
 void gemm(const GemmSize& size, const Operand<Scalar>& a, const Operand<Scalar>& b, Scalar* c, std::int64_t stride,
           bool accumulate);
-
-/// "avx2" or "generic": the build that gemm uses on this machine.
-const char* gemm_build();
-/// For measurements: uses the generic build even where the other could run. Not while a network runs.
-void use_generic_gemm(bool generic);
 
 }  // namespace lockstep::host

@@ -1,13 +1,13 @@
 // Body of one build of gemm; no include guard and no namespace of its own on purpose. The including file defines
-// LOCKSTEP_GEMM_BUILD, a name unlike that of any other build, and its own compile flags. Eigen's namespace is renamed
+// LOCKSTEP_LEVEL, a name unlike that of any other build, and its own compile flags. Eigen's namespace is renamed
 // per build: otherwise the linker would merge inline functions of different instruction sets, and a machine without
 // AVX2 could end up with the AVX2 copy.
-#ifndef LOCKSTEP_GEMM_BUILD
-#error "define LOCKSTEP_GEMM_BUILD before including gemm_kernel.hpp"
+#ifndef LOCKSTEP_LEVEL
+#error "define LOCKSTEP_LEVEL before including gemm_kernel.hpp"
 #endif
 #define LOCKSTEP_JOIN_(a, b) a##b
 #define LOCKSTEP_JOIN(a, b) LOCKSTEP_JOIN_(a, b)
-#define Eigen LOCKSTEP_JOIN(LockstepEigen_, LOCKSTEP_GEMM_BUILD)
+#define Eigen LOCKSTEP_JOIN(LockstepEigen_, LOCKSTEP_LEVEL)
 // Packed panels live on the stack, so that training allocates nothing; with the tiles and cache sizes below a product
 // has two of at most 2 MB each.
 #define EIGEN_STACK_ALLOCATION_LIMIT 4000000
@@ -17,7 +17,7 @@
 
 #include "engine/host/gemm.hpp"
 
-namespace lockstep::host::LOCKSTEP_GEMM_BUILD {
+namespace lockstep::host::LOCKSTEP_LEVEL {
 
 // Eigen packs all columns of a row-major C at once; narrower tiles bound that panel.
 constexpr std::int64_t kTile = 512;
@@ -75,4 +75,4 @@ void multiply(const GemmSize& size, const Operand<Scalar>& a, const Operand<Scal
 template void multiply(const GemmSize&, const Operand<float>&, const Operand<float>&, float*, std::int64_t, bool);
 template void multiply(const GemmSize&, const Operand<double>&, const Operand<double>&, double*, std::int64_t, bool);
 
-}  // namespace lockstep::host::LOCKSTEP_GEMM_BUILD
+}  // namespace lockstep::host::LOCKSTEP_LEVEL

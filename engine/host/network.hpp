@@ -4,7 +4,7 @@
 // Loss: mean over the batch of the softmax cross-entropy. The last softmax layer counts in full, every other one (an
 // auxiliary classifier) with weight 0.3, as in GoogLeNet (Szegedy et al. 2015).
 // Layouts: images batch x C x H x W; convolution weights K x C/groups x R x S; fully-connected weights O x I.
-// Results do not depend on the number of threads, to the last bit. Passes allocate no memory.
+// Results do not depend on the number of threads, to the last bit. Passes allocate no memory but what oneDNN does.
 #include <Eigen/Core>
 #include <cstdint>
 #include <memory>

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/host/loops.hpp"
 #include "engine/host/operation.hpp"
 
 namespace lockstep::host {
@@ -47,11 +48,7 @@ class BatchNorm final : public Operation<Scalar> {
         running_statistics(c);
       const Scalar slope = w_.parameters[0][c] * scale_[c];
       const Scalar shift = w_.parameters[1][c];
-      for (int image = 0; image < w_.batch; ++image) {
-        const Scalar* x = this->in(image) + c * plane_;
-        Scalar* y = this->out(image) + c * plane_;
-        for (std::int64_t i = 0; i < plane_; ++i) y[i] = (x[i] - mean_[c]) * slope + shift;
-      }
+      loops<Scalar>().normalise(runs(), this->in(0) + c * plane_, mean_[c], slope, shift, this->out(0) + c * plane_);
     });
   }
 
@@ -63,20 +60,14 @@ class BatchNorm final : public Operation<Scalar> {
   }
 
  private:
-  auto values(int image, int c) const {
-    return Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>>(this->in(image) + c * plane_, plane_);
-  }
-  auto gradients(int image, int c) const {
-    return Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>>(this->out_gradient(image) + c * plane_, plane_);
-  }
+  /// A channel's values in the batch.
+  Runs runs() const { return {w_.batch, plane_, layer().in.elements()}; }
 
   void batch_statistics(int c) {
     const Scalar n = static_cast<Scalar>(w_.batch * plane_);
-    Scalar sum = 0;
-    for (int image = 0; image < w_.batch; ++image) sum += values(image, c).sum();
-    mean_[c] = sum / n;
-    Scalar squares = 0;
-    for (int image = 0; image < w_.batch; ++image) squares += (values(image, c) - mean_[c]).square().sum();
+    const Scalar* x = this->in(0) + c * plane_;
+    mean_[c] = loops<Scalar>().sum_of_runs(runs(), x) / n;
+    const Scalar squares = loops<Scalar>().squares_of_runs(runs(), x, mean_[c]);
     scale_[c] = 1 / std::sqrt(squares / n + static_cast<Scalar>(kEpsilon));
     const Scalar unbiased = squares / std::max(n - 1, Scalar{1});
     update(w_.running[c], mean_[c]);
@@ -93,27 +84,18 @@ class BatchNorm final : public Operation<Scalar> {
   void parameter_gradients(int c) {
     Scalar gamma = 0;
     Scalar beta = 0;
-    for (int image = 0; image < w_.batch; ++image) {
-      gamma += (gradients(image, c) * (values(image, c) - mean_[c])).sum();
-      beta += gradients(image, c).sum();
-    }
+    loops<Scalar>().normalised_sums(runs(), this->in(0) + c * plane_, this->out_gradient(0) + c * plane_, mean_[c],
+                                    &gamma, &beta);
     w_.parameter_gradients[0][c] = gamma * scale_[c];
     w_.parameter_gradients[1][c] = beta;
   }
 
   void input_gradient(int c) {
     const Scalar n = static_cast<Scalar>(w_.batch * plane_);
-    const Scalar slope = w_.parameters[0][c] * scale_[c];
-    const Scalar mean_beta = w_.parameter_gradients[1][c] / n;
-    const Scalar mean_gamma = w_.parameter_gradients[0][c] / n * scale_[c];
-    for (int image = 0; image < w_.batch; ++image) {
-      Eigen::Map<Eigen::Array<Scalar, Eigen::Dynamic, 1>> dx(this->in_gradient(image) + c * plane_, plane_);
-      const auto gradient = slope * (gradients(image, c) - mean_beta - (values(image, c) - mean_[c]) * mean_gamma);
-      if (w_.inputs[0].accumulate)
-        dx += gradient;
-      else
-        dx = gradient;
-    }
+    const ChannelGradient<Scalar> of{mean_[c], w_.parameters[0][c] * scale_[c], w_.parameter_gradients[1][c] / n,
+                                     w_.parameter_gradients[0][c] / n * scale_[c]};
+    loops<Scalar>().normalised_gradient(runs(), this->in(0) + c * plane_, this->out_gradient(0) + c * plane_, of,
+                                        this->in_gradient(0) + c * plane_, w_.inputs[0].accumulate);
   }
 
   std::int64_t plane_;

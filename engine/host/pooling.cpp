@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/host/loops.hpp"
 #include "engine/host/operation.hpp"
 
 namespace lockstep::host {
@@ -85,18 +86,9 @@ class MaxPool final : public Operation<Scalar> {
     const Scalar* x = this->in(image);
     Scalar* y = this->out(image);
     std::int32_t* chosen = chosen_of(image);
-    const int width = 2 * shape.width;
-    for (int row = 0; row < shape.channels * shape.height; ++row, x += 2 * width) {
-      const int start = row % shape.height * 2 * width;
-      for (int q = 0; q < shape.width; ++q, ++y, ++chosen) {
-        const Scalar upper = std::max(x[2 * q], x[2 * q + 1]);
-        const Scalar lower = std::max(x[width + 2 * q], x[width + 2 * q + 1]);
-        const int upper_at = 2 * q + (x[2 * q + 1] > x[2 * q] ? 1 : 0);
-        const int lower_at = width + 2 * q + (x[width + 2 * q + 1] > x[width + 2 * q] ? 1 : 0);
-        *y = std::max(upper, lower);
-        *chosen = start + (lower > upper ? lower_at : upper_at);
-      }
-    }
+    const std::int64_t plane = std::int64_t{shape.height} * shape.width;
+    for (int c = 0; c < shape.channels; ++c)
+      loops<Scalar>().halve({shape.height, shape.width}, x + 4 * c * plane, y + c * plane, chosen + c * plane);
   }
 
   void forward_any(int image) {
@@ -173,8 +165,7 @@ class GlobalAvgPool final : public Operation<Scalar> {
     this->for_images([this](int image) {
       const std::int64_t plane = pixels();
       for (int c = 0; c < this->layer().in.channels; ++c) {
-        const Eigen::Map<const Vector<Scalar>> values(this->in(image) + c * plane, plane);
-        this->out(image)[c] = values.sum() / static_cast<Scalar>(plane);
+        this->out(image)[c] = loops<Scalar>().sum(plane, this->in(image) + c * plane) / static_cast<Scalar>(plane);
       }
     });
   }

@@ -2,6 +2,7 @@
 // (every stride-th pixel; the appended channels are zero).
 #include <algorithm>
 
+#include "engine/host/loops.hpp"
 #include "engine/host/operation.hpp"
 
 namespace lockstep::host {
@@ -9,10 +10,7 @@ namespace {
 
 template <typename Scalar>
 void pass(const Scalar* from, Scalar* to, std::int64_t count, bool accumulate) {
-  if (accumulate)
-    for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
-  else
-    std::copy_n(from, count, to);
+  (accumulate ? loops<Scalar>().add : loops<Scalar>().copy)(count, from, to);
 }
 
 template <typename Scalar>
@@ -23,7 +21,12 @@ class Add final : public Operation<Scalar> {
   void forward(const Step&) override {
     this->for_images([this](int image) {
       const int inputs = static_cast<int>(this->w_.inputs.size());
-      for (int i = 0; i < inputs; ++i) pass(this->in(image, i), this->out(image), this->layer().out.elements(), i > 0);
+      const std::int64_t count = this->layer().out.elements();
+      if (inputs > 1)
+        loops<Scalar>().sum_of_two(count, this->in(image, 0), this->in(image, 1), this->out(image));
+      else
+        loops<Scalar>().copy(count, this->in(image), this->out(image));
+      for (int i = 2; i < inputs; ++i) loops<Scalar>().add(count, this->in(image, i), this->out(image));
     });
   }
 

@@ -6,6 +6,7 @@
 #include "sim/catalogue/name_index.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
+#include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -61,6 +62,11 @@ struct StackEntry : Entry {
   bool transposes = false;       ///< tensors lie by channel, which tensor cores do not take: copies around convolutions
   bool cuda_graphs = false;      ///< a whole iteration is launched at once
   bool fused_attention = false;  ///< scores stay on the chip (Dao et al. 2022), in the versions it stands for
+  bool sequence_parallel = false;                      ///< with tensor parallelism, unless said otherwise
+  TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
+  /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed"
+  /// (sim/split/split_memory.hpp).
+  std::string parameter_bytes = "mixed";
 };
 
 /// `id` is that of a network of the zoo.

@@ -1,13 +1,13 @@
 #include "sim/job_plan/job_plan.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "engine/base/text.hpp"
 #include "sim/job_plan/job_prices.hpp"
 #include "sim/records/job_read.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_tokens.hpp"
 
 namespace lockstep::sim {
 inline namespace job_plan {
@@ -166,18 +166,6 @@ std::string all_read(const std::vector<Machine>& machines) {
 }
 
 }  // namespace
-
-double count_of(const std::string& option, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string suffix(end, text.data() + text.size());
-  const std::vector<std::pair<std::string, double>> factors{{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
-                                                            {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
-  for (const auto& [name, factor] : factors)
-    if (error == std::errc() && suffix == name && value > 0 && std::isfinite(value * factor)) return value * factor;
-  throw InputError(option + " " + in_quotes(text) +
-                   ": not a count; allowed: a number above 0, with k, M, B or T behind it: 300B");
-}
 
 ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes) {
   check_words(words);

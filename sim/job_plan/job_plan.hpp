@@ -38,8 +38,5 @@ struct ReadJobPlan {
 /// Throws InputError, which names the option that is wrong.
 ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes);
 
-/// A count as people write it: "300B", "1.5T", "2e9", "40M". Throws InputError.
-double count_of(const std::string& option, const std::string& text);
-
 }  // namespace job_plan
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "sim/records/job_tokens.hpp"
 
 namespace lockstep::sim {
 inline namespace job_plan {

@@ -21,10 +21,14 @@ void set_bounds(const SplitModel& model, const UncertaintySpec& u, double slowes
   const std::vector<std::pair<Perturbation, Perturbation>> moves{{{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
                                                                  {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
                                                                  {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};
+  const std::vector<double*> spreads{&point.spread.compute, &point.spread.bandwidth, &point.spread.latency};
   double gain = 0, loss = 0;
-  for (const auto& [better, worse] : moves) {
-    gain += std::pow(std::max(0.0, 1 - model.iteration(slowest, better).iteration_s / base), 2);
-    loss += std::pow(std::max(0.0, model.iteration(slowest, worse).iteration_s / base - 1), 2);
+  for (std::size_t group = 0; group < moves.size(); ++group) {
+    const double better = model.iteration(slowest, moves[group].first).iteration_s / base;
+    const double worse = model.iteration(slowest, moves[group].second).iteration_s / base;
+    *spreads[group] = (worse - better) / 2;
+    gain += std::pow(std::max(0.0, 1 - better), 2);
+    loss += std::pow(std::max(0.0, worse - 1), 2);
   }
   point.relative_low = 1 - std::sqrt(gain);
   point.relative_high = 1 + std::sqrt(loss);

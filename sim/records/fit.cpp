@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/base/process_pool.hpp"
 #include "engine/base/text.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/mixed_effects.hpp"
@@ -20,6 +21,7 @@ constexpr int kRounds = 6;           // of the linearisation
 constexpr double kMostStep = 0.7;    // of an effect in the first of them; then a half, a third, ...
 constexpr double kSettled = 0.02;
 constexpr double kDifference = 0.05;      // of a logarithm, for derivatives
+constexpr std::size_t kRowsOfTask = 32;   // whose networks are in memory at a time
 constexpr double kNoise = 0.07;           // of a record among those of its source, GPU and network
 constexpr double kOfSource = 0.15;        // what its records have in common
 constexpr double kOfSourceAndOne = 0.10;  // and those of one GPU, or one network, besides
@@ -91,8 +93,10 @@ struct Row {
   const Kind* kind;
   std::string source;
   double residual = 0;               ///< log(published / predicted)
+  double predicted = 0;              ///< 0: it cannot be
   std::map<Chain, double> slopes{};  ///< of log(predicted) by the logarithm of a chain's value
-  bool is_mapped = false;
+
+  bool is_mapped() const { return predicted > 0; }
 };
 
 bool may_move(const Kind& kind, const Chain& chain) {
@@ -131,10 +135,19 @@ struct Support {
   std::set<std::string> sources;
 };
 
+// What constants_json() wrote.
+std::map<std::string, Constant> constants_from(const Json& json) {
+  std::map<std::string, Constant> constants;
+  for (const Json& one : json.at("constants"))
+    constants[one.at("name")] = {one.at("value").get<double>(), one.at("deviation").get<double>(),
+                                 one.at("records").get<int>(), one.at("sources").get<std::vector<std::string>>()};
+  return constants;
+}
+
 class Fit {
  public:
   Fit(Catalogue catalogue, const std::vector<Record>& records, int jobs, const Tell& tell)
-      : catalogue_(std::move(catalogue)), records_(fit_input(records)), run_{jobs, false}, tell_(tell) {
+      : catalogue_(std::move(catalogue)), records_(fit_input(records)), jobs_at_a_time_(jobs), tell_(tell) {
     catalogue_.constants.clear();
     for (const Record& record : records_) jobs_.push_back(job_of(record, catalogue_));
     given_ = given_jobs(records_, catalogue_);
@@ -152,61 +165,113 @@ class Fit {
     }
     linearise();
     FittedConstants fitted{solved({}), {}};
-    std::set<std::string> sources;
-    for (const Row& row : rows_) sources.insert(row.source);
-    for (const std::string& source : sources) fitted.without[source] = solved(source);
+    std::set<std::string> all;
+    for (const Row& row : rows_) all.insert(row.source);
+    const std::vector<std::string> sources(all.begin(), all.end());
+    const std::vector<std::string> texts = in_shared_processes(
+        sources.size(), jobs_at_a_time_, [&](std::size_t i) { return constants_json(solved(sources[i])).dump(); });
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      fitted.without[sources[i]] = catalogue_;
+      fitted.without[sources[i]].constants = constants_from(Json::parse(texts[i]));
+    }
     return fitted;
   }
 
  private:
-  std::vector<Prediction> predict(const std::vector<Row*>& rows, const Catalogue& catalogue) const {
-    std::vector<Prediction> all(rows.size());
-    for (const bool use_rates : {false, true}) {
-      std::vector<const JobSpec*> jobs;
-      std::vector<std::size_t> places;
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        if (rows[i]->kind->use_rates == use_rates) {
-          jobs.push_back(rows[i]->job);
-          places.push_back(i);
-        }
-      MapOptions options;
-      options.use_rates = options.use_anchors = use_rates;
-      std::vector<Prediction> some = predict_jobs(jobs, given_, catalogue, run_, options);
-      for (std::size_t j = 0; j < some.size(); ++j) all[places[j]] = std::move(some[j]);
+  // Some rows of one sort, with one chain's value a little less, or with all as they are.
+  struct Task {
+    std::vector<Row*> rows;
+    Chain moved{};
+  };
+  // What is predicted for a row; 0: nothing. And the chains that the prediction asked for.
+  struct Answer {
+    double predicted = 0;
+    std::vector<Chain> asked_for{};
+  };
+
+  Catalogue moved(const Chain& chain) const {
+    Catalogue there = catalogue_;
+    if (chain.empty()) return there;
+    Constant& factor = there.constants[chain.front()];
+    factor.value = (factor.value > 0 ? factor.value : 1) * std::exp(-kDifference);
+    return there;
+  }
+
+  // Mapped and run in the process that it is called in.
+  std::string answers_text(const Task& task) const {
+    const Catalogue catalogue = moved(task.moved);
+    std::vector<const JobSpec*> jobs;
+    for (const Row* row : task.rows) jobs.push_back(row->job);
+    MapOptions options;
+    options.use_rates = options.use_anchors = task.rows.front()->kind->use_rates;
+    Json answers = Json::array();
+    for (const Prediction& p : predict_jobs(jobs, given_, catalogue, {0, false}, options)) {
+      Json chains = Json::array();
+      for (const auto& [specific, chain] : p.mapped.asked_for) chains.push_back(chain);
+      answers.push_back({p.is_mapped() && p.predicted > 0 ? p.predicted : 0, chains});
+    }
+    return answers.dump();
+  }
+
+  std::vector<std::vector<Answer>> answers_of(const std::vector<Task>& tasks) const {
+    const std::vector<std::string> texts =
+        in_shared_processes(tasks.size(), jobs_at_a_time_, [&](std::size_t i) { return answers_text(tasks[i]); });
+    std::vector<std::vector<Answer>> all;
+    for (const std::string& text : texts) {
+      all.emplace_back();
+      for (const Json& answer : Json::parse(text))
+        all.back().push_back({answer[0].get<double>(), answer[1].get<std::vector<Chain>>()});
     }
     return all;
   }
 
-  static bool is_usable(const Prediction& p) { return p.is_mapped() && p.predicted > 0; }
+  // Rows of kinds that use rates and of those that do not are predicted apart.
+  static void add_tasks(std::vector<Task>& tasks, const std::vector<Row*>& rows, const Chain& moved) {
+    for (const bool use_rates : {false, true}) {
+      std::vector<Row*> some;
+      const auto close = [&] {
+        if (!some.empty()) tasks.push_back({std::move(some), moved});
+        some.clear();
+      };
+      for (Row* row : rows) {
+        if (row->kind->use_rates == use_rates) some.push_back(row);
+        if (some.size() == kRowsOfTask) close();
+      }
+      close();
+    }
+  }
 
   // Residuals where the constants are, and slopes by a difference for one chain after the other.
   void linearise() {
     std::vector<Row*> rows;
     for (Row& row : rows_) rows.push_back(&row);
-    const std::vector<Prediction> here = predict(rows, catalogue_);
-    std::map<Chain, std::vector<std::pair<Row*, double>>> askers;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      Row& row = *rows[i];
-      row.slopes.clear();
-      row.is_mapped = is_usable(here[i]);
-      if (!row.is_mapped) continue;
-      row.residual = std::log(*row.job->value / here[i].predicted);
-      for (const auto& [specific, chain] : here[i].mapped.asked_for)
-        if (may_move(*row.kind, chain)) askers[chain].push_back({&row, here[i].predicted});
-    }
-    for (const auto& [chain, of_chain] : askers) take_slopes(chain, of_chain);
+    std::vector<Task> tasks;
+    add_tasks(tasks, rows, {});
+    std::map<Chain, std::vector<Row*>> askers;
+    const std::vector<std::vector<Answer>> here = answers_of(tasks);
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      for (std::size_t i = 0; i < tasks[t].rows.size(); ++i) {
+        Row& row = *tasks[t].rows[i];
+        row.slopes.clear();
+        row.predicted = here[t][i].predicted;
+        if (!row.is_mapped()) continue;
+        row.residual = std::log(*row.job->value / row.predicted);
+        for (const Chain& chain : here[t][i].asked_for)
+          if (may_move(*row.kind, chain)) askers[chain].push_back(&row);
+      }
+    take_slopes(askers);
   }
 
-  void take_slopes(const Chain& chain, const std::vector<std::pair<Row*, double>>& askers) {
-    Catalogue there = catalogue_;
-    Constant& factor = there.constants[chain.front()];
-    factor.value = (factor.value > 0 ? factor.value : 1) * std::exp(-kDifference);
-    std::vector<Row*> rows;
-    for (const auto& [row, predicted] : askers) rows.push_back(row);
-    const std::vector<Prediction> predictions = predict(rows, there);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (is_usable(predictions[i]))
-        rows[i]->slopes[chain] = std::log(askers[i].second / predictions[i].predicted) / kDifference;
+  void take_slopes(const std::map<Chain, std::vector<Row*>>& askers) {
+    std::vector<Task> tasks;
+    for (const auto& [chain, rows] : askers) add_tasks(tasks, rows, chain);
+    const std::vector<std::vector<Answer>> there = answers_of(tasks);
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      for (std::size_t i = 0; i < tasks[t].rows.size(); ++i) {
+        Row& row = *tasks[t].rows[i];
+        if (there[t][i].predicted > 0)
+          row.slopes[tasks[t].moved] = std::log(row.predicted / there[t][i].predicted) / kDifference;
+      }
   }
 
   double effect_of(const std::string& name) const {
@@ -219,7 +284,7 @@ class Fit {
                                         std::map<std::string, Support>& support) const {
     std::vector<Observation> all;
     for (const Row& row : rows_) {
-      if (!row.is_mapped || row.source == left_out) continue;
+      if (!row.is_mapped() || row.source == left_out) continue;
       Observation one{row.residual, {}};
       std::map<std::size_t, double> terms;
       for (const auto& [chain, slope] : row.slopes)
@@ -279,7 +344,7 @@ class Fit {
   Catalogue catalogue_;
   std::vector<Record> records_;
   std::vector<JobSpec> jobs_, given_;
-  RunOptions run_;
+  int jobs_at_a_time_;
   Tell tell_;
   std::vector<Row> rows_;
 };

@@ -1,6 +1,7 @@
 // Rates that are published as operations per second.
 #include <algorithm>
 
+#include "sim/cost/utilisation.hpp"
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
@@ -18,6 +19,15 @@ double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
   return recompute == Recomputation::full ? all - last : recompute == Recomputation::selective ? attention : 0;
 }
 
+// Of products with weights that get no gradients.
+double frozen_macs(const model::Graph& graph) {
+  double macs = 0;
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::linear || layer.kind == model::LayerKind::experts)
+      macs += static_cast<double>(layer.macs);
+  return macs;
+}
+
 }  // namespace
 
 // Of a sample on one of the GPUs; over the peak where a share of it is asked for. Multiply-adds are counted as the sources do
@@ -27,11 +37,12 @@ double counted_flop(Mapping& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);
   double macs = kPasses * static_cast<double>(graph.macs());
+  if (m.job.split.task == kAdapters) macs -= frozen_macs(graph);
   const Metric metric = m.metric();
   if (metric == Metric::hardware_flops || metric == Metric::hfu)
     macs += recomputed_macs(graph, m.job.split.recompute.value_or(Recomputation::none));
   double flop = kFlopPerMac * macs / std::max(1, m.job.gpus);
-  if (metric == Metric::hfu || metric == Metric::mfu) flop /= std::max(m.gpu->spec.fp16_flops, m.gpu->spec.bf16_flops);
+  if (metric == Metric::hfu || metric == Metric::mfu) flop /= utilisation_peak_flops(m.gpu->spec, m.precision);
   return flop;
 }
 

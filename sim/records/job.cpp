@@ -8,7 +8,9 @@
 #include "sim/records/job_memory.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_read.hpp"
+#include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
+#include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -31,7 +33,7 @@ int baseline_of(const Job& job) {
 void check_numbers(const Job& job) {
   if (job.is_split() && job.batch_per_gpu > 0)
     throw InputError("--batch: a split has batches of its own; allowed: --global-batch, --micro-batch");
-  if (job.is_split() && job.global_batch == 0)
+  if (job.is_split() && job.global_batch == 0 && !job.searches_split)
     throw InputError("--global-batch is missing: sequences of an iteration over all GPUs; allowed: 1 to 268435456");
   if (job.usd_per_gpu_hour > 0 && job.tokens == 0)
     throw InputError("--price: of what work is not said; allowed: with --tokens");
@@ -103,14 +105,17 @@ Scenario scenario_of(const Job& job, const JobSpec& spec, const RecordRun& run, 
   return scenario;
 }
 
-// The same at another number of GPUs.
-MappedRecord at_gpus(MappedRecord result, RecordRun run, const Scenario& scenario, int gpus) {
-  run.scenario = scenario;
+RecordRun run_of(RecordRun run, const JobPrediction& predicted, int gpus) {
+  run.scenario = scenario_at(predicted, gpus);
   run.gpus = gpus;
-  result.target = {run};
-  if (result.baseline.empty()) return result;
-  run.gpus = scenario.baseline_gpus;
-  result.baseline = {run};
+  run.batch_per_gpu = run.scenario.batch_at(gpus);
+  return run;
+}
+
+// The same at another number of GPUs.
+MappedRecord at_gpus(MappedRecord result, const RecordRun& run, const JobPrediction& predicted, int gpus) {
+  result.target = {run_of(run, predicted, gpus)};
+  if (!result.baseline.empty()) result.baseline = {run_of(run, predicted, predicted.scenario.baseline_gpus)};
   return result;
 }
 
@@ -188,13 +193,22 @@ std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec
 
 }  // namespace
 
+std::string usual_software(const Job& job) {
+  const SplitSpec& split = job.split;
+  const bool is_divided =
+      job.searches_split || std::max({split.tensor, split.pipeline, split.context, split.expert}) > 1;
+  if (is_divided || split.sharding == ShardingStage::zero1) return "Megatron-LM";
+  if (split.sharding == ShardingStage::zero2) return "DeepSpeed";
+  return split.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
+}
+
 JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   JobSpec spec;
   spec.group = kGroup;
   spec.model.stated = job.model;
   spec.own_model = own_model(job.model, spec);
   spec.gpu.stated = job.gpu;
-  spec.software.stated = job.software;
+  spec.software.stated = job.software.empty() ? usual_software(job) : job.software;
   spec.link.stated = job.intra_node_link;
   spec.network.stated = job.network;
   spec.exchange = job.algorithm;
@@ -204,6 +218,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.precision = find_choice<RecordPrecision>(job.precision);
   spec.split = job.split;
   spec.split.is_asked = job.is_split();
+  spec.split.is_searched = job.searches_split;
   spec.global_batch = job.global_batch;
   spec.baseline_gpus = baseline_of(job);
   spec.epochs = job.epochs;
@@ -223,23 +238,29 @@ JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
   const std::vector<JobSpec> given = measured_rate(job, predicted.spec);
   std::vector<MappedRecord> of_measures;
   for (const Measure& measure : measures) of_measures.push_back(mapped(predicted, measure, given, catalogue));
-  for (MappedRecord& of_measure : of_measures)
+  for (MappedRecord& of_measure : of_measures) {
     if (job.gpus_per_node == 0)
       of_measure.assumptions.push_back(
           {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
+    if (job.software.empty())
+      of_measure.assumptions.push_back({"software", usual_software(job), "assumed",
+                                        job.is_split() ? "not stated; usual for such a split" : "not stated; usual"});
+  }
   const RecordRun& run = of_measures.front().target.front();
   const std::optional<RecordPrecision>& wanted = predicted.spec.precision;
   if (wanted && name_of(run.scenario.compute.precision) != name_of(*wanted))
     throw InputError("simulate job: precision " + job.precision + ": " + run.scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
   predicted.scenario = scenario_of(job, predicted.spec, run, job.epochs > 0 ? &of_measures.back() : nullptr);
-  if (!run.is_alone()) check(predicted.scenario);
+  if (job.searches_split) search_splits(job, predicted);
+  if (!run.is_alone())
+    for (int gpus : job.gpus) check(scenario_at(predicted, gpus));
   if (job.tokens > 0 && predicted.scenario.model.tokens == 0)
     throw InputError("--tokens: " + predicted.scenario.model.title + " does not train on tokens; allowed: --epochs");
   auto record = predicted.records.cbegin();
   for (int gpus : job.gpus)
     for (const MappedRecord& of_measure : of_measures)
-      predicted.predictions.push_back({&*record++, at_gpus(of_measure, run, predicted.scenario, gpus)});
+      predicted.predictions.push_back({&*record++, at_gpus(of_measure, run, predicted, gpus)});
   return predicted;
 }
 
@@ -269,13 +290,16 @@ std::string job_table(const Job& job, const JobPrediction& predicted, const Cata
   for (std::size_t i = 0; i < predictions.size(); i += static_cast<std::size_t>(quantities))
     table.add(row_of(&predictions[i], quantities));
   const std::vector<Assumption> inputs = inputs_of(predictions);
-  return read_text(read_of(job, predicted, catalogue)) + "\n" + table.text() + job_tokens_text(job, predicted) +
-         job_memory_line(predictions) + "\n" + inputs_text(job, inputs) + meaning_text(job, inputs);
+  return read_text(read_of(job, predicted, catalogue)) + "\n" + job_splits_text(job, predicted) + table.text() +
+         job_tokens_text(job, predicted) + job_memory_line(predictions) + "\n" + inputs_text(job, inputs) +
+         meaning_text(job, inputs);
 }
 
 Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {
   Json json = predictions_json(predicted.predictions);
   if (const Json tokens = job_tokens_json(job, predicted); !tokens.empty()) json["tokens"] = tokens;
+  for (const SplitRanking& ranking : predicted.rankings)
+    json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
   json["read"] = read_json(read_of(job, predicted, catalogue));
   return json;
 }

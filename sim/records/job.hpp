@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/point/best_splits.hpp"
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
@@ -19,17 +20,19 @@ struct Job {
   int gpus_per_node = 0;  ///< 0: 8, as is usual of servers
   int batch_per_gpu = 0;
   std::string intra_node_link, network, precision, algorithm;
-  std::string software = "PyTorch";
+  std::string software;           ///< empty: usual_software()
   double epochs = 0;              ///< 0: no training time
-  SplitSpec split;                ///< how a replica is split over GPUs; `is_asked` where anything of it is stated
+  SplitSpec split;                ///< how a replica is split over GPUs
   std::int64_t global_batch = 0;  ///< sequences of an iteration over all GPUs; 0: by `batch_per_gpu`
   double tokens = 0;              ///< to train on; 0: no training time of them
   double usd_per_gpu_hour = 0;    ///< 0: no cost
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
   bool ignores_memory = false;    ///< predicts what does not fit into a GPU's memory, too
+  bool searches_split = false;    ///< what `split` leaves open is the fastest that fits, at each number of GPUs its own
+  bool lists_splits = false;      ///< tells the ten fastest, not the fastest alone
 
-  /// The split that is asked for is the same at all numbers of GPUs, and so is the global batch.
-  bool is_split() const { return split.is_asked || global_batch > 0; }
+  /// A split that is stated is the same at all numbers of GPUs, and so is the global batch.
+  bool is_split() const { return searches_split || split.is_asked || split.is_stated() || global_batch > 0; }
   int gpus_of_node() const { return gpus_per_node > 0 ? gpus_per_node : 8; }
 };
 
@@ -38,7 +41,14 @@ struct JobPrediction {
   Scenario scenario;                    ///< of all numbers of GPUs
   std::vector<Record> records;          ///< what is asked; predictions point into it
   std::vector<Prediction> predictions;  ///< for each number of GPUs images/s, efficiency, with epochs the training time
+  std::vector<SplitRanking>
+      rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 };
+
+/// What trains jobs of such splits, as a rule: PyTorch's DDP whole replicas, its FSDP those whose weights are sharded,
+/// DeepSpeed those whose gradients are, Megatron-LM what is divided over tensor, pipeline, context or expert ranks or
+/// shards the optimizer's state alone.
+std::string usual_software(const Job& job);
 
 /// The job's facts at its largest number of GPUs. Throws InputError for a name that is not known.
 JobSpec job_spec(const Job& job, const Catalogue& catalogue);

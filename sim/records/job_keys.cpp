@@ -62,6 +62,8 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("recompute", a.split.recompute, b.split.recompute);
   visit("sequence_parallel", a.split.sequence_parallel, b.split.sequence_parallel);
   visit("schedule", a.split.schedule, b.split.schedule);
+  visit("tensor_overlap", a.split.tensor_overlap, b.split.tensor_overlap);
+  visit("lora_rank", a.split.lora_rank, b.split.lora_rank, Range{1, 65536});
   visit("offload", a.split.offload, b.split.offload);
   visit("task", a.split.task, b.split.task);
   visit("baseline", a.baseline_gpus, b.baseline_gpus, kCount);
@@ -71,6 +73,7 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("layer", a.layer, b.layer, Range{0, 10000});
   visit("simulated_staleness", a.is_simulated_staleness, b.is_simulated_staleness);
   visit("arrival", a.arrival, b.arrival);
+  visit("memory_counter", a.memory_counter, b.memory_counter);
   visit("assumed", a.assumed, b.assumed);
 }
 

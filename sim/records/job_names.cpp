@@ -66,7 +66,13 @@ void resolve_model(JobSpec& job, const Catalogue& catalogue) {
     job.own_model = model_of_shape(job.shape, job.model.stated);
     job.model.id = job.own_model ? job.own_model->entry.id : "";
   }
-  if (entry == nullptr || entry->tokens == 0 || tokens == 0 || entry->tokens == tokens) return;
+  if (entry == nullptr || entry->tokens == 0) return;
+  if (job.shape.layers > 0) job.own_model = of_layers(*entry, job.shape.layers, tokens);
+  if (job.own_model) {
+    job.model.id = job.own_model->entry.id;
+    return;
+  }
+  if (tokens == 0 || entry->tokens == tokens) return;
   const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
   if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens);
   job.model.id = job.own_model                                   ? job.own_model->entry.id

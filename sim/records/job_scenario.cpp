@@ -103,6 +103,8 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   const Prediction& largest = largest_of(predicted);
   if (largest.record->gpus == 1)
     throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
+  if (predicted.rankings.size() > 1)
+    throw InputError("--scenario: each number of GPUs has a split of its own; allowed: with one of --gpus");
   Scenario scenario = predicted.scenario;
   const double half_width = std::min(kMostUncertain, (largest.high - largest.low) / (2 * largest.predicted));
   scenario.uncertainty = {half_width, half_width, half_width, 0};

@@ -4,6 +4,7 @@
 // Two ways lead here: a record in explicit keys says them itself (job_keys.hpp), and texts of publications are searched
 // for them once (translate.hpp). What makes scenarios of a job (map.hpp) knows no text. A fact that is not stated stays
 // open; what the translator took for granted is in `assumed`.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -110,9 +111,18 @@ struct SplitSpec {
   std::optional<Recomputation> recompute;
   std::optional<bool> sequence_parallel;
   std::optional<PipelineSchedule> schedule;
-  std::string offload;    ///< empty: none
-  std::string task;       ///< "lora", "sft"; empty: training of all weights
-  bool is_asked = false;  ///< a job in words speaks of a split, be it into replicas of one GPU
+  std::optional<TensorOverlap> tensor_overlap;
+  int lora_rank = 0;
+  std::string offload;       ///< empty: none
+  std::string task;          ///< "lora"; "sft" and empty: training of all weights
+  bool is_asked = false;     ///< a job in words speaks of a split, be it into replicas of one GPU
+  bool is_searched = false;  ///< what is not stated of it is chosen once machine and model are known (job_split.hpp)
+
+  /// Anything of how a replica is divided and computed, as a job in words states it.
+  bool is_stated() const {
+    return std::max({tensor, pipeline, context, expert, virtual_stages, microbatch, sharding_group}) > 0 || sharding ||
+           recompute || sequence_parallel || schedule;
+  }
 };
 
 /// A transformer as stated; 0: not stated.
@@ -181,6 +191,7 @@ struct JobSpec {
   std::optional<int> layer;
   bool is_simulated_staleness = false;
   ArrivalSpec arrival;
+  MemoryCounter memory_counter = MemoryCounter::allocated;
 
   /// Facts that the translator took for granted, by their keys: why.
   std::map<std::string, std::string> assumed;

@@ -1,9 +1,11 @@
 #include "sim/records/job_tokens.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "engine/base/text.hpp"
+#include "sim/cost/utilisation.hpp"
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/text_table.hpp"
 
@@ -11,7 +13,6 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr double kMostTokens = 1e18;
 constexpr double kFlopPerMac = 3 * 2;  // forward, and the gradients of inputs and weights
 
 struct Row {
@@ -29,7 +30,7 @@ Row row_of(const Job& job, const Scenario& scenario, const Prediction& samples) 
   row.low = samples.low * tokens;
   row.high = samples.high * tokens;
   row.flops_per_gpu = kFlopPerMac * static_cast<double>(scenario.model.macs()) * samples.predicted / row.gpus;
-  const double peak = scenario.cluster.gpu.peak_flops(scenario.compute.precision);
+  const double peak = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
   row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
   row.hfu = row.mfu * (1 + recomputed_share(scenario));
   if (job.tokens == 0) return row;
@@ -44,12 +45,12 @@ std::vector<Row> rows_of(const Job& job, const JobPrediction& predicted) {
   std::vector<Row> rows;
   if (predicted.scenario.model.tokens == 0) return rows;
   for (const Prediction& p : predicted.predictions)
-    if (p.mapped.quantity == Quantity::images_per_s) rows.push_back(row_of(job, predicted.scenario, p));
+    if (p.mapped.quantity == Quantity::images_per_s) rows.push_back(row_of(job, p.mapped.target.front().scenario, p));
   return rows;
 }
 
 bool recomputes(const std::vector<Row>& rows) {
-  return !rows.empty() && rows.front().hfu > rows.front().mfu;
+  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.hfu > row.mfu; });
 }
 
 std::string percent_text(double share) {
@@ -64,18 +65,16 @@ std::string count_text(double count) {
 
 }  // namespace
 
-double tokens_of(const std::string& text) {
-  char* end = nullptr;
-  double count = std::strtod(text.c_str(), &end);
-  const std::string unit = end;
-  if (unit == "K") count *= 1e3;
-  if (unit == "M") count *= 1e6;
-  if (unit == "B") count *= 1e9;
-  if (unit == "T") count *= 1e12;
-  const bool is_known = unit.empty() || unit == "K" || unit == "M" || unit == "B" || unit == "T";
-  if (end == text.c_str() || !is_known || !std::isfinite(count) || count < 1 || count > kMostTokens)
-    throw InputError("--tokens " + text + ": no number of tokens; allowed: such as 15T, 300B or 5e9");
-  return count;
+double count_of(const std::string& option, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string suffix(end, text.data() + text.size());
+  const std::vector<std::pair<std::string, double>> factors{{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
+                                                            {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+  for (const auto& [name, factor] : factors)
+    if (error == std::errc() && suffix == name && value > 0 && std::isfinite(value * factor)) return value * factor;
+  throw InputError(option + " " + in_quotes(text) +
+                   ": not a count; allowed: a number above 0, with k, M, B or T behind it: 300B");
 }
 
 std::string job_tokens_text(const Job& job, const JobPrediction& predicted) {

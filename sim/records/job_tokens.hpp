@@ -8,8 +8,8 @@
 namespace lockstep::sim {
 inline namespace records {
 
-/// "15T", "300B", "1.5e12". Throws InputError.
-double tokens_of(const std::string& text);
+/// A count as people write it: "300B", "1.5T", "2e9", "40M". Throws InputError.
+double count_of(const std::string& option, const std::string& text);
 
 /// A table, a row per number of GPUs; empty for models of images.
 std::string job_tokens_text(const Job& job, const JobPrediction& predicted);

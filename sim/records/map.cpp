@@ -156,7 +156,8 @@ void map_versus_nccl(Mapping& m) {
 // Training that is more than forward, backward and update.
 std::string why_not_simulated(const JobSpec& job) {
   const SplitSpec& split = job.split;
-  if (!split.task.empty()) return "task " + in_quotes(split.task) + ": frozen weights are not simulated yet";
+  if (!split.task.empty() && split.task != kAdapters && split.task != kAllWeights)
+    return "task " + in_quotes(split.task) + " is not known; known: " + kAdapters + ", " + kAllWeights;
   if (!split.offload.empty()) return "offload " + in_quotes(split.offload) + ": it is not simulated yet";
   return "";
 }
@@ -194,6 +195,8 @@ void map_metric(Mapping& m) {
     case Metric::speedup_vs_nccl:
     case Metric::speedup_vs_horovod:
       return map_versus_nccl(m);
+    case Metric::peak_memory:
+      return map_memory(m);
     case Metric::epochs_to_accuracy:
       m.result.quantity = Quantity::epochs;
       return set_epochs(m);
@@ -232,6 +235,8 @@ std::string bounds_class_of(const Mapping& m) {
       return "exchange";
     case Quantity::epochs:
       return "epochs";
+    case Quantity::memory:
+      return "memory";
     case Quantity::speedup:
     case Quantity::efficiency:
     case Quantity::time_ratio:

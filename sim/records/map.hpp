@@ -93,6 +93,7 @@ enum class Quantity {
   throughput_gain,  ///< target's images/s over the baseline's, minus 1
   iterations,       ///< `estimate`
   arrival,          ///< `estimate`
+  memory,           ///< `estimate`
 };
 
 /// What follows from given records without a simulation.

@@ -51,6 +51,9 @@ RecordRun with_all_reduce(Mapping& mapping, RecordRun run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.
 RecordRun with_schedule(Mapping& mapping, RecordRun run);
 
+/// What SplitSpec::task may say.
+inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
+
 /// Whether the job's replicas are groups of GPUs, or share their state (split_map.cpp).
 bool is_split(const JobSpec& job);
 int micro_batch_of(Mapping& mapping);
@@ -73,6 +76,9 @@ double counted_flop(Mapping& mapping);
 /// The run of an iteration, or of all-reduces.
 RecordRun iteration_run(Mapping& mapping, int gpus, int batch);
 RecordRun all_reduce_run(Mapping& mapping, int gpus, const std::vector<std::int64_t>& bytes);
+
+/// Peak memory of a GPU in an iteration of the job.
+void map_memory(Mapping& mapping);
 
 /// Epochs to the accuracy and their relative uncertainty: given, stated, or by the law of E(B).
 void set_epochs(Mapping& mapping);

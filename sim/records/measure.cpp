@@ -11,7 +11,7 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-enum class UnitKind { rate, flops, time, time_per_byte, share, ratio, bandwidth, line_rate, count };
+enum class UnitKind { rate, flops, time, time_per_byte, share, ratio, bandwidth, line_rate, size, count };
 
 UnitKind unit_kind(Metric metric) {
   switch (metric) {
@@ -49,6 +49,8 @@ UnitKind unit_kind(Metric metric) {
     case Metric::required_bandwidth:
     case Metric::bandwidth_for_linear:
       return UnitKind::line_rate;
+    case Metric::peak_memory:
+      return UnitKind::size;
     case Metric::unknown:
     case Metric::epochs_to_accuracy:
     case Metric::staleness:
@@ -72,7 +74,8 @@ const Units& units_of(UnitKind kind) {
       times_per_byte{{"s/B", 1}, {"ns/B", 1e9}, {"us/MB", 1e12}}, shares{{"fraction", 1}, {"%", 100}}, ratios{{"x", 1}},
       flops{{"FLOP/s", 1}, {"GFLOP/s", 1e-9}, {"TFLOP/s", 1e-12}, {"PFLOP/s", 1e-15}},
       bandwidths{{"GB/s", 1}, {"MB/s", 1e3}, {"Gbit/s", 8}},
-      line_rates{{"bit/s", 1}, {"Gbit/s", 1e-9}, {"GB/s", 1. / 8e9}};
+      line_rates{{"bit/s", 1}, {"Gbit/s", 1e-9}, {"GB/s", 1. / 8e9}},
+      sizes{{"B", 1}, {"GB", 1e-9}, {"GiB", 1. / (1 << 30)}, {"MB", 1e-6}, {"MiB", 1. / (1 << 20)}};
   switch (kind) {
     case UnitKind::rate:
       return rates;
@@ -90,6 +93,8 @@ const Units& units_of(UnitKind kind) {
       return bandwidths;
     case UnitKind::line_rate:
       return line_rates;
+    case UnitKind::size:
+      return sizes;
     case UnitKind::count:
       break;
   }
@@ -122,7 +127,7 @@ std::string why_not_predicted(const std::string& metric) {
       {"alltoall", "all-to-all is not simulated for records"},
       {"all_to_all", "all-to-all is not simulated for records"},
       {"flops", "it counts operations, of which publications differ"},
-      {"memory", "a record's memory is not predicted yet"},
+      {"memory", "the peak of all of a GPU's memory is predicted alone"},
       {"energy", "energy is not modelled"},
       {"power", "energy is not modelled"},
       {"relative_throughput", "what it is relative to is not stated"},

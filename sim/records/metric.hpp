@@ -42,6 +42,7 @@ enum class Metric {
   throughput_gain_tau,
   node_traffic,
   parameter_servers,  ///< how many there were; only given
+  peak_memory,        ///< of the GPU that needs most
 };
 
 /// Names as records have them.
@@ -78,7 +79,8 @@ inline const Choices<Metric>& choices_of(Metric) {
                                    {Metric::bandwidth_for_linear, "bandwidth_for_linear"},
                                    {Metric::throughput_gain_tau, "throughput_gain_tau"},
                                    {Metric::node_traffic, "node_traffic_floats_per_s"},
-                                   {Metric::parameter_servers, "parameter_servers"}};
+                                   {Metric::parameter_servers, "parameter_servers"},
+                                   {Metric::peak_memory, "peak_memory"}};
   return all;
 }
 
@@ -90,6 +92,16 @@ inline const Choices<Collective>& choices_of(Collective) {
                                        {Collective::all_gather, "all-gather"},
                                        {Collective::broadcast, "broadcast"},
                                        {Collective::reduce, "reduce"}};
+  return all;
+}
+
+/// Whose memory a peak is of: what a framework's tensors take, what its allocator holds for them, all on the device.
+enum class MemoryCounter { allocated, reserved, device };
+
+inline const Choices<MemoryCounter>& choices_of(MemoryCounter) {
+  static const Choices<MemoryCounter> all{{MemoryCounter::allocated, "allocated"},
+                                          {MemoryCounter::reserved, "reserved"},
+                                          {MemoryCounter::device, "device"}};
   return all;
 }
 

@@ -105,6 +105,8 @@ double quantity_of(const MappedRecord& r, const Alternatives& target, double tar
       return target_s;
     case Quantity::throughput_gain:
       return images_per_s(target, target_s) / images_per_s(baseline, baseline_s) - 1;
+    case Quantity::memory:
+      return r.estimate.value;
     case Quantity::iterations:
     case Quantity::arrival:
     case Quantity::best_choice:

@@ -162,17 +162,20 @@ RunTime time_of(const RecordRun& run, bool with_bounds) {
 
 std::vector<RunTime> run_all(const std::vector<const RecordRun*>& runs, const RunOptions& options) {
   std::vector<RunTime> times(runs.size());
-  std::vector<std::size_t> in_process;
+  std::vector<std::size_t> shared, apart;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i]->is_alone())
+    if (runs[i]->is_alone() || options.jobs == 0)
       times[i] = time_of(*runs[i], options.bounds);
     else
-      in_process.push_back(i);
+      (runs[i]->scenario.fidelity == Fidelity::message ? apart : shared).push_back(i);
   }
-  const std::vector<std::string> texts = in_processes(in_process.size(), options.jobs, [&](std::size_t i) {
-    return text_of(time_of(*runs[in_process[i]], options.bounds));
-  });
-  for (std::size_t i = 0; i < in_process.size(); ++i) times[in_process[i]] = time_of(texts[i]);
+  const auto take = [&](const std::vector<std::size_t>& places, const auto& processes) {
+    const std::vector<std::string> texts =
+        processes([&](std::size_t i) { return text_of(time_of(*runs[places[i]], options.bounds)); });
+    for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
+  };
+  take(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });
+  take(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work); });
   return times;
 }
 

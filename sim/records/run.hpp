@@ -1,5 +1,6 @@
 #pragma once
-// Runs what jobs were mapped to: closed form of replay.hpp, one process per run that needs a cluster.
+// Runs what jobs were mapped to. Closed forms and max-plus replays, many to a process: one that dies does not take this
+// program along. Messages, whose engine lives once in a process, in one each.
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct RunTime {
 };
 
 struct RunOptions {
-  int jobs = 1;  ///< processes at a time
+  int jobs = 1;  ///< processes at a time; 0: all in this one, for work that is in one of its own already
   /// Without, low_s and high_s are those of a run without uncertainties: they take eight times as long as the time
   /// itself, and a fit needs none.
   bool bounds = true;

@@ -10,6 +10,10 @@ inline namespace records {
 /// The catalogue's transformer with sequences of so many tokens. nullptr: its sequence cannot be so long.
 std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens);
 
+/// The catalogue's transformer cut off behind so many of its layers, in sequences of `tokens` (0: the entry's). nullptr: it
+/// has no more, is none by its numbers, or cannot be so.
+std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, int tokens);
+
 /// Layers, hidden features and heads say a GPT as Brown et al. 2020 have it: a feed-forward network of four times the
 /// width, biases, learned positions, the table of words before the layers and behind them.
 bool says_shape(const ShapeSpec& shape);

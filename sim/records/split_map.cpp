@@ -10,6 +10,8 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
+constexpr int kUsualLoraRank = 16;  // of MLPerf's Llama 2 70B
+
 // Of so many GPUs; what is stated of replicas holds at the job's own number.
 ParallelSpec parallel_of(Mapping& m, int gpus) {
   const SplitSpec& split = m.job.split;
@@ -23,7 +25,9 @@ ParallelSpec parallel_of(Mapping& m, int gpus) {
   spec.sharding = split.sharding.value_or(ShardingStage::none);
   spec.sharding_group = split.sharding_group;
   spec.recompute = split.recompute.value_or(Recomputation::none);
-  spec.sequence = split.sequence_parallel.value_or(false);
+  spec.sequence = split.sequence_parallel.value_or(m.stack->sequence_parallel && spec.tensor > 1);
+  spec.tensor_overlap = spec.tensor > 1 ? split.tensor_overlap.value_or(m.stack->tensor_overlap) : TensorOverlap::none;
+  if (split.task == kAdapters) spec.lora_rank = split.lora_rank > 0 ? split.lora_rank : kUsualLoraRank;
   spec.micro_batch = micro_batch_of(m);
   spec.schedule =
       split.schedule.value_or(spec.virtual_stages > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b);
@@ -32,7 +36,13 @@ ParallelSpec parallel_of(Mapping& m, int gpus) {
 
 void assume_left_open(Mapping& m, const ParallelSpec& spec) {
   const SplitSpec& split = m.job.split;
-  if (spec.tensor > 1 && !split.sequence_parallel) m.assume("sequence_parallel", false, "not stated");
+  if (split.is_searched)
+    return m.assume("split", "the fastest that fits", "not stated; what is left open of it is searched");
+  if (spec.tensor > 1 && !split.sequence_parallel)
+    m.assume("sequence_parallel", spec.sequence, "not stated; by software");
+  if (spec.tensor > 1 && !split.tensor_overlap)
+    m.assume("tensor_overlap", name_of(spec.tensor_overlap), "not stated; by software");
+  if (spec.lora_rank > 0 && split.lora_rank == 0) m.assume("lora_rank", spec.lora_rank, "not stated; MLPerf's");
   if (!split.recompute) m.assume("recompute", name_of(spec.recompute), "not stated");
   if (!split.sharding) m.assume("sharding", name_of(spec.sharding), "not stated");
   if (spec.pipeline > 1 && !split.schedule) m.assume("schedule", name_of(spec.schedule), "not stated");
@@ -40,11 +50,22 @@ void assume_left_open(Mapping& m, const ParallelSpec& spec) {
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
 }
 
-void set_batch(const Mapping& m, ParallelSpec& spec) {
+// As Llama 2 was trained (Touvron et al. 2023, table 1).
+constexpr int kUsualTokensOfBatch = 4 << 20;
+
+int usual_global_batch(Mapping& m) {
+  const int sequences = std::max(1, kUsualTokensOfBatch / std::max(1, m.model->tokens));
+  m.assume("global_batch", sequences, "not stated; 4,194,304 tokens, as Llama 2 was trained");
+  return sequences;
+}
+
+void set_batch(Mapping& m, ParallelSpec& spec) {
   if (m.job.global_batch > 0 && m.job.global_batch <= (1 << 28))
     spec.global_batch = static_cast<int>(m.job.global_batch);
   else if (m.job.accumulation > 0)
     spec.micro_batches = m.job.accumulation;
+  else if (m.job.split.is_searched)
+    spec.global_batch = usual_global_batch(m);
   else
     throw Unmapped{"global_batch is not stated, which a split's micro-batches come from"};
 }
@@ -57,12 +78,12 @@ bool is_split(const JobSpec& job) {
   if (split.data > 0 && job.gpus > 0 && split.data != job.gpus) return true;
   if (split.sharding == ShardingStage::zero1 || split.sharding == ShardingStage::zero2) return true;
   if (split.sharding_group > 0 && split.sharding_group != job.gpus) return true;
-  return split.recompute.value_or(Recomputation::none) != Recomputation::none;
+  return split.task == kAdapters || split.recompute.value_or(Recomputation::none) != Recomputation::none;
 }
 
 int micro_batch_of(Mapping& m) {
   if (m.job.split.microbatch > 0) return m.job.split.microbatch;
-  m.assume("microbatch", 1, "not stated");
+  if (!m.job.split.is_searched) m.assume("microbatch", 1, "not stated");
   return 1;
 }
 
@@ -82,6 +103,7 @@ RecordRun with_split(Mapping& m, RecordRun run) {
   scenario.parallel = spec;
   scenario.fidelity = Fidelity::analytic;
   run.batch_per_gpu = spec.micro_batch;
+  if (m.job.split.is_searched) return run;
   if (const auto problem = find_problem(scenario))
     throw Unmapped{problem->pointer + ": " + problem->wrong +
                    (problem->allowed.empty() ? "" : "; " + problem->allowed)};

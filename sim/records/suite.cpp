@@ -213,6 +213,8 @@ std::string family_of(Quantity quantity) {
       return "time to accuracy";
     case Quantity::epochs:
       return "epochs";
+    case Quantity::memory:
+      return "peak memory";
     default:
       return "all-reduce";
   }

@@ -71,7 +71,7 @@ std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vecto
 std::vector<const Record*> targets_of(const std::vector<Suite>& suites);
 
 /// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
-/// "staleness, stragglers".
+/// "peak memory", "staleness, stragglers".
 std::string family_of(Quantity quantity);
 /// The same, but that the time of an epoch is a throughput.
 std::string family_of(const Prediction& prediction);

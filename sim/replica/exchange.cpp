@@ -8,11 +8,6 @@ namespace lockstep::sim {
 inline namespace replica {
 namespace {
 
-void add(RankParameters& sum, const RankParameters& more) {
-  sum.dense += more.dense;
-  sum.experts += more.experts;
-}
-
 RankParameters scaled(const RankParameters& parameters, double factor) {
   return {parameters.dense * factor, parameters.experts * factor};
 }
@@ -36,7 +31,7 @@ class Filling {
   void add_block(const RankParameters& parameters, double at_s, bool takes_first_time) {
     if (parameters.total() <= 0) return;
     if (!is_open_ || !takes_first_time) open_.from_start_s = at_s;
-    add(open_.parameters, parameters);
+    open_.parameters += parameters;
     is_open_ = true;
     if (open_.parameters.total() >= most_) close();
   }
@@ -58,21 +53,25 @@ class Filling {
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part) {
   RankParameters rest = rank_parameters(job.shape, job.spec, part);
   for (int block = part.first_block; block < part.first_block + part.blocks; ++block)
-    add(rest, scaled(rank_layer_parameters(job.shape, job.spec, block), -1));
+    rest += scaled(rank_layer_parameters(job.shape, job.spec, block), -1);
   return rest;
+}
+
+RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part) {
+  return job.spec.lora_rank > 0 ? RankParameters{} : parameters_beside_blocks(job, part);
 }
 
 std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPart& part,
                                              const std::vector<double>& blocks_s, double before_blocks_s,
                                              const ExchangeRule& rule) {
-  const RankParameters beside = parameters_beside_blocks(job, part);
+  const RankParameters beside = trained_beside_blocks(job, part);
   const Shares shares = shares_of(job, part);
   Filling filling(rule.bucket_bytes / job.traffic.gradient_bytes);
   double at_s = before_blocks_s;
   filling.add_block(scaled(beside, shares.loss), at_s, false);
   for (int i = part.blocks - 1; i >= 0; --i) {
     at_s += blocks_s[at(i)];
-    filling.add_block(rank_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, false);
+    filling.add_block(trained_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, false);
   }
   filling.add_block(scaled(beside, shares.embedding), at_s, false);
   filling.close();
@@ -82,13 +81,13 @@ std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPar
 std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart& part,
                                            const std::vector<double>& blocks_s, double before_blocks_s,
                                            const ExchangeRule& rule) {
-  const RankParameters beside = parameters_beside_blocks(job, part);
+  const RankParameters beside = trained_beside_blocks(job, part);
   const Shares shares = shares_of(job, part);
   Filling filling(rule.bucket_bytes / job.traffic.weight_bytes);
   filling.add_block(scaled(beside, shares.embedding), 0, true);
   double at_s = before_blocks_s;
   for (int i = 0; i < part.blocks; ++i) {
-    filling.add_block(rank_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, true);
+    filling.add_block(trained_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, true);
     at_s += blocks_s[at(i)];
   }
   filling.add_block(scaled(beside, shares.loss), at_s, true);

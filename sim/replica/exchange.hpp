@@ -31,6 +31,8 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
 
 /// Table of words, output's matrix and what else is no block's.
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part);
+/// What of it is trained: with adapters nothing.
+RankParameters trained_beside_blocks(const SplitJob& job, const ModelPart& part);
 
 }  // namespace replica
 }  // namespace lockstep::sim

@@ -87,14 +87,17 @@ class IterationTime {
 
   // Embedding or loss, with what of the sharded weights is theirs.
   void add_beside(const ModelPart& part, ChunkPasses& chunk, PassSeconds forward, PassSeconds backward) const {
-    RankParameters parameters = parameters_beside_blocks(job_, part);
-    if (part.has_embedding && part.has_loss) parameters = {parameters.dense / 2, parameters.experts / 2};
+    RankParameters parameters = parameters_beside_blocks(job_, part), trained = trained_beside_blocks(job_, part);
+    if (part.has_embedding && part.has_loss) {
+      parameters = {parameters.dense / 2, parameters.experts / 2};
+      trained = {trained.dense / 2, trained.experts / 2};
+    }
     if (job_.spec.sharding == ShardingStage::zero3) {
       forward.beside_s += passes_.gather_s(parameters);
       backward.beside_s += passes_.gather_s(parameters);
     }
     if (job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3)
-      backward.beside_s += passes_.scatter_s(parameters);
+      backward.beside_s += passes_.scatter_s(trained);
     chunk.forward_s += forward.total_s();
     chunk.backward_s += backward.total_s();
     add(chunk.forward, forward);
@@ -197,7 +200,7 @@ class IterationTime {
     // What was scattered beside the passes: the last block's is behind them.
     if (scatters_before) {
       const ModelPart& first = part(stage, 0);
-      end_s += passes_.scatter_s(rank_layer_parameters(job_.shape, job_.spec, first.first_block));
+      end_s += passes_.scatter_s(trained_layer_parameters(job_.shape, job_.spec, first.first_block));
     }
     return std::max(end_s, exchanged_s);
   }
@@ -206,7 +209,7 @@ class IterationTime {
     std::vector<double> ends;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage) ends.push_back(exchanged_s(stage, line, times));
     double end_s = *std::max_element(ends.begin(), ends.end());
-    if (!job_.shape.tied_output || job_.spec.pipeline == 1) return end_s;
+    if (!job_.shape.tied_output || job_.spec.pipeline == 1 || job_.spec.lora_rank > 0) return end_s;
     const double bytes =
         double(job_.shape.vocabulary) * job_.shape.hidden / job_.spec.tensor * job_.traffic.gradient_bytes;
     const Traffic tied{"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2, bytes};
@@ -265,14 +268,17 @@ double messages_of(const Traffic& traffic) {
 }  // namespace
 
 SplitModel::SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus)
+    : SplitModel(scenario, gpus, std::make_shared<SplitLinks>(scenario, cluster, scenario.parallel_at(gpus))) {}
+
+SplitModel::SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links)
     : scenario_(scenario),
       job_(split_job(scenario, gpus)),
       seconds_(rank_seconds(scenario, job_)),
-      links_(scenario, cluster, job_.spec),
+      links_(std::move(links)),
       ops_(job_.ops()) {}
 
 SplitIteration SplitModel::iteration(double slowest, const Perturbation& perturbation) const {
-  return IterationTime(scenario_, job_, seconds_, links_, ops_, slowest, perturbation).run();
+  return IterationTime(scenario_, job_, seconds_, *links_, ops_, slowest, perturbation).run();
 }
 
 double SplitModel::bytes_sent() const {

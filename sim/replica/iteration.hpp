@@ -15,6 +15,7 @@
 //
 // Compute jitter: as its expected maximum over the GPUs, as everywhere in closed form. What stages, groups and exchange send
 // at the same time does not share links between kinds of groups.
+#include <memory>
 #include <vector>
 
 #include "sim/replica/rank_cost.hpp"
@@ -46,13 +47,15 @@ struct SplitIteration {
 class SplitModel {
  public:
   SplitModel(const Scenario& scenario, const Cluster& cluster, int gpus);
+  /// With links that are those of other splits too: of the same ranks and groups of sharding.
+  SplitModel(const Scenario& scenario, int gpus, std::shared_ptr<const SplitLinks> links);
 
   /// `slowest`: factor on compute times (expected_slowest()).
   SplitIteration iteration(double slowest, const Perturbation& perturbation = {}) const;
   const SplitJob& job() const { return job_; }
   const Scenario& scenario() const { return scenario_; }
   const RankSeconds& seconds() const { return seconds_; }
-  const SplitLinks& links() const { return links_; }
+  const SplitLinks& links() const { return *links_; }
   const std::vector<StageOps>& ops() const { return ops_; }
   /// Of a GPU, mean over the stages.
   double bytes_sent() const;
@@ -63,7 +66,7 @@ class SplitModel {
   const Scenario& scenario_;
   SplitJob job_;
   RankSeconds seconds_;
-  SplitLinks links_;
+  std::shared_ptr<const SplitLinks> links_;
   std::vector<StageOps> ops_;
 };
 

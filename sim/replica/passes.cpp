@@ -14,30 +14,35 @@ bool is_at_least(const ParallelSpec& spec, ShardingStage stage) {
 
 }  // namespace
 
+double products_beside_s(const ParallelSpec& spec, double products_s) {
+  return products_s * (spec.tensor - 1) / spec.tensor;
+}
+
 double PassSeconds::total_s() const {
   return std::max(compute_s + waited_s(), beside_s);
 }
 
-PassSeconds Passes::pass(double compute_s, double attention_s, const TrafficList& traffic) const {
+PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) const {
   PassSeconds pass;
-  pass.compute_s = factor_ * compute_s;
-  double ring_s = 0;
+  pass.compute_s = factor_ * piece.compute_s;
+  double ring_s = 0, beside_products_s = 0;
   for (const Traffic& one : traffic) {
     const double seconds = links_.seconds(one, perturbation_);
-    if (one.group == TrafficGroup::tensor) pass.tensor_s += seconds;
+    if (one.group == TrafficGroup::tensor) (one.is_beside_products ? beside_products_s : pass.tensor_s) += seconds;
     if (one.group == TrafficGroup::expert) pass.expert_s += seconds;
     if (one.group != TrafficGroup::context) continue;
     (one.kind == TrafficKind::send ? ring_s : pass.context_s) += seconds;
   }
   const int c = job_.spec.context;
-  pass.context_s += std::max(0.0, ring_s - factor_ * attention_s * (c - 1) / c);
+  pass.context_s += std::max(0.0, ring_s - factor_ * piece.attention_s * (c - 1) / c);
+  pass.tensor_s += std::max(0.0, beside_products_s - factor_ * products_beside_s(job_.spec, piece.products_s));
   return pass;
 }
 
 PassSeconds Passes::forward(int block) const {
   const BlockSeconds& s = seconds_.blocks[at(block)];
-  PassSeconds forward =
-      pass(s.forward_s, s.attention_forward_s, layer_forward(job_.shape, job_.spec, block, job_.traffic));
+  PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s},
+                             layer_forward(job_.shape, job_.spec, block, job_.traffic));
   if (is_at_least(job_.spec, ShardingStage::zero3))
     forward.beside_s = gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
   return forward;
@@ -45,28 +50,33 @@ PassSeconds Passes::forward(int block) const {
 
 PassSeconds Passes::backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[at(block)];
-  PassSeconds backward =
-      pass(s.backward_s, s.attention_backward_s, layer_backward(job_.shape, job_.spec, block, job_.traffic));
-  const RankParameters parameters = rank_layer_parameters(job_.shape, job_.spec, block);
-  if (is_at_least(job_.spec, ShardingStage::zero2)) backward.beside_s += scatter_s(parameters);
-  if (is_at_least(job_.spec, ShardingStage::zero3)) backward.beside_s += gather_s(parameters);
+  const bool is_apart = job_.spec.schedule == PipelineSchedule::zb_h1 && job_.spec.pipeline > 1;
+  const double apart = is_apart ? s.weight_gradient_s : 0;  // what travels beside the pass has nothing of it
+  PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s - apart},
+                              layer_backward(job_.shape, job_.spec, block, job_.traffic));
+  if (is_at_least(job_.spec, ShardingStage::zero2))
+    backward.beside_s += scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));
+  if (is_at_least(job_.spec, ShardingStage::zero3))
+    backward.beside_s += gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
   return backward;
 }
 
 PassSeconds Passes::embedding_forward() const {
-  return pass(seconds_.embedding.forward_s, 0, sim::embedding_forward(job_.shape, job_.spec, job_.traffic));
+  return pass({seconds_.embedding.forward_s, 0, 0}, sim::embedding_forward(job_.shape, job_.spec, job_.traffic));
 }
 
 PassSeconds Passes::embedding_backward() const {
-  return pass(seconds_.embedding.backward_s, 0, sim::embedding_backward(job_.shape, job_.spec, job_.traffic));
+  return pass({seconds_.embedding.backward_s, 0, 0}, sim::embedding_backward(job_.shape, job_.spec, job_.traffic));
 }
 
 PassSeconds Passes::loss_forward() const {
-  return pass(seconds_.loss.forward_s, 0, sim::loss_forward(job_.shape, job_.spec, job_.traffic));
+  return pass({seconds_.loss.forward_s, 0, seconds_.loss.products_forward_s},
+              sim::loss_forward(job_.shape, job_.spec, job_.traffic));
 }
 
 PassSeconds Passes::loss_backward() const {
-  return pass(seconds_.loss.backward_s, 0, sim::loss_backward(job_.shape, job_.spec, job_.traffic));
+  return pass({seconds_.loss.backward_s, 0, seconds_.loss.products_backward_s},
+              sim::loss_backward(job_.shape, job_.spec, job_.traffic));
 }
 
 // One reduce-scatter or all-gather of what is sharded: of the list of an iteration of one micro-batch the half of that kind.

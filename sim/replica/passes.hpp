@@ -17,6 +17,15 @@ struct PassSeconds {
   double sharding_s() const { return std::max(0.0, beside_s - (compute_s + waited_s())); }
 };
 
+/// Computing of a pass, and of it what other things travel beside.
+struct PieceSeconds {
+  double compute_s = 0, attention_s = 0, products_s = 0;
+};
+
+/// Of products in as many pieces as tensor ranks all but one: (t-1)/t. While the first is computed nothing of it can be
+/// sent, or nothing of it has come.
+double products_beside_s(const ParallelSpec& spec, double products_s);
+
 /// What the pieces of the model take, in an iteration's conditions.
 class Passes {
  public:
@@ -42,7 +51,7 @@ class Passes {
   double message_s() const;
 
  private:
-  PassSeconds pass(double compute_s, double attention_s, const TrafficList& traffic) const;
+  PassSeconds pass(const PieceSeconds& piece, const TrafficList& traffic) const;
   double once_s(const RankParameters& parameters, TrafficKind kind) const;
 
   const SplitJob& job_;

@@ -32,10 +32,11 @@ ParallelSpec of_replicas(const ParallelSpec& spec, int replicas) {
 
 // A block's pass, or one of the embedding or the loss.
 struct Piece {
-  double compute_s = 0, attention_s = 0;
+  PieceSeconds seconds;
   TrafficList traffic;
-  RankParameters parameters;  // gathered before it, or scattered behind it
-  int block = -1;             // of the part; -1: before or behind the blocks
+  RankParameters weights;    // gathered before it
+  RankParameters gradients;  // exchanged behind it
+  int block = -1;            // of the part; -1: before or behind the blocks
 };
 
 class Builder {
@@ -115,16 +116,23 @@ class Builder {
   std::vector<Piece> pieces(int stage, int chunk, Pass pass) const {
     const ModelPart& of = part(stage, chunk);
     std::vector<Piece> all;
-    RankParameters beside = parameters_beside_blocks(job_, of);
-    if (of.has_embedding && of.has_loss) beside = {beside.dense / 2, beside.experts / 2};
+    RankParameters beside = parameters_beside_blocks(job_, of), trained = trained_beside_blocks(job_, of);
+    if (of.has_embedding && of.has_loss) {
+      beside = {beside.dense / 2, beside.experts / 2};
+      trained = {trained.dense / 2, trained.experts / 2};
+    }
     const auto add_ends =
         [&](bool is_wanted, const BlockSeconds& seconds,
             TrafficList (*forward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&),
             TrafficList (*backward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&)) {
           if (!is_wanted || pass == Pass::weight_gradient) return;
           const bool is_forward = pass == Pass::forward;
-          all.push_back({is_forward ? seconds.forward_s : seconds.backward_s, 0,
-                         (is_forward ? forward : backward)(job_.shape, job_.spec, job_.traffic), beside, -1});
+          all.push_back({{is_forward ? seconds.forward_s : seconds.backward_s, 0,
+                          is_forward ? seconds.products_forward_s : seconds.products_backward_s},
+                         (is_forward ? forward : backward)(job_.shape, job_.spec, job_.traffic),
+                         beside,
+                         trained,
+                         -1});
         };
     const auto add_blocks = [&] {
       for (int i = 0; i < of.blocks; ++i) {
@@ -147,28 +155,45 @@ class Builder {
 
   Piece block_piece(int block, Pass pass) const {
     const BlockSeconds& s = seconds_.blocks[at(block)];
-    const RankParameters parameters = rank_layer_parameters(job_.shape, job_.spec, block);
-    if (pass == Pass::weight_gradient) return {s.weight_gradient_s, 0, {}, parameters, -1};
+    const RankParameters weights = rank_layer_parameters(job_.shape, job_.spec, block);
+    const RankParameters gradients = trained_layer_parameters(job_.shape, job_.spec, block);
+    if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0}, {}, weights, gradients, -1};
     if (pass == Pass::forward)
-      return {s.forward_s, s.attention_forward_s, layer_forward(job_.shape, job_.spec, block, job_.traffic), parameters,
+      return {{s.forward_s, s.attention_forward_s, s.products_forward_s},
+              layer_forward(job_.shape, job_.spec, block, job_.traffic),
+              weights,
+              gradients,
               -1};
     const double apart = splits_backward_ ? s.weight_gradient_s : 0;
-    return {s.backward_s - apart, s.attention_backward_s, layer_backward(job_.shape, job_.spec, block, job_.traffic),
-            parameters, -1};
+    return {{s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
+            layer_backward(job_.shape, job_.spec, block, job_.traffic),
+            weights,
+            gradients,
+            -1};
   }
 
   // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
-    TrafficList behind;
+    TrafficList behind, beside;
     std::optional<Traffic> ring;
     for (const Traffic& traffic : piece.traffic)
       if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
         ring = traffic;
       else
-        behind.push_back(traffic);
+        (traffic.is_beside_products ? beside : behind).push_back(traffic);
     const int c = job_.spec.context;
-    const double beside_s = ring ? piece.attention_s * (c - 1) / c : 0;
-    int last = compute(stage, name, piece.compute_s - beside_s, after);
+    const double beside_s = ring ? piece.seconds.attention_s * (c - 1) / c : 0;
+    const double products_s = beside.empty() ? 0 : products_beside_s(job_.spec, piece.seconds.products_s);
+    int last = compute(stage, name, piece.seconds.compute_s - beside_s - products_s, after);
+    if (!beside.empty()) {
+      int sent = last;
+      for (const Traffic& traffic : beside) {
+        const int index = exchange(traffic, stage, kGroups, {sent});
+        if (index >= 0) sent = index;
+      }
+      last = compute(stage, "products", products_s, {last});
+      last = compute(stage, "products", 0, {last, sent});
+    }
     if (ring) {
       const int turned = exchange(*ring, stage, kRing, {last});
       last = compute(stage, "attention", beside_s, {last});
@@ -191,14 +216,14 @@ class Builder {
     const bool gathers = shards_from(ShardingStage::zero3) && op.pass != Pass::weight_gradient;
     int gathered = -1, before = -1, last = -1;
     if (gathers && !all.empty())
-      gathered = exchange_state(all.front().parameters, TrafficKind::all_gather, stage, kShards, known(after), 0);
+      gathered = exchange_state(all.front().weights, TrafficKind::all_gather, stage, kShards, known(after), 0);
     for (std::size_t i = 0; i < all.size(); ++i) {
       After needs = known(after);
       if (gathered >= 0) needs.push_back(gathered);
       if (op.pass == Pass::forward && op.micro_batch == 0) await_weights(stage, op.chunk, all[i].block, needs);
       // While this piece is computed, the next one's weights are gathered.
       if (gathers && i + 1 < all.size())
-        gathered = exchange_state(all[i + 1].parameters, TrafficKind::all_gather, stage, kShards,
+        gathered = exchange_state(all[i + 1].weights, TrafficKind::all_gather, stage, kShards,
                                   before >= 0 ? After{before} : known(after), 0);
       last = run_piece(stage, all[i], needs, kNames[static_cast<int>(op.pass)]);
       before = last;
@@ -262,13 +287,12 @@ class Builder {
   void leave_gradients(int stage, const PipelineOp& op, const Piece& piece, int last, bool is_last) {
     if (!gives_gradients(op.pass)) return;
     if (shards_from(ShardingStage::zero2)) {
-      const int index = exchange_state(piece.parameters, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
+      const int index = exchange_state(piece.gradients, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
       if (index >= 0) exchanged_[at(stage)] = index;
     }
     if (!is_last) return;
     RankParameters& open = open_[at(stage)];
-    open.dense += piece.parameters.dense;
-    open.experts += piece.parameters.experts;
+    open += piece.gradients;
     if (scenario_.communication.overlap &&
         open.total() * job_.traffic.gradient_bytes >= double(scenario_.communication.bucket_bytes()))
       flush_gradients(stage, last);
@@ -337,7 +361,7 @@ class Builder {
     sent_.clear();
     for (int stage = 0; stage < p; ++stage) gather_weights(stage);
     run_pipeline();
-    if (job_.shape.tied_output && p > 1) exchange_tied();
+    if (job_.shape.tied_output && p > 1 && job_.spec.lora_rank == 0) exchange_tied();
     After all;
     for (int stage = 0; stage < p; ++stage) {
       all.push_back(last_of_stage_[at(stage)]);

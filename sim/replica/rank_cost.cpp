@@ -94,16 +94,23 @@ double repeated(const Layer& layer, Recomputation recompute) {
   return 0;
 }
 
+// `is_trained`: gradients of weights are needed.
 BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const Block& block,
-                    Recomputation recompute) {
+                    Recomputation recompute, bool is_trained) {
   BlockSeconds sum;
   for (int i = block.first_layer; i <= block.last_layer; ++i) {
     const Layer& layer = graph.layers[at(i)];
     const LayerCost& cost = costs[at(i)];
     const double again = repeated(layer, recompute);
+    const double of_weights = has_matrix(layer) ? cost.backward_s / 2 : 0;
+    const double backward_s = cost.backward_s - (is_trained ? 0 : of_weights);
     sum.forward_s += cost.forward_s;
-    sum.backward_s += cost.backward_s + again * cost.forward_s;
-    if (has_matrix(layer)) sum.weight_gradient_s += cost.backward_s / 2;
+    sum.backward_s += backward_s + again * cost.forward_s;
+    if (is_trained) sum.weight_gradient_s += of_weights;
+    if (has_matrix(layer)) {
+      sum.products_forward_s += cost.forward_s;
+      sum.products_backward_s += backward_s;
+    }
     if (layer.kind != LayerKind::attention) continue;
     sum.attention_forward_s += cost.forward_s;
     sum.attention_backward_s += cost.backward_s;
@@ -129,10 +136,12 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   cost.scale(factor_of_rates(scenario, batch));
   const ModelBlocks blocks = blocks_of(graph);
   RankSeconds seconds;
-  seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, Recomputation::none);
-  seconds.loss = sum_of(graph, cost.layers, blocks.loss, Recomputation::none);
+  const bool is_trained = job.spec.lora_rank == 0;
+  seconds.embedding = sum_of(graph, cost.layers, blocks.embedding, Recomputation::none, is_trained);
+  if (!is_trained) seconds.embedding.backward_s = 0;  // behind it no gradient is needed
+  seconds.loss = sum_of(graph, cost.layers, blocks.loss, Recomputation::none, is_trained);
   for (const Block& block : blocks.blocks)
-    seconds.blocks.push_back(sum_of(graph, cost.layers, block, job.spec.recompute));
+    seconds.blocks.push_back(sum_of(graph, cost.layers, block, job.spec.recompute, is_trained));
   return seconds;
 }
 
@@ -150,17 +159,16 @@ double recomputed_share(const Scenario& scenario) {
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stage) {
   const ParallelSpec& spec = job.spec;
   RankParameters parameters;
-  for (std::size_t i = at(stage); i < job.parts.size(); i += at(spec.pipeline)) {
-    const RankParameters of_part = rank_parameters(job.shape, spec, job.parts[i]);
-    parameters.dense += of_part.dense;
-    parameters.experts += of_part.experts;
-  }
+  for (std::size_t i = at(stage); i < job.parts.size(); i += at(spec.pipeline))
+    parameters += trained_parameters(job.shape, spec, job.parts[i]);
   const bool is_sharded = spec.sharding != ShardingStage::none;
   const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
   const int of_experts = is_sharded && spec.expert > 1 ? spec.expert_gradient_ranks() : of_dense;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
-  const double tensors = double(scenario.model.parameter_tensors()) / spec.pipeline;
+  const int adapters =
+      4 * job.shape.layers;  // two beside the matrix of queries, keys and values, two beside the output's
+  const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   const double bytes = (parameters.dense / of_dense + parameters.experts / of_experts) * arrays.passes() * 4;
   return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
          bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);

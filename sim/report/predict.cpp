@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sim/convergence/profile.hpp"
+#include "sim/cost/utilisation.hpp"
 #include "sim/point/baseline.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/replica/rank_cost.hpp"
@@ -147,7 +148,7 @@ void count_tokens(const Scenario& scenario, ReportPoint& row) {
   const double samples_per_s = row.point.samples_per_s();
   row.tokens_per_s = samples_per_s * scenario.model.tokens;
   row.model_flops_per_gpu = kFlopPerMac * static_cast<double>(scenario.model.macs()) * samples_per_s / row.point.gpus;
-  row.peak_flops = scenario.cluster.gpu.peak_flops(scenario.compute.precision);
+  row.peak_flops = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
   row.recomputed_share = recomputed_share(scenario);
 }
 

@@ -21,7 +21,7 @@ struct ReportPoint {
   GpuMemory memory{};
   double tokens_per_s = 0;         ///< where samples are sequences
   double model_flops_per_gpu = 0;  ///< FLOP/s of the model's own arithmetic, without what is computed again: see mfu()
-  double peak_flops = 0;           ///< of a GPU in the job's precision
+  double peak_flops = 0;           ///< that utilisation is over (sim/cost/utilisation.hpp)
   /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): 3 x 2 FLOP per multiply-add of the model, forward and
   /// backward, each pair of attention counted whatever a mask hides, over the GPUs' peak.
   double mfu() const { return peak_flops > 0 ? model_flops_per_gpu / peak_flops : 0; }

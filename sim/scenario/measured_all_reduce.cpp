@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "calib/collective_key.hpp"
+
 namespace lockstep::sim {
 inline namespace scenario {
 namespace {
@@ -20,7 +22,7 @@ AllReduceOfProfile::AllReduceOfProfile(const Scenario& scenario)
 
 bool AllReduceOfProfile::is_such(const calib::Fit& fit, int gpus) const {
   return fit.probe == "collective" && fit.key.value("operation", "") == operation_ &&
-         fit.key.value("ranks", 0) == gpus && !fit.key.contains("in_place");
+         fit.key.value("ranks", 0) == gpus && !fit.key.contains("in_place") && calib::is_of_floats(fit.key);
 }
 
 const calib::Fit* AllReduceOfProfile::over(int gpus) const {

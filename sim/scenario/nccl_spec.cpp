@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "calib/collective_key.hpp"
 #include "engine/base/text.hpp"
 #include "sim/scenario/file_schema.hpp"
 
@@ -28,7 +29,7 @@ const ObjectFormat<NcclGraphSpec>& graph_format() {
 
 bool is_all_reduce(const calib::Fit& fit) {
   return fit.probe == "collective" && fit.key.value("operation", "") == "all-reduce" &&
-         fit.key.value("library", "") == "nccl" && !fit.key.value("in_place", false);
+         fit.key.value("library", "") == "nccl" && !fit.key.value("in_place", false) && calib::is_of_floats(fit.key);
 }
 
 // The out-of-place all-reduces of NCCL: within a node, over the most ranks that were measured, and over several nodes

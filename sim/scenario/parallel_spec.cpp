@@ -196,6 +196,16 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "activations computed again in the backward pass: none; the attention's core; all but a layer's input, the "
             "attention's output and those of every other matrix; all but a layer's input");
+    f.choice("tensor_overlap", &Spec::tensor_overlap)
+        .otherwise("none")
+        .means(
+            "what of the tensor ranks' exchange travels beside matrix products: nothing; in the backward pass what a "
+            "matrix's input needs; all");
+    f.whole("lora_rank", &Spec::lora_rank, 1, 65536)
+        .optional("all weights are trained")
+        .means(
+            "weights are frozen but for two matrices of that rank beside each of the attention's (LoRA: Hu et al. "
+            "2021)");
     f.boolean("offload_optimizer", &Spec::offloads_optimizer)
         .otherwise(false)
         .means("the optimizer's state lies in host memory");

@@ -63,6 +63,18 @@ inline const Choices<Recomputation>& choices_of(Recomputation) {
   return all;
 }
 
+/// What of the tensor ranks' exchange travels beside matrix products: nothing; in the backward pass what a matrix's input
+/// needs, beside the products of gradients (Megatron-LM since 2022: megatron/core/tensor_parallel/layers.py,
+/// LinearWithGradAccumulationAndAsyncCommunication); all, cut into as many pieces as ranks, each beside the product of
+/// another (Transformer Engine's userbuffers, --tp-comm-overlap; PyTorch's asynchronous tensor parallelism).
+enum class TensorOverlap { none, backward, all };
+
+inline const Choices<TensorOverlap>& choices_of(TensorOverlap) {
+  static const Choices<TensorOverlap> all{
+      {TensorOverlap::none, "none"}, {TensorOverlap::backward, "backward"}, {TensorOverlap::all, "all"}};
+  return all;
+}
+
 struct ParallelSpec {
   int tensor = 1;
   bool sequence = false;  ///< what tensor parallelism leaves whole is split along the sequence over the tensor ranks
@@ -82,12 +94,14 @@ struct ParallelSpec {
   int micro_batch = 1;    ///< sequences of a data-parallel rank's micro-batch
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recomputation recompute = Recomputation::none;
+  TensorOverlap tensor_overlap = TensorOverlap::none;
+  int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory
 
   /// Replicas of one GPU that keep all they compute with: data parallelism alone.
   bool is_data_parallel_alone() const {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
-           recompute == Recomputation::none;
+           recompute == Recomputation::none && lora_rank == 0;
   }
   /// GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "calib/collective_key.hpp"
 #include "calib/quality.hpp"
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
@@ -62,7 +63,7 @@ class Calls {
 void add_nccl(const NcclSpec& nccl, double bytes, Calls& calls) {
   for (const calib::Fit& fit : nccl.profile->fits) {
     if (fit.probe != "collective" || fit.key.value("operation", "") != "all-reduce" ||
-        fit.key.value("library", "") != "nccl" || fit.key.value("in_place", false))
+        fit.key.value("library", "") != "nccl" || fit.key.value("in_place", false) || !calib::is_of_floats(fit.key))
       continue;
     const calib::CurveQuality quality = calib::quality_at(*nccl.profile, fit, bytes);
     calls.add(bytes, fit.line.at(bytes), quality.series, quality.why);

@@ -92,7 +92,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
                               const std::vector<ModelPart>& parts, int stage, int micro_batches,
                               const TrafficOptions& options) {
   TrafficList list;
-  RankParameters parameters;
+  RankParameters all, trained;
   const double m = micro_batches;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
     const ModelPart& part = parts[i];
@@ -110,15 +110,19 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
     }
     // Forward to the part behind, backward to the part before.
     append(list, stage_message(shape, spec, options), m * ((part.has_loss ? 0 : 1) + (part.has_embedding ? 0 : 1)));
-    const RankParameters of_part = rank_parameters(shape, spec, part);
-    parameters.dense += of_part.dense;
-    parameters.experts += of_part.experts;
-    const bool has_twin = shape.tied_output && part.has_embedding != part.has_loss;
+    all += rank_parameters(shape, spec, part);
+    trained += trained_parameters(shape, spec, part);
+    const bool has_twin = shape.tied_output && part.has_embedding != part.has_loss && spec.lora_rank == 0;
     if (has_twin)
       list.push_back({"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2,
                       static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor * options.gradient_bytes});
   }
-  append(list, state_exchange(parameters, spec, micro_batches, options), 1);
+  // Gradients are of what is trained; with zero3 all weights are gathered, else those that were updated.
+  for (const Traffic& traffic : state_exchange(trained, spec, micro_batches, options))
+    if (traffic.kind != TrafficKind::all_gather || spec.sharding != ShardingStage::zero3) list.push_back(traffic);
+  if (spec.sharding != ShardingStage::zero3) return list;
+  for (const Traffic& traffic : state_exchange(all, spec, micro_batches, options))
+    if (traffic.kind == TrafficKind::all_gather) list.push_back(traffic);
   return list;
 }
 

@@ -16,28 +16,37 @@ void add(TrafficList& list, Traffic traffic) {
   if (traffic.ranks > 1) list.push_back(std::move(traffic));
 }
 
+// Beside products, as /tensor_overlap has it. Between their halves only what is scattered and gathered comes in pieces.
+bool is_beside(const Spec& spec, bool is_input_of_backward) {
+  if (spec.tensor_overlap == TensorOverlap::all && spec.sequence) return true;
+  return spec.tensor_overlap != TensorOverlap::none && is_input_of_backward;
+}
+
+Traffic of_tensor(const Spec& spec, const std::string& what, TrafficKind kind, double bytes,
+                  bool is_input_of_backward = false) {
+  return {what, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
+}
+
 // Before a matrix whose columns the tensor ranks share (g, or g with sequence parallelism, of Korthikanti et al. 2022).
 void enter_forward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
-  if (spec.sequence) add(list, {what + ", input", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, bytes});
+  if (spec.sequence) add(list, of_tensor(spec, what + ", input", TrafficKind::all_gather, bytes));
 }
 
 // Behind the matrix whose rows they share.
 void leave_forward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
-  add(list, {what + ", output", kind, TrafficGroup::tensor, spec.tensor, bytes});
+  add(list, of_tensor(spec, what + ", output", kind, bytes));
 }
 
 void leave_backward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
-  if (spec.sequence)
-    add(list, {what + ", output's gradient", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, bytes});
+  if (spec.sequence) add(list, of_tensor(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
 }
 
 // The input was kept in parts: the weights' gradients need it whole once more.
 void enter_backward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
-  if (spec.sequence)
-    add(list, {what + ", input again", TrafficKind::all_gather, TrafficGroup::tensor, spec.tensor, bytes});
-  add(list, {what + ", input's gradient", kind, TrafficGroup::tensor, spec.tensor, bytes});
+  if (spec.sequence) add(list, of_tensor(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
+  add(list, of_tensor(spec, what + ", input's gradient", kind, bytes, true));
 }
 
 // Heads of keys and values on a tensor rank; at least one each.
@@ -149,12 +158,14 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
 TrafficList embedding_forward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
   leave_forward(list, spec, hidden_bytes(shape, spec, options), "embedding");
+  for (Traffic& traffic : list) traffic.is_beside_products = false;  // a table is no product
   return list;
 }
 
 TrafficList embedding_backward(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   TrafficList list;
   leave_backward(list, spec, hidden_bytes(shape, spec, options), "embedding");
+  for (Traffic& traffic : list) traffic.is_beside_products = false;
   return list;
 }
 

@@ -117,16 +117,18 @@ double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<M
   return (attention + dense + with_experts) / spec.tensor;
 }
 
-void add_parameters(SplitMemory& memory, const RankParameters& parameters, const Spec& spec, const Options& options) {
-  const auto divided = [&](ShardingStage from) {
+void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& trained, const Spec& spec,
+                    const Options& options) {
+  const auto divided = [&](const RankParameters& parameters, ShardingStage from) {
     if (static_cast<int>(spec.sharding) < static_cast<int>(from)) return parameters.total();
     const int of_experts = spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding();
     return parameters.dense / spec.ranks_of_sharding() + parameters.experts / of_experts;
   };
   const ParameterBytes& bytes = options.parameters;
-  memory.weights_bytes = bytes.weight * divided(ShardingStage::zero3);
-  memory.gradients_bytes = bytes.gradient * divided(ShardingStage::zero2);
-  if (!spec.offloads_optimizer) memory.optimizer_bytes = (bytes.master + bytes.state) * divided(ShardingStage::zero1);
+  memory.weights_bytes = bytes.weight * divided(all, ShardingStage::zero3);
+  memory.gradients_bytes = bytes.gradient * divided(trained, ShardingStage::zero2);
+  if (!spec.offloads_optimizer)
+    memory.optimizer_bytes = (bytes.master + bytes.state) * divided(trained, ShardingStage::zero1);
 }
 
 double buffers(const Shape& shape, const Spec& spec, const Units& units, const Options& options) {
@@ -173,15 +175,14 @@ double SplitMemory::total_bytes() const {
 SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                          int stage, int micro_batches, const SplitMemoryOptions& options) {
   SplitMemory memory;
-  RankParameters parameters;
+  RankParameters all, trained;
   std::vector<ChunkMemory> chunks;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
-    const RankParameters of_part = rank_parameters(shape, spec, parts[i]);
-    parameters.dense += of_part.dense;
-    parameters.experts += of_part.experts;
+    all += rank_parameters(shape, spec, parts[i]);
+    trained += trained_parameters(shape, spec, parts[i]);
     chunks.push_back(chunk_memory(shape, spec, parts[i], options));
   }
-  add_parameters(memory, parameters, spec, options);
+  add_parameters(memory, all, trained, spec, options);
   const PipelineShape pipeline{spec.pipeline, micro_batches, spec.virtual_stages};
   const PipelineSchedule schedule = spec.pipeline == 1 ? PipelineSchedule::one_f_one_b : spec.schedule;
   const Peak peak = peak_of(stage_ops(schedule, pipeline, stage), chunks);

@@ -36,6 +36,7 @@ struct Traffic {
   /// an all-to-all holds, a message.
   double bytes = 0;
   double times = 1;
+  bool is_beside_products = false;  ///< of tensor ranks: it travels beside the products that make it or need it
 
   /// What a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the bytes, reduce-scatter,
   /// all-gather and all-to-all (n-1)/n, a message 1.

@@ -150,17 +150,29 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
 
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
   RankParameters sum;
-  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
-    const RankParameters of_layer = rank_layer_parameters(shape, spec, layer);
-    sum.dense += of_layer.dense;
-    sum.experts += of_layer.experts;
-  }
+  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
+    sum += rank_layer_parameters(shape, spec, layer);
   const double words = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
   if (part.has_embedding) sum.dense += words + static_cast<double>(embedding_parameters(shape));
   if (!part.has_loss) return sum;
   sum.dense += static_cast<double>(loss_parameters(shape));
   const bool has_it_from_embedding = shape.tied_output && part.has_embedding;
   if (!has_it_from_embedding) sum.dense += words;
+  return sum;
+}
+
+RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer) {
+  if (spec.lora_rank == 0) return rank_layer_parameters(shape, spec, layer);
+  const auto of_heads = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
+  const double h = shape.hidden, split = of_heads + static_cast<double>(shape.output_width());
+  return {spec.lora_rank * (2 * h + split / spec.tensor), 0};
+}
+
+RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
+  if (spec.lora_rank == 0) return rank_parameters(shape, spec, part);
+  RankParameters sum;
+  for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
+    sum += trained_layer_parameters(shape, spec, layer);
   return sum;
 }
 

@@ -58,6 +58,11 @@ struct RankParameters {
   double experts = 0;
 
   double total() const { return dense + experts; }
+  RankParameters& operator+=(const RankParameters& more) {
+    dense += more.dense;
+    experts += more.experts;
+    return *this;
+  }
 };
 
 /// Of a part of the pipeline. A tied embedding stands on its last part once more. Heads of keys and values that are fewer
@@ -66,6 +71,11 @@ struct RankParameters {
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
 /// Of one layer.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
+
+/// Of these, what is trained: all, or with adapters of rank r (Hu et al. 2021) two matrices beside each of the attention's,
+/// r (in + out) parameters. On tensor ranks the one is whole and the other split, as it is beside the matrix.
+RankParameters trained_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part);
+RankParameters trained_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
 }  // namespace split
 }  // namespace lockstep::sim

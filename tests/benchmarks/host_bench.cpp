@@ -1,14 +1,16 @@
-// Training steps of LeNet on the CPU: images/s, and as a fraction of two bounds that are measured in turn with the
+// Training steps on the CPU. Of LeNet: images/s, and as a fraction of two bounds that are measured in turn with the
 // steps, so that other load hits both: the matrix products of a step alone, each over the whole batch of a thread,
-//   of_gemm   by the products that the network uses (AVX2 where the machine has it)
+//   of_gemm   by the products that the network uses (oneDNN where it is there)
 //   of_eigen  by plain Eigen, compiled like this file
 // Products of a layer: output, weight gradient, and input gradient where one is needed.
 //   build/bench_host
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include <chrono>
 
 #include "engine/host/gemm.hpp"
+#include "engine/host/level.hpp"
 #include "engine/host/network.hpp"
 #include "engine/model/zoo/zoo.hpp"
 
@@ -78,7 +80,7 @@ void lenet_step(benchmark::State& state) {
       });
     });
   }
-  state.SetLabel(gemm_build());
+  state.SetLabel(to_string(level()));
   state.counters["images_per_s"] = static_cast<double>(state.iterations()) * batch / step_s;
   state.counters["of_gemm"] = gemm_s / step_s;
   state.counters["of_eigen"] = eigen_s / step_s;
@@ -89,11 +91,13 @@ BENCHMARK(lenet_step)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// The same with the products built for any x86-64: what the AVX2 build gains.
+// The same built for any x86-64 and without oneDNN: what they gain.
 void lenet_step_generic(benchmark::State& state) {
-  use_generic_gemm(true);
+  use_level(Level::any);
+  use_onednn(false);
   lenet_step(state);
-  use_generic_gemm(false);
+  use_level(best_level());
+  use_onednn(true);
 }
 BENCHMARK(lenet_step_generic)
     ->ArgNames({"batch", "threads"})
@@ -101,6 +105,33 @@ BENCHMARK(lenet_step_generic)
     ->Args({64, 2})
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
+
+// A training step (forward, loss, gradients of all parameters) of networks that results/host_speed compares with
+// PyTorch, and the memory of the process: one configuration a process, or that of an earlier one is in it.
+void step(benchmark::State& state, const char* model, int batch) {
+  const int threads = static_cast<int>(state.range(0));
+  const model::Graph graph = model::zoo_graph(model);
+  Network<float> network(graph, batch, threads);
+  network.initialise(1);
+  const Vector<float> images = Vector<float>::Random(graph.input.elements() * batch);
+  const std::vector<int> labels(batch, 1);
+  network.loss_and_gradients(images.data(), labels.data());
+  for (auto _ : state) network.loss_and_gradients(images.data(), labels.data());
+  state.SetLabel(std::string(to_string(level())) + (uses_onednn() ? " " + onednn_name() : std::string()));
+  state.SetItemsProcessed(state.iterations() * batch);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_bytes"] = static_cast<double>(usage.ru_maxrss) * 1024;
+}
+#define LOCKSTEP_STEP(model, batch) \
+  BENCHMARK_CAPTURE(step, model##_b##batch, #model, batch)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()
+LOCKSTEP_STEP(lenet_crossbow, 16);
+LOCKSTEP_STEP(lenet_crossbow, 32);
+LOCKSTEP_STEP(lenet_crossbow, 64);
+LOCKSTEP_STEP(resnet32_crossbow, 32);
+LOCKSTEP_STEP(vgg16_cifar100, 32);
+LOCKSTEP_STEP(resnet50, 4);
+LOCKSTEP_STEP(resnet50, 8);
 
 }  // namespace
 

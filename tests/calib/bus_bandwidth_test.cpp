@@ -49,3 +49,17 @@ TEST_CASE("collectives are printed by size, as nccl-tests prints its own") {
         "    67108864      16777216     float     sum    300.00  223.70  391.47\n");
   CHECK(bus_bandwidth_text({}).empty());
 }
+
+// 1 MiB of bfloat16 are 524288 numbers, an eighth of them each rank's part.
+TEST_CASE("collectives of half precision have tables of their own, with nccl-tests' names of types") {
+  Profile profile;
+  for (const char* precision : {"fp16", "bf16"}) {
+    profile.samples.push_back(collective("reduce-scatter", 8, 1 << 20, 10e-6));
+    profile.samples.back().key["precision"] = precision;
+  }
+  profile.samples.push_back(collective("reduce-scatter", 8, 1 << 20, 20e-6));
+  const std::string text = bus_bandwidth_text(profile);
+  CHECK_THAT(text, Contains("     1048576         65536  bfloat16     sum     10.00  104.86   91.75\n"));
+  CHECK_THAT(text, Contains("     1048576         65536      half     sum     10.00  104.86   91.75\n"));
+  CHECK_THAT(text, Contains("     1048576         32768     float     sum     20.00   52.43   45.88\n"));
+}

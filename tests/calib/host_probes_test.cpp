@@ -83,14 +83,14 @@ TEST_CASE("collectives of the host move and add what their names say") {
     backend->ops().upload(n, values.data(), send.back().data());
   }
   const auto run = [&](Collective collective) {
-    std::vector<const float*> from;
-    std::vector<float*> to;
+    std::vector<const void*> from;
+    std::vector<void*> to;
     for (int d = 0; d < devices; ++d) {
       backend->ops().zero(n, receive[static_cast<std::size_t>(d)].data());
       from.push_back(send[static_cast<std::size_t>(d)].data());
       to.push_back(receive[static_cast<std::size_t>(d)].data());
     }
-    backend->exchange(collective, n, from, to);
+    backend->exchange(collective, Precision::fp32, n, from, to);
     std::vector<std::vector<float>> result;
     for (const sync::DeviceVector& vector : receive) result.push_back(vector.to_host());
     return result;
@@ -106,7 +106,10 @@ TEST_CASE("collectives of the host move and add what their names say") {
   CHECK(run(Collective::all_gather) == std::vector<Vector>{gathered, gathered, gathered});
   CHECK(run(Collective::all_to_all) ==
         std::vector<Vector>{{0, 1, 10, 11, 20, 21}, {2, 3, 12, 13, 22, 23}, {4, 5, 14, 15, 24, 25}});
-  CHECK_THROWS_AS(backend->exchange(Collective::broadcast, 5, {send[0].data(), send[1].data(), send[2].data()},
-                                    {receive[0].data(), receive[1].data(), receive[2].data()}),
-                  std::invalid_argument);
+  const std::vector<const void*> from{send[0].data(), send[1].data(), send[2].data()};
+  const std::vector<void*> to{receive[0].data(), receive[1].data(), receive[2].data()};
+  CHECK_THROWS_AS(backend->exchange(Collective::broadcast, Precision::fp32, 5, from, to), std::invalid_argument);
+  CHECK_FALSE(backend->has_exchange(Precision::bf16));
+  CHECK_THROWS_AS(backend->exchange(Collective::broadcast, Precision::bf16, 6, from, to), std::runtime_error);
+  CHECK_THROWS_WITH(backend->set_gradient_wire(Precision::bf16), Contains("sent in fp32, not in bf16"));
 }

@@ -99,9 +99,9 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     sample_factor_ = 1 + disturbances_.noise * deviation_;
     if (disturbances_.outlier_every > 0 && samples_ % disturbances_.outlier_every == 0) sample_factor_ *= 5;
   }
-  void exchange(device::Collective collective, std::int64_t n, const std::vector<const float*>&,
-                const std::vector<float*>&) override {
-    spend(costs.exchange.at(collective).of(4.0 * double(n)));
+  void exchange(device::Collective collective, device::Precision element, std::int64_t n,
+                const std::vector<const void*>&, const std::vector<void*>&) override {
+    spend(costs.exchange.at(collective).of(double(device::element_bytes(element)) * double(n)));
   }
   std::shared_ptr<float> allocate_pinned(std::int64_t n) override {
     auto* x = static_cast<float*>(std::calloc(static_cast<std::size_t>(n), sizeof(float)));
@@ -159,7 +159,7 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
     };
     return std::make_unique<device::Repeater>(round, [this] { beside_ = 1; });
   }
-  bool has_exchange() override { return true; }
+  bool has_exchange(device::Precision) override { return true; }
   double now_s() override { return clock_s_ + launched_s_; }
   bool has_device_clock() override { return launch_s > 0; }
   std::optional<double> device_seconds(const std::function<void()>& work, int repeats) override {

@@ -228,8 +228,10 @@ TEST_CASE("A sum of two GPUs that fails leaves the next one as it should be") {
     const OnDevice on_device(d);
     streams.push_back(std::make_unique<Stream>());
   }
-  CHECK_THROWS_AS(communicator.all_reduce(n, {x0.data(), x1.data()}, {*streams[0], *streams[0]}), std::runtime_error);
-  communicator.all_reduce(n, {x0.data(), x1.data()}, {*streams[0], *streams[1]});
+  CHECK_THROWS_AS(
+      communicator.all_reduce(n, device::Precision::fp32, {x0.data(), x1.data()}, {*streams[0], *streams[0]}),
+      std::runtime_error);
+  communicator.all_reduce(n, device::Precision::fp32, {x0.data(), x1.data()}, {*streams[0], *streams[1]});
   for (const std::unique_ptr<Stream>& stream : streams) stream->synchronise();
   for (sync::DeviceVector* x : {&x0, &x1})
     CHECK(difference(x->to_host(), Floats(static_cast<std::size_t>(n), 2.0F), 0) == "");

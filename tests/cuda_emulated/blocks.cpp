@@ -11,6 +11,7 @@
 
 #include "tests/cuda_emulated/device.hpp"
 #include "tests/cuda_emulated/emulated.hpp"
+#include "tests/cuda_emulated/knobs.hpp"
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -176,6 +177,7 @@ const char* running_kernel() {
 }
 
 void run_kernel(const char* kernel, const Configuration& configuration, const std::function<void()>& thread) {
+  note(kernel);
   running = kernel;
   gridDim = configuration.blocks;
   blockDim = configuration.threads;

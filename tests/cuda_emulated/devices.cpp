@@ -11,6 +11,7 @@ namespace emulated {
 std::atomic<int> most_peers{kDevices};
 std::atomic<int> driver_version{CUDART_VERSION};
 std::atomic<bool> can_multicast{false};
+std::atomic<int> multiprocessors{4}, resident_blocks{8};
 std::atomic<std::uint64_t> device_synchronisations{0};
 
 void open_context() {
@@ -87,7 +88,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   if (attribute == static_cast<cudaDeviceAttr>(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED))
     return told(cudaErrorInvalidValue);  // no attribute of the runtime's
-  *value = 1;
+  *value = attribute == cudaDevAttrMultiProcessorCount           ? multiprocessors.load()
+           : attribute == cudaDevAttrMaxThreadsPerMultiProcessor ? 2048
+                                                                 : 1;
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, size_t) {
+  *blocks = resident_blocks;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* id, int size, int device) {

@@ -2,6 +2,8 @@
 // What tests set and see of the emulated devices.
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace emulated {
 
@@ -19,6 +21,26 @@ extern std::atomic<bool> ignores_beta;
 /// Whether graphs cannot be made, and whether they lose the last thing that was captured.
 extern std::atomic<bool> refuses_graphs, loses_graphs_end;
 
+/// Of each device, and how many blocks of a kernel one of them holds.
+extern std::atomic<int> multiprocessors, resident_blocks;
+/// Blocks of the last launch of a kernel whose name begins so, all dimensions together.
+std::uint64_t last_blocks(const std::string& kernel);
+
+/// What is done on the devices in its order, kernels by name and collectives as "nccl", while there is such an object.
+class Journal {
+ public:
+  Journal();
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  const std::vector<std::string>& done() const { return done_; }
+
+ private:
+  friend void note(const std::string& what);
+  std::vector<std::string> done_;
+};
+void note(const std::string& what);
+
 /// Which devices have had a context opened on them since forget_contexts().
 bool has_context(int device);
 void forget_contexts();
@@ -28,6 +50,7 @@ extern std::atomic<std::uint64_t> waits_for_room;         ///< calls that a full
 extern std::atomic<std::uint64_t> waits_between_devices;  ///< a stream told to wait for another device's event
 extern std::atomic<std::uint64_t> device_synchronisations;
 extern std::atomic<std::uint64_t> graph_launches;
+extern std::atomic<std::uint64_t> collective_bytes;  ///< of sums and what else NCCL moves, of one rank
 
 /// Sets a knob for a scope.
 template <typename T>

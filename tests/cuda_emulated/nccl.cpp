@@ -1,4 +1,7 @@
-// NCCL for the emulated devices of one process: collectives of float sums and means, begun when all ranks have called.
+// NCCL for the emulated devices of one process: collectives of sums and means, begun when all ranks have called. Half
+// precision is added up as floats and rounded once.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <nccl.h>
 
 #include <algorithm>
@@ -8,8 +11,10 @@
 
 #include "tests/cuda_emulated/absent.hpp"
 #include "tests/cuda_emulated/emulated.hpp"
+#include "tests/cuda_emulated/knobs.hpp"
 
 std::atomic<emulated::Absent> emulated::absent{emulated::Absent::none};
+std::atomic<std::uint64_t> emulated::collective_bytes{0};
 
 namespace {
 
@@ -30,13 +35,31 @@ enum class Kind { all_reduce, reduce, broadcast, reduce_scatter, all_gather, sen
 struct Call {
   Kind kind;
   const Rank* rank;
-  const float* send;
-  float* receive;
+  const void* send;
+  void* receive;
   std::size_t count;
   int peer;  ///< or root
   bool is_mean;
+  ncclDataType_t type;
   cudaStream_t stream;
 };
+
+std::size_t bytes_of(ncclDataType_t type) {
+  return type == ncclFloat ? 4 : 2;
+}
+float read(const Call& call, std::size_t i) {
+  if (call.type == ncclHalf) return __half2float(static_cast<const __half*>(call.send)[i]);
+  if (call.type == ncclBfloat16) return __bfloat162float(static_cast<const __nv_bfloat16*>(call.send)[i]);
+  return static_cast<const float*>(call.send)[i];
+}
+void write(const Call& call, std::size_t i, float value) {
+  if (call.type == ncclHalf)
+    static_cast<__half*>(call.receive)[i] = __float2half_rn(value);
+  else if (call.type == ncclBfloat16)
+    static_cast<__nv_bfloat16*>(call.receive)[i] = __float2bfloat16_rn(value);
+  else
+    static_cast<float*>(call.receive)[i] = value;
+}
 
 std::recursive_mutex mutex;
 thread_local int depth = 0;
@@ -50,8 +73,11 @@ void compute(const std::vector<Call>& all, float times = 1) {
   for (const Call& call : all) {
     const std::size_t size = call.kind == Kind::reduce_scatter ? n * all.size() : call.kind == Kind::receive ? 0 : n;
     const bool reads = call.send != nullptr && size > 0;
-    sent.push_back(reads ? Floats(call.send, call.send + size) : Floats());
+    sent.emplace_back();
+    for (std::size_t i = 0; reads && i < size; ++i) sent.back().push_back(read(call, i));
   }
+  emulated::note("nccl");
+  emulated::collective_bytes += n * bytes_of(first.type);
   // NCCL makes a mean of floats so: every rank's are multiplied before they are summed.
   const float factor = first.is_mean ? static_cast<float>(1.0 / static_cast<double>(first.rank->world->ranks)) : 1.0F;
   const auto sum = [&](std::size_t i) {
@@ -64,11 +90,11 @@ void compute(const std::vector<Call>& all, float times = 1) {
     const auto root = static_cast<std::size_t>(std::max(call.peer, 0));
     if (call.kind == Kind::reduce && own != root) continue;
     for (std::size_t i = 0; i < n; ++i) {
-      if (call.kind == Kind::all_reduce || call.kind == Kind::reduce) call.receive[i] = sum(i);
-      if (call.kind == Kind::broadcast) call.receive[i] = sent[root][i];
-      if (call.kind == Kind::reduce_scatter) call.receive[i] = sum(own * n + i);
+      if (call.kind == Kind::all_reduce || call.kind == Kind::reduce) write(call, i, sum(i));
+      if (call.kind == Kind::broadcast) write(call, i, sent[root][i]);
+      if (call.kind == Kind::reduce_scatter) write(call, i, sum(own * n + i));
       for (std::size_t from = 0; call.kind == Kind::all_gather && from < all.size(); ++from)
-        call.receive[from * n + i] = sent[from][i];
+        write(call, from * n + i, sent[from][i]);
     }
   }
 }
@@ -109,7 +135,8 @@ ncclResult_t end_group() {
   if (streams.size() != ranks) return ncclInvalidUsage;  // it would wait for ever
   if (all.front().kind != Kind::send && all.front().kind != Kind::receive) {
     const auto is_like_the_first = [&](const Call& call) {
-      return call.kind == all.front().kind && call.is_mean == all.front().is_mean && call.count == all.front().count;
+      return call.kind == all.front().kind && call.is_mean == all.front().is_mean && call.count == all.front().count &&
+             call.type == all.front().type;
     };
     if (all.size() != streams.size() || !std::all_of(all.begin(), all.end(), is_like_the_first))
       return ncclInvalidUsage;
@@ -122,21 +149,23 @@ ncclResult_t end_group() {
       for (const Call& receive : all) {
         const bool fits = receive.kind == Kind::receive && receive.peer == static_cast<int>(send.rank->number) &&
                           send.peer == static_cast<int>(receive.rank->number);
-        if (fits) std::copy_n(send.send, send.count, receive.receive);
+        if (fits)
+          std::copy_n(static_cast<const char*>(send.send), send.count * bytes_of(send.type),
+                      static_cast<char*>(receive.receive));
       }
     }
   });
   return ncclSuccess;
 }
 
-ncclResult_t add(Kind kind, const void* send, void* receive, std::size_t count, int peer, ncclComm_t rank,
-                 cudaStream_t stream, ncclRedOp_t operation = ncclSum) {
+ncclResult_t add(Kind kind, const void* send, void* receive, std::size_t count, ncclDataType_t type, int peer,
+                 ncclComm_t rank, cudaStream_t stream, ncclRedOp_t operation = ncclSum) {
+  if (type != ncclFloat && type != ncclHalf && type != ncclBfloat16) return ncclInvalidArgument;
   if (operation != ncclSum && operation != ncclAvg) return ncclInvalidArgument;
   const std::lock_guard<std::recursive_mutex> lock(mutex);
   const auto* of = reinterpret_cast<const Rank*>(rank);
   if (emulated::device_of(stream) != of->device) return ncclInvalidArgument;
-  calls.push_back({kind, of, static_cast<const float*>(send), static_cast<float*>(receive), count, peer,
-                   operation == ncclAvg, stream});
+  calls.push_back({kind, of, send, receive, count, peer, operation == ncclAvg, type, stream});
   return depth > 0 ? ncclSuccess : end_group();
 }
 
@@ -175,29 +204,31 @@ ncclResult_t ncclGroupStart() {
 ncclResult_t ncclGroupEnd() {
   return --depth > 0 ? ncclSuccess : end_group();
 }
-ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t operation,
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t operation,
                            ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::all_reduce, send, receive, count, 0, comm, stream, operation);
+  return add(Kind::all_reduce, send, receive, count, type, 0, comm, stream, operation);
 }
-ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t operation, int root,
-                        ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::reduce, send, receive, count, root, comm, stream, operation);
+ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t operation,
+                        int root, ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::reduce, send, receive, count, type, root, comm, stream, operation);
 }
-ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t, int root, ncclComm_t comm,
+ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::broadcast, send, receive, count, type, root, comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type,
+                               ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
+  return add(Kind::reduce_scatter, send, receive, count, type, 0, comm, stream, operation);
+}
+ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
                            cudaStream_t stream) {
-  return add(Kind::broadcast, send, receive, count, root, comm, stream);
+  return add(Kind::all_gather, send, receive, count, type, 0, comm, stream);
 }
-ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t, ncclRedOp_t operation,
-                               ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::reduce_scatter, send, receive, count, 0, comm, stream, operation);
+ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return add(Kind::send, send, nullptr, count, type, peer, comm, stream);
 }
-ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t, ncclComm_t comm,
-                           cudaStream_t stream) {
-  return add(Kind::all_gather, send, receive, count, 0, comm, stream);
-}
-ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::send, send, nullptr, count, peer, comm, stream);
-}
-ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return add(Kind::receive, nullptr, receive, count, peer, comm, stream);
+ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return add(Kind::receive, nullptr, receive, count, type, peer, comm, stream);
 }

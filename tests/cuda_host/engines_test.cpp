@@ -164,6 +164,34 @@ TEST_CASE("Of the engines that cuDNN recommends for ResNet-50 at batch 128 one h
   CHECK(recommended > 150);
 }
 
+// The first ten that the heuristics list are settings of one or two engines.
+TEST_CASE("Every engine that is recommended has its turn among the first before any has a fourth") {
+  const CudnnDescriptor h100 = described_gpu(kH100);
+  std::size_t more_engines = 0;
+  for (const auto& [key, problem] : problems_of(model::zoo_graph("resnet50"), 128, Precision::bf16)) {
+    const ConvolutionEngines engines({nullptr, &h100}, problem);
+    const std::vector<std::size_t> order = engines.in_turns(0, engines.recommended(), 3);
+    INFO(describe(problem));
+    CHECK(std::set<std::size_t>(order.begin(), order.end()).size() == engines.recommended());
+    std::map<std::int64_t, int> settings, all;
+    for (std::size_t i = 0; i < engines.recommended(); ++i) ++all[engines.engine(i).value()];
+    std::size_t before_fourth = 0;  // places that the first three of each take
+    for (const auto& [engine, count] : all) before_fourth += static_cast<std::size_t>(std::min(count, 3));
+    for (std::size_t place = 0; place < before_fourth; ++place) {
+      const int rank = ++settings[engines.engine(order[place]).value()];
+      CHECK(rank <= 3);
+    }
+    std::set<std::int64_t> tried, listed;
+    for (std::size_t i = 0; i < std::min<std::size_t>(12, order.size()); ++i) {
+      tried.insert(engines.engine(order[i]).value());
+      listed.insert(engines.engine(i).value());
+    }
+    CHECK(tried.size() >= listed.size());
+    more_engines += tried.size() - listed.size();
+  }
+  CHECK(more_engines > 0);
+}
+
 TEST_CASE("Engines for single precision use no tensor cores, those for TF32 do") {
   const CudnnDescriptor h100 = described_gpu(kH100);
   ConvolutionShape shape{32, 28, 28, 128, 28, 28, 128, {}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/random.hpp"
+#include "engine/host/level.hpp"
 #include "engine/host/network.hpp"
 
 namespace lockstep::host {
@@ -31,6 +32,29 @@ inline model::Window square(int kernel, int stride = 1, int pad = 0) {
   w.pad_top = w.pad_bottom = w.pad_left = w.pad_right = pad;
   return w;
 }
+
+/// Levels that this machine has.
+inline std::vector<Level> levels_here() {
+  std::vector<Level> levels{Level::any};
+  for (const Level level : {Level::v3, Level::v4})
+    if (level <= best_level()) levels.push_back(level);
+  return levels;
+}
+
+/// With or without oneDNN, and at a level, as long as it lives.
+class Build {
+ public:
+  explicit Build(Level level, bool onednn = false) {
+    use_level(level);
+    use_onednn(onednn);
+  }
+  ~Build() {
+    use_level(best_level());
+    use_onednn(true);
+  }
+  Build(const Build&) = delete;
+  Build& operator=(const Build&) = delete;
+};
 
 /// A network with random images and labels.
 template <typename Scalar>

@@ -40,14 +40,50 @@ TEST_CASE("A small network learns 20 random images by heart") {
   CHECK(subject.network.correct(subject.images.data(), subject.labels.data()) >= 19);
 }
 
-TEST_CASE("The AVX2 build of the products agrees with the generic one") {
-  Subject<float> subject(model::zoo_graph("lenet_crossbow"), 8, 1);
+Vector<float> gradients_of(const model::Graph& graph, int batch, Level level, bool onednn) {
+  const Build build(level, onednn);
+  Subject<float> subject(graph, batch, 2);
   subject.loss_and_gradients();
-  const Vector<float> fast = subject.network.gradients();
-  use_generic_gemm(true);
-  subject.loss_and_gradients();
-  use_generic_gemm(false);
-  CHECK((fast - subject.network.gradients()).norm() < 1e-5F * fast.norm());
+  return subject.network.gradients();
+}
+
+TEST_CASE("All builds of the hot code agree, and oneDNN with them") {
+  for (const char* name : {"lenet_crossbow", "resnet32_crossbow", "cifar10_quick"}) {
+    const model::Graph graph = model::zoo_graph(name);
+    const Vector<float> expected = gradients_of(graph, 5, Level::any, false);
+    for (const Level level : levels_here())
+      for (const bool onednn : {false, true}) {
+        INFO(name << " " << to_string(level) << (onednn ? " oneDNN" : ""));
+        CHECK((gradients_of(graph, 5, level, onednn) - expected).norm() < 1e-4F * expected.norm());
+      }
+  }
+}
+
+// Strides, windows of any form, uneven padding that is cut off, groups, no bias, one output read twice; batches that the
+// parts do not divide. The other way is in double, whose gradients finite differences check.
+TEST_CASE("Convolutions of single precision, by oneDNN where it is there, are those of double") {
+  const int batch = GENERATE(1, 3, 8, 13);
+  for (int variant = 0; variant < 6; ++variant) {
+    GraphBuilder net("small", "small", {6, 23, 17});
+    model::Window window = square(3, 1, 1);
+    if (variant == 1) window = square(3, 2, 0);
+    if (variant == 2) window.kernel_h = 1, window.kernel_w = 5, window.pad_top = window.pad_bottom = 0;
+    if (variant == 3) window.groups = 3;
+    if (variant == 4) window.pad_top = 2, window.pad_right = 0;
+    if (variant == 5) window = square(5, 2, 2), window.groups = 6;
+    const int first = net.conv("first", 0, 6, square(3, 1, 1), true);
+    const int left = net.relu("relu", net.conv("left", first, 12, window, variant % 2 == 0));
+    const int right = net.conv("right", first, 12, window, true);
+    net.softmax("loss", net.fc("fc", net.add("add", {left, right}), 7));
+    const model::Graph graph = net.finish();
+    Subject<float> single(graph, batch, 2);
+    Subject<double> twice(graph, batch, 2);
+    single.loss_and_gradients();
+    twice.loss_and_gradients();
+    const Vector<double> gradients = single.network.gradients().cast<double>();
+    INFO("batch " << batch << " variant " << variant);
+    CHECK((gradients - twice.network.gradients()).norm() < 2e-5 * twice.network.gradients().norm());
+  }
 }
 
 TEST_CASE("Weights start with He's variance before a ReLU") {

@@ -87,6 +87,35 @@ TEST_CASE("each point of a plan in words is the scenario and the prediction of s
       }
 }
 
+TEST_CASE("a plan of splits: each point is the prediction of simulate job with the same split") {
+  sim::JobPlan words;
+  words.job.model = "llama3_8b";
+  words.job.epochs = 1;
+  words.job.split.tensor = 2;
+  words.job.split.sequence_parallel = true;
+  words.job.split.sharding = sim::ShardingStage::zero1;
+  words.job.global_batch = 256;
+  words.gpus_by_name = {"H100", "A100"};
+  words.nodes = {4, 8};
+  const sim::PlanSpec plan = plan_of(words);
+  REQUIRE(plan.points.size() == 4);
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    sim::Job job = words.job;
+    job.gpu = words.gpus_by_name[i / 2];
+    job.gpus = {words.nodes[i % 2] * 8};
+    const sim::Prediction samples = sim::predict_job(job, catalogue(), 1).predictions.front();
+    sim::Task task;
+    task.point = i;
+    task.fidelity = "analytic";
+    const sim::Outcome outcome = sim::evaluate(plan, task);
+    INFO(outcome.why);
+    CHECK(outcome.samples_per_s() == Approx(samples.predicted).epsilon(1e-9));
+    CHECK(outcome.global_batch == 256);
+    // What is not known of the GPU is off for both of its numbers of nodes.
+    CHECK(outcome.spread_compute > 0.01);
+  }
+}
+
 TEST_CASE("what does not vary is not among a point's settings, and the GPU is") {
   sim::JobPlan words = small_words();
   words.gpus_by_name = {"V100"};

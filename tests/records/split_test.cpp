@@ -1,6 +1,7 @@
 // Splits: as published records state them, and as jobs in words.
 #include "sim/records/job.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -18,7 +19,6 @@ sim::Job llama() {
   job.split.tensor = 2;
   job.split.sequence_parallel = true;
   job.split.sharding = sim::ShardingStage::zero1;
-  job.split.is_asked = true;
   job.global_batch = 1024;
   return job;
 }
@@ -63,11 +63,10 @@ TEST_CASE("a job's split becomes a scenario that is predicted alike") {
 
 TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs its GPU hours") {
   sim::Job job = llama();
-  job.tokens = sim::tokens_of("15T");
+  job.tokens = sim::count_of("--tokens", "15T");
   job.usd_per_gpu_hour = 2;
   CHECK(job.tokens == 15e12);
-  CHECK(sim::tokens_of("300B") == 300e9);
-  CHECK_THROWS_WITH(sim::tokens_of("15 trillion"), Contains("allowed: such as 15T"));
+  CHECK_THROWS_WITH(sim::count_of("--tokens", "15 trillion"), Contains("--tokens \"15 trillion\": not a count"));
   const Json rows = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 2));
   for (const Json& row : rows) {
     const double seconds = 15e12 / row["tokens_per_s"].get<double>();
@@ -99,6 +98,64 @@ TEST_CASE("a job's split says what it lacks") {
   job = llama();
   job.split.sharding.reset();
   CHECK_THAT(error_of(job), Contains("of 80 GB a GPU") && Contains("allowed: sharding zero1"));
+}
+
+TEST_CASE(
+    "a split that is searched is at each number of GPUs its own, fits, and is no slower than one that is stated") {
+  sim::Job stated = llama();
+  sim::Job searched = llama();
+  searched.split = {};
+  searched.searches_split = true;
+  const sim::JobPrediction given = sim::predict_job(stated, catalogue(), 2);
+  const sim::JobPrediction found = sim::predict_job(searched, catalogue(), 2);
+  REQUIRE(found.rankings.size() == 2);
+  for (std::size_t i = 0; i < found.predictions.size(); ++i) {
+    const sim::RecordRun& run = found.predictions[i].mapped.target.front();
+    const sim::SplitRanking& ranking = found.rankings[run.gpus == 64 ? 0 : 1];
+    CHECK(sim::split_text(run.scenario.parallel_at(run.gpus)) == sim::split_text(ranking.best.front().spec));
+    if (found.predictions[i].mapped.quantity != sim::Quantity::images_per_s) continue;
+    CHECK(found.predictions[i].predicted >= given.predictions[i].predicted);
+    CHECK(found.predictions[i].predicted == Approx(1024 / ranking.best.front().iteration.iteration_s).epsilon(1e-9));
+  }
+  CHECK_THROWS_WITH(sim::job_scenario(found, catalogue()), Contains("a split of its own"));
+  CHECK_THAT(sim::job_table(searched, found, catalogue()),
+             Contains("Split over 64 GPUs, the fastest of ") && Contains("software Megatron-LM (not stated;"));
+}
+
+TEST_CASE("a model that no GPU holds is split without being told to, one that a GPU holds is not") {
+  sim::Job job;
+  job.model = "llama3_8b";
+  job.gpu = "H100";
+  job.gpus = {64};
+  const sim::Job large = sim::with_search_where_needed(job, catalogue());
+  CHECK(large.searches_split);
+  const sim::JobPrediction predicted = sim::predict_job(large, catalogue(), 1);
+  CHECK(predicted.scenario.parallel->global_batch == (4 << 20) / 8192);
+  job.model = "resnet50";
+  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).searches_split);
+  job.model = "gpt2";
+  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).searches_split);
+  job.model = "llama3_8b";
+  job.batch_per_gpu = 1;
+  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).searches_split);
+}
+
+TEST_CASE("software that is not stated is what trains such splits") {
+  sim::Job job = llama();
+  CHECK(sim::usual_software(job) == "Megatron-LM");
+  job.split = {};
+  job.split.sharding = sim::ShardingStage::zero3;
+  CHECK(sim::usual_software(job) == "PyTorch FSDP");
+  job.split = {};
+  CHECK(sim::usual_software(job) == "PyTorch");
+}
+
+TEST_CASE("utilisation in fp8 is over the half-precision peak, so that it compares") {
+  sim::Job job = llama();
+  job.gpus = {64};
+  job.precision = "fp8";
+  const Json fp8 = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 1)).at(0);
+  CHECK(fp8["mfu"].get<double>() == Approx(fp8["model_flops_per_gpu"].get<double>() / 989.4e12).epsilon(2e-3));
 }
 
 }  // namespace lockstep::tests

@@ -17,8 +17,8 @@ using Vectors = std::vector<std::vector<float>>;
 // Devices from `first` on, of which each sends numbers that no other does; sums of them are exact.
 Vectors received(device::Backend& backend, Collective collective, std::int64_t n, int first) {
   std::vector<sync::DeviceVector> send, receive;
-  std::vector<const float*> from;
-  std::vector<float*> to;
+  std::vector<const void*> from;
+  std::vector<void*> to;
   for (int d = 0; d < backend.devices(); ++d) {
     std::vector<float> values;
     for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(1000 * (first + d) + i));
@@ -28,7 +28,7 @@ Vectors received(device::Backend& backend, Collective collective, std::int64_t n
     from.push_back(send.back().data());
     to.push_back(receive.back().data());
   }
-  backend.exchange(collective, n, from, to);
+  backend.exchange(collective, device::Precision::fp32, n, from, to);
   Vectors result;
   for (const sync::DeviceVector& vector : receive) result.push_back(vector.to_host());
   return result;

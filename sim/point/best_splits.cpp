@@ -1,0 +1,168 @@
+#include "sim/point/best_splits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "engine/base/units.hpp"
+#include "sim/point/point.hpp"
+#include "sim/program/jitter.hpp"
+#include "sim/replica/least_time.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+inline namespace point {
+namespace {
+
+struct Candidate {
+  ParallelSpec spec;
+  GpuMemory memory;
+  std::shared_ptr<const SplitLinks> links;
+  double least_s = 0;
+};
+
+// Splits with the same ranks have the same links; with the same micro-batch and recomputation the same passes.
+using Ranks = std::tuple<int, int, int, int, int>;
+using Passed = std::tuple<int, int, int, int, int, Recomputation>;
+
+class Search {
+ public:
+  Search(const Scenario& scenario, int gpus, const SplitQuestion& question)
+      : scenario_(scenario), question_(question), gpus_(gpus), cluster_(scenario.cluster, gpus) {
+    apply_overheads(scenario, cluster_);
+    slowest_ = expected_slowest(scenario, gpus);
+    scenario_.gpus = {gpus};
+    scenario_.baseline_gpus = gpus;
+  }
+
+  SplitRanking run(int most) {
+    ranking_.gpus = gpus_;
+    std::vector<Candidate> candidates = fitting();
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.least_s < b.least_s; });
+    std::vector<RankedSplit>& best = ranking_.best;
+    for (const Candidate& candidate : candidates) {
+      const bool is_full = static_cast<int>(best.size()) == most;
+      if (is_full && candidate.least_s >= best.back().iteration.iteration_s) break;
+      const RankedSplit split = predicted(candidate);
+      ++ranking_.predicted;
+      const auto behind = std::upper_bound(best.begin(), best.end(), split, [](const auto& a, const auto& b) {
+        return a.iteration.iteration_s < b.iteration.iteration_s;
+      });
+      links_of_best_[key_of(split.spec)] = candidate.links;
+      best.insert(behind, split);
+      if (is_full) best.pop_back();
+    }
+    for (std::size_t i = 1; i < best.size(); ++i) best[i].is_tied = is_open(best.front(), best[i]);
+    return std::move(ranking_);
+  }
+
+ private:
+  static Ranks key_of(const ParallelSpec& spec) {
+    return {spec.tensor, spec.context, spec.expert, spec.pipeline, spec.sharding_group};
+  }
+
+  void take(const ParallelSpec& spec) {
+    scenario_.parallel = spec;
+    scenario_.batch = {{kMostGpus, spec.micro_batch}};
+  }
+
+  // The least recomputation of those that fit; none where none does.
+  std::optional<Candidate> in_memory(ParallelSpec spec) {
+    for (const Recomputation recompute : recomputations_of(question_)) {
+      spec.recompute = recompute;
+      take(spec);
+      const GpuMemory memory = gpu_memory(scenario_, gpus_, spec.micro_batch);
+      if (memory.fits() || scenario_.ignores_memory) return Candidate{spec, memory, nullptr, 0};
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Candidate> fitting() {
+    const std::vector<ParallelSpec> splits = splits_of(scenario_, gpus_, question_);
+    ranking_.valid = static_cast<int>(splits.size());
+    std::vector<Candidate> candidates;
+    for (const ParallelSpec& spec : splits)
+      if (std::optional<Candidate> candidate = in_memory(spec)) candidates.push_back(*candidate);
+    ranking_.fitting = static_cast<int>(candidates.size());
+    if (candidates.empty())
+      throw InputError("no split over " + std::to_string(gpus_) + " GPUs " +
+                       (splits.empty() ? "divides model and batch" : "fits into the GPUs' memory") +
+                       "; allowed: " + (splits.empty() ? "another global batch" : "more GPUs, or GPUs of more memory"));
+    std::map<Ranks, std::shared_ptr<const SplitLinks>> links;
+    std::map<Passed, LeastTime> least;
+    for (Candidate& candidate : candidates) {
+      const ParallelSpec& spec = candidate.spec;
+      take(spec);
+      std::shared_ptr<const SplitLinks>& shared = links[key_of(spec)];
+      if (!shared) shared = std::make_shared<SplitLinks>(scenario_, cluster_, spec);
+      candidate.links = shared;
+      const SplitJob job = split_job(scenario_, gpus_);
+      const Passed key{spec.tensor, spec.context, spec.expert, spec.pipeline, spec.micro_batch, spec.recompute};
+      const auto known = least.try_emplace(key, scenario_, job, *shared, slowest_).first;
+      candidate.least_s = known->second.seconds(job);
+    }
+    return candidates;
+  }
+
+  RankedSplit predicted(const Candidate& candidate) {
+    take(candidate.spec);
+    const SplitModel model(scenario_, gpus_, candidate.links);
+    return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
+  }
+
+  // An iteration with each group of inputs at its better and at its worse end.
+  std::array<std::pair<double, double>, 3> moved(const RankedSplit& split) {
+    const UncertaintySpec& u = scenario_.uncertainty;
+    take(split.spec);
+    const SplitModel model(scenario_, gpus_, links_of_best_.at(key_of(split.spec)));
+    const auto seconds = [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; };
+    return {std::pair(seconds({1 - u.compute, 1, 1}), seconds({1 + u.compute, 1, 1})),
+            std::pair(seconds({1, 1 + u.bandwidth, 1}), seconds({1, 1 - u.bandwidth, 1})),
+            std::pair(seconds({1, 1, 1 - u.latency}), seconds({1, 1, 1 + u.latency}))};
+  }
+
+  bool is_open(const RankedSplit& a, const RankedSplit& b) {
+    const auto of_a = moved(a), of_b = moved(b);
+    double sum = 0;
+    for (std::size_t group = 0; group < of_a.size(); ++group) {
+      const double better = std::log(of_b[group].first / of_a[group].first);
+      const double worse = std::log(of_b[group].second / of_a[group].second);
+      sum += std::pow((better - worse) / 2, 2);
+    }
+    return std::log(b.iteration.iteration_s / a.iteration.iteration_s) <= std::sqrt(sum);
+  }
+
+  Scenario scenario_;
+  const SplitQuestion& question_;
+  int gpus_;
+  Cluster cluster_;
+  double slowest_ = 1;
+  std::map<Ranks, std::shared_ptr<const SplitLinks>> links_of_best_;
+  SplitRanking ranking_;
+};
+
+}  // namespace
+
+int SplitRanking::tied() const {
+  return static_cast<int>(std::count_if(best.begin(), best.end(), [](const RankedSplit& s) { return s.is_tied; }));
+}
+
+SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most) {
+  return Search(scenario, gpus, question).run(most);
+}
+
+Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gpus) {
+  scenario.parallel = spec;
+  scenario.batch = {{kMostGpus, spec.micro_batch}};
+  scenario.gpus = {gpus};
+  scenario.baseline_gpus = gpus;
+  return scenario;
+}
+
+}  // namespace point
+}  // namespace lockstep::sim

@@ -1,0 +1,46 @@
+#pragma once
+// Which split trains fastest: all of split_space.hpp that fit into memory, ranked by the closed form's iteration.
+//
+// Every split has a bound on its time that costs little (sim/replica/least_time.hpp). In the order of these bounds splits are
+// predicted until no bound is below the slowest of the best: what is left out is slower.
+//
+// What is not known of the inputs is the same for all splits of a machine, and cancels where it moves them alike. With
+//   d_g = (T_b/T_a moved by group g to its better end - to its worse end) / 2, relative
+// the order of a and b is open where ln(T_b / T_a) <= sqrt(sum d_g^2) over computing, bandwidth and latency: b is tied.
+#include <functional>
+#include <vector>
+
+#include "sim/program/gpu_memory.hpp"
+#include "sim/program/split_space.hpp"
+#include "sim/replica/iteration.hpp"
+
+namespace lockstep::sim {
+inline namespace point {
+
+struct RankedSplit {
+  ParallelSpec spec;  ///< `data` filled in
+  SplitIteration iteration;
+  GpuMemory memory;
+  int micro_batches = 1;
+  bool is_tied = false;  ///< its order with the fastest is open
+};
+
+struct SplitRanking {
+  int gpus = 0;
+  std::vector<RankedSplit> best;  ///< the fastest first
+  int valid = 0;                  ///< splits, those that differ in recomputation as one
+  int fitting = 0;                ///< of them, with one recomputation at least
+  int predicted = 0;              ///< of these; the others' bounds are above the slowest of `best`
+
+  int tied() const;  ///< with the fastest, itself not counted
+};
+
+/// The `most` fastest. Of recomputations the least that fits is taken: more takes longer. Throws InputError where none fits,
+/// and as splits_of() does.
+SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion& question, int most = 10);
+
+/// The scenario with a split on so many GPUs.
+Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gpus);
+
+}  // namespace point
+}  // namespace lockstep::sim

@@ -1,0 +1,173 @@
+#include "sim/program/split_space.hpp"
+
+#include <algorithm>
+
+#include "sim/scenario/check.hpp"
+#include "sim/split/transformer_shape.hpp"
+
+namespace lockstep::sim {
+inline namespace program {
+namespace {
+
+std::vector<int> divisors_of(int number, int most) {
+  std::vector<int> all;
+  for (int d = 1; d <= std::min(number, most); ++d)
+    if (number % d == 0) all.push_back(d);
+  return all;
+}
+
+std::vector<int> powers_of_two(int most) {
+  std::vector<int> all;
+  for (int n = 1; n <= most; n *= 2) all.push_back(n);
+  return all;
+}
+
+bool fits_model(const TransformerShape& shape, const ParallelSpec& spec) {
+  try {
+    check_fits(shape, spec);
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
+}
+
+class Space {
+ public:
+  Space(const Scenario& scenario, int gpus, const SplitQuestion& question)
+      : question_(question),
+        gpus_(gpus),
+        gpus_per_node_(scenario.cluster.gpus_per_node),
+        shape_(scenario.model.transformer->spec, scenario.model.transformer->job) {}
+
+  std::vector<ParallelSpec> all() {
+    const ParallelSpec& stated = question_.stated;
+    for (int tensor : of("tensor", stated.tensor, divisors_of(gpus_per_node_, gpus_)))
+      for (int context :
+           of("context", stated.context, powers_of_two(std::max(1, shape_.sequence / kLeastTokensOfRank))))
+        for (int expert : of("expert", stated.expert, divisors_of(std::max(1, shape_.mixture.count), gpus_))) {
+          ParallelSpec spec = stated;
+          spec.tensor = tensor;
+          spec.context = context;
+          spec.expert = expert;
+          if (!question_.is_fixed("sequence")) spec.sequence = tensor > 1;
+          if (gpus_ % (tensor * context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
+        }
+    return std::move(splits_);
+  }
+
+ private:
+  std::vector<int> of(const std::string& key, int stated, const std::vector<int>& otherwise) const {
+    return question_.is_fixed(key) ? std::vector<int>{stated} : otherwise;
+  }
+
+  void add_pipelines(ParallelSpec spec) {
+    const int left = gpus_ / (spec.tensor * spec.context);
+    for (int pipeline : of("pipeline", spec.pipeline, divisors_of(left, shape_.layers))) {
+      spec.pipeline = pipeline;
+      if (left % pipeline != 0 || pipeline > shape_.layers) continue;
+      spec.data = left / pipeline;
+      if (spec.data % spec.expert == 0) add_batches(spec);
+    }
+  }
+
+  void add_batches(ParallelSpec spec) {
+    if (spec.global_batch % spec.data != 0) return;
+    const int share = spec.global_batch / spec.data;
+    for (int micro_batch : of("micro_batch", spec.micro_batch, powers_of_two(share))) {
+      spec.micro_batch = micro_batch;
+      if (share % micro_batch == 0) add_chunks(spec);
+    }
+  }
+
+  void add_chunks(const ParallelSpec& spec) {
+    const bool divides = shape_.layers % spec.pipeline == 0;
+    std::vector<int> chunks{1};
+    if (spec.pipeline > 1 && divides) chunks = divisors_of(shape_.layers / spec.pipeline, shape_.layers);
+    for (int count : of("virtual_stages", spec.virtual_stages, chunks)) {
+      ParallelSpec with_chunks = spec;
+      with_chunks.virtual_stages = count;
+      if (!question_.is_fixed("schedule"))
+        with_chunks.schedule = count > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+      add_sharding(with_chunks);
+    }
+  }
+
+  void add_sharding(const ParallelSpec& spec) {
+    for (const Choice<ShardingStage>& stage : choices_of(ShardingStage())) {
+      if (question_.is_fixed("sharding") && stage.value != spec.sharding) continue;
+      for (int group : of("sharding_group", spec.sharding_group, {0, ranks_of_node(spec)})) {
+        const bool is_none = stage.value == ShardingStage::none;
+        // One rank has nothing to share; a group of all is what none stated means.
+        if (!question_.is_fixed("sharding") && !is_none && spec.gradient_ranks() == 1) continue;
+        if (!question_.is_fixed("sharding_group") && group > 0 &&
+            (is_none || group == 1 || group >= spec.gradient_ranks()))
+          continue;
+        ParallelSpec sharded = spec;
+        sharded.sharding = stage.value;
+        sharded.sharding_group = group;
+        add(sharded);
+      }
+    }
+  }
+
+  // Of one replica's place in the pipeline, on a node.
+  int ranks_of_node(const ParallelSpec& spec) const { return std::max(1, gpus_per_node_ / spec.tensor); }
+
+  void add(const ParallelSpec& spec) {
+    if (!find_problem(spec, gpus_) && !find_batch_problem(spec, spec.data)) splits_.push_back(spec);
+  }
+
+  const SplitQuestion& question_;
+  int gpus_, gpus_per_node_;
+  TransformerShape shape_;
+  std::vector<ParallelSpec> splits_;
+};
+
+}  // namespace
+
+SplitQuestion all_splits(const Scenario& scenario, int gpus) {
+  if (!scenario.parallel)
+    throw InputError(scenario.name +
+                     ": /parallel is missing, whose batch a split must keep; allowed: with global_batch");
+  SplitQuestion question;
+  question.stated = scenario.parallel_at(gpus);
+  question.stated.global_batch = static_cast<int>(global_batch_of(question.stated, question.stated.data));
+  question.stated.micro_batches = 0;
+  question.stated.recompute = Recomputation::none;
+  question.stated.data = 0;
+  return question;
+}
+
+std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const SplitQuestion& question) {
+  if (!scenario.model.transformer)
+    throw InputError("/model: " + scenario.model.title + " is no transformer by its numbers, which a split goes by");
+  return Space(scenario, gpus, question).all();
+}
+
+std::vector<Recomputation> recomputations_of(const SplitQuestion& question) {
+  if (question.is_fixed("recompute")) return {question.stated.recompute};
+  return {Recomputation::none, Recomputation::selective, Recomputation::full};
+}
+
+std::string split_text(const ParallelSpec& spec) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  const auto add_size = [&](const char* name, int size) {
+    if (size > 1) add(std::string(name) + " " + std::to_string(size));
+  };
+  add_size("tensor", spec.tensor);
+  add_size("context", spec.context);
+  add_size("expert", spec.expert);
+  add_size("pipeline", spec.pipeline);
+  if (spec.virtual_stages > 1) add(std::to_string(spec.virtual_stages) + " virtual stages");
+  if (spec.schedule == PipelineSchedule::gpipe || spec.schedule == PipelineSchedule::zb_h1) add(name_of(spec.schedule));
+  add_size("data", spec.data);
+  if (spec.sharding != ShardingStage::none) add(name_of(spec.sharding));
+  if (spec.sharding_group > 0) add("in groups of " + std::to_string(spec.sharding_group));
+  if (spec.recompute != Recomputation::none) add(name_of(spec.recompute) + " recomputation");
+  add("micro-batch " + std::to_string(spec.micro_batch));
+  return text;
+}
+
+}  // namespace program
+}  // namespace lockstep::sim

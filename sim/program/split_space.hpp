@@ -1,0 +1,47 @@
+#pragma once
+// Every split of a transformer over a number of GPUs that is worth asking for.
+//
+//   tensor          divisors of a node's GPUs, with sequence parallelism, which takes no more bytes and less memory
+//   context         powers of two that leave a rank kLeastTokensOfRank of a sequence
+//   expert          divisors of the number of experts
+//   pipeline        divisors of the GPUs that are left, up to a layer for each stage
+//   micro_batch     powers of two that divide a replica's share of the global batch
+//   virtual_stages  divisors of a stage's layers, where interleaving takes the micro-batches
+//   sharding        none and each stage, over all context and data ranks or over those of a node
+//   recompute       none, selective, full
+//
+// What is fixed is tried as it is stated, also where these rules would not try it.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+inline namespace program {
+
+constexpr int kLeastTokensOfRank = 1024;
+
+struct SplitQuestion {
+  ParallelSpec stated;          ///< with a global batch
+  std::set<std::string> fixed;  ///< keys of "parallel" that stay as stated
+
+  bool is_fixed(const std::string& key) const { return fixed.count(key) > 0; }
+};
+
+/// What is asked by a scenario: all but batch, order and the rest that the rules above do not vary.
+SplitQuestion all_splits(const Scenario& scenario, int gpus);
+
+/// Valid on so many GPUs, `data` filled in, whether they fit into memory or not. Splits that differ in recomputation alone
+/// are one, with `recompute` as stated: recomputations_of() are what may be tried of it. Throws InputError where the model
+/// is no transformer by its numbers.
+std::vector<ParallelSpec> splits_of(const Scenario& scenario, int gpus, const SplitQuestion& question);
+
+/// From what takes least time to what takes least memory.
+std::vector<Recomputation> recomputations_of(const SplitQuestion& question);
+
+/// "tensor 8, pipeline 16, 2 virtual stages, data 128, zero1, selective recomputation, micro-batch 1".
+std::string split_text(const ParallelSpec& spec);
+
+}  // namespace program
+}  // namespace lockstep::sim

@@ -1,0 +1,52 @@
+// Peak memory of a GPU, by the formulas of jobs (sim/program/gpu_memory.hpp, sim/split/split_memory.hpp), with what the
+// record's software keeps of a parameter.
+#include "sim/program/gpu_memory.hpp"
+#include "sim/program/split_job.hpp"
+#include "sim/records/mapping.hpp"
+
+namespace lockstep::sim {
+inline namespace records {
+namespace {
+
+void set_software(const Mapping& m, const Scenario& scenario, SplitMemoryOptions& options) {
+  const Optimizer optimizer = scenario.compute.optimizer;
+  const std::string& kept = m.stack->parameter_bytes;
+  if (activation_bytes(m.precision) == 4) return;
+  options.parameters = kept == "fsdp"        ? fsdp_parameter_bytes(optimizer)
+                       : kept == "deepspeed" ? deepspeed_bf16_parameter_bytes(optimizer)
+                                             : parameter_bytes(m.precision, optimizer, kept == "single-gradients");
+  options.keeps_empty_gradients = kept == "single-gradients";
+  if (kept == "fsdp") options.loss = kTorchLoss;
+}
+
+double of_split(const Mapping& m, const RecordRun& run) {
+  SplitJob job = split_job(run.scenario, run.gpus);
+  set_software(m, run.scenario, job.memory);
+  const SplitMemory memory = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
+  switch (m.job.memory_counter) {
+    case MemoryCounter::allocated:
+      return memory.allocated_bytes();
+    case MemoryCounter::reserved:
+      return memory.total_bytes() - memory.reserved_bytes;
+    case MemoryCounter::device:
+      break;
+  }
+  return memory.total_bytes();
+}
+
+double of_replicas(const Mapping& m, const RecordRun& run) {
+  const GpuMemory memory = gpu_memory(run.scenario, run.gpus, run.batch_per_gpu);
+  return memory.total_bytes() - (m.job.memory_counter == MemoryCounter::device ? 0 : memory.reserved_bytes);
+}
+
+}  // namespace
+
+void map_memory(Mapping& m) {
+  const RecordRun run = iteration_run(m, gpus_of(m), batch_of(m));
+  const double bytes = run.scenario.parallel ? of_split(m, run) : of_replicas(m, run);
+  m.result.quantity = Quantity::memory;
+  m.result.estimate = {bytes, bytes, bytes};
+}
+
+}  // namespace records
+}  // namespace lockstep::sim

@@ -1,0 +1,64 @@
+#include "sim/replica/least_time.hpp"
+
+#include <algorithm>
+
+#include "engine/base/index.hpp"
+#include "sim/replica/passes.hpp"
+
+namespace lockstep::sim {
+inline namespace replica {
+namespace {
+
+// ZB-H1's backward pass does not wait for the weights' gradients.
+double waited_for(PipelineSchedule schedule, double backward_s) {
+  return schedule == PipelineSchedule::zb_h1 ? 0 : backward_s;
+}
+
+}  // namespace
+
+LeastTime::LeastTime(const Scenario& scenario, const SplitJob& job, const SplitLinks& links, double slowest) {
+  SplitJob unsharded = job;
+  unsharded.spec.sharding = ShardingStage::none;
+  unsharded.spec.sharding_group = 0;
+  const RankSeconds seconds = rank_seconds(scenario, unsharded);
+  const Passes passes(unsharded, seconds, links, slowest, {});
+  forward_until_s_.push_back(0);
+  backward_until_s_.push_back(0);
+  for (int block = 0; block < unsharded.shape.layers; ++block) {
+    forward_until_s_.push_back(forward_until_s_.back() + passes.forward(block).total_s());
+    backward_until_s_.push_back(backward_until_s_.back() + passes.backward(block).total_s());
+  }
+  embedding_ = {passes.embedding_forward().total_s(), passes.embedding_backward().total_s()};
+  loss_ = {passes.loss_forward().total_s(), passes.loss_backward().total_s()};
+}
+
+LeastTime::Passed LeastTime::of_part(const ModelPart& part) const {
+  const std::size_t from = at(part.first_block), to = at(part.first_block + part.blocks);
+  Passed passed{forward_until_s_[to] - forward_until_s_[from], backward_until_s_[to] - backward_until_s_[from]};
+  for (const auto& [stands_here, beside] :
+       {std::pair(part.has_embedding, embedding_), std::pair(part.has_loss, loss_)}) {
+    if (!stands_here) continue;
+    passed.forward_s += beside.forward_s;
+    passed.backward_s += beside.backward_s;
+  }
+  return passed;
+}
+
+double LeastTime::seconds(const SplitJob& job) const {
+  const int stages = job.spec.pipeline, chunks = job.spec.virtual_stages;
+  const auto part = [&](int stage, int chunk) { return of_part(job.parts[at(chunk * stages + stage)]); };
+  double seconds = 0;
+  for (int stage = 0; stage + 1 < stages; ++stage) {
+    double backward_s = part(stage, 0).backward_s;
+    for (int chunk = 1; chunk < chunks; ++chunk) backward_s = std::min(backward_s, part(stage, chunk).backward_s);
+    seconds += part(stage, 0).forward_s + waited_for(job.spec.schedule, backward_s);
+  }
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const Passed passed = part(stages - 1, chunk);
+    seconds += job.micro_batches * (passed.forward_s + passed.backward_s);
+  }
+  return seconds;
+}
+
+}  // namespace replica
+}  // namespace lockstep::sim

@@ -1,0 +1,144 @@
+// The search over splits: its bound, its answer, and what it leaves out.
+#include "sim/point/best_splits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.hpp"
+#include "sim/program/jitter.hpp"
+#include "sim/replica/least_time.hpp"
+#include "tests/catch.hpp"
+#include "tests/replica/small_split.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+// GPUs of so much memory.
+Json cluster_of(const std::string& memory) {
+  Json cluster = switched_cluster();
+  cluster["gpu"]["memory"] = memory;
+  return cluster;
+}
+
+sim::Scenario scenario_of(int gpus, int global_batch, const std::string& memory = "80 GB") {
+  return split_of({{"tensor", 2}, {"global_batch", global_batch}}, gpus, cluster_of(memory));
+}
+
+double analytic_s(const sim::Scenario& scenario, const sim::ParallelSpec& spec, int gpus) {
+  sim::Scenario with = sim::scenario_with_split(scenario, spec, gpus);
+  with.fidelity = sim::Fidelity::analytic;
+  return predicted(with).mean_iteration_s();
+}
+
+bool fits(const sim::Scenario& scenario, const sim::ParallelSpec& spec, int gpus) {
+  return sim::gpu_memory(sim::scenario_with_split(scenario, spec, gpus), gpus, spec.micro_batch).fits();
+}
+
+}  // namespace
+
+TEST_CASE("no split is faster than its bound, and one of equal stages without an exchange takes it") {
+  for (const int gpus : {4, 16, 32}) {
+    sim::Scenario scenario = scenario_of(gpus, 64);
+    const sim::SplitQuestion question = sim::all_splits(scenario, gpus);
+    int seen = 0, met = 0;
+    for (sim::ParallelSpec spec : sim::splits_of(scenario, gpus, question)) {
+      if (++seen % 7 != 0) continue;
+      if (seen % 2 == 0) spec.recompute = sim::Recomputation::full;
+      scenario = sim::scenario_with_split(scenario, spec, gpus);
+      const sim::Cluster cluster(scenario.cluster, gpus);
+      const sim::SplitModel model(scenario, cluster, gpus);
+      const double slowest = sim::expected_slowest(scenario, gpus);
+      const double bound = sim::LeastTime(scenario, model.job(), model.links(), slowest).seconds(model.job());
+      const sim::SplitIteration iteration = model.iteration(slowest);
+      INFO(sim::split_text(spec));
+      CHECK(bound <= iteration.iteration_s * (1 + 1e-12));
+      CHECK(bound > 0);
+      if (spec.data == 1 && spec.context == 1 && spec.pipeline == 1) {
+        CHECK(bound == Approx(iteration.iteration_s - iteration.of_gpu.update_s).epsilon(1e-9));
+        ++met;
+      }
+    }
+    CHECK(seen > 50);
+    CHECK((gpus > 4 || met > 0));
+  }
+}
+
+TEST_CASE("the fastest split is the fastest of all that fit, each predicted") {
+  const int gpus = 16;
+  for (const std::string memory : {"80 GB", "0.65 GB"}) {
+    sim::Scenario scenario = scenario_of(gpus, 64, memory);
+    scenario.cluster.gpu.reserved_bytes = 0;
+    const sim::SplitQuestion question = sim::all_splits(scenario, gpus);
+    const sim::SplitRanking ranking = sim::best_splits(scenario, gpus, question);
+    std::vector<double> times;
+    int fitting = 0;
+    for (sim::ParallelSpec spec : sim::splits_of(scenario, gpus, question)) {
+      bool has_fit = false;
+      for (const sim::Recomputation recompute : sim::recomputations_of(question)) {
+        spec.recompute = recompute;
+        if (!fits(scenario, spec, gpus)) continue;
+        // What is computed again takes time: the least that fits is the fastest.
+        const double seconds = analytic_s(scenario, spec, gpus);
+        if (has_fit) CHECK(seconds >= times.back());
+        if (!has_fit) times.push_back(seconds);
+        has_fit = true;
+      }
+      fitting += has_fit ? 1 : 0;
+    }
+    std::sort(times.begin(), times.end());
+    CHECK(ranking.fitting == fitting);
+    CHECK(ranking.valid >= fitting);
+    CHECK(ranking.predicted < fitting);
+    if (memory != "80 GB") CHECK(fitting < ranking.valid);
+    REQUIRE(ranking.best.size() == 10);
+    for (std::size_t i = 0; i < ranking.best.size(); ++i) {
+      const sim::RankedSplit& split = ranking.best[i];
+      CHECK(split.iteration.iteration_s == Approx(times[i]).epsilon(1e-12));
+      CHECK(analytic_s(scenario, split.spec, gpus) == Approx(split.iteration.iteration_s).epsilon(1e-12));
+      CHECK(split.memory.fits());
+    }
+  }
+}
+
+TEST_CASE("what is fixed of a split stays, and the rest is the best with it") {
+  const sim::Scenario scenario = scenario_of(16, 64);
+  sim::SplitQuestion question = sim::all_splits(scenario, 16);
+  const double free_s = sim::best_splits(scenario, 16, question).best.front().iteration.iteration_s;
+  question.stated.pipeline = 4;
+  question.stated.sharding = sim::ShardingStage::zero1;
+  question.fixed = {"pipeline", "sharding"};
+  const sim::SplitRanking ranking = sim::best_splits(scenario, 16, question);
+  for (const sim::RankedSplit& split : ranking.best) {
+    CHECK(split.spec.pipeline == 4);
+    CHECK(split.spec.sharding == sim::ShardingStage::zero1);
+  }
+  CHECK(ranking.best.front().iteration.iteration_s >= free_s);
+}
+
+TEST_CASE("splits are tied as far as what they share leaves their order open") {
+  sim::Scenario scenario = scenario_of(16, 64);
+  const sim::SplitQuestion question = sim::all_splits(scenario, 16);
+  scenario.uncertainty = {};
+  const sim::SplitRanking sure = sim::best_splits(scenario, 16, question);
+  const double best_s = sure.best.front().iteration.iteration_s;
+  for (std::size_t i = 1; i < sure.best.size(); ++i)
+    CHECK(sure.best[i].is_tied == (sure.best[i].iteration.iteration_s <= best_s));
+  // Of computing alone nothing is open where nothing else takes time; of links it is.
+  scenario.uncertainty = {0, 0.5, 0.5, 0};
+  const sim::SplitRanking unsure = sim::best_splits(scenario, 16, question);
+  CHECK(unsure.tied() >= sure.tied());
+  CHECK(unsure.tied() > 0);
+}
+
+TEST_CASE("where no split fits, or none divides the batch, that is said") {
+  const sim::Scenario small = scenario_of(16, 64, "0.1 GB");
+  CHECK_THROWS_WITH(sim::best_splits(small, 16, sim::all_splits(small, 16)), Contains("no split over 16 GPUs fits"));
+  sim::Scenario odd = scenario_of(16, 64);
+  sim::SplitQuestion question = sim::all_splits(odd, 16);
+  question.stated.global_batch = 7;
+  question.stated.pipeline = 1;
+  question.fixed = {"pipeline"};
+  CHECK_THROWS_WITH(sim::best_splits(odd, 16, question), Contains("allowed: another global batch"));
+}
+
+}  // namespace lockstep::tests
