@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
+#include "engine/base/units.hpp"
 #include "sim/job_options.hpp"
 #include "sim/job_plan/job_plan.hpp"
 #include "sim/plan/mpi_workers.hpp"
@@ -134,12 +136,33 @@ std::vector<std::string> inputs_of(const sim::PlanSpec& plan) {
   return inputs;
 }
 
+// "points: 1200/10368, 42 s left", some times a second.
+class ProgressLine {
+ public:
+  void operator()(const std::string& what, std::size_t done, std::size_t of) {
+    const Clock::time_point now = Clock::now();
+    if (what != what_ || done == 1) {
+      what_ = what;
+      began_ = now;
+    }
+    if (done < of && now < next_) return;
+    next_ = now + std::chrono::milliseconds(200);
+    const double passed_s = std::chrono::duration<double>(now - began_).count();
+    std::fprintf(stderr, "\r\033[K%s: %zu/%zu", what.c_str(), done, of);
+    if (passed_s > 2)
+      std::fprintf(stderr, ", %s left", format_seconds(std::ceil(passed_s / double(done) * double(of - done))).c_str());
+    if (done == of) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_;
+  Clock::time_point began_, next_;
+};
+
 sim::Progress progress_of(const Options& o) {
   if (o.quiet || !has_drawable_stderr()) return {};
-  return [](const std::string& what, std::size_t done, std::size_t of) {
-    std::fprintf(stderr, "\r\033[K%s: %zu/%zu", what.c_str(), done, of);
-    if (done == of) std::fputs("\r\033[K", stderr);
-  };
+  return ProgressLine();
 }
 
 void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How time and memory of one prediction grow with the GPUs: every collective and schedule on four kinds of cluster.
 
-  results/benchmarks/scale.py BUILD OUT.csv [--most GPUS] [--limit SECONDS] [--memory MB] [--only TEXT]
+  results/benchmarks/scale.py BUILD OUT.csv [--most GPUS] [--limit SECONDS] [--memory MB] [--only TEXT] [--table OUT.md]
 
 BUILD: a folder with the program simulate. A row is one iteration (after those that warm up) of ResNet-50 on nodes of 8
 H100 as `simulate job --scenario` writes it, with 5 % jitter, in a process of its own: processor seconds of that process
 and its children (not wall time, which others on the machine lengthen) less those of reading the scenario, peak memory of
-the largest of them. Where a size is beyond a limit, larger ones of the row are not tried. Then the slope of log time over
-log GPUs from 512 GPUs on, and what misses the goals.
+the largest of them. Where a size is beyond a limit, larger ones of the row are not tried. A row whose name holds TEXT is
+measured, others are taken from OUT.csv where it exists. Then the slope of log time over log GPUs from 512 GPUs on, and what
+misses the goals; with --table all of it as a document.
 """
 import argparse
 import csv
@@ -120,7 +121,74 @@ def slope(points):
     return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
 
 
+def kept(path, only):
+    """Rows of an earlier run that are not measured again."""
+    if not only or not os.path.exists(path):
+        return []
+    with open(path) as file:
+        rows = [{key: value for key, value in row.items() if value != ""} for row in csv.DictReader(file)]
+    for row in rows:
+        row["gpus"] = int(row["gpus"])
+        for key in ("seconds", "megabytes", "wall_s", "iteration_s"):
+            if key in row:
+                row[key] = float(row[key])
+    return [row for row in rows if only not in "%(fidelity)s %(cluster)s %(schedule)s" % row]
+
+
+# Seconds of other simulators on machines of this kind, for 2048 GPUs: the issue that asked for this table has them.
+LOGGOPSIM_S = 0.97      # its ResNet-50 pattern
+ASTRA_SIM_S = (193, 1061)  # a ResNet-50 iteration by its analytical backend, two-level and flat ring
+
+
+def cell(row):
+    if row is None:
+        return ""
+    if "seconds" not in row:
+        return row["why"].split(";")[0][:60]
+    mark = {"fair flows": "", "max-plus": "", "closed form": ""}.get(row["method"], "*")
+    memory = ", %.0f MB" % row["megabytes"] if row["megabytes"] > 100 else ""
+    return "%.2g%s%s" % (max(row["seconds"], 0.001), mark, memory)
+
+
+def document(table):
+    """The table as Markdown."""
+    lines = []
+    at = {(row["fidelity"], row["cluster"], row["schedule"], row["gpus"]): row for row in table}
+    names = list(dict.fromkeys(row["schedule"] for row in table))
+    sizes = [gpus for gpus in GPUS if gpus >= 512]
+    for fidelity in ("fast", "analytic"):
+        for cluster in CLUSTERS:
+            if not any(row["fidelity"] == fidelity and row["cluster"] == cluster for row in table):
+                continue
+            lines += ["", "`%s`, %s:" % (fidelity, cluster), "", "| | " + " | ".join("%d" % g for g in sizes) + " | slope |",
+                      "|---|" + "---|" * (len(sizes) + 1)]
+            for name in names:
+                rows = [at.get((fidelity, cluster, name, gpus)) for gpus in sizes]
+                of_row = slope([(r["gpus"], r["seconds"]) for r in rows if r and "seconds" in r])
+                lines.append("| %s | %s | %s |" % (name, " | ".join(map(cell, rows)),
+                                                   "" if of_row is None else "%.2f" % of_row))
+    lines += ["", "Beside other simulators, an iteration on 2,048 GPUs by `fast` (NVSwitch; LogGOPSim %g s for its ResNet-50 "
+              "pattern, ASTRA-sim 2 %g to %g s):" % ((LOGGOPSIM_S,) + ASTRA_SIM_S), "",
+              "| | seconds | LogGOPSim takes | ASTRA-sim takes |", "|---|---|---|---|"]
+    for name in names:
+        row = at.get(("fast", "nvswitch", name, 2048))
+        if row and "seconds" in row:
+            seconds = max(row["seconds"], 0.001)
+            lines.append("| %s | %.2g | %.2g times as long | %.2g to %.2g times |" %
+                         (name, seconds, LOGGOPSIM_S / seconds, ASTRA_SIM_S[0] / seconds, ASTRA_SIM_S[1] / seconds))
+    missed = list(misses(table))
+    lines += ["", "What misses the goals (`fast` 0.2 s and 100 MB at 2,048, 5 s and 512 MB at 65,536; `analytic` 20 ms at any "
+              "size; slope 1.15):" if missed else "All goals are met.", ""]
+    lines += ["- " + miss for miss in missed]
+    return "\n".join(lines) + "\n"
+
+
 def misses(table):
+    for kind in dict.fromkeys((row["fidelity"], row["cluster"], row["schedule"]) for row in table):
+        of_kind = slope([(row["gpus"], row["seconds"]) for row in table
+                         if (row["fidelity"], row["cluster"], row["schedule"]) == kind and "seconds" in row])
+        if of_kind is not None and of_kind > 1.15:
+            yield "%s: slope %.2f" % (", ".join(kind), of_kind)
     goals = {("fast", 2048): (0.2, 100), ("fast", 65536): (5, 512)}
     for row in table:
         seconds, megabytes = goals.get((row["fidelity"], row["gpus"]), (0.02 if row["fidelity"] == "analytic" else 1e9, 1e9))
@@ -138,6 +206,7 @@ def main():
     parser.add_argument("--limit", type=float, default=300)
     parser.add_argument("--memory", type=int, default=4096)
     parser.add_argument("--only", default="")
+    parser.add_argument("--table")
     arguments = parser.parse_args()
     simulate = os.path.join(arguments.build, "simulate")
     with tempfile.TemporaryDirectory() as folder:
@@ -146,10 +215,11 @@ def main():
                         "2700", "--network", "8x 400 Gb/s InfiniBand", "--epochs", "90", "--scenario", job],
                        check=True, stdout=subprocess.DEVNULL)
         columns = ["fidelity", "cluster", "schedule", "gpus", "seconds", "megabytes", "wall_s", "method", "iteration_s", "why"]
-        table = []
+        table = kept(arguments.out, arguments.only)
         with open(arguments.out, "w", newline="") as file:
             writer = csv.DictWriter(file, columns)
             writer.writeheader()
+            writer.writerows(table)
             for row in rows(simulate, job, arguments):
                 table.append(row)
                 for key, digits in (("seconds", 3), ("megabytes", 0), ("wall_s", 3)):
@@ -157,13 +227,11 @@ def main():
                         row[key] = round(row[key], digits)
                 writer.writerow(row)
                 file.flush()
-    for kind in dict.fromkeys((row["fidelity"], row["cluster"], row["schedule"]) for row in table):
-        of_kind = slope([(row["gpus"], row["seconds"]) for row in table
-                         if (row["fidelity"], row["cluster"], row["schedule"]) == kind and "seconds" in row])
-        if of_kind is not None and of_kind > 1.15:
-            print("slope %.2f: %s" % (of_kind, ", ".join(kind)))
     for miss in misses(table):
         print(miss)
+    if arguments.table:
+        with open(arguments.table, "w") as file:
+            file.write(document(table))
 
 
 if __name__ == "__main__":

@@ -32,17 +32,28 @@ std::int64_t Plan::messages() const {
   return sum;
 }
 
+namespace {
+
+// How often a plan performs each of its blocks.
+std::unordered_map<const Transfers::Block*, std::int64_t> times_of_blocks(const Plan& plan) {
+  std::unordered_map<const Transfers::Block*, std::int64_t> times;
+  for (const Phase& phase : plan.phases)
+    for (const auto& block : phase.transfers.blocks()) times[block.get()] += phase.rounds;
+  return times;
+}
+
+}  // namespace
+
 std::int64_t Plan::bytes_sent() const {
-  const std::vector<std::int64_t> by_rank = bytes_sent_by_rank();
-  return std::accumulate(by_rank.begin(), by_rank.end(), std::int64_t{0});
+  std::int64_t sent = 0;
+  for (const auto& [block, times] : times_of_blocks(*this))
+    for (const Transfer& transfer : *block) sent += transfer.bytes * times;
+  return sent;
 }
 
 std::vector<std::int64_t> Plan::bytes_sent_by_rank() const {
-  std::unordered_map<const Transfers::Block*, std::int64_t> times;
-  for (const Phase& phase : phases)
-    for (const auto& block : phase.transfers.blocks()) times[block.get()] += phase.rounds;
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks), 0);
-  for (const auto& [block, count] : times)
+  for (const auto& [block, count] : times_of_blocks(*this))
     for (const Transfer& transfer : *block) sent[static_cast<std::size_t>(transfer.src)] += transfer.bytes * count;
   return sent;
 }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/convergence/profile.hpp"
 #include "sim/point/describe.hpp"
@@ -30,6 +31,7 @@ namespace {
 // Where messages meet on links they are taken one by one: up to so many GPUs all of them, beyond as long as they are few, at
 // about a second for a million. Where no GPUs share links, going round by round is as good from much fewer on.
 constexpr int kMostGpusByFlows = 512;
+constexpr double kMostMessages = 2e8;  // some minutes
 constexpr double kFewMessages = 1e6, kFewMessagesOnOwnLinks = 3e4;
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
 
@@ -116,6 +118,9 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
     const MeetingLinks links = messages > kFewMessages ? MeetingLinks::any : MeetingLinks::own;
     if (replay_shared_rounds(program, cluster, jitter, options, links, replay)) return replay;
   }
+  if (messages > kMostMessages)
+    throw InputError("/fidelity: fast takes the " + short_number(std::round(messages * 1e-6)) +
+                     " million messages of this job one by one; allowed: analytic, fewer GPUs or /iterations");
   return replay_flows(program, cluster, jitter, options);
 }
 

@@ -75,7 +75,7 @@ void find_busy_links(const Program& program, const Cluster& cluster, PlanCosts& 
 LinkQueue::LinkQueue(const Program& program, const Cluster& cluster, const PlanCosts& costs,
                      const Perturbation& perturbation)
     : shares_evenly_(has_input_on_links(program)), costs_(costs), bandwidth_(perturbation.bandwidth) {
-  if (!costs.busy_s.empty()) free_s_.assign(at(cluster.link_count()), 0);
+  if (!costs.busy_s.empty() || !costs.busy_by_copies_s.empty()) free_s_.assign(at(cluster.link_count()), 0);
 }
 
 double LinkQueue::end_s(int plan, double start_s, double alone_end_s) {

@@ -73,7 +73,7 @@ class MaxPlusReplay {
     for (std::size_t w = 0; w < last_use.size(); ++w) drop[at(last_use[w])].push_back(static_cast<int>(w));
     for (std::size_t w = 0; w < program_.work.size(); ++w) {
       if (!run_work(static_cast<int>(w))) return false;
-      for (int done : drop[w]) std::vector<double>().swap(ends_[at(done)]);
+      for (int done : drop[w]) std::vector<double>().swap(ends_[at(done)].of_gpu);
     }
     return true;
   }
@@ -91,20 +91,48 @@ class MaxPlusReplay {
       replay_.timelines.push_back(
           {gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size()), {}});
     ends_.resize(program_.work.size());
+    ranges_of_roles_.assign(at(program_.draws), {program_.gpus, 0});
+    for (int gpu = 0; gpu < static_cast<int>(program_.roles.size()); ++gpu) {
+      GpuRange& range = ranges_of_roles_[at(program_.roles[at(gpu)])];
+      range = {std::min(range.first, gpu), std::max(range.end, gpu + 1)};
+    }
     free_s_.assign(program_.streams.size(), std::vector<double>(at(program_.gpus), 0));
+  }
+
+  // GPUs first .. end - 1: all that a piece of work does not pass by.
+  struct GpuRange {
+    int first, end;
+  };
+  // When work ended on the GPUs from `first` on.
+  struct Ends {
+    int first = 0;
+    std::vector<double> of_gpu;
+    int end() const { return first + static_cast<int>(of_gpu.size()); }
+    bool has(int gpu) const { return gpu >= first && gpu < end(); }
+    double at_gpu(int gpu) const { return of_gpu[at(gpu - first)]; }
+  };
+
+  GpuRange range_of(const Work& work) const {
+    if (program_.roles.empty()) return {0, program_.gpus};
+    if (work.kind == Work::Kind::compute) return ranges_of_roles_[at(work.draw)];
+    if (work.kind != Work::Kind::collective || !round_) return {0, program_.gpus};
+    return {shared_plans_[at(work.plan)].first_rank(), shared_plans_[at(work.plan)].end_rank()};
   }
 
   bool run_work(int w) {
     const Work& work = program_.work[at(w)];
+    const GpuRange range = range_of(work);
     std::vector<double>& times = free_s_[at(work.stream)];
     note_input_wait(work, times);
-    for (int waited : work.after)
-      for (int gpu = 0; gpu < program_.gpus; ++gpu)
-        times[at(gpu)] = std::max(times[at(gpu)], ends_[at(waited)][at(gpu)]);
+    for (int waited : work.after) {
+      const Ends& ends = ends_[at(waited)];
+      for (int gpu = std::max(range.first, ends.first); gpu < std::min(range.end, ends.end()); ++gpu)
+        times[at(gpu)] = std::max(times[at(gpu)], ends.at_gpu(gpu));
+    }
     for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[at(w)] = times[at(timeline.gpu)];
 
-    if (!advance(w, times)) return false;
-    ends_[at(w)] = times;
+    if (!advance(w, range, times)) return false;
+    ends_[at(w)] = {range.first, {times.begin() + range.first, times.begin() + range.end}};
     for (GpuTimeline& timeline : replay_.timelines) timeline.end_s[at(w)] = times[at(timeline.gpu)];
     if (program_.iteration_ends[at(work.iteration)] == w) {
       replay_.iteration_end_s[at(work.iteration)] = *std::max_element(times.begin(), times.end());
@@ -113,7 +141,7 @@ class MaxPlusReplay {
     return true;
   }
 
-  bool advance(int w, std::vector<double>& times) {
+  bool advance(int w, const GpuRange& range, std::vector<double>& times) {
     const Work& work = program_.work[at(w)];
     switch (work.kind) {
       case Work::Kind::copy:
@@ -124,7 +152,7 @@ class MaxPlusReplay {
       case Work::Kind::compute: {
         double busy = 0, slowed = 0;
         const std::vector<double>& factors = factors_of(work);
-        for (int gpu = 0; gpu < program_.gpus; ++gpu) {
+        for (int gpu = range.first; gpu < range.end; ++gpu) {
           const double seconds = work.seconds * factors[at(gpu)];
           busy += seconds;
           if (is_slowed_)
@@ -134,11 +162,11 @@ class MaxPlusReplay {
         }
         replay_.compute_s[at(work.iteration)] += (busy + slowed) / program_.gpus;
         replay_.slowed_s[at(work.iteration)] += slowed / program_.gpus;
-        replay_.events += program_.gpus;
+        replay_.events += range.end - range.first;
         return true;
       }
       case Work::Kind::collective:
-        return run_collective(w, times);
+        return run_collective(w, range, times);
     }
     return true;
   }
@@ -158,9 +186,9 @@ class MaxPlusReplay {
     return time_s - start_s - seconds;
   }
 
-  bool run_collective(int w, std::vector<double>& times) {
+  bool run_collective(int w, const GpuRange& range, std::vector<double>& times) {
     const Work& work = program_.work[at(w)];
-    for (double& time : times) time += work.seconds;
+    for (int gpu = range.first; gpu < range.end; ++gpu) times[at(gpu)] += work.seconds;
     const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
     const bool fits = run_plan(w, times);
     for (std::size_t gpu = 0; fits && gpu < launched_s.size(); ++gpu)
@@ -180,16 +208,15 @@ class MaxPlusReplay {
 
   // Compute work that waits for a copy beyond everything else it waits for has run out of input.
   void note_input_wait(const Work& work, const std::vector<double>& stream_free) {
-    if (work.kind != Work::Kind::compute) return;
+    const auto is_copy = [this](int waited) { return program_.work[at(waited)].kind == Work::Kind::copy; };
+    if (work.kind != Work::Kind::compute || std::none_of(work.after.begin(), work.after.end(), is_copy)) return;
     double wait = 0;
     for (int gpu = 0; gpu < program_.gpus; ++gpu) {
       double other = stream_free[at(gpu)], input = 0;
       for (int waited : work.after) {
-        const double end = ends_[at(waited)][at(gpu)];
-        if (program_.work[at(waited)].kind == Work::Kind::copy)
-          input = std::max(input, end);
-        else
-          other = std::max(other, end);
+        if (!ends_[at(waited)].has(gpu)) continue;
+        double& latest = is_copy(waited) ? input : other;
+        latest = std::max(latest, ends_[at(waited)].at_gpu(gpu));
       }
       wait += std::max(0.0, input - other);
     }
@@ -224,9 +251,10 @@ class MaxPlusReplay {
   std::vector<MaxPlusPlan> plans_;        // where they do not
   std::vector<SharedPlan> shared_plans_;
   std::map<Work::Source, std::vector<int>> copies_;  // by GPU, the flow of its copies
-  std::vector<std::vector<double>> ends_;            // by work, then GPU
-  std::vector<std::vector<double>> free_s_;          // by stream, then GPU
-  std::vector<Factors> factors_;                     // by draw
+  std::vector<GpuRange> ranges_of_roles_;
+  std::vector<Ends> ends_;                   // by work
+  std::vector<std::vector<double>> free_s_;  // by stream, then GPU
+  std::vector<Factors> factors_;             // by draw
 };
 
 }  // namespace

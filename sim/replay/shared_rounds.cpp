@@ -151,6 +151,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
   std::unordered_map<const Transfers::Block*, std::shared_ptr<const Block>> known;
   Route route;
   Owners owners(cluster);
+  first_rank_ = plan.ranks;
   const auto compiled = [&](const Transfers::Block& transfers) {
     Block block;
     for (const Transfer& t : transfers) {
@@ -158,6 +159,8 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
       double most = route.bandwidth_bytes_per_s;
       if (call_transfer_s > 0) most = std::min(most, static_cast<double>(t.bytes) / call_transfer_s);
       if (call_transfer_s == 0 && t.reduces && reduction_rate > 0) most = std::min(most, reduction_rate);
+      first_rank_ = std::min({first_rank_, t.src, t.dst});
+      end_rank_ = std::max({end_rank_, t.src + 1, t.dst + 1});
       block.src.push_back(t.src);
       block.dst.push_back(t.dst);
       block.latency_s.push_back(route.latency_s);
@@ -192,6 +195,10 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
       }
     }
     steps_.push_back(std::move(step));
+  }
+  if (end_rank_ == 0) {  // a barrier
+    first_rank_ = 0;
+    end_rank_ = plan.ranks;
   }
   if (!plan.call) return;
   call_s_ = 0;
@@ -264,8 +271,8 @@ void SharedPlan::note(const Step& step, const std::vector<double>& entered_s, co
 void SharedPlan::run(std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events, int work,
                      std::vector<GpuTimeline>& timelines) const {
   if (call_s_ >= 0) {
-    const double end_s = *std::max_element(times_s.begin(), times_s.end()) + call_s_;
-    std::fill(times_s.begin(), times_s.end(), end_s);
+    const auto first = times_s.begin() + first_rank_, end = times_s.begin() + end_rank_;
+    std::fill(first, end, *std::max_element(first, end) + call_s_);
     events += 1;
     return;
   }

@@ -70,6 +70,9 @@ class SharedPlan {
   SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round);
   /// Every link that may be filled carries messages from or to one rank alone.
   bool has_own_links() const { return has_own_links_; }
+  /// Between these, the second excluded, are all ranks that take part.
+  int first_rank() const { return first_rank_; }
+  int end_rank() const { return end_rank_; }
   /// times_s: in, when each rank arrives; out, when it leaves. Notes what the timelines' GPUs exchange in the piece of work.
   void run(std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events, int work,
            std::vector<GpuTimeline>& timelines) const;
@@ -94,6 +97,7 @@ class SharedPlan {
                    std::vector<GpuTimeline>& timelines);
 
   std::vector<Step> steps_;
+  int first_rank_ = 0, end_rank_ = 0;
   bool has_own_links_ = true;
   double call_s_ = -1;  // of a library's call, from the last arrival; below 0: it is none
 };

@@ -49,7 +49,10 @@ class Builder {
         plans_(scenario, of_replicas(model.job().spec, replicas), model.links()),
         gpu_(model.job().spec.gpus_of_replica() * replicas, stream_names(model.job().spec.pipeline)),
         all_(model.job().spec.pipeline * kStreamsOfStage) {
-    gpu_.have_roles(job_.spec.pipeline);
+    std::vector<int> stage_of_gpu;
+    for (int gpu = 0; gpu < model.job().spec.gpus_of_replica() * replicas; ++gpu)
+      stage_of_gpu.push_back(plans_.stage_of(gpu));
+    gpu_.have_roles(std::move(stage_of_gpu), job_.spec.pipeline);
     for (const StageOps& ops : ops_)
       for (const PipelineOp& op : ops) splits_backward_ = splits_backward_ || op.pass == Pass::weight_gradient;
   }

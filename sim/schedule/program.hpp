@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/collective/plan.hpp"
@@ -49,7 +50,10 @@ struct Program {
   int gpus = 0;
   int fed_gpus = 0;  ///< the first GPUs, which get input; others only serve
   int iterations = 0;
-  int draws = 1;                          ///< jitter factors of a GPU in an iteration
+  int draws = 1;  ///< jitter factors of a GPU in an iteration
+  /// Per GPU, the draw of compute work that is its own: other compute work, and plans without it, pass it by. Empty: every
+  /// GPU does everything.
+  std::vector<int> roles;
   bool shares_gpu = false;                ///< compute of several streams meets on the GPU: exact by messages only
   double reduction_rate_bytes_per_s = 0;  ///< at most, of a transfer whose data the receiver adds; 0: no limit
   std::vector<std::string> streams;
@@ -81,7 +85,10 @@ class Enqueue {
   /// `learners` streams compute alike beside each other: draw j is that of learner j, draw `learners` of the rest.
   void share_gpu(int learners);
   /// GPUs of several roles, whose computing is enqueued for all: draw r is that of role r, and its factor is 0 on other GPUs.
-  void have_roles(int roles) { program_.draws = roles; }
+  void have_roles(std::vector<int> role_of_gpu, int roles) {
+    program_.roles = std::move(role_of_gpu);
+    program_.draws = roles;
+  }
   int compute_of(int role, int stream, std::string name, double seconds, std::vector<int> after);
   void begin_iteration();
   int compute(int stream, std::string name, double seconds, std::vector<int> after, std::vector<Part> parts = {});
