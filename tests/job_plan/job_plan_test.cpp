@@ -3,6 +3,7 @@
 
 #include "sim/plan/evaluate.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_tokens.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
