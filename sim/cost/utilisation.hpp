@@ -6,6 +6,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 /// Operations per second of a GPU that a job's arithmetic is divided by: the peak of dense half precision for mixed
 /// precision and for what is narrower, as the field has it, so that a job in fp8 compares with one in bf16 (torchtitan's
@@ -16,4 +17,5 @@ inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
   return activation_bytes(precision) == 2 && half > 0 ? half : gpu.peak_flops(precision);
 }
 
+}  // namespace cost
 }  // namespace lockstep::sim

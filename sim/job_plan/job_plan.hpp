@@ -9,6 +9,7 @@
 #include "sim/records/job.hpp"
 
 namespace lockstep::sim {
+inline namespace job_plan {
 
 /// Lists become axes of the plan; an empty one leaves its fact as `job` has it.
 struct JobPlan {
@@ -37,4 +38,5 @@ struct ReadJobPlan {
 /// Throws InputError, which names the option that is wrong.
 ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int processes);
 
+}  // namespace job_plan
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/records/job_tokens.hpp"
 
 namespace lockstep::sim {
+inline namespace job_plan {
 namespace {
 
 const char* const kDollarSign = "$";
@@ -149,4 +150,5 @@ Json job_objective(const JobPlan& words) {
   return objective;
 }
 
+}  // namespace job_plan
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 struct Candidate {
@@ -163,4 +164,5 @@ Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gp
   return scenario;
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/replica/iteration.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 struct RankedSplit {
   ParallelSpec spec;  ///< `data` filled in
@@ -41,4 +42,5 @@ SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion
 /// The scenario with a split on so many GPUs.
 Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gpus);
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/split/transformer_shape.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 std::vector<int> divisors_of(int number, int most) {
@@ -168,4 +169,5 @@ std::string split_text(const ParallelSpec& spec) {
   return text;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

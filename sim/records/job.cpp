@@ -16,6 +16,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 const char* const kGroup = "job";
@@ -303,4 +304,5 @@ Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& c
   return json;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // What is stated of a split, by the keys of "parallel".
@@ -92,4 +93,5 @@ std::string job_splits_text(const Job& job, const JobPrediction& predicted) {
   return text + (text.empty() || job.lists_splits ? "" : "\n");
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/records/job.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// Sets `rankings`, and the fastest split of the largest number of GPUs in `scenario`, which has the global batch. What the
 /// job states of its split stays. Throws InputError, which names the number of GPUs.
@@ -18,4 +19,5 @@ Job with_search_where_needed(const Job& job, const Catalogue& catalogue);
 /// A line, or with `lists_splits` the ranking, for each number of GPUs; empty where none is searched.
 std::string job_splits_text(const Job& job, const JobPrediction& predicted);
 
+}  // namespace records
 }  // namespace lockstep::sim

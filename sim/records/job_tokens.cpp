@@ -10,6 +10,7 @@
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kFlopPerMac = 3 * 2;  // forward, and the gradients of inputs and weights
@@ -122,4 +123,5 @@ Json job_tokens_json(const Job& job, const JobPrediction& predicted) {
   return list;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

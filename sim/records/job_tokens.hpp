@@ -6,6 +6,7 @@
 #include "sim/records/job.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// A count as people write it: "300B", "1.5T", "2e9", "40M". Throws InputError.
 double count_of(const std::string& option, const std::string& text);
@@ -17,4 +18,5 @@ std::string job_tokens_text(const Job& job, const JobPrediction& predicted);
 /// has it.
 Json job_tokens_json(const Job& job, const JobPrediction& predicted);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/replica/passes.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 // ZB-H1's backward pass does not wait for the weights' gradients.
@@ -59,4 +60,5 @@ double LeastTime::seconds(const SplitJob& job) const {
   return seconds;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

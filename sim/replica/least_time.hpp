@@ -13,6 +13,7 @@
 #include "sim/replica/split_links.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 /// Of all splits of the same tensor, context and expert ranks, micro-batch and recomputation.
 class LeastTime {
@@ -31,4 +32,5 @@ class LeastTime {
   Passed embedding_, loss_;
 };
 
+}  // namespace replica
 }  // namespace lockstep::sim

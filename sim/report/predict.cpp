@@ -15,6 +15,7 @@
 #include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
@@ -251,4 +252,5 @@ Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& t
   return report;
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 double samples_per_s(const RankedSplit& split) {
@@ -128,4 +129,5 @@ Json split_rankings_json(const LoadedScenario& loaded, const std::vector<RankedV
   return json;
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 
 /// The ranking of one variant.
 struct RankedVariant {
@@ -29,4 +30,5 @@ std::string split_rankings_text(const LoadedScenario& loaded, const std::vector<
 Json split_rankings_json(const LoadedScenario& loaded, const std::vector<RankedVariant>& rankings,
                          const std::vector<std::string>& argv);
 
+}  // namespace report
 }  // namespace lockstep::sim
