@@ -109,8 +109,7 @@ void read(Machine& machine, const Catalogue& catalogue, int processes) {
   machine.title = job_read.title;
   machine.tokens = predicted.scenario.model.tokens;
   machine.scenario = job_scenario(predicted, catalogue);
-  if (!predicted.rankings.empty())
-    machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
+  if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
 }
 
 // One model that no GPU of a machine holds: then all are split.
