@@ -7,6 +7,7 @@
 #include "sim/job_plan/job_prices.hpp"
 #include "sim/records/job_read.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
 
 namespace lockstep::sim {
@@ -20,7 +21,8 @@ struct Machine {
   PricedGpu gpu;
   std::string read, title;  ///< what was read; the model
   Json scenario;
-  int tokens = 0;  ///< of a sequence; 0: the model has none
+  int tokens = 0;             ///< of a sequence; 0: the model has none
+  bool has_own_size = false;  ///< its scenario is of one number of GPUs
 };
 
 template <class Value>
@@ -50,6 +52,17 @@ Job common_job(const JobPlan& words) {
   Job job = words.job;
   for (int nodes : words.nodes) job.gpus.push_back(nodes * job.gpus_of_node());
   return job;
+}
+
+// Where splits are searched a machine is of one size: each has a split of its own.
+std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words) {
+  const bool by_nodes = !words.nodes.empty();
+  vary(machines, by_nodes ? words.nodes : words.job.gpus, by_nodes ? "nodes" : "GPUs", true, [&](Job& job, int size) {
+    job.gpus = {by_nodes ? size * job.gpus_of_node() : size};
+    job.searches_split = true;
+    job.lists_splits = false;
+  });
+  return machines;
 }
 
 std::vector<Machine> machines_of(const JobPlan& words) {
@@ -96,6 +109,14 @@ void read(Machine& machine, const Catalogue& catalogue, int processes) {
   machine.title = job_read.title;
   machine.tokens = predicted.scenario.model.tokens;
   machine.scenario = job_scenario(predicted, catalogue);
+  if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
+}
+
+// One model that no GPU of a machine holds: then all are split.
+bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
+  return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
+    return machine.job.searches_split || with_search_where_needed(machine.job, catalogue).searches_split;
+  });
 }
 
 // Members that all scenarios have alike stay in the plan's own; the rest is the machine's.
@@ -108,7 +129,9 @@ Json common_scenario(std::vector<Machine>& machines) {
     });
     if (!is_common) common.erase(member.key());
   }
-  for (const char* key : {"schema", "name"}) common[key] = machines.front().scenario.at(key);
+  // A plan varies no baseline, but its number of GPUs.
+  for (const char* key : {"schema", "name", "baseline"})
+    if (machines.front().scenario.contains(key)) common[key] = machines.front().scenario.at(key);
   for (Machine& machine : machines) {
     for (const auto& member : common.items()) machine.scenario.erase(member.key());
     machine.scenario.erase("description");
@@ -129,6 +152,7 @@ Json machine_axis(const std::vector<Machine>& machines) {
   for (const Machine& machine : machines) {
     Json set = Json::object();
     for (const auto& member : machine.scenario.items()) set["/" + member.key()] = member.value();
+    if (machine.has_own_size) set["/baseline/gpus"] = machine.job.gpus.front();
     values.push_back({{"name", name_of(machine)}, {"shown", machine.shown}, {"set", set}});
   }
   return {{"name", "machine"}, {"values", values}};
@@ -173,8 +197,11 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   Json& plan = result.plan;
   const Json objective = job_objective(words);
   std::vector<Machine> machines = machines_of(words);
+  const bool has_own_sizes = searches_splits(machines, catalogue);
+  if (has_own_sizes) machines = with_sizes(std::move(machines), words);
   std::vector<PricedGpu> gpus;
   for (Machine& machine : machines) {
+    machine.has_own_size = has_own_sizes;
     read(machine, catalogue, processes);
     gpus.push_back(machine.gpu);
   }
@@ -183,7 +210,8 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   plan["name"] = title_of(machines);
   plan["description"] = "Made by plan job.";
   plan["scenario"] = common_scenario(machines);
-  plan["axes"] = Json::array({machine_axis(machines), size_axis(words)});
+  plan["axes"] = Json::array({machine_axis(machines)});
+  if (!has_own_sizes) plan["axes"].push_back(size_axis(words));
   if (!words.tokens.empty()) plan["work"] = work_of(words, machines.front());
   const Json prices = job_prices(words, gpus, catalogue);
   if (!prices.is_null()) plan["prices"] = prices;

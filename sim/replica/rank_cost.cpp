@@ -74,6 +74,23 @@ void share_attention(const SplitJob& job, const DeviceCost& device, std::vector<
   }
 }
 
+// What experts do grows with their rows; their weights are read once, which is counted as if it grew, too.
+void load_experts(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
+                  std::vector<LayerCost>& costs) {
+  const double load = job.spec.expert_load();
+  if (load == 1) return;
+  const auto loaded = [&](double seconds, int kernels) {
+    const double launches_s = kernels * device.launch_s;
+    return launches_s + (seconds - launches_s) * load;
+  };
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    if (graph.layers[i].kind != LayerKind::experts) continue;
+    const KernelCounts kernels = token_kernels(graph.layers[i]);
+    costs[i].forward_s = loaded(costs[i].forward_s, kernels.forward);
+    costs[i].backward_s = loaded(costs[i].backward_s, kernels.backward);
+  }
+}
+
 bool has_matrix(const Layer& layer) {
   return layer.kind == LayerKind::linear || layer.kind == LayerKind::experts || layer.kind == LayerKind::router;
 }
@@ -133,6 +150,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   const model::Graph graph = graph_of_rank(job);
   ModelCost cost = roofline_cost(graph, device, scenario.compute.optimizer, batch);
   share_attention(job, device, cost.layers);
+  load_experts(job, graph, device, cost.layers);
   cost.scale(factor_of_rates(scenario, batch));
   const ModelBlocks blocks = blocks_of(graph);
   RankSeconds seconds;

@@ -39,6 +39,15 @@ Problem of_sharding(const Spec& spec) {
   return {};
 }
 
+Problem of_experts(const Spec& spec) {
+  if (spec.expert_capacity > 0 && spec.expert_imbalance > 1)
+    return {{"/parallel/expert_imbalance", "a capacity bounds what the busiest expert takes",
+             "allowed: 1, or no \"expert_capacity\""}};
+  if (spec.expert_imbalance > 1 && spec.expert == 1)
+    return {{"/parallel/expert_imbalance", "one rank has all experts", "allowed: 1, or \"expert\" of 2 or more"}};
+  return {};
+}
+
 Problem of_order(const Spec& spec) {
   for (const Choice<ParallelDimension>& one : choices_of(ParallelDimension()))
     if (std::count(spec.order.begin(), spec.order.end(), one.value) != 1)
@@ -86,6 +95,7 @@ Json order_json(const Spec& spec) {
 std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec) {
   if (const Problem problem = of_schedule(spec)) return problem;
   if (const Problem problem = of_sharding(spec)) return problem;
+  if (const Problem problem = of_experts(spec)) return problem;
   if (const Problem problem = of_order(spec)) return problem;
   return spec.data > 0 ? of_data(spec) : Problem();
 }
@@ -209,6 +219,17 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.boolean("offload_optimizer", &Spec::offloads_optimizer)
         .otherwise(false)
         .means("the optimizer's state lies in host memory");
+    f.choice("context_exchange", &Spec::context_exchange)
+        .otherwise("ring")
+        .means(
+            "of keys and values between context ranks: around a ring beside the attention; gathered before it; heads "
+            "for tokens");
+    f.number("expert_capacity", &Spec::expert_capacity, {0.1, 1000})
+        .optional("none is dropped")
+        .means("rows that an expert takes, over an even share: more are dropped, fewer padded");
+    f.number("expert_imbalance", &Spec::expert_imbalance, {1, 1000})
+        .otherwise(1)
+        .means("without a capacity, tokens of the busiest expert rank over the mean; all wait for it");
     f.then([](const JsonNode& node, Spec& spec) {
       const Problem problem = find_problem(spec);
       if (!problem) return;

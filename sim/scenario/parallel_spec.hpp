@@ -75,6 +75,20 @@ inline const Choices<TensorOverlap>& choices_of(TensorOverlap) {
   return all;
 }
 
+/// How context ranks exchange keys and values.
+enum class ContextExchange {
+  ring,        ///< Liu et al. 2023, "Ring attention": blocks travel from rank to rank
+  all_gather,  ///< Llama team 2024, "The Llama 3 herd of models", section 3.3.2
+  all_to_all,  ///< Jacobs et al. 2023, "DeepSpeed Ulysses": heads for tokens
+};
+
+inline const Choices<ContextExchange>& choices_of(ContextExchange) {
+  static const Choices<ContextExchange> all{{ContextExchange::ring, "ring"},
+                                            {ContextExchange::all_gather, "all-gather"},
+                                            {ContextExchange::all_to_all, "all-to-all"}};
+  return all;
+}
+
 struct ParallelSpec {
   int tensor = 1;
   bool sequence = false;  ///< what tensor parallelism leaves whole is split along the sequence over the tensor ranks
@@ -97,6 +111,9 @@ struct ParallelSpec {
   TensorOverlap tensor_overlap = TensorOverlap::none;
   int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory
+  ContextExchange context_exchange = ContextExchange::ring;
+  double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
+  double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 
   /// Replicas of one GPU that keep all they compute with: data parallelism alone.
   bool is_data_parallel_alone() const {
@@ -109,6 +126,8 @@ struct ParallelSpec {
   int gradient_ranks() const { return data * context; }
   /// The same of an expert's.
   int expert_gradient_ranks() const { return gradient_ranks() / expert; }
+  /// Rows of the busiest rank's experts over an even share of them.
+  double expert_load() const { return expert_capacity > 0 ? expert_capacity : expert > 1 ? expert_imbalance : 1; }
   /// Ranks that share one copy of what is sharded.
   int ranks_of_sharding() const { return sharding_group > 0 ? sharding_group : gradient_ranks(); }
 };

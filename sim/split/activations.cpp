@@ -12,14 +12,14 @@ constexpr double kIndexBytes = 8;
 
 class LayerActivations {
  public:
-  LayerActivations(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes, double imbalance)
+  LayerActivations(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes)
       : shape_(shape),
         tokens_(static_cast<double>(spec.micro_batch) * shape.sequence / spec.context),
         tensor_(spec.tensor),
         whole_(spec.sequence ? spec.tensor : 1),
         kv_repeats_(kv_repeats(shape, spec)),
         element_(element_bytes),
-        imbalance_(imbalance) {}
+        expert_load_(spec.expert_load()) {}
 
   std::vector<Activation> of_layer(bool has_experts) {
     attention();
@@ -88,7 +88,7 @@ class LayerActivations {
   void experts() {
     const model::MixtureSpec& m = shape_.mixture;
     list_.push_back({"router's scores", tokens_ * m.count * kSingleBytes / whole_, false});
-    const double sent = m.active * imbalance_;
+    const double sent = m.active * expert_load_;
     mlp("experts", m.inner, sent);
     // Weighted and added up where the tokens came from.
     list_.push_back({"experts' outputs", tokens_ * m.active * shape_.hidden * element_ / whole_, false});
@@ -96,7 +96,7 @@ class LayerActivations {
   }
 
   const TransformerShape& shape_;
-  double tokens_, tensor_, whole_, kv_repeats_, element_, imbalance_;
+  double tokens_, tensor_, whole_, kv_repeats_, element_, expert_load_;
   std::vector<Activation> list_;
 };
 
@@ -131,23 +131,20 @@ double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, 
 }  // namespace
 
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
-                                          double element_bytes, double imbalance) {
-  return LayerActivations(shape, spec, element_bytes, imbalance).of_layer(shape.has_experts(layer));
+                                          double element_bytes) {
+  return LayerActivations(shape, spec, element_bytes).of_layer(shape.has_experts(layer));
 }
 
-double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
-                  double imbalance) {
+double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
   if (spec.recompute == Recomputation::full)
     return tokens_of(shape, spec) * shape.hidden * element_bytes / whole_of(spec);
   if (spec.recompute == Recomputation::alternate_matrices) return alternate_bytes(shape, spec, layer, element_bytes);
-  return sum(layer_activations(shape, spec, layer, element_bytes, imbalance),
-             spec.recompute != Recomputation::selective);
+  return sum(layer_activations(shape, spec, layer, element_bytes), spec.recompute != Recomputation::selective);
 }
 
-double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
-                        double imbalance) {
-  return sum(layer_activations(shape, spec, layer, element_bytes, imbalance), true) -
-         kept_bytes(shape, spec, layer, element_bytes, imbalance);
+double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
+  return sum(layer_activations(shape, spec, layer, element_bytes), true) -
+         kept_bytes(shape, spec, layer, element_bytes);
 }
 
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec) {

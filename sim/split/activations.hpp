@@ -24,18 +24,15 @@ struct Activation {
   bool is_of_core = false;  ///< of the attention's scores: gone with selective recomputation
 };
 
-/// Without recomputation, a layer's tensors in the order of the forward pass. `imbalance`: tokens of the busiest rank's
-/// experts over the mean.
+/// Without recomputation, a layer's tensors in the order of the forward pass; of experts those of the busiest rank.
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
-                                          double element_bytes, double imbalance = 1);
+                                          double element_bytes);
 
 /// What is kept of a layer, by `spec.recompute`. Throws InputError for alternate matrices of layers with experts or latent
 /// attention, whose matrices are not numbered here.
-double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
-                  double imbalance = 1);
+double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes);
 /// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
-double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes,
-                        double imbalance = 1);
+double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes);
 
 /// Of the embedding: the dropout's mask. Its input are indices, 8 bytes a token.
 double embedding_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec);

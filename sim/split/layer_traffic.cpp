@@ -58,7 +58,7 @@ double kv_bytes(const Shape& shape, const Spec& spec, const Options& options) {
 void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options, bool is_backward) {
   const int c = spec.context;
   const double kv = kv_bytes(shape, spec, options);
-  switch (options.context) {
+  switch (spec.context_exchange) {
     case ContextExchange::ring:
       add(list, {is_backward ? "keys, values and their gradients" : "keys and values", TrafficKind::send,
                  TrafficGroup::context, c, is_backward ? 2 * kv : kv, static_cast<double>(c - 1)});
@@ -81,8 +81,7 @@ void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const 
 
 // Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
 double routed_bytes(const Shape& shape, const Spec& spec, const Options& options) {
-  const double factor = options.capacity_factor > 0 ? options.capacity_factor : options.imbalance;
-  return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * factor;
+  return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * spec.expert_load();
 }
 
 void add_routing(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options,

@@ -21,7 +21,7 @@ double gradients_in_work(const Shape& shape, const Spec& spec, int layer, const 
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
   const double hidden = hidden_bytes_of(shape, spec, options);
   const double inner =
-      !shape.has_experts(layer) ? shape.inner : options.imbalance * shape.mixture.active * shape.mixture.inner;
+      !shape.has_experts(layer) ? shape.inner : spec.expert_load() * shape.mixture.active * shape.mixture.inner;
   const double mlp = tokens * (shape.gated ? 3 : 2) * inner * options.element_bytes / spec.tensor;
   const auto width = static_cast<double>(shape.query_width() + shape.key_width() + shape.value_width());
   const double scores = shape.has_fused_attention ? 0 : 2 * tokens * shape.sequence * shape.heads;
@@ -41,9 +41,9 @@ ChunkMemory chunk_memory(const Shape& shape, const Spec& spec, const ModelPart& 
   const double e = options.element_bytes;
   ChunkMemory chunk;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
-    chunk.kept += kept_bytes(shape, spec, layer, e, options.imbalance);
-    chunk.layer_work = std::max(chunk.layer_work, recomputed_bytes(shape, spec, layer, e, options.imbalance) +
-                                                      gradients_in_work(shape, spec, layer, options));
+    chunk.kept += kept_bytes(shape, spec, layer, e);
+    chunk.layer_work = std::max(
+        chunk.layer_work, recomputed_bytes(shape, spec, layer, e) + gradients_in_work(shape, spec, layer, options));
   }
   if (part.has_embedding) chunk.kept += embedding_kept_bytes(shape, spec);
   if (!part.has_loss) return chunk;

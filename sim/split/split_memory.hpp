@@ -44,7 +44,6 @@ struct SplitMemoryOptions {
   ParameterBytes parameters;
   double element_bytes = 2;  ///< of an activation
   LossBytes loss = kMegatronLoss;
-  double imbalance = 1;  ///< tokens of the busiest rank's experts over the mean
   /// Transformer Engine with fused accumulation of the weights' gradients gives autograd an empty tensor in their place, one
   /// for every shape of a matrix, which it keeps (transformer_engine/pytorch/module/base.py, get_dummy_wgrad()).
   bool keeps_empty_gradients = false;

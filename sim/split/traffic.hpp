@@ -47,27 +47,10 @@ using TrafficList = std::vector<Traffic>;
 double sent_bytes(const TrafficList& list);
 double sent_bytes(const TrafficList& list, TrafficGroup group);
 
-/// How context ranks exchange keys and values.
-enum class ContextExchange {
-  ring,        ///< Liu et al. 2023, "Ring attention": blocks travel from rank to rank
-  all_gather,  ///< Llama team 2024, "The Llama 3 herd of models", section 3.3.2
-  all_to_all,  ///< Jacobs et al. 2023, "DeepSpeed Ulysses": heads for tokens
-};
-
-inline const Choices<ContextExchange>& choices_of(ContextExchange) {
-  static const Choices<ContextExchange> all{{ContextExchange::ring, "ring"},
-                                            {ContextExchange::all_gather, "all-gather"},
-                                            {ContextExchange::all_to_all, "all-to-all"}};
-  return all;
-}
-
 struct TrafficOptions {
   double activation_bytes = 2;  ///< of an element
   double weight_bytes = 2;      ///< as they are gathered
   double gradient_bytes = 4;    ///< as they are added up
-  ContextExchange context = ContextExchange::ring;
-  double capacity_factor = 0;  ///< > 0: experts take so many times their even share, the rest is dropped or padding
-  double imbalance = 1;        ///< without it: the busiest rank's tokens over the mean
   bool scatters_to_stages =
       false;  ///< tensor ranks send a part each, gathered by the receivers (Narayanan et al. 2021, 4.1)
 };

@@ -101,6 +101,8 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
   check_divides("tensor", spec.tensor, shape.inner, "columns of the MLP");
   // Each rank has a piece from the front and one from the back, so that causal attention is the same work for all.
   if (spec.context > 1) check_divides("context", 2 * spec.context, shape.sequence, "tokens of a sequence");
+  if (spec.context_exchange == ContextExchange::all_to_all)
+    check_divides("context", spec.context * spec.tensor, shape.heads, "heads, which all-to-all shares out");
   if (spec.sequence) check_divides("sequence", spec.tensor * spec.context, shape.sequence, "tokens of a sequence");
   if (shape.mixture.count == 0) {
     if (spec.expert > 1) refuse("expert", "the model has no experts", "1");

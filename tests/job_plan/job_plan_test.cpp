@@ -3,6 +3,7 @@
 
 #include "sim/plan/evaluate.hpp"
 #include "sim/records/job_scenario.hpp"
+#include "sim/records/job_tokens.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -114,6 +115,40 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
     // What is not known of the GPU is off for both of its numbers of nodes.
     CHECK(outcome.spread_compute > 0.01);
   }
+}
+
+TEST_CASE("a plan that searches splits has the fastest at each size, and says it") {
+  sim::JobPlan words;
+  words.job.model = "llama3_8b";
+  words.job.epochs = 1;
+  words.job.global_batch = 256;
+  words.job.split.sharding = sim::ShardingStage::zero1;
+  words.job.searches_split = true;
+  words.gpus_by_name = {"H100", "A100"};
+  words.nodes = {4, 8};
+  const sim::PlanSpec plan = plan_of(words);
+  REQUIRE(plan.points.size() == 4);
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    sim::Job job = words.job;
+    job.gpu = words.gpus_by_name[i / 2];
+    job.gpus = {words.nodes[i % 2] * 8};
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    sim::Task task;
+    task.point = i;
+    task.fidelity = "analytic";
+    const sim::Outcome outcome = sim::evaluate(plan, task);
+    INFO(outcome.why);
+    CHECK(outcome.samples_per_s() == Approx(predicted.predictions.front().predicted).epsilon(1e-9));
+    CHECK(outcome.gpus == job.gpus.front());
+    const std::string split = plan.points[i].setting.at("split");
+    CHECK(split == sim::split_text(predicted.rankings.front().best.front().spec));
+    CHECK_THAT(split, Contains("zero1"));
+  }
+  // Without a word about it, as simulate job does.
+  words.job.searches_split = false;
+  words.job.split = {};
+  words.job.global_batch = 0;
+  CHECK(plan_of(words).points.front().setting.contains("split"));
 }
 
 TEST_CASE("what does not vary is not among a point's settings, and the GPU is") {

@@ -40,6 +40,7 @@ Json random_split(Draw& draw, int& gpus) {
   parallel["recompute"] = draw.of<std::string>({"none", "selective", "full"});
   parallel["tensor_overlap"] = draw.of<std::string>({"none", "backward", "all"});
   if (draw.of<bool>({false, false, true})) parallel["lora_rank"] = 16;
+  if (context > 1) parallel["context_exchange"] = draw.of<std::string>({"ring", "all-gather"});
   if (pipeline > 1) parallel["schedule"] = draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1"});
   if (parallel.value("schedule", "") == "interleaved") parallel["virtual_stages"] = 2;
   if (parallel["sharding"] != "none" && data > 2 && draw.of<bool>({false, true})) parallel["sharding_group"] = 2;

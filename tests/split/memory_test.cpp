@@ -101,11 +101,14 @@ TEST_CASE("alternate matrices: a layer's input, queries, values, the attention's
 TEST_CASE("the busiest rank's experts keep its tokens") {
   TransformerShape shape = llama(2, 64, 8, 8, 128, 100, 32);
   shape.mixture = mixture(4, 2, 96, 0, 1);
-  const ParallelSpec spec = of_tensor(1, false, 1);
+  ParallelSpec spec = of_tensor(1, false, 1);
   const double dense = kept_bytes(shape, spec, 0, 2), experts = kept_bytes(shape, spec, 1, 2);
   const double sent = 32 * 2 * 2.0 * (64 + 3 * 96);
   CHECK(experts - dense == 32 * 4 * 4 + sent + 32 * 2 * 2 * 64 - 32 * 2 * (64 + 3 * 128));
-  CHECK(kept_bytes(shape, spec, 1, 2, 1.5) - experts == Approx(0.5 * sent));
+  spec.expert_imbalance = 1.5;
+  CHECK(kept_bytes(shape, spec, 1, 2) == experts);  // one rank has them all
+  spec.expert = 2;
+  CHECK(kept_bytes(shape, spec, 1, 2) - experts == Approx(0.5 * sent));
 }
 
 TEST_CASE("bytes of a parameter: 16 with Adam, 18 with gradients in single precision") {

@@ -141,14 +141,14 @@ TEST_CASE("context parallelism: blocks of keys and values go round, their gradie
   CHECK(count(ring, TrafficKind::send) == 3);
   CHECK(sent_bytes(layer_backward(tiny(), spec, 0, options)) == 3 * 512);
   // Gathered: the same bytes.
-  options.context = ContextExchange::all_gather;
+  spec.context_exchange = ContextExchange::all_gather;
   CHECK(sent_bytes(layer_forward(tiny(), spec, 0, options)) == 3 * 256);
   CHECK(sent_bytes(layer_backward(tiny(), spec, 0, options)) == 3 * 512);
   // Heads for tokens: 3/4 of queries, keys, values and the output, 4 x 128 bytes.
-  options.context = ContextExchange::all_to_all;
+  spec.context_exchange = ContextExchange::all_to_all;
   CHECK(sent_bytes(layer_forward(tiny(), spec, 0, options)) == 3.0 / 4 * 4 * 128);
   // Keys and values of grouped queries are fewer, tensor ranks share them.
-  options.context = ContextExchange::ring;
+  spec.context_exchange = ContextExchange::ring;
   TransformerShape grouped = tiny();
   grouped.kv_heads = 2;
   CHECK(sent_bytes(layer_forward(grouped, spec, 0, options)) == 3 * 128);
@@ -171,14 +171,15 @@ TEST_CASE("experts: tokens out and back in both passes, by the experts a token g
   CHECK(sent_bytes(forward) == 2 * 3.0 / 4 * (2 * 512));
   CHECK(sent_bytes(layer_backward(shape, spec, 1, options)) == sent_bytes(forward));
   // The busiest rank of an uneven load; with a capacity the imbalance has no effect.
-  options.imbalance = 1.5;
+  spec.expert_imbalance = 1.5;
   CHECK(sent_bytes(layer_forward(shape, spec, 1, options)) == 1.5 * sent_bytes(forward));
-  options.capacity_factor = 1.25;
+  spec.expert_capacity = 1.25;
   CHECK(sent_bytes(layer_forward(shape, spec, 1, options)) == 1.25 * sent_bytes(forward));
   // Tensor ranks send their part of the sequence.
   spec.tensor = 2;
   spec.sequence = true;
-  options = {};
+  spec.expert_capacity = 0;
+  spec.expert_imbalance = 1;
   CHECK(sent_bytes(layer_forward(shape, spec, 1, options), TrafficGroup::expert) == sent_bytes(forward) / 2);
 }
 
