@@ -112,7 +112,7 @@ void Trainer::train_epoch(Observer& observer) {
     train_s_ += step_s;
     observer.iteration(static_cast<std::int64_t>(epochs_.size()) + 1,
                        static_cast<double>(counted_ - begin) / static_cast<double>(order_.count()), last_loss_);
-    if (settings_.request.auto_tune) tune(observer);
+    if (settings_.tunes_learners()) tune(observer);
     if (!std::isfinite(last_loss_) || learners_.is_stuck()) status_ = "diverged";
     const std::optional<double>& limit = settings_.request.max_minutes;
     if (status_ == "running" && counted_ < epoch_end() && counted_ >= next_evaluation()) {
