@@ -31,6 +31,7 @@ std::vector<std::string> model_files_of(const train::Request& request) {
   model::graph_of(request.model, files);
   std::vector<std::string> paths;
   for (const auto& [path, digest] : files) paths.push_back(path);
+  if (!request.init.empty()) paths.push_back(request.init);
   return paths;
 }
 
@@ -58,7 +59,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
   }
   std::optional<LockBeside> lock;
   if (processes.rank() == 0) {
-    check_outputs({request.output, request.checkpoint}, model_files_of(request));
+    check_outputs({request.output, request.checkpoint, request.weights}, model_files_of(request));
     if (!request.checkpoint.empty()) lock.emplace(request.checkpoint);
     keep_what_was_trained(request);
   }

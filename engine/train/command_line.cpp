@@ -33,6 +33,8 @@ void declare_run(CLI::App& app, Request& r) {
   app.add_flag("--resume", r.resume, "Goes on from the checkpoint, if there is one");
   app.add_flag("--overwrite", r.overwrite, "Begins anew where the checkpoint's file is there already");
   app.add_option("-o,--output", r.output, "Writes the record (schema lockstep/run/1)");
+  app.add_option("--init", r.init, "Begins with the weights of this safetensors file (drawn by --seed)");
+  app.add_option("--weights", r.weights, "Writes the trained weights as safetensors");
   app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
   app.add_flag("--memory-plan", r.memory_plan, "Shows what the memory plans save, and does not train");
 }

@@ -136,6 +136,10 @@ std::vector<float> Learners::mean_running_statistics() {
   return mean;
 }
 
+void Learners::set_running_statistics(const std::vector<float>& statistics) {
+  for (const auto& replica : replicas_) replica->set_running_statistics(statistics);
+}
+
 std::int64_t Learners::memory_bytes() const {
   std::int64_t bytes = 0;
   for (const auto& replica : replicas_) bytes += replica->memory_bytes();

@@ -49,6 +49,9 @@ struct Request {
   /// Flags that only some algorithms read, as "--tau" -> "4" (trained_algorithm.hpp); of switches "".
   std::map<std::string, std::string> of_algorithm;
 
+  std::string init;     ///< weights to begin with, safetensors
+  std::string weights;  ///< written at the end, safetensors
+
   std::string checkpoint;
   double checkpoint_minutes = 10;
   bool resume = false;
