@@ -1,4 +1,4 @@
-// train: trains a network with one of five synchronisation algorithms, and keeps the record. See --help.
+// train: trains a network with one of several synchronisation algorithms, and keeps the record. See --help.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@
 #include "engine/train/command_line.hpp"
 #include "engine/train/launch.hpp"
 #include "engine/train/memory_report.hpp"
+#include "engine/train/plot_command.hpp"
 #include "engine/train/screen.hpp"
 
 namespace {
@@ -163,8 +164,14 @@ int main(int argc, char** argv) {
   app.add_flag("--list-models", lists_models, "Lists the networks of the zoo, those that are trained first");
   SweepOptions sweep;
   CLI::App* const sweeps = declare_sweep(app, sweep);
+  lockstep::train::PlotOptions plot;
+  CLI::App* const plots = lockstep::train::declare_plot(app, plot);
   return lockstep::run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
     if (lists_models) return std::fputs(lockstep::model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
+    if (plots->parsed()) {
+      lockstep::train::run_plot(plot);
+      return 0;
+    }
     return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
   });
 }
