@@ -1,4 +1,4 @@
-// train: trains a network with one of five synchronisation algorithms, and keeps the record. See --help.
+// train: trains a network with one of several synchronisation algorithms, and keeps the record. See --help.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@
 #include "engine/train/command_line.hpp"
 #include "engine/train/launch.hpp"
 #include "engine/train/memory_report.hpp"
+#include "engine/train/plot_command.hpp"
 #include "engine/train/screen.hpp"
 
 namespace {
@@ -31,6 +32,7 @@ std::vector<std::string> model_files_of(const train::Request& request) {
   model::graph_of(request.model, files);
   std::vector<std::string> paths;
   for (const auto& [path, digest] : files) paths.push_back(path);
+  if (!request.init.empty()) paths.push_back(request.init);
   return paths;
 }
 
@@ -58,7 +60,7 @@ int run(const train::Request& request, const train::Settings& settings, const st
   }
   std::optional<LockBeside> lock;
   if (processes.rank() == 0) {
-    check_outputs({request.output, request.checkpoint}, model_files_of(request));
+    check_outputs({request.output, request.checkpoint, request.weights}, model_files_of(request));
     if (!request.checkpoint.empty()) lock.emplace(request.checkpoint);
     keep_what_was_trained(request);
   }
@@ -162,8 +164,14 @@ int main(int argc, char** argv) {
   app.add_flag("--list-models", lists_models, "Lists the networks of the zoo, those that are trained first");
   SweepOptions sweep;
   CLI::App* const sweeps = declare_sweep(app, sweep);
+  lockstep::train::PlotOptions plot;
+  CLI::App* const plots = lockstep::train::declare_plot(app, plot);
   return lockstep::run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
     if (lists_models) return std::fputs(lockstep::model::list_models_text().c_str(), stdout) < 0 ? 1 : 0;
+    if (plots->parsed()) {
+      lockstep::train::run_plot(plot);
+      return 0;
+    }
     return sweeps->parsed() ? run_sweep(sweep, words) : run_with_others(request, argc, argv);
   });
 }

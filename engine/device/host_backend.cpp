@@ -64,6 +64,15 @@ class HostReplica final : public Replica {
     return network_.gradients().data();
   }
 
+  const float* gradient_in_parts(const float* parameters, const HostBatch& batch, std::uint64_t step,
+                                 const sync::GradientFunction::ReadyFunction& ready) override {
+    const bool tells = alone_ && precision_ == Precision::fp32;  // what is rounded afterwards is not complete before
+    if (tells) ready_ = &ready;
+    const float* result = gradient(parameters, batch, step);
+    ready_ = nullptr;
+    return result;
+  }
+
   double loss() override {
     executor_.wait();
     return loss_;
@@ -154,7 +163,10 @@ class HostReplica final : public Replica {
     load(parameters);
     network_.set_step(step);
     const host::PassMemory<float> memory(network_);
-    loss_ = static_cast<double>(network_.loss_and_gradients(images_.data(), labels_.data()));
+    loss_ = static_cast<double>(network_.loss_and_gradients(images_.data(), labels_.data(), [this](int layer) {
+      const std::int64_t count = network_.graph().layers[static_cast<std::size_t>(layer)].parameter_count();
+      if (ready_ != nullptr && count > 0) (*ready_)(network_.gradients().data(), network_.offset(layer, 0), count);
+    }));
     if (precision_ == Precision::fp32) return;
     auto gradients = network_.gradients();
     gradients *= loss_scale_;
@@ -169,6 +181,7 @@ class HostReplica final : public Replica {
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   std::atomic<bool> busy_{false};
+  const sync::GradientFunction::ReadyFunction* ready_ = nullptr;  ///< of the pass that runs; null: nobody asks
   double loss_ = 0;
   float loss_scale_ = 1;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/executor.hpp"
+#include "engine/device/side_thread.hpp"
 #include "engine/sync/host_vector_ops.hpp"
 #include "engine/sync/processes.hpp"
 
@@ -50,6 +51,17 @@ class WaitingOps final : public sync::VectorOps {
   }
   int processes() const override { return processes_.count(); }
 
+  bool averages_beside() const override { return processes_.count() > 1 && processes_.may_change_thread(); }
+  void begin_average(std::int64_t n, const float* input, float* output) override {
+    side_.submit([this, n, input, output] {
+      float* const mean = output;
+      ops_.copy(n, input, mean);
+      processes_.sum(n, mean);
+      ops_.scale(n, 1.0 / processes_.count(), mean);
+    });
+  }
+  void finish_averages() override { side_.wait(); }
+
   void sgd_update(const sync::Layout& layout, double learning_rate, double weight_decay, const float* g,
                   float* w) override {
     now().sgd_update(layout, learning_rate, weight_decay, g, w);
@@ -80,6 +92,7 @@ class WaitingOps final : public sync::VectorOps {
   }
 
   Executor& executor_;
+  SideThread side_;
   sync::Processes& processes_;
   sync::HostVectorOps ops_;
 };

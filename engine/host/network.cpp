@@ -246,17 +246,6 @@ Scalar Network<Scalar>::loss(const int* labels) const {
 }
 
 template <typename Scalar>
-Scalar Network<Scalar>::loss_and_gradients(const Scalar* images, const int* labels) {
-  check_labels(labels);
-  const Step step{true, seed_, step_, labels};
-  forward(images, true);
-  for (int i = static_cast<int>(operations_.size()) - 1; i > 0; --i) {
-    if (needs_gradient_[i]) operations_[i]->backward(step);
-  }
-  return loss(labels);
-}
-
-template <typename Scalar>
 int Network<Scalar>::correct(const Scalar* images, const int* labels) {
   check_labels(labels);
   forward(images, false);

@@ -59,7 +59,12 @@ class Network {
   /// Loss of the last forward pass; labels in [0, classes).
   Scalar loss(const int* labels) const;
   /// A training pass and its gradients.
-  Scalar loss_and_gradients(const Scalar* images, const int* labels);
+  Scalar loss_and_gradients(const Scalar* images, const int* labels) {
+    return loss_and_gradients(images, labels, [](int) {});
+  }
+  /// `done(layer)` is called, from the last layer to the first, when the gradients of its parameters are complete.
+  template <typename Done>
+  Scalar loss_and_gradients(const Scalar* images, const int* labels, const Done& done);
   /// The same, part by part: `done(layer, gradients, is_forward)` is called after each, with the input before the first
   /// layer. Layers that cannot split their backward pass do `Gradients::all`.
   template <typename Done>
@@ -127,6 +132,20 @@ class PassMemory {
  private:
   Network<Scalar>& network_;
 };
+
+template <typename Scalar>
+template <typename Done>
+Scalar Network<Scalar>::loss_and_gradients(const Scalar* images, const int* labels, const Done& done) {
+  check_labels(labels);
+  const Step step{true, seed_, step_, labels};
+  forward(images, true);
+  for (int i = static_cast<int>(operations_.size()) - 1; i > 0; --i) {
+    if (!needs_gradient_[i]) continue;
+    operations_[i]->backward(step);
+    done(i);
+  }
+  return loss(labels);
+}
 
 template <typename Scalar>
 template <typename Done>

@@ -32,11 +32,4 @@ inline const Choices<Algorithm>& choices_of(Algorithm) {
   return all;
 }
 
-/// Those that `train` has.
-inline const std::vector<Algorithm>& trained_algorithms() {
-  static const std::vector<Algorithm> trained{Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd,
-                                              Algorithm::backup_workers, Algorithm::async_sgd};
-  return trained;
-}
-
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 // network or its data; they ask for gradients through GradientFunction, so a quadratic tests them as well as LeNet.
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,17 +32,30 @@ Layout plain_layout(std::int64_t count);
 /// Gradient of the mean loss over learner `learner`'s batch of iteration `step`, at `parameters` (n elements on the
 /// learner's device, only read). Returns a buffer of n elements that stays valid until the learner is asked again.
 /// The batch may depend on (learner, step) only, so that a run can be repeated. Made from any such function.
+///
+/// A caller that wants to send parts of it early names a ReadyFunction; a learner that computes while it is asked calls
+/// it, as back-propagation goes on, from the buffer's end to its beginning, and may stop anywhere or not begin at all.
 class GradientFunction {
  public:
-  using Of = std::function<const float*(int learner, const float* parameters, std::int64_t step)>;
+  /// Elements [begin, begin + count) of the gradient at `gradient` will not change any more.
+  using ReadyFunction = std::function<void(const float* gradient, std::int64_t begin, std::int64_t count)>;
+  using Of =
+      std::function<const float*(int learner, const float* parameters, std::int64_t step, const ReadyFunction* ready)>;
 
   /// `has_asked` is what has_asked_all() calls.
   template <typename Function>
-  GradientFunction(Function of, std::function<void()> has_asked = {})
-      : of_(std::move(of)), has_asked_(std::move(has_asked)) {}
+  GradientFunction(Function of, std::function<void()> has_asked = {}) : has_asked_(std::move(has_asked)) {
+    if constexpr (std::is_invocable_v<Function, int, const float*, std::int64_t, const ReadyFunction*>)
+      of_ = std::move(of);
+    else
+      of_ = [of = std::move(of)](int learner, const float* parameters, std::int64_t step, const ReadyFunction*) {
+        return of(learner, parameters, step);
+      };
+  }
 
-  const float* operator()(int learner, const float* parameters, std::int64_t step) const {
-    return of_(learner, parameters, step);
+  const float* operator()(int learner, const float* parameters, std::int64_t step,
+                          const ReadyFunction* ready = nullptr) const {
+    return of_(learner, parameters, step, ready);
   }
   /// Every algorithm says so when it has asked for all gradients of a step and before it changes its models: here
   /// several processes can agree that the step is not taken (GradientOverflow in loss_scale.hpp).

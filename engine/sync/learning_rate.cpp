@@ -13,10 +13,15 @@ double step_rate(const LearningRate& schedule, std::int64_t t) {
   return schedule.base * std::pow(schedule.factor, static_cast<double>(passed - schedule.boundaries.begin()));
 }
 
-double polynomial_rate(const LearningRate& schedule, std::int64_t t) {
+constexpr double kPi = 3.14159265358979323846;
+
+/// From begin to finish.
+double annealed_rate(const LearningRate& schedule, std::int64_t t) {
   const double length = static_cast<double>(schedule.finish - schedule.begin);
   const double done = std::clamp(static_cast<double>(t - schedule.begin) / length, 0.0, 1.0);
-  return schedule.end + (schedule.base - schedule.end) * std::pow(1 - done, schedule.power);
+  const double left = schedule.kind == LearningRate::Kind::kCosine ? (1 + std::cos(kPi * done)) / 2
+                                                                   : std::pow(1 - done, schedule.power);
+  return schedule.end + (schedule.base - schedule.end) * left;
 }
 
 double warmup_rate(const LearningRate& schedule, std::int64_t t) {
@@ -36,9 +41,9 @@ void check(const LearningRate& schedule) {
     require(std::adjacent_find(boundaries.begin(), boundaries.end(), not_rising) == boundaries.end(),
             "learning rate: the boundaries of steps must rise");
   }
-  if (schedule.kind == LearningRate::Kind::kPolynomial) {
-    require(schedule.begin < schedule.finish, "learning rate: a polynomial must finish after it begins");
-    require(schedule.power > 0 && schedule.end >= 0, "learning rate: polynomial with power <= 0 or a negative end");
+  if (schedule.kind == LearningRate::Kind::kPolynomial || schedule.kind == LearningRate::Kind::kCosine) {
+    require(schedule.begin < schedule.finish, "learning rate: annealing must finish after it begins");
+    require(schedule.power > 0 && schedule.end >= 0, "learning rate: power <= 0 or a negative end");
   }
 }
 
@@ -48,7 +53,8 @@ double learning_rate(const LearningRate& schedule, std::int64_t t) {
     case LearningRate::Kind::kSteps:
       return step_rate(schedule, t);
     case LearningRate::Kind::kPolynomial:
-      return polynomial_rate(schedule, t);
+    case LearningRate::Kind::kCosine:
+      return annealed_rate(schedule, t);
     case LearningRate::Kind::kConstant:
       break;
   }

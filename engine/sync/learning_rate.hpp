@@ -5,6 +5,7 @@
 //   steps        gamma(t) = base * factor^(number of boundaries <= t)          Crossbow's ResNet-50: epochs 30 and 60
 //   polynomial   gamma(t) = end + (base - end) (1 - u)^power, u = (t - begin) / (finish - begin) kept in [0, 1]
 //                power 1 anneals linearly from `begin` on: the MNIST runs of Chen et al. 2016, appendix A.1
+//   cosine       gamma(t) = end + (base - end) (1 + cos(pi u)) / 2, the same u (Loshchilov & Hutter 2017, without restarts)
 //
 // A linear warm-up (Goyal et al. 2017) may come first: in iterations t < warmup the rate is
 //   warmup_start + (base - warmup_start) (t + 1) / warmup
@@ -15,16 +16,16 @@
 namespace lockstep::sync {
 
 struct LearningRate {
-  enum class Kind { kConstant, kSteps, kPolynomial };
+  enum class Kind { kConstant, kSteps, kPolynomial, kCosine };
   Kind kind = Kind::kConstant;
   double base = 0.1;
 
   std::vector<std::int64_t> boundaries;  ///< steps: rising iterations
   double factor = 0.1;                   ///< steps
 
-  std::int64_t begin = 0;   ///< polynomial: the base rate before
-  std::int64_t finish = 1;  ///< polynomial: the end rate from here on
-  double end = 0;           ///< polynomial
+  std::int64_t begin = 0;   ///< polynomial, cosine: the base rate before
+  std::int64_t finish = 1;  ///< polynomial, cosine: the end rate from here on
+  double end = 0;           ///< polynomial, cosine
   double power = 1;         ///< polynomial
 
   std::int64_t warmup = 0;  ///< iterations; 0: none

@@ -5,8 +5,13 @@
 
 namespace lockstep::sync {
 
-SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options)
-    : ops_(ops), layout_(std::move(layout)), options_(options), mean_(ops, layout_.count, replicas) {
+SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options,
+           std::optional<std::int64_t> bucket_bytes)
+    : ops_(ops),
+      layout_(std::move(layout)),
+      options_(options),
+      bucket_bytes_(bucket_bytes),
+      mean_(ops, layout_.count, replicas) {
   require(replicas >= 1, "S-SGD: at least one replica");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "S-SGD: initial model of the wrong size");
   check(options_);
@@ -18,14 +23,25 @@ SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int
 }
 
 void SSgd::step(double learning_rate, const GradientFunction& gradient) {
-  std::vector<const float*> gradients;
-  for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
-  gradient.has_asked_all();
-  const std::vector<const float*> means = mean_.of(gradients);
+  const std::vector<const float*> means = means_of(gradient);
   for (std::size_t j = 0; j < parameters_.size(); ++j) {
     update(ops_, layout_, options_, learning_rate, means[j], velocities_[j].data(), parameters_[j].data());
   }
   ++iteration_;
+}
+
+std::vector<const float*> SSgd::means_of(const GradientFunction& gradient) {
+  if (bucket_bytes_ && mean_.can_send_early()) {
+    return {mean_.while_computed(*bucket_bytes_, [&](const GradientFunction::ReadyFunction& ready) {
+      const float* own = gradient(0, parameters(0).data(), iteration_, &ready);
+      gradient.has_asked_all();
+      return own;
+    })};
+  }
+  std::vector<const float*> gradients;
+  for (int j = 0; j < replicas(); ++j) gradients.push_back(gradient(j, parameters(j).data(), iteration_));
+  gradient.has_asked_all();
+  return mean_.of(gradients);
 }
 
 void SSgd::visit_state(StateVisitor& state) {

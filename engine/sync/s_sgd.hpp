@@ -8,7 +8,9 @@
 //   v <- mu v - gamma (g + lambda w);  w <- w + v        (or with LARS; see lars.hpp)
 //
 // which is one replica with k times the batch, to rounding. Replicas stay identical bit by bit. Every device has its
-// own copy of g, by an all-reduce over all replicas of all processes.
+// own copy of g, by an all-reduce over all replicas of all processes. With `bucket_bytes` parts of g are reduced while
+// others are still computed (wait-free back-propagation; Poseidon, Zhang et al. 2017), to the same bits.
+#include <optional>
 #include <vector>
 
 #include "engine/sync/lars.hpp"
@@ -22,7 +24,10 @@ class SSgd {
  public:
   /// `replicas` copies of `initial` in this process (layout.count elements on the host); replica j lies on device j.
   /// Throws std::invalid_argument: replicas < 1, a wrong number of elements, options out of range.
-  SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {});
+  /// `bucket_bytes`: gradients collect in the order of back-propagation until they are as many, 0: a layer's at once;
+  /// none: all are sent after it. Without effect where there is more than one replica in this process.
+  SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {},
+       std::optional<std::int64_t> bucket_bytes = std::nullopt);
 
   /// One iteration: asks every replica for its gradient, averages, updates.
   void step(double learning_rate, const GradientFunction& gradient);
@@ -34,9 +39,13 @@ class SSgd {
   const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
 
  private:
+  /// Every replica's copy of g.
+  std::vector<const float*> means_of(const GradientFunction& gradient);
+
   VectorOps& ops_;
   Layout layout_;
   UpdateOptions options_;
+  std::optional<std::int64_t> bucket_bytes_;
   std::vector<DeviceVector> parameters_;  ///< w, one per replica
   std::vector<DeviceVector> velocities_;  ///< v, one per replica
   MeanGradient mean_;                     ///< g

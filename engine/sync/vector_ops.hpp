@@ -60,6 +60,13 @@ class VectorOps {
   /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend may do it
   /// in fewer passes. Over several devices, inputs may be scaled before they are summed: results differ by rounding.
   virtual void average_all(std::int64_t n, const std::vector<const float*>& inputs, const std::vector<float*>& outputs);
+  /// Whether begin_average() goes on beside what the caller does next.
+  virtual bool averages_beside() const { return false; }
+  /// output <- the mean of the n elements at `input` in every process, with the bits of average_all(): begun here in all
+  /// processes in the same order, done after finish_averages(). Until then the caller makes no other call that goes over
+  /// processes, and the memory stays as it is.
+  virtual void begin_average(std::int64_t n, const float* input, float* output) { average_all(n, {input}, {output}); }
+  virtual void finish_averages() {}
   /// Calls `work`, whose operations write nothing that the learners' next gradients read: these may be computed side by
   /// side with them. Everything else that is asked for later comes after them, as always.
   virtual void beside_gradients(const std::function<void()>& work) { work(); }

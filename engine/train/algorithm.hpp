@@ -1,9 +1,11 @@
 #pragma once
-// The five algorithms of engine/sync behind one face, for the trainer.
+// The algorithms of engine/sync behind one face, for the trainer.
 #include <memory>
 #include <vector>
 
+#include "engine/sync/learner.hpp"
 #include "engine/sync/processes.hpp"
+#include "engine/sync/state.hpp"
 #include "engine/train/options.hpp"
 
 namespace lockstep::train {

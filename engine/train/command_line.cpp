@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "engine/train/trained_algorithm.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -32,38 +33,73 @@ void declare_run(CLI::App& app, Request& r) {
   app.add_flag("--resume", r.resume, "Goes on from the checkpoint, if there is one");
   app.add_flag("--overwrite", r.overwrite, "Begins anew where the checkpoint's file is there already");
   app.add_option("-o,--output", r.output, "Writes the record (schema lockstep/run/1)");
+  app.add_option("--init", r.init, "Begins with the weights of this safetensors file (drawn by --seed)");
+  app.add_option("--weights", r.weights, "Writes the trained weights as safetensors");
   app.add_flag("--quiet", r.quiet, "No progress bar, no remarks");
   app.add_flag("--memory-plan", r.memory_plan, "Shows what the memory plans save, and does not train");
 }
 
+std::string algorithms_help() {
+  std::string text;
+  for (const TrainedAlgorithm* algorithm : all_trained_algorithms())
+    text += (text.empty() ? "" : "; ") + name_of(algorithm->algorithm()) + ": " + algorithm->summary();
+  return text + " (s-sgd)";
+}
+
+std::vector<std::string> readers_of(const std::string& flag) {
+  std::vector<std::string> names;
+  for (const TrainedAlgorithm* algorithm : all_trained_algorithms())
+    if (algorithm->reads(flag)) names.push_back(name_of(algorithm->algorithm()));
+  return names;
+}
+
+/// "sma: this; ea-sgd, local-sgd: that", by what each says of the flag.
+std::string help_of(const std::string& flag) {
+  std::vector<std::pair<std::string, std::string>> meanings;  // help, names
+  for (const TrainedAlgorithm* algorithm : all_trained_algorithms())
+    for (const Flag& own : algorithm->flags()) {
+      if (own.name != flag) continue;
+      const auto same = [&](const auto& meaning) { return meaning.first == own.help; };
+      const auto found = std::find_if(meanings.begin(), meanings.end(), same);
+      const std::string name = name_of(algorithm->algorithm());
+      if (found == meanings.end())
+        meanings.emplace_back(own.help, name);
+      else
+        found->second += ", " + name;
+    }
+  std::string text;
+  for (const auto& [help, names] : meanings) text += (text.empty() ? "" : "; ") + names + ": " + help;
+  return text;
+}
+
+/// Once, whoever reads it; those of all runs are declared already.
+void declare_flag(CLI::App& app, Request& r, const Flag& flag) {
+  if (flag.help.empty() || app.get_option_no_throw(flag.name) != nullptr) return;
+  const auto keep = [&r, name = flag.name](const std::string& value) { r.of_algorithm[name] = value; };
+  if (flag.is_switch)
+    app.add_flag_callback(
+        flag.name, [keep] { keep(""); }, help_of(flag.name));
+  else
+    app.add_option_function<std::string>(flag.name, keep, help_of(flag.name));
+}
+
 void declare_algorithm(CLI::App& app, Request& r) {
-  app.add_option("--algorithm", r.algorithm, "s-sgd, sma, ea-sgd, backup-workers, async-sgd (s-sgd)");
+  app.add_option("--algorithm", r.algorithm, algorithms_help());
   app.add_option("--learners", r.learners, "Learners per GPU (1; ea-sgd, backup-workers: 4)");
   app.add_option("--batch", r.batch, "Images per learner (s-sgd, async-sgd: 32; else 16)");
   app.add_option("--learning-rate", r.learning_rate, "Base rate (0.005; sma, ea-sgd: 0.01)");
   app.add_option("--momentum", r.momentum, "Of the gradient; with sma, of the average model (0.9)");
   app.add_option("--weight-decay", r.weight_decay, "Of weights, not of biases and batch norm (0)");
-  app.add_option("--schedule", r.schedule, "constant, steps, linear (constant)");
+  app.add_option("--schedule", r.schedule, "constant, steps, linear, cosine (constant)");
   app.add_option("--step-epochs", r.step_epochs, "Epochs after which the rate falls, as 30,60")->delimiter(',');
   app.add_option("--step-factor", r.step_factor, "To this share of itself (0.1)");
-  app.add_option("--linear-from", r.linear_from, "Epoch from which it falls to 0 at the last one (0)");
+  app.add_option("--linear-from", r.linear_from, "linear, cosine: epoch from which it falls to 0 at the last one (0)");
   app.add_option("--warmup-epochs", r.warmup_epochs, "The rate rises from 0 over so many epochs (0)");
   app.add_option("--moving-average", r.moving_average,
-                 "s-sgd, backup-workers, async-sgd: evaluates a decaying mean, as 0.9999");
+                 joined(readers_of("--moving-average")) + ": evaluates a decaying mean, as 0.9999");
   app.add_option("--lars", r.lars, "Layer-wise rates with this coefficient, as 0.001");
-  app.add_option("--tau", r.tau, "sma, ea-sgd: iterations per synchronisation; sma: or never (1)");
-  app.add_option("--alpha", r.alpha, "sma, ea-sgd: pull to the average (from the number of learners)");
-  app.add_option("--averaging", r.averaging, "sma on several GPUs: one or reference (one)");
-  app.add_flag("--auto-tune", r.auto_tune, "sma: learners per GPU by the observed throughput");
-  app.add_option("--backups", r.backups, "backup-workers: workers more than are waited for (1)");
-  app.add_option("--delay", r.delay, "backup-workers: lognormal, gamma, pareto (lognormal)");
-  app.add_option("--delay-scale", r.delay_scale_s, "backup-workers: in seconds (1)");
-  app.add_option("--delay-shape", r.delay_shape, "backup-workers: shape of the distribution (0.1)");
-  app.add_option("--delay-shift", r.delay_shift_s, "backup-workers: seconds added (0)");
-  app.add_flag("--interrupt", r.interrupt, "backup-workers: late workers abandon their gradient");
-  app.add_option("--staleness", r.staleness, "async-sgd: age of the gradient, in iterations (0)");
-  app.add_flag("--staleness-drawn", r.staleness_drawn, "async-sgd: uniform with that mean");
-  app.add_option("--staleness-ramp-epochs", r.staleness_ramp_epochs, "async-sgd: grows over so many epochs (0)");
+  for (const TrainedAlgorithm* algorithm : all_trained_algorithms())
+    for (const Flag& flag : algorithm->flags()) declare_flag(app, r, flag);
 }
 
 }  // namespace

@@ -32,14 +32,14 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   options.precision = settings_.precision;
   options.seed = random_bits(settings_.request.seed, kDropoutStream, static_cast<std::uint64_t>(number));
   options.is_self_checked = settings_.request.is_self_checked;
-  options.learners = settings_.request.auto_tune ? kTunedLearners : settings_.learners_of_process();
+  options.learners = settings_.tunes_learners() ? kTunedLearners : settings_.learners_of_process();
   return backend_.make_replica(graph_, options);
 }
 
 /// Where the auto-tuner adds and removes learners, every GPU of the run has a block of numbers, whose learners take
 /// them in their order: the youngest is removed first, so none comes twice.
 int Learners::number_of(const Trainable& trainable, int j) const {
-  if (!settings_.request.auto_tune) return trainable.place().first + j;
+  if (!settings_.tunes_learners()) return trainable.place().first + j;
   const int gpu = trainable.gpu_of(j);
   int before = 0;
   for (int i = 0; i < j; ++i) before += trainable.gpu_of(i) == gpu ? 1 : 0;
@@ -67,10 +67,14 @@ void Learners::follow(const Trainable& trainable) {
 bool Learners::step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches) {
   asked_.clear();
   std::vector<const float*> gradients;
-  const auto of = [&](int learner, const float* parameters, std::int64_t iteration) {
-    const data::Batch& batch = batches[at(learner)];
-    const float* result = replicas_[at(learner)]->gradient(parameters, {batch.images.data(), batch.labels.data()},
-                                                           static_cast<std::uint64_t>(iteration));
+  const auto of = [&](int learner, const float* parameters, std::int64_t iteration,
+                      const sync::GradientFunction::ReadyFunction* ready) {
+    const device::HostBatch batch{batches[at(learner)].images.data(), batches[at(learner)].labels.data()};
+    const auto number = static_cast<std::uint64_t>(iteration);
+    device::Replica& replica = *replicas_[at(learner)];
+    // What may overflow is sent only when all have agreed that it has not.
+    const float* result = ready != nullptr && !scale_ ? replica.gradient_in_parts(parameters, batch, number, *ready)
+                                                      : replica.gradient(parameters, batch, number);
     asked_.push_back(learner);
     gradients.push_back(result);
     return result;
@@ -130,6 +134,10 @@ std::vector<float> Learners::mean_running_statistics() {
   std::vector<float> mean(sum.size());
   std::transform(sum.begin(), sum.end(), mean.begin(), [&](double x) { return static_cast<float>(x / count); });
   return mean;
+}
+
+void Learners::set_running_statistics(const std::vector<float>& statistics) {
+  for (const auto& replica : replicas_) replica->set_running_statistics(statistics);
 }
 
 std::int64_t Learners::memory_bytes() const {

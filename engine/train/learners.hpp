@@ -32,6 +32,8 @@ class Learners {
 
   /// Mean of the learners' running statistics, over all processes.
   std::vector<float> mean_running_statistics();
+  /// Of all learners.
+  void set_running_statistics(const std::vector<float>& statistics);
   /// Makes or removes replicas after the number of learners has changed.
   void follow(const Trainable& trainable);
   std::int64_t memory_bytes() const;

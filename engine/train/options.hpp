@@ -2,6 +2,7 @@
 // What the user asks of `train`, and what follows from it. A Request is the command line as given; resolve() fills in
 // the defaults of the algorithm and refuses what cannot be, in one line `--flag: what is wrong; what is allowed`.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,9 +10,7 @@
 #include "engine/base/json.hpp"
 #include "engine/device/backend.hpp"
 #include "engine/sync/algorithm.hpp"
-#include "engine/sync/backup_workers.hpp"
 #include "engine/sync/learning_rate.hpp"
-#include "engine/sync/sma.hpp"
 
 namespace lockstep::train {
 
@@ -47,16 +46,11 @@ struct Request {
   double warmup_epochs = 0;
   std::optional<double> lars;
 
-  std::optional<std::string> tau, averaging;
-  std::optional<double> alpha;
-  bool auto_tune = false;
-  std::optional<int> backups;
-  std::optional<std::string> delay;
-  std::optional<double> delay_scale_s, delay_shape, delay_shift_s;
-  bool interrupt = false;
-  std::optional<int> staleness;
-  bool staleness_drawn = false;
-  std::optional<double> staleness_ramp_epochs;
+  /// Flags that only some algorithms read, as "--tau" -> "4" (trained_algorithm.hpp); of switches "".
+  std::map<std::string, std::string> of_algorithm;
+
+  std::string init;     ///< weights to begin with, safetensors
+  std::string weights;  ///< written at the end, safetensors
 
   std::string checkpoint;
   double checkpoint_minutes = 10;
@@ -83,24 +77,14 @@ struct Settings {
   int batch;     ///< of a learner
   double learning_rate;
   double momentum;
-  int tau;  ///< sync::kNever for never
-  sync::Averaging averaging;
-  int backups;
-  sync::DelayDistribution delay;
-  int staleness;
-  double staleness_ramp_epochs;
   int processes = 1;  ///< of mpirun, each with `request.gpus` GPUs
 
   /// Learners of all GPUs of a process that take a batch in every iteration; the most that any process has.
-  int learners_of_process() const {
-    if (algorithm == Algorithm::backup_workers) return (learners + backups + processes - 1) / processes;
-    return request.gpus * learners;
-  }
+  int learners_of_process() const;
   /// Images of an iteration whose gradients count.
-  std::int64_t global_batch() const {
-    const int sharing = algorithm == Algorithm::backup_workers ? 1 : processes;
-    return std::int64_t{sharing} * request.gpus * learners * batch;
-  }
+  std::int64_t global_batch() const;
+  /// Whether the number of learners follows the observed throughput.
+  bool tunes_learners() const { return request.of_algorithm.count("--auto-tune") > 0; }
 };
 
 /// For a run of `processes` processes. Throws InputError.

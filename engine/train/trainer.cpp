@@ -30,9 +30,18 @@ std::optional<data::AugmentationRange> augmentation_of(const Request& request) {
 }
 
 std::unique_ptr<Trainable> initial_trainable(const Settings& settings, const sync::Processes& processes,
-                                             device::Backend& backend, const model::Graph& graph, std::int64_t images) {
-  const std::vector<float> initial = device::initial_parameters(graph, settings.request.seed);
+                                             device::Backend& backend, const model::Graph& graph, std::int64_t images,
+                                             const std::optional<Weights>& init) {
+  const std::vector<float> initial = init ? init->parameters : device::initial_parameters(graph, settings.request.seed);
   return make_trainable(settings, processes, backend.ops(), device::layout_of(graph), initial, images);
+}
+
+std::optional<Weights> init_of(const Request& request, const model::Graph& graph,
+                               std::map<std::string, std::string>& inputs) {
+  if (request.init.empty()) return std::nullopt;
+  Weights weights = read_safetensors(request.init, graph);
+  inputs[request.init] = sha256_file(request.init);
+  return weights;
 }
 
 std::unique_ptr<sync::MovingAverage> average_of(const Request& request, device::Backend& backend,
@@ -48,9 +57,10 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       processes_(processes != nullptr ? *processes : alone_),
       argv_(argv),
       graph_(model::trainable_graph_of(settings.request.model, inputs_)),
+      init_(init_of(settings.request, graph_, inputs_)),
       images_(load_images(settings.request, graph_)),
       backend_(make_backend(settings, processes_)),
-      trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count())),
+      trainable_(initial_trainable(settings, processes_, *backend_, graph_, images_.train->count(), init_)),
       average_(average_of(settings.request, *backend_, *trainable_)),
       learners_(*backend_, graph_, settings_, *trainable_, processes_),
       evaluator_(*backend_, graph_, settings_, *images_.test, processes_),
@@ -62,6 +72,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
   if (processes_.rank() != 0) settings_.request.output.clear();
   inputs_.insert(images_.inputs.begin(), images_.inputs.end());
+  if (init_) learners_.set_running_statistics(init_->running_statistics);
 }
 
 void Trainer::start_pipeline() {
@@ -90,6 +101,10 @@ Json Trainer::run(Observer& observer) {
   }
   if (status_ == "interrupted") return {{"status", status_}, {"epochs", epochs_.size()}, {"iterations", iterations_}};
   const std::vector<float> model = parameters();
+  if (!r.weights.empty()) {  // all processes make the mean, the first writes it
+    const Weights trained{model, learners_.mean_running_statistics()};
+    if (processes_.rank() == 0) write_safetensors(r.weights, graph_, trained, "train, seed " + std::to_string(r.seed));
+  }
   const std::string bytes(reinterpret_cast<const char*>(model.data()), model.size() * sizeof(float));
   Json result = record(sha256_hex(bytes));
   if (!r.output.empty()) write_file_atomically(r.output, result.dump(2) + "\n");
@@ -112,7 +127,7 @@ void Trainer::train_epoch(Observer& observer) {
     train_s_ += step_s;
     observer.iteration(static_cast<std::int64_t>(epochs_.size()) + 1,
                        static_cast<double>(counted_ - begin) / static_cast<double>(order_.count()), last_loss_);
-    if (settings_.request.auto_tune) tune(observer);
+    if (settings_.tunes_learners()) tune(observer);
     if (!std::isfinite(last_loss_) || learners_.is_stuck()) status_ = "diverged";
     const std::optional<double>& limit = settings_.request.max_minutes;
     if (status_ == "running" && counted_ < epoch_end() && counted_ >= next_evaluation()) {

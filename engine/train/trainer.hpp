@@ -13,6 +13,7 @@
 // the checkpoint of all of them are written by process 0.
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "engine/train/learners.hpp"
 #include "engine/train/pipeline.hpp"
 #include "engine/train/tuning.hpp"
+#include "engine/train/weights.hpp"
 
 namespace lockstep::train {
 
@@ -85,6 +87,7 @@ class Trainer {
   std::vector<std::string> argv_;
   std::map<std::string, std::string> inputs_;
   model::Graph graph_;
+  std::optional<Weights> init_;  ///< --init
   Images images_;
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<Trainable> trainable_;

@@ -14,6 +14,13 @@
 namespace lockstep::sim {
 inline namespace convergence {
 
+/// Those that have laws.
+inline const std::vector<Algorithm>& algorithms_with_laws() {
+  static const std::vector<Algorithm> all{Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd,
+                                          Algorithm::backup_workers, Algorithm::async_sgd};
+  return all;
+}
+
 /// What decides how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
   Algorithm algorithm = Algorithm::s_sgd;  ///< also sma, ea-sgd, backup-workers, async-sgd

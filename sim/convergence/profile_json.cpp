@@ -10,9 +10,6 @@ namespace {
 
 const Range kCount{0, 1e15};
 const Range kPositive{1e-9, 1e15};
-/// Those that have laws.
-const std::vector<Algorithm> kAlgorithms{Algorithm::s_sgd, Algorithm::sma, Algorithm::ea_sgd, Algorithm::backup_workers,
-                                         Algorithm::async_sgd};
 
 // ---- reading ----
 
@@ -42,7 +39,7 @@ ProfileRun read_run(const JsonNode& node, std::size_t targets) {
              "diverged", "targets", "source"});
   ProfileRun run;
   run.cell = node.at("cell").text();
-  run.setting.algorithm = read_choice(node.at("algorithm"), kAlgorithms);
+  run.setting.algorithm = read_choice(node.at("algorithm"), algorithms_with_laws());
   run.setting.batch = node.at("batch").number(kPositive);
   run.setting.workers = node.at("workers").number(kPositive);
   if (const auto tau = node.find("tau")) run.setting.tau = tau->number(kCount);
@@ -117,7 +114,7 @@ ConvergenceFit read_fit(const JsonNode& node, const ConvergenceProfile& profile)
   node.keys({"algorithm", "variable", "target", "batch", "learners", "law", "parameters", "log_covariance", "spread",
              "degrees_of_freedom", "deviations", "table", "range", "reached", "censored", "diverged"});
   ConvergenceFit fit;
-  fit.algorithm = read_choice(node.at("algorithm"), kAlgorithms);
+  fit.algorithm = read_choice(node.at("algorithm"), algorithms_with_laws());
   fit.variable = node.at("variable").choice({"batch", "learners", "tau", "staleness"});
   const auto target = profile.target_named(node.at("target").text());
   if (!target) node.at("target").fail("is none of the profile's targets");

@@ -34,7 +34,7 @@ std::vector<Evaluation> read_evaluations(const JsonNode& record) {
 
 TrainingSetting read_setting(const JsonNode& options) {
   TrainingSetting setting;
-  setting.algorithm = read_choice(options.at("algorithm"), trained_algorithms());
+  setting.algorithm = read_choice(options.at("algorithm"), algorithms_with_laws());
   const auto processes = options.find("processes");  // of mpirun, which share backup workers but nothing else
   const double sharing = processes && setting.algorithm != Algorithm::backup_workers ? processes->number({1, 1e6}) : 1;
   setting.batch = options.at("batch").number({1, 1e6});

@@ -43,6 +43,22 @@ TEST_CASE("Polynomial decay between begin and finish") {
   CHECK(learning_rate(schedule, 99) == Approx(0.2));
 }
 
+TEST_CASE("Half a cosine between begin and finish") {
+  LearningRate schedule;
+  schedule.kind = LearningRate::Kind::kCosine;
+  schedule.base = 0.4;
+  schedule.end = 0.1;
+  schedule.begin = 10;
+  schedule.finish = 40;
+  check(schedule);
+  CHECK(learning_rate(schedule, 0) == 0.4);
+  CHECK(learning_rate(schedule, 10) == 0.4);
+  CHECK(learning_rate(schedule, 20) == Approx(0.1 + 0.3 * 0.75));  // (1 + cos 60 degrees) / 2
+  CHECK(learning_rate(schedule, 25) == Approx(0.25));
+  CHECK(learning_rate(schedule, 40) == Approx(0.1));
+  CHECK(learning_rate(schedule, 400) == Approx(0.1));
+}
+
 TEST_CASE("Schedules out of range are refused") {
   LearningRate schedule;
   CHECK_NOTHROW(check(schedule));

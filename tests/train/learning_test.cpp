@@ -14,8 +14,12 @@ Request learning_request(const TemporaryFolder& folder, const std::string& algor
   r.epochs = 16;
   r.target = 0.95;
   if (algorithm == "sma") r.learners = 2;
+  if (algorithm == "local-sgd") {
+    r.gpus = 2;
+    r.of_algorithm["--tau"] = "4";
+  }
   if (algorithm == "stale") {
-    r.staleness = 4;
+    r.of_algorithm["--staleness"] = "4";
     r.momentum = 0;  // momentum makes a gradient's age count ten times
     r.learning_rate = 0.02;
   }
@@ -23,7 +27,7 @@ Request learning_request(const TemporaryFolder& folder, const std::string& algor
 }
 
 TEST_CASE("Every algorithm learns the synthetic images") {
-  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale");
+  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale", "local-sgd");
   INFO(algorithm);
   const TemporaryFolder folder;
   const Json record = run(learning_request(folder, algorithm));
@@ -56,7 +60,7 @@ TEST_CASE("S-SGD, fresh or stale, on 2 GPUs with batch 8 is 1 GPU with batch 16"
   const std::string algorithm = GENERATE("ssgd", "stale");
   const TemporaryFolder folder;
   Request two = small_request(folder, algorithm, "");
-  if (algorithm == "stale") two.staleness = 3;
+  if (algorithm == "stale") two.of_algorithm["--staleness"] = "3";
   two.gpus = 2;
   Request one = two;
   one.gpus = 1;
@@ -128,17 +132,17 @@ TEST_CASE("The number of threads does not matter") {
 }
 
 TEST_CASE("A run can be repeated, and another seed is another run") {
-  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale");
+  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale", "local-sgd");
   INFO(algorithm);
   const TemporaryFolder folder;
   Request r = small_request(folder, algorithm);
   r.epochs = 1;
   r.augment = true;
-  if (algorithm == "backup") r.delay = "pareto";
+  if (algorithm == "backup") r.of_algorithm["--delay"] = "pareto";
   if (algorithm == "stale") {
-    r.staleness = 5;
-    r.staleness_drawn = true;
-    r.staleness_ramp_epochs = 0.5;
+    r.of_algorithm["--staleness"] = "5";
+    r.of_algorithm["--staleness-drawn"] = "";
+    r.of_algorithm["--staleness-ramp-epochs"] = "0.5";
   }
   const std::vector<std::string> first = numbers(run(r));
   CHECK(numbers(run(r)) == first);
@@ -151,7 +155,7 @@ TEST_CASE("With backup workers an epoch is as many images that counted") {
   const TemporaryFolder folder;
   Request r = small_request(folder, "backup");
   r.learners = 3;
-  r.backups = 1;
+  r.of_algorithm["--backups"] = "1";
   r.epochs = 1;
   const Json record = run(r);
   const Json& epoch = record.at("epochs").at(0);
@@ -185,7 +189,7 @@ TEST_CASE("Staleness makes the loss fall more slowly") {
   Request r = small_request(folder, "stale", "");
   r.learning_rate = 0.002;
   const double fresh = run(r).at("epochs").at(1).at("train_loss").get<double>();
-  r.staleness = 30;
+  r.of_algorithm["--staleness"] = "30";
   const double stale = run(r).at("epochs").at(1).at("train_loss").get<double>();
   CHECK(stale > fresh);
 }

@@ -65,6 +65,7 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
     CHECK(record.at("options").at("processes") == count);
   };
   same(2, "--algorithm ssgd");
+  same(2, "--algorithm local-sgd --tau 3 --lars 0.01");
   same(3, "--algorithm ssgd --lars 0.01");
   same(2, "--algorithm sma");
   same(3, "--algorithm sma --averaging reference");
@@ -75,6 +76,26 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
   same(2, "--algorithm ssgd --precision fp16");
   same(3, "--algorithm stale --staleness 3");
   same(2, "--algorithm stale --staleness 2 --staleness-drawn --staleness-ramp-epochs 1 --lars 0.01 --precision fp16");
+}
+
+TEST_CASE("Gradients that are sent while others are computed train the same bits, in whatever buckets") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  for (const int count : {2, 3}) {
+    REQUIRE(run_processes(folder, count, kSmall + "-o after.json").code == 0);
+    for (const char* bytes : {"0", "200", "1000000"}) {
+      INFO(count << " processes, buckets of " << bytes);
+      const tests::Outcome outcome =
+          run_processes(folder, count, kSmall + "--bucket-bytes " + bytes + " -o during.json");
+      INFO(outcome.err);
+      REQUIRE(outcome.code == 0);
+      CHECK(numbers(read(folder.path("during.json"))) == numbers(read(folder.path("after.json"))));
+    }
+  }
+  REQUIRE(run_processes(folder, 2, kSmall + "--precision fp16 -o after.json").code == 0);
+  REQUIRE(run_processes(folder, 2, kSmall + "--precision fp16 --bucket-bytes 0 -o during.json").code == 0);
+  CHECK(numbers(read(folder.path("during.json"))) == numbers(read(folder.path("after.json"))));
 }
 
 // The auto-tuner decides by measured time, so that runs last until it has decided, however slow the machine is; what is

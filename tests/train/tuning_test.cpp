@@ -138,7 +138,7 @@ TEST_CASE("No process adds a learner that does not fit on the GPU of one of them
 TEST_CASE("The number of learners of a checkpoint is that of its tuner") {
   const TemporaryFolder folder;
   Request r = small_request(folder, "sma");
-  r.auto_tune = true;
+  r.of_algorithm["--auto-tune"] = "";
   r.epochs = 1'000'000;
   r.train_images = 10'000;
   r.max_minutes = 3.0 / 60;  // beyond the first decision, which always adds a learner

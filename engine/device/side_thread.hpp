@@ -1,0 +1,38 @@
+#pragma once
+// A thread that does what it is handed in that order, beside the one that hands it in: communication while a gradient is
+// computed. It begins with its first piece of work.
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace lockstep::device {
+
+class SideThread {
+ public:
+  SideThread() = default;
+  /// Work that nobody has waited for is finished.
+  ~SideThread();
+  SideThread(const SideThread&) = delete;
+  SideThread& operator=(const SideThread&) = delete;
+
+  void submit(std::function<void()> work);
+  /// Returns when all is done; rethrows the first exception, after which the rest was not done.
+  void wait();
+
+ private:
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable idle_;
+  std::deque<std::function<void()>> queue_;
+  int unfinished_ = 0;
+  bool stop_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace lockstep::device

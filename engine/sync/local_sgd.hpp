@@ -1,0 +1,49 @@
+#pragma once
+// Local SGD (Stich 2019, "Local SGD converges fast and communicates little", Alg. 1): replicas train by themselves and
+// are replaced by their mean in every tau-th iteration.
+//
+//   v_j <- mu v_j - gamma (g_j(w_j) + lambda w_j);  w_j <- w_j + v_j        (or with LARS; see lars.hpp)
+//   w_j <- (1/k) sum_i w_i      in iterations tau, 2 tau, ..., over the k replicas of all processes
+//
+// Velocities stay each replica's own (Lin et al. 2020, "Don't use large mini-batches, use local SGD", local momentum).
+// With tau 1 and no momentum it is S-SGD, to rounding.
+#include <vector>
+
+#include "engine/sync/lars.hpp"
+#include "engine/sync/state.hpp"
+#include "engine/sync/vector_ops.hpp"
+
+namespace lockstep::sync {
+
+struct LocalSgdOptions {
+  int replicas = 1;  ///< of this process; replica j lies on device j
+  int tau = 1;       ///< at least 1
+};
+
+class LocalSgd {
+ public:
+  /// Every replica starts from `initial` (layout.count elements on the host).
+  /// Throws std::invalid_argument: options out of range, a wrong number of elements.
+  LocalSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, const LocalSgdOptions& options,
+           UpdateOptions update = {});
+
+  void step(double learning_rate, const GradientFunction& gradient);
+  void visit_state(StateVisitor& state);
+
+  int replicas() const { return static_cast<int>(parameters_.size()); }
+  const DeviceVector& parameters(int replica) const { return parameters_.at(static_cast<std::size_t>(replica)); }
+  /// The mean of the replicas when they last were averaged: what is evaluated, the same in all processes.
+  const DeviceVector& average() const { return averages_.front(); }
+
+ private:
+  VectorOps& ops_;
+  Layout layout_;
+  LocalSgdOptions options_;
+  UpdateOptions update_;
+  std::vector<DeviceVector> parameters_;  ///< w_j
+  std::vector<DeviceVector> velocities_;  ///< v_j
+  std::vector<DeviceVector> averages_;    ///< one on every replica's device
+  std::int64_t iteration_ = 0;
+};
+
+}  // namespace lockstep::sync

@@ -1,0 +1,57 @@
+#include "engine/sync/stale_gradients.hpp"
+#include "engine/train/trained_algorithm.hpp"
+
+namespace lockstep::train {
+namespace {
+
+class StaleTrainable final : public TrainableOfReplicas<sync::StaleGradients> {
+ public:
+  using TrainableOfReplicas::TrainableOfReplicas;
+  const sync::DeviceVector& model() const override { return sync_.parameters(); }
+};
+
+class AsyncSgdAlgorithm final : public TrainedAlgorithm {
+ public:
+  Algorithm algorithm() const override { return Algorithm::async_sgd; }
+  std::string summary() const override { return "gradients are as old as is given"; }
+  std::vector<Flag> flags() const override {
+    return {{"--momentum", ""},
+            {"--lars", ""},
+            {"--moving-average", ""},
+            {"--staleness", "age of the gradient, in iterations (0)"},
+            {"--staleness-drawn", "uniform with that mean", true},
+            {"--staleness-ramp-epochs", "grows over so many epochs (0)"}};
+  }
+  Usual usual() const override { return {1, 32, 0.005}; }
+  void check(const Request& r, int /*processes*/) const override {
+    require_one_replica(r, algorithm());
+    staleness(r);
+    ramp_epochs(r);
+  }
+  void add_to_json(const Settings& s, Json& json) const override {
+    json["staleness"] = staleness(s.request);
+    json["staleness_drawn"] = is_given(s.request, "--staleness-drawn");
+    json["staleness_ramp_epochs"] = ramp_epochs(s.request);
+  }
+  std::unique_ptr<Trainable> make(const Making& m) const override {
+    const Settings& s = m.settings;
+    const std::int64_t ramp = iterations_of(s, ramp_epochs(s.request), m.images);
+    const sync::StalenessOptions options{staleness(s.request), is_given(s.request, "--staleness-drawn"), s.request.seed,
+                                         ramp, m.workers()};
+    return std::make_unique<StaleTrainable>(
+        m.processes, sync::StaleGradients(m.ops, m.layout, m.initial, options, update_options(s)));
+  }
+
+ private:
+  static int staleness(const Request& r) { return static_cast<int>(whole_of(r, "--staleness", 0, 10000).value_or(0)); }
+  static double ramp_epochs(const Request& r) { return at_least_0_of(r, "--staleness-ramp-epochs").value_or(0); }
+};
+
+}  // namespace
+
+const TrainedAlgorithm& async_sgd_algorithm() {
+  static const AsyncSgdAlgorithm algorithm;
+  return algorithm;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,90 @@
+#include "engine/sync/sma.hpp"
+
+#include "engine/base/text.hpp"
+#include "engine/train/trained_algorithm.hpp"
+
+namespace lockstep::train {
+namespace {
+
+constexpr double kRestartDrop = 0.1;  ///< of the rate, by which SMA takes a step of the schedule for one
+
+class SmaTrainable final : public TrainableOf<sync::Sma> {
+ public:
+  using TrainableOf::TrainableOf;
+  int learners() const override { return sync_.learners(); }
+  int gpu_of(int learner) const override { return sync_.gpu_of(learner); }
+  const sync::DeviceVector& model() const override { return sync_.average(); }
+  void add_facts(Json& epoch) const override {
+    epoch["learners"] = sync_.all_learners();
+    epoch["restarts"] = sync_.restarts();
+  }
+  void add_learner(int gpu) override { sync_.add_learner(gpu); }
+  void remove_learner(int gpu) override { sync_.remove_learner(gpu); }
+};
+
+class SmaAlgorithm final : public TrainedAlgorithm {
+ public:
+  Algorithm algorithm() const override { return Algorithm::sma; }
+  std::string summary() const override {
+    return "learners are pulled to an average model that has momentum (Crossbow)";
+  }
+  std::vector<Flag> flags() const override {
+    return {{"--momentum", ""},
+            {"--tau", "iterations per synchronisation, or never (1)"},
+            {"--alpha", "pull to the average (from the number of learners)"},
+            {"--averaging", "on several GPUs: one or reference (one)"},
+            {"--auto-tune", "learners per GPU by the observed throughput", true}};
+  }
+  /// One SMA learner bears a third of the rate that plain SGD does: on a loss of curvature h, Alg. 1 with alpha 1 and
+  /// momentum mu oscillates from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), several times
+  /// more is better.
+  Usual usual() const override { return {1, 16, 0.01}; }
+  void check(const Request& r, int processes) const override {
+    if (is_given(r, "--auto-tune") && r.learners)
+      refuse("--learners", "the auto-tuner chooses it, beginning with one", "without --auto-tune");
+    const std::optional<double> pull = alpha(r);
+    averaging(r);
+    tau_of(r, true);
+    // Alg. 1 with one learner is a leapfrog: without momentum it diverges (see engine/sync/sma.hpp).
+    if (processes * r.gpus * r.learners.value_or(1) == 1 && r.momentum.value_or(1) == 0 && !pull)
+      refuse("--momentum 0", "one SMA learner diverges without momentum", "a momentum, --alpha below 1, more learners");
+  }
+  void add_to_json(const Settings& s, Json& json) const override {
+    const int tau = tau_of(s.request, true);
+    json["tau"] = tau == sync::kNever ? Json("never") : Json(tau);
+    const std::optional<double> pull = alpha(s.request);
+    json["alpha"] = pull ? Json(*pull) : Json("from the number of learners");
+    json["averaging"] = word_of(s.request, "--averaging").value_or("one");
+    json["auto_tune"] = is_given(s.request, "--auto-tune");
+  }
+  std::unique_ptr<Trainable> make(const Making& m) const override {
+    const Settings& s = m.settings;
+    const Request& r = s.request;
+    const int learners = is_given(r, "--auto-tune") ? 1 : s.learners;
+    const double restart_drop = r.schedule == "steps" ? kRestartDrop : 1;  // see sma.hpp
+    const sync::SmaOptions options{r.gpus,         learners,        averaging(r), alpha(r),          s.momentum,
+                                   r.weight_decay, tau_of(r, true), restart_drop, m.processes.rank()};
+    return std::make_unique<SmaTrainable>(m.processes, sync::Sma(m.ops, m.layout, m.initial, options));
+  }
+
+ private:
+  static std::optional<double> alpha(const Request& r) {
+    const std::optional<double> alpha = number_of(r, "--alpha");
+    if (alpha && !(*alpha >= 0 && *alpha <= 1)) refuse("--alpha", short_number(*alpha) + " is out of range", "0 to 1");
+    return alpha;
+  }
+  static sync::Averaging averaging(const Request& r) {
+    const std::string word = word_of(r, "--averaging").value_or("one");
+    if (word != "one" && word != "reference") refuse("--averaging", in_quotes(word) + " is unknown", "one, reference");
+    return word == "one" ? sync::Averaging::kOneAverage : sync::Averaging::kReferencePerGpu;
+  }
+};
+
+}  // namespace
+
+const TrainedAlgorithm& sma_algorithm() {
+  static const SmaAlgorithm algorithm;
+  return algorithm;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,50 @@
+#pragma once
+// Learning curves of run records (record.hpp), for people and other programs: a picture, rows, TensorBoard's events.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+
+namespace lockstep::train {
+
+/// An epoch of a run, or an evaluation within one, whose training loss is then not known.
+struct CurvePoint {
+  double epoch;
+  double iterations;
+  double images;
+  double train_s;
+  double test_accuracy;
+  double train_loss;     ///< NaN: none
+  double learning_rate;  ///< NaN: none
+};
+
+struct RunCurve {
+  std::string name;         ///< of the file, without folders and ".json"
+  std::string started_utc;  ///< of its provenance
+  std::vector<CurvePoint> points;
+};
+
+/// Of a record with schema lockstep/run/1, finished or not. Throws InputError with file and pointer.
+RunCurve read_curve(const std::string& path);
+
+/// What the curves run over.
+enum class Over { epochs, iterations, images, seconds };
+
+/// An SVG picture of 900 x 640: test accuracy above, training loss below, a colour and a dash for each run, and the same
+/// for the same records. Throws InputError where no run has a point.
+std::string curves_svg(const std::vector<RunCurve>& runs, Over over);
+
+/// A line per point: run, epoch, iterations, images, train_s, test_accuracy, train_loss, learning_rate; empty where there
+/// is none.
+std::string curves_csv(const std::vector<RunCurve>& runs);
+
+/// A file of events for TensorBoard: framed records of length, data and CRC-32C of each (TFRecord), in them protocol
+/// buffers `Event` with scalars test_accuracy, train_loss and learning_rate at the iteration's number; times are the run's
+/// begin and its seconds of training.
+std::string curve_events(const RunCurve& run);
+
+/// CRC-32C (Castagnoli; RFC 3720, B.4): 0xE3069283 of "123456789".
+std::uint32_t crc32c(const std::string& bytes);
+
+}  // namespace lockstep::train

@@ -1,0 +1,129 @@
+#include "engine/train/trained_algorithm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/base/text.hpp"
+#include "engine/sync/sma.hpp"
+
+namespace lockstep::train {
+
+// Each is a file of algorithms/.
+const TrainedAlgorithm& s_sgd_algorithm();
+const TrainedAlgorithm& sma_algorithm();
+const TrainedAlgorithm& ea_sgd_algorithm();
+const TrainedAlgorithm& backup_workers_algorithm();
+const TrainedAlgorithm& async_sgd_algorithm();
+const TrainedAlgorithm& local_sgd_algorithm();
+
+const std::vector<const TrainedAlgorithm*>& all_trained_algorithms() {
+  static const std::vector<const TrainedAlgorithm*> all{&s_sgd_algorithm(),     &sma_algorithm(),
+                                                        &ea_sgd_algorithm(),    &backup_workers_algorithm(),
+                                                        &async_sgd_algorithm(), &local_sgd_algorithm()};
+  return all;
+}
+
+const TrainedAlgorithm& trained_algorithm(Algorithm algorithm) {
+  for (const TrainedAlgorithm* trained : all_trained_algorithms())
+    if (trained->algorithm() == algorithm) return *trained;
+  throw std::logic_error(name_of(algorithm) + " is not trained");
+}
+
+bool TrainedAlgorithm::reads(const std::string& flag) const {
+  const std::vector<Flag> own = flags();
+  return std::any_of(own.begin(), own.end(), [&](const Flag& f) { return f.name == flag; });
+}
+
+sync::UpdateOptions update_options(const Settings& s) {
+  sync::UpdateOptions options{s.momentum, s.request.weight_decay, std::nullopt};
+  if (s.request.lars) options.lars = sync::LarsOptions{*s.request.lars, 0};
+  return options;
+}
+
+std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Processes& processes, sync::VectorOps& ops,
+                                          const sync::Layout& layout, const std::vector<float>& initial,
+                                          std::int64_t images) {
+  return trained_algorithm(s.algorithm).make({s, processes, ops, layout, initial, images});
+}
+
+void Trainable::add_learner(int) {
+  throw std::logic_error("this algorithm has a fixed number of learners");
+}
+void Trainable::remove_learner(int) {
+  throw std::logic_error("this algorithm has a fixed number of learners");
+}
+
+// ---- values of flags ----
+
+void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed) {
+  throw InputError(flag + ": " + wrong + "; allowed: " + allowed);
+}
+
+bool is_given(const Request& request, const std::string& flag) {
+  return request.of_algorithm.count(flag) > 0;
+}
+
+std::optional<std::string> word_of(const Request& request, const std::string& flag) {
+  const auto found = request.of_algorithm.find(flag);
+  return found == request.of_algorithm.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::optional<double> number_of(const Request& request, const std::string& flag) {
+  const std::optional<std::string> word = word_of(request, flag);
+  if (!word) return std::nullopt;
+  std::size_t read = 0;
+  double value = 0;
+  try {
+    value = std::stod(*word, &read);
+  } catch (const std::exception&) {
+    read = 0;
+  }
+  if (read == 0 || read != word->size()) refuse(flag, in_quotes(*word) + " is no number", "a number");
+  return value;
+}
+
+std::optional<double> positive_of(const Request& request, const std::string& flag) {
+  const std::optional<double> value = number_of(request, flag);
+  if (value && !(*value > 0 && std::isfinite(*value)))
+    refuse(flag, short_number(*value) + " is out of range", "above 0");
+  return value;
+}
+
+std::optional<double> at_least_0_of(const Request& request, const std::string& flag) {
+  const std::optional<double> value = number_of(request, flag);
+  if (value && !(*value >= 0 && std::isfinite(*value)))
+    refuse(flag, short_number(*value) + " is out of range", "0 or more");
+  return value;
+}
+
+std::optional<std::int64_t> whole_of(const Request& request, const std::string& flag, std::int64_t least,
+                                     std::int64_t most) {
+  const std::optional<double> value = number_of(request, flag);
+  if (!value) return std::nullopt;
+  const std::string allowed = std::to_string(least) + " to " + std::to_string(most);
+  if (*value != std::floor(*value)) refuse(flag, short_number(*value) + " is no whole number", allowed);
+  if (!(*value >= static_cast<double>(least) && *value <= static_cast<double>(most)))
+    refuse(flag, short_number(*value) + " is out of range", allowed);
+  return static_cast<std::int64_t>(*value);
+}
+
+int tau_of(const Request& request, bool may_be_never) {
+  const std::optional<std::string> word = word_of(request, "--tau");
+  if (!word) return 1;
+  if (*word == "never" && may_be_never) return sync::kNever;
+  const bool digits = !word->empty() && word->size() <= 7 &&
+                      std::all_of(word->begin(), word->end(), [](char c) { return c >= '0' && c <= '9'; });
+  const int tau = digits ? std::stoi(*word) : 0;
+  if (tau < 1 || tau > 1'000'000)
+    refuse("--tau", in_quotes(*word) + " is no number of iterations",
+           may_be_never ? "1 to 1000000, or never" : "1 to 1000000");
+  return tau;
+}
+
+void require_one_replica(const Request& request, Algorithm algorithm) {
+  if (request.learners.value_or(1) != 1)
+    refuse("--learners", name_of(algorithm) + " has one replica per GPU", "1 (a larger --batch has the same effect)");
+}
+
+}  // namespace lockstep::train
