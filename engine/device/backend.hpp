@@ -16,22 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/precision.hpp"
 #include "engine/device/repeater.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/sync/processes.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::device {
-
-/// Arithmetic and storage of activations. Master parameters and the gradients handed out are always float.
-enum class Precision { fp32, tf32, fp16, bf16 };
-std::string to_string(Precision precision);
-/// Throws std::invalid_argument for an unknown name.
-Precision precision_from(const std::string& name);
-/// Of a number in memory: 2 in fp16 and bf16, else 4.
-std::int64_t element_bytes(Precision precision);
-/// Of networks where nobody asks for one: TF32 on "cuda", whose tensor cores single precision leaves idle, fp32 on "host".
-Precision usual_precision(const std::string& device);
 
 struct ReplicaOptions {
   int batch = 1;  ///< images of every gradient() and of every correct() call
@@ -59,6 +50,16 @@ struct HostBatch {
 /// parameters and that of its input one after the other.
 enum class LayerPart { forward, backward, backward_data, backward_filter };
 std::string to_string(LayerPart part);
+
+/// A device's clock at one moment.
+struct ClockState {
+  double clock_hz = 0;  ///< of the multiprocessors; 0: unknown
+  double highest_hz = 0;
+  bool is_held_down = false;         ///< by what would not do so in training: heat, a power brake
+  std::vector<std::string> reasons;  ///< why it is not higher, all of them
+  /// Over the highest where it is held down, else 1: at the power cap and idle it runs as it will when it trains.
+  double ratio() const;
+};
 
 struct LayerTime {
   int layer;  ///< in Graph::layers; of layers that run as one, the first
@@ -201,9 +202,12 @@ class Backend {
   /// processes call it. Empty in all of them where a device went on before everything was handed in: more than its
   /// queue holds, or a slow host. Throws std::runtime_error where there is no such clock.
   virtual std::optional<double> device_seconds(const std::function<void()>& work, int repeats);
-  /// Current clock of the slowest device over its highest, where something holds it down that would not do so in
-  /// training (heat, a power brake); else 1, as where it cannot be read.
-  virtual double clock_ratio() { return 1; }
+  /// Of each device, now; empty where clocks cannot be read. After a first call other threads may call it at any time.
+  virtual std::vector<ClockState> clocks() { return {}; }
+  /// The least ClockState::ratio() of all devices; 1 where clocks cannot be read.
+  virtual double clock_ratio();
+  /// One line on which processors this process's threads are bound to, and why; empty where nothing was bound.
+  virtual std::string binding() const { return {}; }
 };
 
 /// Parameter tensors of a graph as segments of the flat buffer.

@@ -24,7 +24,8 @@ class SSgd {
   /// Throws std::invalid_argument: replicas < 1, a wrong number of elements, options out of range.
   SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {});
 
-  /// One iteration: asks every replica for its gradient, averages, updates.
+  /// One iteration: asks every replica for its gradient, averages, updates; where `gradient` is to be judged, only if
+  /// the mean is finite, which all replicas of all processes find alike, since theirs are the same bits.
   void step(double learning_rate, const GradientFunction& gradient);
 
   void visit_state(StateVisitor& state);

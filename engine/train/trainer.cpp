@@ -351,6 +351,7 @@ Json Trainer::record(const std::string& model_digest) {
                        {"devices", backend_->devices()},
                        {"slow_paths", learners_.slow_paths()}};
   if (const std::string checked = learners_.self_check(); !checked.empty()) record["backend"]["self_check"] = checked;
+  if (const std::string binding = backend_->binding(); !binding.empty()) record["backend"]["binding"] = binding;
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
   record["data"] = {{"name", images_.train->name()},
                     {"train_images", images_.train->count()},
