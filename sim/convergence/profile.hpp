@@ -12,6 +12,7 @@
 #include "sim/convergence/law.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 
 /// What decides how many iterations training takes, in the simulator's names.
 struct TrainingSetting {
@@ -98,4 +99,5 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
 ConvergenceProfile convergence_profile_from_json(const JsonNode& node);
 Json to_json(const ConvergenceProfile& profile);
 
+}  // namespace convergence
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr double kMost = 0.9;        // as /uncertainty allows
@@ -139,4 +140,5 @@ std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenari
   return lines;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim
