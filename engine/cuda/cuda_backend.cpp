@@ -109,6 +109,7 @@ class CudaBackend final : public device::Backend {
                 const std::vector<const void*>& send, const std::vector<void*>& receive) override {
     ops_.exchange(collective, element, n, send, receive);
   }
+  bool takes_bytes() const override { return true; }
   void set_gradient_wire(device::Precision wire) override { ops_.set_wire(wire); }
 
   std::shared_ptr<float> allocate_pinned(std::int64_t count) override {

@@ -40,10 +40,26 @@ struct ReplicaOptions {
 /// As PyTorch's DistributedDataParallel has it: large enough for the links' bandwidth, small enough for several.
 constexpr std::int64_t kGradientBucketBytes = std::int64_t{25} << 20;
 
+/// How an image is turned and enlarged about its centre: the pixel at (dx, dy) from it shows what was at
+/// (cosine dx - sine dy, sine dx + cosine dy), interpolated bilinearly, the nearest border pixel beyond the border
+/// (engine/data/augment.hpp; both are over the zoom). {1, 0}: as it was.
+struct ImageTurn {
+  double cosine, sine;
+};
+
+/// Images as bytes (NCHW), a quarter of what floats are, of which the device makes floats: values[256 c + byte] for
+/// channel c, interpolated where `turns` are given.
+struct ByteImages {
+  const std::uint8_t* bytes;
+  const float* values;  ///< stays where and as it is as long as the replica lives
+  const ImageTurn* turns = nullptr;
+};
+
 /// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
 struct HostBatch {
   const float* images;
   const std::int32_t* labels;
+  const ByteImages* as_bytes = nullptr;  ///< in place of `images`, where Backend::takes_bytes()
 };
 
 /// A part of a training pass through one layer: a layer computes all its gradients at once (`backward`), or that of its
@@ -182,6 +198,8 @@ class Backend {
 
   /// Whether the devices' caches are one: what several of them go through leaves it sooner than what one does.
   virtual bool has_shared_cache() const { return false; }
+  /// Whether replicas take images as bytes.
+  virtual bool takes_bytes() const { return false; }
   /// Whether exchange() works here, of numbers in this precision.
   virtual bool has_exchange(Precision /*element*/) { return false; }
   /// What average_all() sends between devices from now on: `wire` fp16 or bf16 halves its bytes and rounds every

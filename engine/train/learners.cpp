@@ -5,6 +5,7 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
+#include "engine/train/batch_reader.hpp"
 #include "engine/train/tuning.hpp"
 
 namespace lockstep::train {
@@ -70,9 +71,9 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
   asked_.clear();
   std::vector<const float*> gradients;
   const auto of = [&](int learner, const float* parameters, std::int64_t iteration) {
-    const data::Batch& batch = batches[at(learner)];
-    const float* result = replicas_[at(learner)]->gradient(parameters, {batch.images.data(), batch.labels.data()},
-                                                           static_cast<std::uint64_t>(iteration));
+    const BatchForDevice batch(batches[at(learner)]);
+    const float* result =
+        replicas_[at(learner)]->gradient(parameters, batch.get(), static_cast<std::uint64_t>(iteration));
     asked_.push_back(learner);
     gradients.push_back(result);
     return result;

@@ -56,7 +56,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       evaluator_(*backend_, graph_, settings_, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed,
-                usual_input_threads(*backend_, processes_.local_count())),
+                usual_input_threads(*backend_, processes_.local_count()), usual_pixels(*backend_, *images_.train)),
       schedule_(schedule_of(settings, images_.train->count())),
       tuning_(settings.request.gpus, processes_) {
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
