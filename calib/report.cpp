@@ -62,6 +62,25 @@ std::string flags_text(const Profile& profile) {
   return "Flagged samples: " + joined(words) + "\n";
 }
 
+// "Clocks while measured: 1.41 to 1.98 GHz, held by power cap (12 series)".
+std::string clocks_text(const Profile& profile) {
+  double least = 0, most = 0;
+  std::map<std::string, int> reasons;
+  for (const Sample& sample : profile.samples) {
+    for (const double hz : sample.clock_hz) {
+      least = least > 0 ? std::min(least, hz) : hz;
+      most = std::max(most, hz);
+    }
+    for (const std::string& reason : sample.clock_reasons) ++reasons[reason];
+  }
+  if (most <= 0) return "";
+  std::vector<std::string> words;
+  for (const auto& [reason, count] : reasons) words.push_back(reason + " (" + std::to_string(count) + " series)");
+  char text[80];
+  std::snprintf(text, sizeof text, "Clocks while measured: %.2f to %.2f GHz", least * 1e-9, most * 1e-9);
+  return std::string(text) + (words.empty() ? "" : ", not higher for " + joined(words)) + "\n";
+}
+
 std::string slowdown_text(const Profile& profile) {
   std::string text;
   for (const Slowdown& one : slowdowns(profile)) {
@@ -113,6 +132,7 @@ std::string report_text(const Profile& profile) {
   text += facts_text(profile.device.facts);
   text += std::to_string(profile.samples.size()) + " samples, " + std::to_string(profile.fits.size()) + " fits\n";
   text += flags_text(profile);
+  text += clocks_text(profile);
   for (const std::string& probe : probes()) {
     std::string part;
     for (const Fit& fit : profile.fits) {

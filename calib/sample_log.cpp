@@ -102,6 +102,8 @@ Json to_json(const Sample& sample) {
   if (!sample.flags.empty()) json["flags"] = sample.flags;
   for (const SetAside& other : sample.set_aside)
     json["set_aside"].push_back({{"why", other.why}, {"seconds", other.seconds}});
+  if (!sample.clock_hz.empty()) json["clock_hz"] = sample.clock_hz;
+  if (!sample.clock_reasons.empty()) json["clock_reasons"] = sample.clock_reasons;
   return json;
 }
 
@@ -116,7 +118,7 @@ void check_key(const JsonNode& key) {
 }
 
 Sample sample_from_json(const JsonNode& node) {
-  node.keys({"probe", "key", "seconds", "kind", "source", "flags", "set_aside"});
+  node.keys({"probe", "key", "seconds", "kind", "source", "flags", "set_aside", "clock_hz", "clock_reasons"});
   Sample sample;
   sample.probe = node.at("probe").choice(probes());
   const JsonNode key = node.at("key");
@@ -134,6 +136,15 @@ Sample sample_from_json(const JsonNode& node) {
     for (const JsonNode& item : flags->items()) sample.flags.push_back(item.text());
   if (const auto set_aside = node.find("set_aside"))
     for (const JsonNode& item : set_aside->items()) sample.set_aside.push_back(set_aside_from_json(item));
+  if (const auto clocks = node.find("clock_hz"))
+    for (const JsonNode& item : clocks->items()) sample.clock_hz.push_back(item.number({0, 1e12}));
+  if (!sample.clock_hz.empty() && sample.clock_hz.size() != sample.seconds.size())
+    node.at("clock_hz")
+        .fail("has " + std::to_string(sample.clock_hz.size()) + " clocks for " + std::to_string(sample.seconds.size()) +
+                  " times",
+              "allowed: one for each of \"seconds\"");
+  if (const auto reasons = node.find("clock_reasons"))
+    for (const JsonNode& item : reasons->items()) sample.clock_reasons.push_back(item.text());
   return sample;
 }
 

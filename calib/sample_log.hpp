@@ -27,6 +27,8 @@ struct Sample {
   std::string source;             ///< device, or file and line
   std::vector<std::string> flags;
   std::vector<SetAside> set_aside = {};
+  std::vector<double> clock_hz = {};            ///< of the slowest device while each of `seconds` ran; empty: unknown
+  std::vector<std::string> clock_reasons = {};  ///< why clocks were not higher, as NVML names them
   bool has_flag(const std::string& flag) const;
   double median_s() const;
   /// As canonical_id().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 namespace lockstep::calib {
 namespace {
@@ -53,19 +54,40 @@ class Sampling {
   void warm_up() {
     const double until_s = now_s_() + options_.warm_up_s;
     for (int i = 0; i < options_.warm_up_runs || (now_s_() < until_s && now_s_() < deadline_s_); ++i) run_once();
+    const double settles_until_s = std::min(now_s_() + options_.settle_s, deadline_s_);
+    while (!is_settled() && now_s_() < settles_until_s) run_once();
+    was_settled_ = is_settled();
+  }
+
+  // A GPU that was idle raises its clock over tenths of a second, and lowers it again as it warms up.
+  bool is_settled() const {
+    if (!timed_.clocks || last_hz_.empty() || last_hz_.back() <= 0) return true;
+    if (last_hz_.size() < kSettledRuns) return false;
+    const auto [least, most] = std::minmax_element(last_hz_.begin(), last_hz_.end());
+    return *most <= *least * (1 + options_.settled_within);
   }
 
   double run_once() {
     ++runs_;
-    return timed_.run();
+    const double seconds = timed_.run();
+    if (!timed_.clocks) return seconds;
+    span_ = timed_.clocks();
+    last_hz_.push_back(span_.lowest_hz);
+    if (last_hz_.size() > kSettledRuns) last_hz_.pop_front();
+    return seconds;
   }
 
-  bool is_throttled() const { return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio; }
+  // While the last run was under way, where a watch tells; else as it is now.
+  bool is_throttled() const {
+    if (timed_.clocks) return span_.ratio < options_.throttle_ratio;
+    return timed_.clock_ratio && timed_.clock_ratio() < options_.throttle_ratio;
+  }
 
   // Where the clock stays low for the whole time limit there would be no sample at all: then the slow ones are kept.
   Series take() {
     Series series;
-    std::vector<double> slow;
+    series.is_settled = was_settled_;
+    std::vector<double> slow, slow_hz;
     std::vector<std::size_t> slow_runs;
     int next_check = least_;
     while (static_cast<int>(series.seconds.size()) < options_.most) {
@@ -74,10 +96,13 @@ class Sampling {
         ++series.throttled;
         slow.push_back(seconds);
         slow_runs.push_back(runs_ - 1);
+        slow_hz.push_back(span_.lowest_hz);
       } else {
+        if (span_.lowest_hz > 0) series.clock_hz.push_back(span_.lowest_hz);
         series.seconds.push_back(seconds);
         series.runs.push_back(runs_ - 1);
       }
+      series.clock_reasons.insert(span_.reasons.begin(), span_.reasons.end());
       const int kept = static_cast<int>(series.seconds.size());
       const bool is_late = now_s_() >= deadline_s_;
       if (kept >= least_ && (is_late || kept >= next_check)) {
@@ -92,6 +117,7 @@ class Sampling {
     if (is_slow) {
       series.seconds = slow;
       series.runs = slow_runs;
+      series.clock_hz = slow_hz;
     } else if (!slow.empty()) {
       series.discarded.push_back({"throttled", slow, slow_runs});
     }
@@ -107,6 +133,9 @@ class Sampling {
   int least_;
   double deadline_s_;
   std::size_t runs_ = 0;
+  ClockSpan span_;              ///< while the last run was under way
+  std::deque<double> last_hz_;  ///< of the last runs
+  bool was_settled_ = true;
 };
 
 }  // namespace
@@ -116,6 +145,7 @@ std::vector<std::string> Series::flags() const {
   if (summary.drifts()) flags.push_back("drift");
   if (repeats > 0) flags.push_back("remeasured");
   if (throttled > 0) flags.push_back("throttled");
+  if (!is_settled) flags.push_back("unsettled");
   if (summary.outliers * 20 > summary.count) flags.push_back("outliers");
   if (!is_precise) flags.push_back("imprecise");
   return flags;

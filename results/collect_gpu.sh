@@ -317,12 +317,19 @@ stage_resnet50() {
 }
 
 stage_all_gpus() {
-  local all count
+  local all count words
   all=$(gpu_count)
   if [ "$all" -lt 2 ]; then echo "skipped: one GPU"; return; fi
   for count in $(gpu_counts "$all"); do
     measure all_gpus "$build/bench_cuda" --model resnet50 --precision bf16 --batch 256,64 --gpus "$count" --seconds 3
     measure all_gpus "$build/bench_cuda" --model resnet50 --precision bf16 --batch 64 --gpus "$count" --algorithm sma --seconds 3
+  done
+  # What buckets hide, and what half precision on the wire saves.
+  for words in "--bucket-bytes 0" "--wire bf16"; do
+    # shellcheck disable=SC2086  # two words
+    measure all_gpus "$build/bench_cuda" --model resnet50 --precision bf16 --batch 64 --gpus "$all" $words --seconds 3
+    # shellcheck disable=SC2086
+    measure all_gpus "$build/bench_cuda" --model vgg16 --precision bf16 --batch 64 --gpus "$all" $words --seconds 3
   done
   measure all_gpus "$build/bench_cuda" --model vgg16 --precision bf16 --batch 64 --gpus "$all" --seconds 3
   return "$failed"
@@ -334,7 +341,7 @@ others_of_links() {
   for tool in all_reduce reduce_scatter all_gather alltoall broadcast; do
     program=$(command -v "${tool}_perf" || true)
     if [ -z "$program" ]; then continue; fi
-    for type in float bfloat16; do
+    for type in float half bfloat16; do
       echo "+ $program -d $type"
       timeout --foreground --kill-after=5 120 "$program" -b 8 -e 1G -f 2 -g "$all" -d "$type" >"$state/results/nccl_${tool}_$type.log" 2>&1 || failed=1
     done

@@ -236,6 +236,7 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   }
   const std::vector<std::string> ids = backend.device_ids();
   if (!ids.empty()) facts["measured"] = ids;
+  if (const std::string binding = backend.binding(); !binding.empty()) facts["binding"] = binding;
   return facts;
 }
 

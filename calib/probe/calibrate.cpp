@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 
+#include "calib/probe/clock_watch.hpp"
 #include "calib/probe/expectation.hpp"
 #include "calib/probe/sizes.hpp"
 #include "calib/second_look.hpp"
@@ -53,6 +55,8 @@ std::vector<Sample> samples_of(const Probe& probe, const Prepared& prepared, con
   std::map<std::string, Sample*> by_id;
   for (Sample& taken : samples) {
     taken.source = source;
+    if (series.clock_hz.size() == taken.seconds.size()) taken.clock_hz = series.clock_hz;
+    taken.clock_reasons = {series.clock_reasons.begin(), series.clock_reasons.end()};
     taken.flags = series.flags();
     by_id[taken.id()] = &taken;
   }
@@ -73,12 +77,20 @@ Timed agreed(device::Backend& backend, const Timed& timed) {
   Timed same = timed;
   same.run = [&backend, run = timed.run] { return backend.agreed(run()); };
   same.clock_ratio = [&backend, ratio = timed.clock_ratio] { return -backend.agreed(ratio ? -ratio() : -1); };
+  if (timed.clocks)
+    same.clocks = [&backend, clocks = timed.clocks] {
+      ClockSpan span = clocks();
+      span.lowest_hz = -backend.agreed(-span.lowest_hz);
+      span.ratio = -backend.agreed(-span.ratio);
+      return span;
+    };
   same.now_s = [&backend, now_s = timed.now_s] { return backend.agreed(now_s ? now_s() : steady_now_s()); };
   return same;
 }
 
 // Empty with `why` filled where it failed, here or in another process.
-std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Probe& probe, std::string& why) {
+std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Probe& probe, ClockWatch* watch,
+                                            std::string& why) {
   std::optional<Prepared> prepared;
   why = "failed in another process";
   try {
@@ -87,6 +99,10 @@ std::optional<Prepared> prepared_everywhere(device::Backend& backend, const Prob
     why = error.what();
   }
   if (backend.agreed(prepared ? 0 : 1) > 0) return std::nullopt;
+  if (watch != nullptr) {
+    prepared->timed.clocks = [watch] { return watch->since_last(); };
+    watch->since_last();  // what was seen while it was prepared
+  }
   prepared->timed = agreed(backend, prepared->timed);
   return prepared;
 }
@@ -117,6 +133,9 @@ class Measuring {
         source_(source_of(backend)),
         left_(expectation_of(probes, log != nullptr ? log->samples() : std::vector<Sample>(), options)) {
     state_.of = probes.size();
+    // In all processes or in none: they agree upon what was seen.
+    if (backend.agreed(backend.clocks().empty() ? 1 : 0) == 0)
+      watch_ = std::make_unique<ClockWatch>([&backend] { return backend.clocks(); });
   }
 
   void run() {
@@ -175,7 +194,7 @@ class Measuring {
     const double began_s = steady_now_s();
     std::vector<Sample> taken;
     std::string why;
-    const std::optional<Prepared> prepared = prepared_everywhere(backend_, probe, why);
+    const std::optional<Prepared> prepared = prepared_everywhere(backend_, probe, watch_.get(), why);
     try {
       if (prepared)
         taken = samples_of(probe, *prepared, source_, options_);
@@ -198,6 +217,7 @@ class Measuring {
   const std::string source_;
   TimeLeft left_;
   Progress state_;
+  std::unique_ptr<ClockWatch> watch_;  ///< null where clocks cannot be read
 };
 
 }  // namespace

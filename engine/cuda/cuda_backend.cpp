@@ -13,6 +13,7 @@
 #include "engine/cuda/runtime.hpp"
 #include "engine/cuda/side_streams.hpp"
 #include "engine/cuda/vector_ops.hpp"
+#include "engine/device/affinity.hpp"
 #include "engine/nvml/nvml.hpp"
 
 namespace lockstep::cuda {
@@ -88,8 +89,12 @@ std::string gib(std::int64_t bytes) {
 
 class CudaBackend final : public device::Backend {
  public:
-  CudaBackend(const std::vector<int>& gpus, sync::Processes* processes)
-      : gpus_(gpus), processes_(processes != nullptr ? *processes : alone_), ops_(gpus, processes), copies_(ops_) {}
+  CudaBackend(const std::vector<int>& gpus, std::string binding, sync::Processes* processes)
+      : gpus_(gpus),
+        binding_(std::move(binding)),
+        processes_(processes != nullptr ? *processes : alone_),
+        ops_(gpus, processes),
+        copies_(ops_) {}
 
   std::string name() const override { return "cuda"; }
   std::string description() const override {
@@ -104,6 +109,7 @@ class CudaBackend final : public device::Backend {
                 const std::vector<const void*>& send, const std::vector<void*>& receive) override {
     ops_.exchange(collective, element, n, send, receive);
   }
+  bool takes_bytes() const override { return true; }
   void set_gradient_wire(device::Precision wire) override { ops_.set_wire(wire); }
 
   std::shared_ptr<float> allocate_pinned(std::int64_t count) override {
@@ -147,13 +153,17 @@ class CudaBackend final : public device::Backend {
     }
     return ids;
   }
-  double clock_ratio() override {
-    if (nvml() == nullptr) return 1;
+  std::vector<device::ClockState> clocks() override {
+    if (nvml() == nullptr) return {};
     if (ids_.empty()) ids_ = device_ids();
-    double slowest = 1;
-    for (const std::string& id : ids_) slowest = std::min(slowest, nvml()->clock_ratio(id));
-    return slowest;
+    std::vector<device::ClockState> states;
+    for (const std::string& id : ids_) {
+      nvml::Clock clock = nvml()->clock(id);
+      states.push_back({clock.now_hz, clock.highest_hz, clock.is_held_down, std::move(clock.reasons)});
+    }
+    return states;
   }
+  std::string binding() const override { return binding_; }
 
   std::unique_ptr<device::Replica> make_replica(const model::Graph& graph,
                                                 const device::ReplicaOptions& options) override {
@@ -179,6 +189,7 @@ class CudaBackend final : public device::Backend {
   }
 
   std::vector<int> gpus_;
+  std::string binding_;
   sync::Processes alone_;
   sync::Processes& processes_;
   CudaVectorOps ops_;
@@ -250,8 +261,11 @@ std::unique_ptr<device::Backend> make_cuda_backend(int devices, sync::Processes*
   load_libraries();
   const sync::Processes alone;
   const sync::Processes& all = processes != nullptr ? *processes : alone;
-  return std::make_unique<CudaBackend>(gpus_of_process(devices, visible, all.local_rank(), all.local_count()),
-                                       processes);
+  const std::vector<int> gpus = gpus_of_process(devices, visible, all.local_rank(), all.local_count());
+  std::vector<std::string> addresses;
+  for (const int gpu : gpus) addresses.push_back(device_facts(gpu).pci_bus_id);
+  std::string binding = device::bind_near(addresses);  // before CUDA and NCCL start threads of their own
+  return std::make_unique<CudaBackend>(gpus, std::move(binding), processes);
 }
 
 }  // namespace lockstep::cuda

@@ -52,7 +52,7 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
       element_(element_of(options.precision)),
       program_(program_of(graph, options)),
       packing_(make_packing(graph, program_.input_channels)),
-      staging_(options.batch, graph.input.elements()),
+      staging_(options.batch, graph.input.elements(), graph.input.channels),
       buckets_(gradient_buckets(graph, program_, packing_, streams.parts != nullptr ? options.bucket_bytes : 0)),
       training_(buckets_.size()) {
   cudnn_ = std::make_unique<CudnnHandle>(stream_);
@@ -200,11 +200,12 @@ void CudaReplica::check_labels(const std::int32_t* labels, int count) const {
 }
 
 void CudaReplica::bring_in(const float* parameters, const device::HostBatch& batch, int count, std::uint64_t step) {
-  const InputStaging::Arrived arrived = staging_.push(batch, count, stream_);
+  Staged staged = staging_.push(batch, count, stream_);
+  staged.parameters = parameters;
+  staged.step = step;
   started_.record(streams_.updates);
   started_.hold(stream_);
-  stage_input(element_, {arrived.images, arrived.labels, parameters, step}, values_of(0), graph_.input.channels,
-              labels_.data(), state_.data(), stream_);
+  stage_input(element_, staged, values_of(0), graph_.input.channels, labels_.data(), state_.data(), stream_);
   staging_.done(stream_);
 }
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/device/backend.hpp"
+#include "engine/device/precision.hpp"
 
 namespace lockstep::cuda {
 

@@ -6,6 +6,62 @@
 namespace lockstep::cuda {
 namespace {
 
+__device__ void note_pass(const Staged& from, std::int64_t image, std::int32_t* labels, PassState* state) {
+  labels[image] = from.labels[image];
+  if (image != 0) return;
+  state->parameters = from.parameters;
+  state->step = from.step;
+  state->overflow = 0;
+}
+
+/// A coordinate between two pixels of an axis: (1 - weight) of low and weight of high.
+struct Between {
+  int low, high;
+  float weight;
+  __device__ Between(double coordinate, int size) {
+    const double inside = fmin(fmax(coordinate, 0.0), static_cast<double>(size - 1));
+    low = static_cast<int>(inside);
+    high = min(low + 1, size - 1);
+    weight = static_cast<float>(inside - low);
+  }
+};
+
+/// The same of bytes, which become floats here, turned where they are to be: engine/data/augment.cpp.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    bytes_to_channels_last(Staged from, T* __restrict__ input, int height, int width, int channels, int stored,
+                           std::int32_t* __restrict__ labels, PassState* state) {
+  const std::int64_t image = blockIdx.y;
+  const int pixel = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int pixels = height * width;
+  if (pixel == 0) note_pass(from, image, labels, state);
+  if (pixel >= pixels) return;
+  const std::uint8_t* plane = from.bytes + image * channels * pixels;
+  T* target = input + (image * pixels + pixel) * stored;
+  if (from.turns == nullptr) {
+    for (int c = 0; c < stored; ++c)
+      target[c] = from_float<T>(c < channels ? from.values[256 * c + plane[std::int64_t{c} * pixels + pixel]] : 0);
+    return;
+  }
+  const ImageTurn turn = from.turns[image];
+  const double centre_x = (width - 1) / 2.0, centre_y = (height - 1) / 2.0;
+  const double dx = pixel % width - centre_x, dy = pixel / width - centre_y;
+  const Between x(centre_x + turn.cosine * dx - turn.sine * dy, width);
+  const Between y(centre_y + turn.sine * dx + turn.cosine * dy, height);
+  for (int c = 0; c < stored; ++c) {
+    float value = 0;
+    if (c < channels) {
+      const float* values = from.values + 256 * c;
+      const std::uint8_t* top = plane + std::int64_t{c} * pixels + y.low * width;
+      const std::uint8_t* bottom = plane + std::int64_t{c} * pixels + y.high * width;
+      const float above = values[top[x.low]] + x.weight * (values[top[x.high]] - values[top[x.low]]);
+      const float below = values[bottom[x.low]] + x.weight * (values[bottom[x.high]] - values[bottom[x.low]]);
+      value = above + y.weight * (below - above);
+    }
+    target[c] = from_float<T>(value);
+  }
+}
+
 /// A thread per pixel: reads are together across threads, writes are `stored` elements in a row. Grid: pixels, images.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
@@ -13,14 +69,7 @@ __global__ void __launch_bounds__(kThreads)
                      std::int32_t* __restrict__ labels, PassState* state) {
   const std::int64_t image = blockIdx.y;
   const int pixel = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  if (pixel == 0) {
-    labels[image] = from.labels[image];
-    if (image == 0) {
-      state->parameters = from.parameters;
-      state->step = from.step;
-      state->overflow = 0;
-    }
-  }
+  if (pixel == 0) note_pass(from, image, labels, state);
   if (pixel >= pixels) return;
   const float* source = from.images + image * channels * pixels + pixel;
   T* target = input + (image * pixels + pixel) * stored;
@@ -45,6 +94,11 @@ void stage_input(Element element, const Staged& from, const Tensor& input, int i
   const dim3 grid(blocks_for(input.pixels()), static_cast<unsigned>(input.images));
   with_type(element, [&](auto type) {
     using T = decltype(type);
+    if (from.bytes != nullptr) {
+      bytes_to_channels_last<<<grid, kThreads, 0, stream>>>(from, static_cast<T*>(input.data), input.height,
+                                                            input.width, image_channels, input.channels, labels, state);
+      return;
+    }
     to_channels_last<<<grid, kThreads, 0, stream>>>(from, static_cast<T*>(input.data), static_cast<int>(input.pixels()),
                                                     image_channels, input.channels, labels, state);
   });

@@ -1,6 +1,6 @@
 #pragma once
 // Batches on their way to the device: two slots in turn, each pinned memory on the host and memory on the device, and a
-// stream of its own for the copies. While one batch is computed on, the next one can be copied.
+// stream of its own for the copies. Images come as floats, or as bytes, of which the pass makes floats. While one batch is computed on, the next one can be copied.
 #include <array>
 #include <cstdint>
 
@@ -12,15 +12,12 @@ namespace lockstep::cuda {
 
 class InputStaging {
  public:
-  InputStaging(int batch, std::int64_t image_elements);
+  InputStaging(int batch, std::int64_t image_elements, int channels);
 
-  struct Arrived {
-    const float* images;
-    const std::int32_t* labels;
-  };
+  /// On the device; parameters and step are left to the caller.
   /// Copies the first `count` images and labels; when it returns the batch can be changed. What is enqueued on `reader`
   /// from now on comes after the copy; done() says that it has been enqueued.
-  Arrived push(const device::HostBatch& batch, int count, cudaStream_t reader);
+  Staged push(const device::HostBatch& batch, int count, cudaStream_t reader);
   void done(cudaStream_t reader);
 
   std::int64_t memory_bytes() const;
@@ -29,16 +26,30 @@ class InputStaging {
   struct Slot {
     Slot(std::int64_t elements, std::int64_t batch)
         : host_images(elements), host_labels(batch), images(elements), labels(batch) {}
-    PinnedBuffer<float> host_images;
+    void make_room_for_turns(std::int64_t batch) {
+      if (turns.size() > 0) return;
+      host_turns = PinnedBuffer<ImageTurn>(batch);
+      turns = DeviceBuffer<ImageTurn>(batch);
+    }
+    PinnedBuffer<float> host_images;  ///< or bytes
     PinnedBuffer<std::int32_t> host_labels;
     DeviceBuffer<float> images;
     DeviceBuffer<std::int32_t> labels;
+    PinnedBuffer<ImageTurn> host_turns;  ///< none until images are turned
+    DeviceBuffer<ImageTurn> turns;
     Event copied;  ///< the host's memory is free again
     Event read;    ///< the device's is
     bool used = false;
   };
 
+  void push_bytes(const device::ByteImages& images, int count, Slot& slot, Staged& staged);
+  /// Of bytes, the same for all batches: copied when they first come.
+  const float* values_of(const device::ByteImages& images);
+
   std::int64_t image_elements_;
+  std::int64_t batch_;
+  DeviceBuffer<float> values_;
+  const float* values_from_ = nullptr;
   Stream copies_;
   std::array<Slot, 2> slots_;
   std::size_t current_ = 1;

@@ -31,11 +31,17 @@ constexpr int kPassesUntilDoubled = 2000;
 // input_kernels.cu
 /// Images (NCHW) and labels of a staging buffer become the input tensor (NHWC, padded channels zero) and the labels of
 /// the pass; state gets parameters and step.
+struct ImageTurn {  ///< as device::ImageTurn
+  double cosine, sine;
+};
 struct Staged {
   const float* images;
   const std::int32_t* labels;
   const float* parameters;
   std::uint64_t step;
+  const std::uint8_t* bytes = nullptr;  ///< in place of images
+  const float* values = nullptr;        ///< of bytes: 256 for each channel
+  const ImageTurn* turns = nullptr;     ///< of each image of bytes; null: none is turned
 };
 void stage_input(Element element, const Staged& from, const Tensor& input, int image_channels, std::int32_t* labels,
                  PassState* state, cudaStream_t stream);

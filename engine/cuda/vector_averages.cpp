@@ -115,8 +115,10 @@ void CudaVectorOps::average_in_parts(const std::vector<const GradientParts*>& pa
     mean_of_all(part.begin, part.count, ends, share, streams);
   }
   for (const auto& device : devices_) {
+    const OnDevice on_device(device->gpu);
     device->beside_done.record(device->beside);
-    device->beside_is_pending = true;
+    device->beside_done.hold(
+        device->updates);  // at once: the next pass, which comes after `updates`, writes the gradient
   }
 }
 

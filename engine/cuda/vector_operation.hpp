@@ -32,6 +32,8 @@ struct CudaVectorOps::Device {
   DeviceBuffer<double> dot_partials;
   DeviceBuffer<double> dot_result;
   DeviceBuffer<std::uint32_t> dot_arrived;
+  DeviceBuffer<double> guard{1};  ///< |g|^2 of what update_where_finite() looks at
+  bool is_guarded = false;
   DeviceBuffer<char> wire;                   ///< gradients in half precision
   std::vector<DeviceBuffer<float>> staging;  ///< copies of other devices' arrays
   std::deque<LayoutOnDevice> layouts;

@@ -56,6 +56,7 @@ CudaVectorOps::CudaVectorOps(const std::vector<int>& gpus, sync::Processes* proc
 // On a thread that has had no device yet, what frees memory would open a context on device 0.
 CudaVectorOps::~CudaVectorOps() {
   const OnDevice on_device(gpu(0), std::nothrow);
+  verdicts_.clear();
   communicator_.reset();
   devices_.clear();
 }
@@ -188,11 +189,15 @@ void CudaVectorOps::download(std::int64_t n, const float* x, float* host) {
 
 SegmentTable CudaVectorOps::table_of(int number, const sync::Layout& layout) {
   Device& device = on(number);
+  const auto guarded = [&](SegmentTable table) {
+    if (device.is_guarded) table.guard = device.guard.data();
+    return table;
+  };
   for (const LayoutOnDevice& known : device.layouts) {
-    if (known.is_of(layout)) return known.table();
+    if (known.is_of(layout)) return guarded(known.table());
   }
   const OnDevice on_device(device.gpu);
-  return device.layouts.emplace_back(layout, device.updates).table();
+  return guarded(device.layouts.emplace_back(layout, device.updates).table());
 }
 
 // ---- simple operations ----

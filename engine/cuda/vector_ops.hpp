@@ -72,6 +72,10 @@ class CudaVectorOps final : public sync::VectorOps {
 
   void average(std::int64_t n, const std::vector<const float*>& inputs, float* y) override;
   void beside_gradients(const std::function<void()>& work) override;
+  /// guarded_updates.cpp. The kernels of updates read |g|^2 from their device's memory; the host is told later.
+  std::shared_ptr<sync::Verdict> update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
+                                                     const std::function<void()>& work) override;
+  bool judges_on_devices() const override { return true; }
   /// Over all GPUs NCCL chooses the order of the summation; otherwise it is that of the buffers.
   void sum_all(std::int64_t n, const std::vector<float*>& buffers) override;
   /// vector_averages.cpp. Where every GPU has one input, NCCL's mean in one operation, or, where switches add, scaled
@@ -105,6 +109,7 @@ class CudaVectorOps final : public sync::VectorOps {
 
  private:
   struct Device;
+  struct VerdictSlot;
   struct Allocation {
     std::int64_t count;
     int device;
@@ -148,6 +153,7 @@ class CudaVectorOps final : public sync::VectorOps {
   std::map<const float*, Allocation> allocations_;
   bool is_beside_ = false;  ///< in beside_gradients()
   std::vector<const ReplicaGate*> gates_;
+  std::vector<std::shared_ptr<VerdictSlot>> verdicts_;  ///< of steps that nobody has asked about yet, and free ones
   device::Precision wire_ = device::Precision::fp32;
   sync::Processes alone_;
   sync::Processes* processes_;

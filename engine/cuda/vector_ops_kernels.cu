@@ -140,10 +140,15 @@ __global__ void __launch_bounds__(kThreads)
         gridDim.x * std::int64_t{kThreads});
 }
 
+__device__ bool is_held_back(const double* guard) {
+  return guard != nullptr && !isfinite(*guard);
+}
+
 /// A block per chunk; weight decay on weights only.
 template <typename Op>
 __global__ void __launch_bounds__(kThreads)
-    sweep_chunks(const Chunk* chunks, ArraysOf<Op> arrays, bool is_aligned, Op op) {
+    sweep_chunks(const Chunk* chunks, const double* guard, ArraysOf<Op> arrays, bool is_aligned, Op op) {
+  if (is_held_back(guard)) return;
   const Chunk chunk = chunks[blockIdx.x];
   if (!chunk.is_weight) op.decay = 0;
   sweep(arrays, op, chunk.begin, chunk.begin + chunk.count, is_aligned, threadIdx.x, kThreads);
@@ -158,8 +163,9 @@ __device__ double trust_ratio(const LarsScalars& lars, const double* squares, do
 }
 
 __global__ void __launch_bounds__(kThreads)
-    sweep_lars(const Chunk* chunks, const double* squares, ArraysOf<MomentumUpdate> arrays, bool is_aligned,
-               UpdateScalars step, LarsScalars lars) {
+    sweep_lars(const Chunk* chunks, const double* guard, const double* squares, ArraysOf<MomentumUpdate> arrays,
+               bool is_aligned, UpdateScalars step, LarsScalars lars) {
+  if (is_held_back(guard)) return;
   const Chunk chunk = chunks[blockIdx.x];
   __shared__ float rate;
   if (threadIdx.x == 0) {  // once per block: double-precision division is slow on some GPUs
@@ -307,7 +313,7 @@ void launch_sweep(cudaStream_t stream, std::int64_t n, const ArraysOf<Op>& array
 
 template <typename Op>
 void launch_on_chunks(cudaStream_t stream, const SegmentTable& table, const ArraysOf<Op>& arrays, const Op& op) {
-  sweep_chunks<Op><<<static_cast<unsigned>(table.chunk_count), kThreads, 0, stream>>>(table.chunks, arrays,
+  sweep_chunks<Op><<<static_cast<unsigned>(table.chunk_count), kThreads, 0, stream>>>(table.chunks, table.guard, arrays,
                                                                                       are_aligned(arrays), op);
   LOCKSTEP_CUDA_CHECK(cudaGetLastError());
 }
@@ -370,8 +376,8 @@ void launch_momentum_update(cudaStream_t stream, const SegmentTable& table, cons
 void launch_lars_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step,
                         const LarsScalars& lars, const float* g, float* v, float* w) {
   const ArraysOf<MomentumUpdate> arrays{{g}, {v, w}};
-  sweep_lars<<<static_cast<unsigned>(table.chunk_count), kThreads, 0, stream>>>(table.chunks, table.squares, arrays,
-                                                                                are_aligned(arrays), step, lars);
+  sweep_lars<<<static_cast<unsigned>(table.chunk_count), kThreads, 0, stream>>>(
+      table.chunks, table.guard, table.squares, arrays, are_aligned(arrays), step, lars);
   LOCKSTEP_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -32,11 +32,12 @@ struct ChunkRange {
 struct SegmentTable {
   const Chunk* chunks;
   std::int32_t chunk_count;
-  const ChunkRange* ranges;    ///< of each segment
-  double* partials;            ///< 2 per chunk
-  double* squares;             ///< 2 per segment: |x_s|^2, |y_s|^2
-  std::uint32_t* arrived;      ///< per segment, 0 between launches
-  std::int32_t segment_count;  ///< for the host
+  const ChunkRange* ranges;       ///< of each segment
+  double* partials;               ///< 2 per chunk
+  double* squares;                ///< 2 per segment: |x_s|^2, |y_s|^2
+  std::uint32_t* arrived;         ///< per segment, 0 between launches
+  std::int32_t segment_count;     ///< for the host
+  const double* guard = nullptr;  ///< where it is not finite nothing is updated; null: always
 };
 
 /// Room for one dot product.

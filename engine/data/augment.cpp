@@ -73,8 +73,13 @@ std::vector<float> augment(const ImageShape& shape, const std::vector<float>& im
   return result;
 }
 
-void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch) {
-  batch.images.resize(samples * static_cast<std::size_t>(source.shape().elements()));
+void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch, Pixels pixels, bool is_augmented) {
+  const std::size_t elements = samples * static_cast<std::size_t>(source.shape().elements());
+  const bool are_bytes = pixels == Pixels::bytes;
+  batch.images.resize(are_bytes ? 0 : elements);
+  batch.bytes.resize(are_bytes ? elements : 0);
+  batch.transforms.resize(are_bytes && is_augmented ? samples : 0);
+  batch.byte_values = are_bytes ? source.byte_values().data() : nullptr;
   batch.labels.resize(samples);
 }
 
@@ -87,15 +92,21 @@ void read_batch(const ImageSource& source, const std::vector<Sample>& samples, c
 void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch) {
   const std::size_t elements = static_cast<std::size_t>(source.shape().elements());
-  std::vector<float> original(range ? elements : 0);
+  const bool are_bytes = !batch.bytes.empty();
+  std::vector<float> original(range && !are_bytes ? elements : 0);
   for (std::size_t i = begin; i < end; ++i) {
     const Sample& sample = samples[i];
     if (sample.index < 0 || sample.index >= source.count()) {
       throw InputError(source.name() + ": image " + std::to_string(sample.index) + " of " +
                        std::to_string(source.count()));
     }
-    float* out = batch.images.data() + i * elements;
     batch.labels[i] = source.label(sample.index);
+    if (are_bytes) {
+      source.copy_bytes(sample.index, batch.bytes.data() + i * elements);
+      if (range) batch.transforms[i] = draw_transform(*range, seed, sample.epoch, sample.index);
+      continue;
+    }
+    float* out = batch.images.data() + i * elements;
     source.image(sample.index, range ? original.data() : out);
     if (range) {
       const Transform transform = draw_transform(*range, seed, sample.epoch, sample.index);

@@ -36,19 +36,29 @@ void apply_transform(const ImageShape& shape, const Transform& transform, const 
 std::vector<float> augment(const ImageShape& shape, const std::vector<float>& image, std::uint64_t seed,
                            std::int64_t epoch, std::int64_t index);
 
+/// What a batch's images are.
+enum class Pixels {
+  floats,  ///< normalised and augmented
+  bytes    ///< as the source has them, where it has byte_values(): whoever takes them normalises and augments
+};
+
 /// Images one after another (NCHW) and their labels.
 struct Batch {
-  std::vector<float> images;
+  std::vector<float> images;  ///< Pixels::floats
   std::vector<std::int32_t> labels;
+  std::vector<std::uint8_t> bytes = {};    ///< Pixels::bytes
+  const float* byte_values = nullptr;      ///< the source's ImageSource::byte_values()
+  std::vector<Transform> transforms = {};  ///< of each image of `bytes`; empty: they stay as they are
 };
 
 /// Fills `batch`, whose memory is used again. Augments in `range` with `seed` where `range` is given.
 void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                 std::uint64_t seed, Batch& batch);
-/// The samples from number `begin` up to `end` of it alone: several threads may fill a batch of the right size together.
+/// As part of read_batch(), of either kind of pixels: the samples from number `begin` up to `end` of it alone: several threads may fill a batch of the right size together.
 void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch);
-/// Makes it the size of so many samples.
-void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch);
+/// Makes it the size of so many samples, with room for transforms where they are augmented.
+void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch, Pixels pixels = Pixels::floats,
+                  bool is_augmented = false);
 
 }  // namespace lockstep::data

@@ -1,6 +1,8 @@
 #include "engine/data/dataset.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "engine/base/json.hpp"
 
@@ -69,6 +71,19 @@ Dataset::Dataset(std::string name, ImageShape shape, int classes, std::vector<st
   check_labels(name_, labels_, classes_);
   check_normalisation(name_, normalisation_, shape_.channels);
   floats_ = float_table(normalisation_);
+}
+
+const std::vector<float>& ImageSource::byte_values() const {
+  static const std::vector<float> none;
+  return none;
+}
+
+void ImageSource::copy_bytes(std::int64_t, std::uint8_t*) const {
+  throw std::logic_error(name() + ": its images are no bytes");
+}
+
+void Dataset::copy_bytes(std::int64_t index, std::uint8_t* out) const {
+  std::copy_n(bytes(index), shape_.elements(), out);
 }
 
 void Dataset::image(std::int64_t index, float* out) const {

@@ -31,6 +31,11 @@ class ImageSource {
   virtual std::int32_t label(std::int64_t index) const = 0;
   /// Writes shape().elements() normalised floats.
   virtual void image(std::int64_t index, float* out) const = 0;
+  /// Where images are bytes by nature, the normalised float of each: 256 for each channel, one channel after another;
+  /// else empty. A device makes floats of them (ByteImages of engine/device/backend.hpp).
+  virtual const std::vector<float>& byte_values() const;
+  /// Writes shape().elements() bytes, where there are byte_values().
+  virtual void copy_bytes(std::int64_t index, std::uint8_t* out) const;
 };
 
 /// Per channel, on pixels scaled to [0, 1].
@@ -53,6 +58,8 @@ class Dataset : public ImageSource {
   std::int64_t count() const override { return static_cast<std::int64_t>(labels_.size()); }
   std::int32_t label(std::int64_t index) const override { return labels_.at(static_cast<std::size_t>(index)); }
   void image(std::int64_t index, float* out) const override;
+  const std::vector<float>& byte_values() const override { return floats_; }
+  void copy_bytes(std::int64_t index, std::uint8_t* out) const override;
 
   /// The image's bytes as read.
   const std::uint8_t* bytes(std::int64_t index) const { return images_.data() + index * shape_.elements(); }

@@ -89,6 +89,16 @@ std::optional<double> Backend::device_seconds(const std::function<void()>& /*wor
   throw std::runtime_error(name() + ": its devices have no clock");
 }
 
+double ClockState::ratio() const {
+  return is_held_down && clock_hz > 0 && highest_hz > 0 ? std::min(1.0, clock_hz / highest_hz) : 1;
+}
+
+double Backend::clock_ratio() {
+  double least = 1;
+  for (const ClockState& state : clocks()) least = std::min(least, state.ratio());
+  return least;
+}
+
 double Backend::now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

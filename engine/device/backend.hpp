@@ -16,22 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/precision.hpp"
 #include "engine/device/repeater.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/sync/processes.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::device {
-
-/// Arithmetic and storage of activations. Master parameters and the gradients handed out are always float.
-enum class Precision { fp32, tf32, fp16, bf16 };
-std::string to_string(Precision precision);
-/// Throws std::invalid_argument for an unknown name.
-Precision precision_from(const std::string& name);
-/// Of a number in memory: 2 in fp16 and bf16, else 4.
-std::int64_t element_bytes(Precision precision);
-/// Of networks where nobody asks for one: TF32 on "cuda", whose tensor cores single precision leaves idle, fp32 on "host".
-Precision usual_precision(const std::string& device);
 
 struct ReplicaOptions {
   int batch = 1;  ///< images of every gradient() and of every correct() call
@@ -49,16 +40,42 @@ struct ReplicaOptions {
 /// As PyTorch's DistributedDataParallel has it: large enough for the links' bandwidth, small enough for several.
 constexpr std::int64_t kGradientBucketBytes = std::int64_t{25} << 20;
 
+/// How an image is turned and enlarged about its centre: the pixel at (dx, dy) from it shows what was at
+/// (cosine dx - sine dy, sine dx + cosine dy), interpolated bilinearly, the nearest border pixel beyond the border
+/// (engine/data/augment.hpp; both are over the zoom). {1, 0}: as it was.
+struct ImageTurn {
+  double cosine, sine;
+};
+
+/// Images as bytes (NCHW), a quarter of what floats are, of which the device makes floats: values[256 c + byte] for
+/// channel c, interpolated where `turns` are given.
+struct ByteImages {
+  const std::uint8_t* bytes;
+  const float* values;  ///< stays where and as it is as long as the replica lives
+  const ImageTurn* turns = nullptr;
+};
+
 /// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
 struct HostBatch {
   const float* images;
   const std::int32_t* labels;
+  const ByteImages* as_bytes = nullptr;  ///< in place of `images`, where Backend::takes_bytes()
 };
 
 /// A part of a training pass through one layer: a layer computes all its gradients at once (`backward`), or that of its
 /// parameters and that of its input one after the other.
 enum class LayerPart { forward, backward, backward_data, backward_filter };
 std::string to_string(LayerPart part);
+
+/// A device's clock at one moment.
+struct ClockState {
+  double clock_hz = 0;  ///< of the multiprocessors; 0: unknown
+  double highest_hz = 0;
+  bool is_held_down = false;         ///< by what would not do so in training: heat, a power brake
+  std::vector<std::string> reasons;  ///< why it is not higher, all of them
+  /// Over the highest where it is held down, else 1: at the power cap and idle it runs as it will when it trains.
+  double ratio() const;
+};
 
 struct LayerTime {
   int layer;  ///< in Graph::layers; of layers that run as one, the first
@@ -187,6 +204,8 @@ class Backend {
 
   /// Whether the devices' caches are one: what several of them go through leaves it sooner than what one does.
   virtual bool has_shared_cache() const { return false; }
+  /// Whether replicas take images as bytes.
+  virtual bool takes_bytes() const { return false; }
   /// Whether exchange() works here, of numbers in this precision.
   virtual bool has_exchange(Precision /*element*/) { return false; }
   /// What average_all() sends between devices from now on: `wire` fp16 or bf16 halves its bytes and rounds every
@@ -207,9 +226,12 @@ class Backend {
   /// processes call it. Empty in all of them where a device went on before everything was handed in: more than its
   /// queue holds, or a slow host. Throws std::runtime_error where there is no such clock.
   virtual std::optional<double> device_seconds(const std::function<void()>& work, int repeats);
-  /// Current clock of the slowest device over its highest, where something holds it down that would not do so in
-  /// training (heat, a power brake); else 1, as where it cannot be read.
-  virtual double clock_ratio() { return 1; }
+  /// Of each device, now; empty where clocks cannot be read. After a first call other threads may call it at any time.
+  virtual std::vector<ClockState> clocks() { return {}; }
+  /// The least ClockState::ratio() of all devices; 1 where clocks cannot be read.
+  virtual double clock_ratio();
+  /// One line on which processors this process's threads are bound to, and why; empty where nothing was bound.
+  virtual std::string binding() const { return {}; }
 };
 
 /// Parameter tensors of a graph as segments of the flat buffer.

@@ -318,17 +318,19 @@ std::string Library::known_id(const std::string& uuid) const {
   return calls_->known_id(uuid);
 }
 
-double Library::clock_ratio(const std::string& uuid) const {
+Clock Library::clock(const std::string& uuid) const {
   const Handle device = calls_->whole(uuid);
-  if (device == nullptr) return 1;
+  Clock clock;
+  if (device == nullptr) return clock;
   const unsigned long long bits = calls_->reason_bits(device);
-  const bool is_slowed = std::any_of(std::begin(kReasons), std::end(kReasons), [&](const Reason& reason) {
-    return reason.slows_down && (bits & reason.bit) != 0;
-  });
-  if (!is_slowed) return 1;
-  const double now = Calls::clock_hz(calls_->clock, device, kClockSm);
-  const double highest = Calls::clock_hz(calls_->highest_clock, device, kClockSm);
-  return now > 0 && highest > 0 ? std::min(1.0, now / highest) : 1;
+  for (const Reason& reason : kReasons) {
+    if ((bits & reason.bit) == 0) continue;
+    clock.reasons.emplace_back(reason.name);
+    clock.is_held_down = clock.is_held_down || reason.slows_down;
+  }
+  clock.now_hz = Calls::clock_hz(calls_->clock, device, kClockSm);
+  clock.highest_hz = Calls::clock_hz(calls_->highest_clock, device, kClockSm);
+  return clock;
 }
 
 }  // namespace lockstep::nvml

@@ -31,6 +31,12 @@ struct Gpu {
   std::vector<NvLink> nvlinks;  ///< those that are up
 };
 
+struct Clock {
+  double now_hz = 0, highest_hz = 0;
+  bool is_held_down = false;         ///< by heat, a power brake or other hardware, and not by the power cap or idleness
+  std::vector<std::string> reasons;  ///< as Gpu::clock_reasons
+};
+
 class Library {
  public:
   /// Null with `why` filled where there is no library or no driver. `path` as dlopen() takes it.
@@ -50,10 +56,8 @@ class Library {
   /// What NVML calls the device of this UUID: "GPU-1c8f...", or "MIG-1c8f..." for a part of a GPU, which CUDA does not tell
   /// from a whole one. Unchanged where the driver has neither.
   std::string known_id(const std::string& uuid) const;
-  /// Clock of the GPU's multiprocessors over their highest while heat, a power brake or other hardware holds it down;
-  /// else 1: at the power cap and idle it runs as it will when it trains. Also 1 where the driver does not tell, or has
-  /// no such GPU.
-  double clock_ratio(const std::string& uuid) const;
+  /// Of the GPU's multiprocessors, now; zeros where the driver does not tell, or has no such GPU.
+  Clock clock(const std::string& uuid) const;
 
  private:
   struct Calls;

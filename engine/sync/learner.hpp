@@ -5,6 +5,7 @@
 // network or its data; they ask for gradients through GradientFunction, so a quadratic tests them as well as LeNet.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +30,14 @@ Layout make_layout(std::vector<Segment> segments);
 /// One segment of `count` weights.
 Layout plain_layout(std::int64_t count);
 
+/// Whether an update was made: a device finds it out by itself (VectorOps::update_where_finite()).
+class Verdict {
+ public:
+  virtual ~Verdict() = default;
+  /// Waits for the device.
+  virtual bool was_made() = 0;
+};
+
 /// Gradient of the mean loss over learner `learner`'s batch of iteration `step`, at `parameters` (n elements on the
 /// learner's device, only read). Returns a buffer of n elements that stays valid until the learner is asked again.
 /// The batch may depend on (learner, step) only, so that a run can be repeated. Made from any such function.
@@ -42,9 +51,12 @@ class GradientFunction {
   using Of =
       std::function<const float*(int learner, const float* parameters, std::int64_t step, const ReadyFunction* ready)>;
 
-  /// `has_asked` is what has_asked_all() calls.
+  using TakesVerdict = std::function<void(std::shared_ptr<Verdict>)>;
+
+  /// `has_asked` is what has_asked_all() calls, `takes_verdict` what judged() does.
   template <typename Function>
-  GradientFunction(Function of, std::function<void()> has_asked = {}) : has_asked_(std::move(has_asked)) {
+  GradientFunction(Function of, std::function<void()> has_asked = {}, TakesVerdict takes_verdict = {})
+      : has_asked_(std::move(has_asked)), takes_verdict_(std::move(takes_verdict)) {
     if constexpr (std::is_invocable_v<Function, int, const float*, std::int64_t, const ReadyFunction*>)
       of_ = std::move(of);
     else
@@ -62,10 +74,15 @@ class GradientFunction {
   void has_asked_all() const {
     if (has_asked_) has_asked_();
   }
+  /// Whether updates are to be made only where the mean gradient is finite. An algorithm that can hands the verdict of
+  /// each step to judged(), and waits for none.
+  bool is_to_be_judged() const { return takes_verdict_ != nullptr; }
+  void judged(std::shared_ptr<Verdict> verdict) const { takes_verdict_(std::move(verdict)); }
 
  private:
   Of of_;
   std::function<void()> has_asked_;
+  TakesVerdict takes_verdict_;
 };
 
 /// Throws std::invalid_argument with `message` unless `condition` holds: wrong options are a caller's mistake.

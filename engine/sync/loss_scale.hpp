@@ -35,6 +35,8 @@ class LossScale {
   std::int64_t overflows() const { return overflows_; }
   void good_step();
   void overflow();
+  /// Of a batch that began before the last overflow was known: S was halved for that one already.
+  void overflow_at_former_scale() { ++overflows_; }
   void visit_state(StateVisitor& state);
 
  private:

@@ -24,9 +24,14 @@ SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int
 
 void SSgd::step(double learning_rate, const GradientFunction& gradient) {
   const std::vector<const float*> means = means_of(gradient);
-  for (std::size_t j = 0; j < parameters_.size(); ++j) {
-    update(ops_, layout_, options_, learning_rate, means[j], velocities_[j].data(), parameters_[j].data());
-  }
+  const auto update_all = [&] {
+    for (std::size_t j = 0; j < parameters_.size(); ++j)
+      update(ops_, layout_, options_, learning_rate, means[j], velocities_[j].data(), parameters_[j].data());
+  };
+  if (gradient.is_to_be_judged())
+    gradient.judged(ops_.update_where_finite(layout_.count, means, update_all));
+  else
+    update_all();
   ++iteration_;
 }
 

@@ -29,7 +29,8 @@ class SSgd {
   SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options = {},
        std::optional<std::int64_t> bucket_bytes = std::nullopt);
 
-  /// One iteration: asks every replica for its gradient, averages, updates.
+  /// One iteration: asks every replica for its gradient, averages, updates; where `gradient` is to be judged, only if
+  /// the mean is finite, which all replicas of all processes find alike, since theirs are the same bits.
   void step(double learning_rate, const GradientFunction& gradient);
 
   void visit_state(StateVisitor& state);

@@ -1,5 +1,7 @@
 #include "engine/sync/vector_ops.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -11,6 +13,23 @@ void VectorOps::average_all(std::int64_t n, const std::vector<const float*>& inp
   for (std::size_t j = 0; j < inputs.size(); ++j) copy(n, inputs[j], outputs[j]);
   sum_all(n, outputs);
   for (float* output : outputs) scale(n, 1.0 / (static_cast<double>(inputs.size()) * processes()), output);
+}
+
+std::shared_ptr<Verdict> VectorOps::update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
+                                                        const std::function<void()>& work) {
+  class Known final : public Verdict {
+   public:
+    explicit Known(bool was_made) : was_made_(was_made) {}
+    bool was_made() override { return was_made_; }
+
+   private:
+    bool was_made_;
+  };
+  // The sum of squares of floats cannot overflow in double: it is finite when all elements are.
+  const bool is_finite =
+      std::all_of(gradients.begin(), gradients.end(), [&](const float* g) { return std::isfinite(dot(n, g, g)); });
+  if (is_finite) work();
+  return std::make_shared<Known>(is_finite);
 }
 
 DeviceVector::DeviceVector(VectorOps& ops, std::int64_t n, int device)

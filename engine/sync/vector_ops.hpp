@@ -9,6 +9,7 @@
 // Buffers of one call do not overlap unless the operation says so.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/sync/learner.hpp"
@@ -70,6 +71,12 @@ class VectorOps {
   /// Calls `work`, whose operations write nothing that the learners' next gradients read: these may be computed side by
   /// side with them. Everything else that is asked for later comes after them, as always.
   virtual void beside_gradients(const std::function<void()>& work) { work(); }
+  /// Calls `work`, whose updates of parameters (below) leave everything on a device as it is where the array of n
+  /// `gradients` there holds what is not finite. Devices that hold the same bits decide alike.
+  virtual std::shared_ptr<Verdict> update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
+                                                       const std::function<void()>& work);
+  /// Whether update_where_finite() waits for nothing.
+  virtual bool judges_on_devices() const { return false; }
   /// Processes whose buffers sum_all() adds up; see processes.hpp.
   virtual int processes() const { return 1; }
 

@@ -17,6 +17,7 @@ void declare_run(CLI::App& app, Request& r) {
   app.add_flag("--augment", r.augment, "Small random rotations and zooms");
   app.add_option("--device", r.device, "host or cuda (host)");
   app.add_option("--precision", r.precision, "fp32, tf32, fp16, bf16 (host: fp32; cuda: tf32)");
+  app.add_option("--wire", r.wire, "cuda: precision of gradients between GPUs: fp32, fp16, bf16 (fp32)");
   app.add_option("--gpus", r.gpus, "GPUs; on the host, as many logical devices (1)");
   app.add_option("--threads", r.threads, "Threads of the host (one per core)");
   app.add_flag_callback(

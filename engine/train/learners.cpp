@@ -5,6 +5,7 @@
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
+#include "engine/train/batch_reader.hpp"
 #include "engine/train/tuning.hpp"
 
 namespace lockstep::train {
@@ -22,6 +23,7 @@ Learners::Learners(device::Backend& backend, const model::Graph& graph, const Se
       processes_(processes),
       parameters_(graph.parameter_count()) {
   if (settings.precision == device::Precision::fp16) scale_.emplace();
+  backend_.set_gradient_wire(settings.wire);
   follow(trainable);
 }
 
@@ -32,6 +34,7 @@ std::unique_ptr<device::Replica> Learners::make(int gpu, int number) const {
   options.precision = settings_.precision;
   options.seed = random_bits(settings_.request.seed, kDropoutStream, static_cast<std::uint64_t>(number));
   options.is_self_checked = settings_.request.is_self_checked;
+  if (settings_.algorithm == Algorithm::s_sgd) options.bucket_bytes = device::kGradientBucketBytes;
   options.learners = settings_.tunes_learners() ? kTunedLearners : settings_.learners_of_process();
   return backend_.make_replica(graph_, options);
 }
@@ -69,12 +72,13 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
   std::vector<const float*> gradients;
   const auto of = [&](int learner, const float* parameters, std::int64_t iteration,
                       const sync::GradientFunction::ReadyFunction* ready) {
-    const device::HostBatch batch{batches[at(learner)].images.data(), batches[at(learner)].labels.data()};
+    const BatchForDevice batch(batches[at(learner)]);
     const auto number = static_cast<std::uint64_t>(iteration);
     device::Replica& replica = *replicas_[at(learner)];
     // What may overflow is sent only when all have agreed that it has not.
-    const float* result = ready != nullptr && !scale_ ? replica.gradient_in_parts(parameters, batch, number, *ready)
-                                                      : replica.gradient(parameters, batch, number);
+    const float* result = ready != nullptr && !scale_
+                              ? replica.gradient_in_parts(parameters, batch.get(), number, *ready)
+                              : replica.gradient(parameters, batch.get(), number);
     asked_.push_back(learner);
     gradients.push_back(result);
     return result;
@@ -83,6 +87,15 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
     trainable.step(learning_rate, of);
     return true;
   }
+  if (settings_.algorithm == Algorithm::s_sgd && backend_.ops().judges_on_devices()) {
+    judged_step(trainable, learning_rate, of);
+    return true;
+  }
+  return checked_step(trainable, learning_rate, of, gradients);
+}
+
+bool Learners::checked_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of,
+                            const std::vector<const float*>& gradients) {
   const double before = scale_->value();
   try {
     trainable.step(learning_rate, {of, [&] { check_finite(gradients); }});
@@ -95,6 +108,32 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
   }
   if (scale_->value() != before) set_scale();
   return true;
+}
+
+void Learners::judged_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of) {
+  const double scale = scale_->value();
+  trainable.step(learning_rate, {of, {}, [&](std::shared_ptr<sync::Verdict> verdict) {
+                                   judged_.push_back({std::move(verdict), scale});
+                                 }});
+  settle_verdicts(1);
+}
+
+void Learners::settle_verdicts(std::size_t but) {
+  while (judged_.size() > but) {
+    const Judged step = judged_.front();
+    judged_.pop_front();
+    const double before = scale_->value();
+    const bool was_made = step.verdict->was_made();
+    if (was_made) {
+      scale_->good_step();
+    } else if (step.scale == before) {
+      stuck_ = before == 1;
+      scale_->overflow();
+    } else {
+      scale_->overflow_at_former_scale();
+    }
+    if (scale_->value() != before) set_scale();
+  }
 }
 
 /// The sum of squares of floats cannot overflow in double: it is finite when all elements are.
@@ -147,6 +186,7 @@ std::int64_t Learners::memory_bytes() const {
 }
 
 void Learners::visit_state(RunVisitor& state) {
+  settle_verdicts(0);
   for (std::size_t j = 0; j < replicas_.size(); ++j) {
     std::vector<float> statistics = replicas_[j]->running_statistics();
     state.floats("running/" + std::to_string(j), statistics);

@@ -3,6 +3,7 @@
 //
 // Half precision scales the loss (sync/loss_scale.hpp): an iteration with a gradient that overflowed changes nothing
 // but the scale, and its batches are lost. All processes drop it if any of them must.
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ class Learners {
   Learners(device::Backend& backend, const model::Graph& graph, const Settings& settings, const Trainable& trainable,
            sync::Processes& processes);
 
-  /// One iteration on `batches`, one per learner. False where it was dropped.
+  /// One iteration on `batches`, one per learner. False where it was dropped. On devices that judge gradients by
+  /// themselves nothing is waited for: what S-SGD drops counts as an iteration, and is known when the next is under way.
   bool step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches);
   /// Mean loss of the gradients of the last step, over all processes. Waits for them.
   double loss();
@@ -48,6 +50,12 @@ class Learners {
   /// Throws sync::GradientOverflow in all processes where one of them has a gradient that is not finite.
   void check_finite(const std::vector<const float*>& gradients);
   void set_scale();
+  /// Of half precision: one that waits for the gradients, and one that does not.
+  bool checked_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of,
+                    const std::vector<const float*>& gradients);
+  void judged_step(Trainable& trainable, double learning_rate, const sync::GradientFunction::Of& of);
+  /// Adapts the loss scale to all but the last `but` steps.
+  void settle_verdicts(std::size_t but);
   std::unique_ptr<device::Replica> make(int gpu, int number) const;
   /// Of learner j, by which it draws dropout: no other of the whole run has it.
   int number_of(const Trainable& trainable, int j) const;
@@ -62,6 +70,11 @@ class Learners {
   std::vector<int> asked_;  ///< learners whose gradients the last step took
   std::optional<sync::LossScale> scale_;
   bool stuck_ = false;
+  struct Judged {
+    std::shared_ptr<sync::Verdict> verdict;
+    double scale;  ///< that the step was made with
+  };
+  std::deque<Judged> judged_;  ///< steps whose verdicts are not known yet
 };
 
 }  // namespace lockstep::train

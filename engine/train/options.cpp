@@ -133,6 +133,11 @@ Settings resolve(const Request& r, int processes) {
   s.precision = r.precision.empty() ? device::usual_precision(r.device)
                                     : choose<P>("--precision", r.precision, {"fp32", "tf32", "fp16", "bf16"},
                                                 {P::fp32, P::tf32, P::fp16, P::bf16});
+  s.wire = choose<P>("--wire", r.wire.empty() ? "fp32" : r.wire, {"fp32", "fp16", "bf16"}, {P::fp32, P::fp16, P::bf16});
+  if (s.wire != P::fp32 && r.device != "cuda")
+    refuse("--wire " + r.wire, "the host's devices exchange floats", "fp32, or --device cuda");
+  if (s.wire != P::fp32 && (s.algorithm == A::sma || s.algorithm == A::ea_sgd))
+    refuse("--wire " + r.wire, "models are exchanged, not gradients", "fp32, or s-sgd, backup-workers, async-sgd");
   s.stop = choose<Stop>("--stop", r.stop, {"target", "median", "never"}, {Stop::target, Stop::median, Stop::never});
   if (r.device == "host" && s.precision == P::tf32)
     refuse("--precision tf32", "the host has no TF32", "fp32, fp16, bf16 (emulated), or --device cuda");
@@ -223,6 +228,7 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["seed"] = r.seed;
   json["device"] = r.device;
   json["precision"] = device::to_string(s.precision);
+  if (s.wire != device::Precision::fp32) json["wire"] = device::to_string(s.wire);  // earlier records still count
   add_algorithm(s, json);
   if (r.moving_average) json["moving_average"] = *r.moving_average;  // as with processes: earlier records still count
   add_schedule(r, json, only_lasting);

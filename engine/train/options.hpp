@@ -21,6 +21,7 @@ struct Request {
   std::string algorithm = "s-sgd";
   std::string device = "host";
   std::string precision;  ///< empty: device::usual_precision()
+  std::string wire;       ///< empty: fp32
   int gpus = 1;
   std::optional<int> learners;
   std::optional<int> batch;
@@ -72,6 +73,7 @@ struct Settings {
   Request request;
   Algorithm algorithm;
   device::Precision precision;
+  device::Precision wire;  ///< of gradients between GPUs
   Stop stop;
   int learners;  ///< per GPU; of backup workers N of all processes, without the backups
   int batch;     ///< of a learner

@@ -3,8 +3,9 @@
 namespace lockstep::train {
 
 InputPipeline::InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
-                             std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads)
-    : reader_(source, order, batch, augmentation, seed, threads), batch_(batch) {}
+                             std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads,
+                             data::Pixels pixels)
+    : reader_(source, order, batch, augmentation, seed, threads, pixels), batch_(batch) {}
 
 InputPipeline::~InputPipeline() {
   stop();

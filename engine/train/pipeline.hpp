@@ -20,7 +20,8 @@ class InputPipeline {
   /// `source` and `order` must outlive it.
   /// `threads` of them prepare batches, one of which also waits for room.
   InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
-                std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads = 1);
+                std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads = 1,
+                data::Pixels pixels = data::Pixels::floats);
   ~InputPipeline();
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;

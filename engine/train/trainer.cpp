@@ -66,7 +66,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       evaluator_(*backend_, graph_, settings_, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed,
-                usual_input_threads(*backend_, processes_.local_count())),
+                usual_input_threads(*backend_, processes_.local_count()), usual_pixels(*backend_, *images_.train)),
       schedule_(schedule_of(settings, images_.train->count())),
       tuning_(settings.request.gpus, processes_) {
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
@@ -366,6 +366,7 @@ Json Trainer::record(const std::string& model_digest) {
                        {"devices", backend_->devices()},
                        {"slow_paths", learners_.slow_paths()}};
   if (const std::string checked = learners_.self_check(); !checked.empty()) record["backend"]["self_check"] = checked;
+  if (const std::string binding = backend_->binding(); !binding.empty()) record["backend"]["binding"] = binding;
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
   record["data"] = {{"name", images_.train->name()},
                     {"train_images", images_.train->count()},

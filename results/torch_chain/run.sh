@@ -5,7 +5,7 @@
 # Called again, it goes on where it was interrupted; OUT keeps what it has measured.
 #   NETWORKS             which (resnet20 vgg11 gpt)
 #   PROCESSES            numbers of processes, each a run of its own (2, and 3 where there are three cores)
-#   SECONDS_PER_SERIES   longest time of one series of samples (6)
+#   SECONDS_PER_SERIES   longest time of one series of samples (4: on two cores all takes less than twelve minutes)
 set -euo pipefail
 build=$(realpath "$1")
 mkdir -p "$2"
@@ -32,7 +32,7 @@ for network in ${NETWORKS:-resnet20 vgg11 gpt}; do
     [[ -e "$file.done" ]] && continue
     wait_for_quiet
     "$python" calib/torch/lockstep_probe.py "tests/torch/nets.py:$network" --name "$network" --processes "$processes" \
-      --threads 1 --pin --batches 8,16,32 --seconds "${SECONDS_PER_SERIES:-6}" --most-bytes 16777216 --resume -o "$file"
+      --threads 1 --pin --batches 8,16,32 --seconds "${SECONDS_PER_SERIES:-4}" --most-bytes 16777216 --resume -o "$file"
     touch "$file.done"
   done
 done

@@ -48,6 +48,8 @@ struct Request {
   int gpus = 1;
   double seconds = 5;
   bool is_self_checked = true;
+  std::int64_t bucket_bytes = device::kGradientBucketBytes;  ///< of S-SGD's gradients
+  std::string wire = "fp32";
 };
 
 struct Configuration {
@@ -85,6 +87,7 @@ class Training {
       options.seed = static_cast<std::uint64_t>(j + 1);
       options.learners = all;
       options.is_self_checked = request.is_self_checked;
+      if (request.algorithm == "ssgd") options.bucket_bytes = request.bucket_bytes;
       replicas_.push_back(backend.make_replica(graph, options));
       if (c.precision == device::Precision::fp16) replicas_.back()->set_loss_scale(kLossScale);
     }
@@ -189,6 +192,10 @@ bool report(device::Backend& backend, const model::Graph& graph, const Request& 
   json["batch"] = c.batch;
   json["learners_per_gpu"] = c.learners_per_gpu;
   json["gpus"] = request.gpus;
+  if (request.gpus > 1 && request.algorithm == "ssgd") {
+    json["bucket_bytes"] = request.bucket_bytes;
+    json["wire"] = request.wire;
+  }
   bool done = true;
   try {
     json.update(measure(backend, graph, request, c));
@@ -216,6 +223,7 @@ int run(Request request) {
   if (request.algorithm == "ssgd" && has_several)
     throw InputError("--learners: ssgd takes 1 per GPU; allowed: --algorithm sma for more");
   const std::unique_ptr<device::Backend> backend = make_backend(request);
+  backend->set_gradient_wire(device::precision_from(request.wire));
   const model::Graph graph = model::zoo_graph(request.model);
   bool done = true;
   for (const std::string& precision : request.precisions) {
@@ -241,6 +249,11 @@ int main(int argc, char** argv) {
   app.add_option("--gpus", request.gpus, "(1)")->check(CLI::PositiveNumber);
   app.add_flag_callback(
       "--no-self-check", [&] { request.is_self_checked = false; }, "Library engines are used as they are");
+  app.add_option("--bucket-bytes", request.bucket_bytes,
+                 "ssgd: gradients are averaged so many bytes at a time while the pass goes on; 0: after it (26214400)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--wire", request.wire, "ssgd: precision of gradients between GPUs (fp32)")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   app.add_option("--seconds", request.seconds, "Of measuring, per configuration (5)")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   try {

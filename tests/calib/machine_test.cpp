@@ -7,6 +7,7 @@
 #include "calib/facts.hpp"
 #include "calib/topology/machine.hpp"
 #include "calib/topology/pci.hpp"
+#include "engine/device/backend.hpp"
 #include "engine/nvml/nvml.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -186,7 +187,8 @@ TEST_CASE("a clock counts as low when something holds it down that would not do 
   REQUIRE(library);
   const auto ratio = [&](const char* reasons, const std::string& uuid) {
     const Environment set("FAKE_NVML_REASONS", reasons);
-    return library->clock_ratio(uuid);
+    const nvml::Clock clock = library->clock(uuid);
+    return device::ClockState{clock.now_hz, clock.highest_hz, clock.is_held_down, clock.reasons}.ratio();
   };
   // GPU 1 is at 990 of 1980 MHz.
   CHECK(ratio("0x0", "GPU-1") == 1);
@@ -203,6 +205,14 @@ TEST_CASE("a clock counts as low when something holds it down that would not do 
   CHECK(library->known_id("GPU-9") == "GPU-9");
   CHECK(ratio("0x40", "GPU-part") == 0.5);
   CHECK(ratio("0x40", "MIG-part") == 0.5);
+  {
+    const Environment set("FAKE_NVML_REASONS", "0x24");
+    const nvml::Clock clock = library->clock("GPU-1");
+    CHECK(clock.now_hz == 990e6);
+    CHECK(clock.highest_hz == 1980e6);
+    CHECK(clock.reasons == std::vector<std::string>{"power cap", "thermal, software"});
+    CHECK(library->clock("GPU-9").now_hz == 0);
+  }
   {
     const Environment hot("FAKE_NVML_REASONS", "0x44");
     CHECK(library->gpus()[0].clock_reasons == std::vector<std::string>{"power cap", "thermal, hardware"});

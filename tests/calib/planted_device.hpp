@@ -101,7 +101,8 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   }
   void exchange(device::Collective collective, device::Precision element, std::int64_t n,
                 const std::vector<const void*>&, const std::vector<void*>&) override {
-    spend(costs.exchange.at(collective).of(double(device::element_bytes(element)) * double(n)));
+    const double bytes = double(device::element_bytes(element)) * double(n);
+    spend(collective == device::Collective::all_reduce ? costs.sum_s(bytes) : costs.exchange.at(collective).of(bytes));
   }
   std::shared_ptr<float> allocate_pinned(std::int64_t n) override {
     auto* x = static_cast<float*>(std::calloc(static_cast<std::size_t>(n), sizeof(float)));

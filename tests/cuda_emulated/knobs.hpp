@@ -48,7 +48,7 @@ void forget_contexts();
 /// Counted since the program began:
 extern std::atomic<std::uint64_t> waits_for_room;         ///< calls that a full queue made wait
 extern std::atomic<std::uint64_t> waits_between_devices;  ///< a stream told to wait for another device's event
-extern std::atomic<std::uint64_t> device_synchronisations;
+extern std::atomic<std::uint64_t> device_synchronisations, stream_synchronisations;
 extern std::atomic<std::uint64_t> graph_launches;
 extern std::atomic<std::uint64_t> collective_bytes;  ///< of sums and what else NCCL moves, of one rank
 

@@ -4,7 +4,7 @@
 #include "tests/cuda_emulated/knobs.hpp"
 #include "tests/cuda_emulated/machine.hpp"
 
-std::atomic<std::uint64_t> emulated::waits_between_devices{0};
+std::atomic<std::uint64_t> emulated::waits_between_devices{0}, emulated::stream_synchronisations{0};
 
 using namespace emulated;
 
@@ -27,6 +27,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Lock lock(machine().mutex);
+  ++stream_synchronisations;
   if (is_forbidden()) return told(cudaErrorStreamCaptureUnsupported);
   finish(of(stream));
   return cudaSuccess;

@@ -1,5 +1,6 @@
 #include "engine/sync/s_sgd.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "engine/sync/host_vector_ops.hpp"
@@ -64,6 +65,29 @@ TEST_CASE("Two S-SGD steps by hand") {
   CHECK(s_sgd.parameters(1).to_host() == std::vector<float>{0});
   s_sgd.step(0.5, from_table(table));
   CHECK(s_sgd.parameters(0).to_host() == std::vector<float>{-0.5F});
+}
+
+TEST_CASE("S-SGD whose gradients are judged leaves out what is not finite, and says so") {
+  HostVectorOps ops;
+  SSgd sync(ops, plain_layout(3), {1, 2, 3}, 2, {0.5, 0, {}});
+  std::vector<std::vector<float>> gradients{{1, 1, 1}, {3, 3, 3}};
+  std::vector<bool> made;
+  const auto step = [&] {
+    sync.step(0.1, {[&](int j, const float*, std::int64_t) { return gradients[static_cast<std::size_t>(j)].data(); },
+                    {},
+                    [&](const std::shared_ptr<Verdict>& verdict) { made.push_back(verdict->was_made()); }});
+  };
+  step();
+  const std::vector<float> first = sync.parameters(0).to_host();
+  CHECK(first[0] == 0.8F);
+  gradients[1][2] = INFINITY;
+  step();
+  CHECK(sync.parameters(0).to_host() == first);
+  gradients[1][2] = 3;
+  step();
+  CHECK(std::abs(sync.parameters(1).to_host()[0] - 0.5F) < 1e-6F);  // momentum as after the first: -0.1 - 0.2
+  CHECK(made == std::vector<bool>{true, false, true});
+  CHECK(sync.iteration() == 3);
 }
 
 TEST_CASE("S-SGD refuses what makes no sense") {

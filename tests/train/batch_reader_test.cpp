@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "engine/data/dataset.hpp"
 #include "engine/data/synthetic.hpp"
 #include "engine/train/launch.hpp"
 #include "engine/train/pipeline.hpp"
@@ -59,6 +60,42 @@ TEST_CASE("Batches are the same to the bit, whatever the number of threads that 
           }
         }
       }
+}
+
+TEST_CASE("Batches of bytes are those of floats before these are normalised and augmented") {
+  std::vector<std::uint8_t> pixels, labels;
+  for (std::int64_t i = 0; i < 50 * kShape.elements(); ++i) pixels.push_back(static_cast<std::uint8_t>(i * 37 % 251));
+  for (int i = 0; i < 50; ++i) labels.push_back(static_cast<std::uint8_t>(i % 3));
+  const data::Dataset source("bytes", kShape, 3, pixels, labels, {{0.4F, 0.5F, 0.6F}, {0.2F, 0.3F, 0.25F}});
+  const data::BatchOrder order(50, 3);
+  for (const bool is_augmented : {false, true}) {
+    std::optional<data::AugmentationRange> range;
+    if (is_augmented) range.emplace();
+    std::vector<data::Batch> floats(2), bytes(2);
+    BatchReader(source, order, 12, range, 5, 1).read(31, floats);
+    BatchReader(source, order, 12, range, 5, 3, data::Pixels::bytes).read(31, bytes);
+    for (std::size_t l = 0; l < 2; ++l) {
+      CHECK(bytes[l].images.empty());
+      CHECK(bytes[l].labels == floats[l].labels);
+      REQUIRE(bytes[l].bytes.size() == floats[l].images.size());
+      const std::size_t elements = static_cast<std::size_t>(kShape.elements());
+      std::vector<float> made;
+      for (std::size_t i = 0; i < bytes[l].bytes.size(); ++i)
+        made.push_back(bytes[l].byte_values[256 * (i % elements / 63) + bytes[l].bytes[i]]);
+      if (is_augmented) {
+        REQUIRE(bytes[l].transforms.size() == 12);
+        const std::vector<float> originals = made;
+        for (std::size_t i = 0; i < 12; ++i)
+          data::apply_transform(kShape, bytes[l].transforms[i], originals.data() + i * elements,
+                                made.data() + i * elements);
+      }
+      CHECK(made == floats[l].images);
+    }
+  }
+  const data::SyntheticImages drawn(kShape, 10, 100, 3);
+  const auto host = device::make_host_backend(1, 1);
+  CHECK(drawn.byte_values().empty());
+  CHECK(usual_pixels(*host, source) == data::Pixels::floats);
 }
 
 TEST_CASE("The input pipeline hands out what its threads read, in its order, and what went wrong in one of them") {
