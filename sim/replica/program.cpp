@@ -131,8 +131,7 @@ class Builder {
                           is_forward ? seconds.products_forward_s : seconds.products_backward_s},
                          (is_forward ? forward : backward)(job_.shape, job_.spec, job_.traffic),
                          beside,
-                         trained,
-                         -1});
+                         trained});
         };
     const auto add_blocks = [&] {
       for (int i = 0; i < of.blocks; ++i) {
@@ -157,19 +156,17 @@ class Builder {
     const BlockSeconds& s = seconds_.blocks[at(block)];
     const RankParameters weights = rank_layer_parameters(job_.shape, job_.spec, block);
     const RankParameters gradients = trained_layer_parameters(job_.shape, job_.spec, block);
-    if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0}, {}, weights, gradients, -1};
+    if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0}, {}, weights, gradients};
     if (pass == Pass::forward)
       return {{s.forward_s, s.attention_forward_s, s.products_forward_s},
               layer_forward(job_.shape, job_.spec, block, job_.traffic),
               weights,
-              gradients,
-              -1};
+              gradients};
     const double apart = splits_backward_ ? s.weight_gradient_s : 0;
     return {{s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
             layer_backward(job_.shape, job_.spec, block, job_.traffic),
             weights,
-            gradients,
-            -1};
+            gradients};
   }
 
   // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
