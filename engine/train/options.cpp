@@ -136,7 +136,9 @@ Settings resolve(const Request& r, int processes) {
   s.wire = choose<P>("--wire", r.wire.empty() ? "fp32" : r.wire, {"fp32", "fp16", "bf16"}, {P::fp32, P::fp16, P::bf16});
   if (s.wire != P::fp32 && r.device != "cuda")
     refuse("--wire " + r.wire, "the host's devices exchange floats", "fp32, or --device cuda");
-  if (s.wire != P::fp32 && (s.algorithm == A::sma || s.algorithm == A::ea_sgd))
+  const bool sends_models =
+      s.algorithm == Algorithm::sma || s.algorithm == Algorithm::ea_sgd || s.algorithm == Algorithm::local_sgd;
+  if (s.wire != P::fp32 && sends_models)
     refuse("--wire " + r.wire, "models are exchanged, not gradients", "fp32, or s-sgd, backup-workers, async-sgd");
   s.stop = choose<Stop>("--stop", r.stop, {"target", "median", "never"}, {Stop::target, Stop::median, Stop::never});
   if (r.device == "host" && s.precision == P::tf32)
