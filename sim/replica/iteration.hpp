@@ -2,7 +2,8 @@
 // One iteration of a split in closed form: passes of every stage, the pipeline's timeline, then the exchange between
 // replicas.
 //
-//   pass of a block   computing (rank_cost.hpp), and behind it what tensor and expert ranks send; a context ring travels
+//   pass of a block   computing (rank_cost.hpp), and behind it what tensor and expert ranks send, but for what travels beside
+//                     products (/parallel/tensor_overlap), which (t-1)/t of these may hide; a context ring travels
 //                     beside the attention, whose last of c steps needs no more; with zero3 the block's weights are
 //                     gathered beside the pass, and from zero2 on gradients scattered beside the backward one: the longer
 //                     counts. The first gather of a forward pass has nothing to hide behind.

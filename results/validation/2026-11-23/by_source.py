@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""by_source.py SUITE.json PREDICTIONS.json: errors of predicted rates, source by source, and their median.
+"""by_source.py SUITE.json VALIDATION.json: errors of predicted rates, and of peak memory, source by source.
 
-PREDICTIONS.json is what `simulate --predict SUITE.json --json PREDICTIONS.json` writes. The error of a time is that of the
-rate which it is: published over predicted, less 1.
+VALIDATION.json is what `validate --leave-out --json VALIDATION.json` writes: every record predicted by constants and bounds
+of other sources. The error of a time is that of the rate which it is: published over predicted, less 1.
 """
 import collections
 import json
@@ -10,18 +10,15 @@ import statistics
 import sys
 
 RATES = {"step_time", "throughput", "throughput_per_gpu", "achieved_flops_per_gpu", "model_flops_per_gpu", "mfu", "hfu"}
+MEMORY = {"peak_memory"}
 
 
-def main(suite, predictions):
-    with open(suite, encoding="utf-8") as file:
-        records = {record["id"]: record for record in json.load(file)["records"]}
-    with open(predictions, encoding="utf-8") as file:
-        predicted = json.load(file)["predictions"]
+def table(records, predicted, metrics, what):
     errors, inside, widths = (collections.defaultdict(list) for _ in range(3))
     asked = 0
     for one in predicted:
-        record = records[one["id"]]
-        if record["metric"] not in RATES:
+        record = records.get(one["id"])
+        if record is None or record["metric"] not in metrics:
             continue
         asked += 1
         if one.get("unmapped"):
@@ -30,15 +27,24 @@ def main(suite, predictions):
         errors[source].append((published / value if record["metric"] == "step_time" else value / published) - 1)
         inside[source].append(one["low"] <= published <= one["high"])
         widths[source].append((one["high"] - one["low"]) / 2 / value)
-    print("| Source | rates | median error | bias | inside the bounds |\n|---|---|---|---|---|")
+    print(f"| Source | {what} | median error | bias | inside the bounds |\n|---|---|---|---|---|")
     for source in sorted(errors):
         of_source = errors[source]
         print(f"| {source} | {len(of_source)} | {100 * statistics.median(map(abs, of_source)):.1f} % "
               f"| {100 * statistics.median(of_source):+.1f} % | {100 * statistics.mean(inside[source]):.0f} % |")
     median = statistics.median(statistics.median(map(abs, of)) for of in errors.values())
-    print(f"\n{sum(map(len, errors.values()))} of {asked} rates, {len(errors)} sources: median {100 * median:.1f} %, "
+    print(f"\n{sum(map(len, errors.values()))} of {asked} {what}, {len(errors)} sources: median {100 * median:.1f} %, "
           f"inside {100 * statistics.mean(statistics.mean(of) for of in inside.values()):.0f} %, "
-          f"half width {100 * statistics.median(statistics.median(of) for of in widths.values()):.0f} %")
+          f"half width {100 * statistics.median(statistics.median(of) for of in widths.values()):.0f} %\n")
+
+
+def main(suite, validation):
+    with open(suite, encoding="utf-8") as file:
+        records = {record["id"]: record for record in json.load(file)["records"]}
+    with open(validation, encoding="utf-8") as file:
+        predicted = [one for suite in json.load(file)["suites"] for one in suite["records"]]
+    table(records, predicted, RATES, "rates")
+    table(records, predicted, MEMORY, "peaks of memory")
 
 
 if __name__ == "__main__":
