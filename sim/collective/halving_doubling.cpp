@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
@@ -6,11 +8,12 @@ namespace {
 
 // The pairs of one exchange at `distance` among the core ranks; `rank_of` maps a core index to its rank.
 Phase exchange(const std::vector<int>& rank_of, int distance, std::int64_t bytes, bool reduces) {
-  Phase phase;
+  Transfers::Block block;
+  block.reserve(rank_of.size());
   for (int i = 0; i < static_cast<int>(rank_of.size()); ++i)
-    phase.transfers.push_back(
+    block.push_back(
         {rank_of[static_cast<std::size_t>(i)], rank_of[static_cast<std::size_t>(i ^ distance)], bytes, reduces});
-  return phase;
+  return {Transfers(std::move(block)), 1};
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-// Where messages meet on links they are taken one by one: up to so many GPUs all of them, beyond as long as they are few, at
-// about a second for a million. Where no GPUs share links, going round by round is as good from much fewer on.
+// Where messages meet on links they are taken one by one, at about a second for a million: on so many GPUs up to many, on more
+// as long as they are few. Where no GPUs share links, going round by round is as good from much fewer on.
 constexpr int kMostGpusByFlows = 512;
-constexpr double kMostMessages = 2e8;  // some minutes
-constexpr double kFewMessages = 1e6, kFewMessagesOnOwnLinks = 3e4;
+constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
+constexpr double kMostMessages = 2e8;  // where they cannot be taken round by round: some minutes
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
 
 // Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
@@ -114,8 +114,10 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
   const double messages = program.messages_per_iteration() * program.iterations;
   if (request.most_messages > 0 && messages > request.most_messages)
     return replay_closed_form(scenario, request, program, cluster, costs);
-  if (request.gpus > kMostGpusByFlows && messages > kFewMessagesOnOwnLinks) {
-    const MeetingLinks links = messages > kFewMessages ? MeetingLinks::any : MeetingLinks::own;
+  const bool is_large = request.gpus > kMostGpusByFlows;
+  const bool are_too_many = messages > (is_large ? kFewMessages : kManyMessages);
+  if (are_too_many || (is_large && messages > kFewMessagesOnOwnLinks)) {
+    const MeetingLinks links = are_too_many ? MeetingLinks::any : MeetingLinks::own;
     if (replay_shared_rounds(program, cluster, jitter, options, links, replay)) return replay;
   }
   if (messages > kMostMessages)

@@ -1,6 +1,7 @@
 // Splits replayed message by message: by flows as by SimGrid, and near what the closed form says.
 #include <random>
 
+#include "sim/replica/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/replica/small_split.hpp"
 
@@ -131,6 +132,34 @@ TEST_CASE("replicas without jitter are alike: some of them take the time of all"
       const auto [fast, message] = seconds(16, sharding, all_reduce);
       CHECK(fast == Approx(message).epsilon(1e-6));
     }
+}
+
+TEST_CASE("splits round by round take about the time that they take by flows") {
+  for (const char* schedule : {"1f1b", "interleaved"})
+    for (const char* all_reduce : {"ring", "nccl"})
+      for (const char* sharding : {"none", "zero1"}) {
+        Json parallel{
+            {"tensor", 4}, {"pipeline", 4}, {"micro_batches", 8}, {"schedule", schedule}, {"sharding", sharding}};
+        if (parallel["schedule"] == "interleaved") parallel["virtual_stages"] = 2;
+        Json scenario = split_scenario(parallel, {64});
+        scenario["communication"]["all_reduce"] = all_reduce;
+        if (parallel["sharding"] == "none") scenario["communication"]["fusion_threshold"] = "25 MB";
+        if (scenario["communication"]["all_reduce"] == "nccl")
+          scenario["communication"]["nccl"] = {{"generation", "hopper"}};
+        const sim::Scenario read = SmallFiles(scenario, with_latency()).one();
+        sim::Cluster cluster(read.cluster, 64);
+        sim::apply_overheads(read, cluster);
+        const sim::SplitModel model(read, cluster, 64);
+        const sim::Program program = sim::split_program(read, model, 1, model.job().spec.data);
+        const sim::Jitter even = sim::jitter_of_stages(
+            model, [](int, int) { return 1.0; }, model.job().spec.data);
+        sim::Replay rounds;
+        REQUIRE(sim::replay_shared_rounds(program, cluster, even, {}, sim::MeetingLinks::any, rounds));
+        const sim::Replay flows = sim::replay_flows(program, cluster, even);
+        INFO(parallel.dump() << " by " << all_reduce);
+        CHECK(rounds.iteration_end_s[0] == Approx(flows.iteration_end_s[0]).epsilon(0.03));
+        CHECK(rounds.compute_s[0] == Approx(flows.compute_s[0]).epsilon(1e-9));
+      }
 }
 
 }  // namespace lockstep::tests
