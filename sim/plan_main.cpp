@@ -205,10 +205,7 @@ int run(const Options& o, const std::vector<std::string>& argv, sim::MpiSession&
     return session.rank() == 0 ? 1 : 2;
   }
   const sim::RunTask runner = sim::plan_runner(*plan);
-  if (session.rank() > 0) {
-    sim::serve_mpi(session, jobs_of(o, session), runner);
-    return 0;
-  }
+  if (session.rank() > 0) return sim::serve_mpi(session, jobs_of(o, session), runner, o.patience_s) ? 0 : 1;
   const auto workers = sim::mpi_workers(session, jobs_of(o, session), runner, o.patience_s);
   try {
     return work_out(o, argv, *plan, *workers);

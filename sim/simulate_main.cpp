@@ -14,6 +14,7 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "sim/all_reduce_options.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/job_options.hpp"
 #include "sim/records/explicit_records.hpp"
@@ -382,13 +383,17 @@ int main(int argc, char** argv) {
   CLI::App* const builds = declare_convergence(app, convergence);
   JobOptions job;
   CLI::App* const asks = declare_job(app, job);
+  sim::AllReduceOptions sums;
+  CLI::App* const reduces = sim::declare_all_reduce(app, sums);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    for (const CLI::App* subcommand : {builds, asks})
+    for (const CLI::App* subcommand : {builds, asks, reduces})
       if (subcommand->parsed()) check_alone(app, *subcommand);
     if (builds->parsed())
       build_profile(convergence);
     else if (asks->parsed())
       answer(job);
+    else if (reduces->parsed())
+      sim::answer_all_reduce(sums, all_cores(), words);
     else
       run(options, words);
     return 0;

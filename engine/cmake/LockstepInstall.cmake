@@ -38,3 +38,17 @@ foreach(room IN ITEMS sim sim/scenario sim/convergence sim/plan calib engine eng
   install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room} OPTIONAL)
 endforeach()
 install(FILES results/host_chain/profile.json DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/results/host_chain)
+
+# "./bootstrap package": one .deb of the above. What a program links is found by dpkg-shlibdeps, so the package asks for
+# the libraries of the Debian that it was built on.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)   # tests and benchmarks are not in it and need not be built for it
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME lockstep)
+set(CPACK_PACKAGE_CONTACT "Lockstep maintainers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

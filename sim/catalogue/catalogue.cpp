@@ -7,6 +7,7 @@
 #include "sim/catalogue/read_entries.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 namespace {
 
 JsonDocument open(const std::string& folder, const std::string& file, const std::string& key) {
@@ -112,4 +113,5 @@ std::string default_catalogue_folder() {
   throw InputError("no catalogue beside the program: " + installed.string() + "; allowed: --catalogue FOLDER");
 }
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

@@ -27,6 +27,7 @@
 #include "sim/catalogue/entries.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 /// A factor on what stands above it (sim/records/fit.hpp), or the reach of bounds.
 struct Constant {
@@ -54,4 +55,5 @@ Catalogue load_catalogue(const std::string& folder);
 /// InputError when there is none.
 std::string default_catalogue_folder();
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 /// What every entry has. Its names are `id`, `name` and `aliases`.
 struct Entry {
@@ -103,4 +104,5 @@ class Entries {
   NameIndex names_;
 };
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

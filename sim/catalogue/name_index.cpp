@@ -6,6 +6,7 @@
 #include "engine/base/edit_distance.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 namespace {
 
 constexpr std::size_t kLongest = 100;  // characters that are compared for the nearest names: no name is longer
@@ -72,4 +73,5 @@ std::vector<std::size_t> NameIndex::nearest(const std::string& name, std::size_t
   return entries;
 }
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

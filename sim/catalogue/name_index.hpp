@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 /// The one spelling of a name: lower case, without blanks and - _ / . ( ); "_" stands where these were between two
 /// digits, so that "GPT-3 1.3B" is not "GPT-3 13B". Other characters count: "H100,A100" is no "H100 A100".
@@ -27,4 +28,5 @@ class NameIndex {
   std::unordered_map<std::string, std::size_t> entries_;    ///< by plain name
 };
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

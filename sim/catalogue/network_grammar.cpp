@@ -9,6 +9,7 @@
 #include "sim/catalogue/network_words.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 namespace {
 
 constexpr double kMostPorts = 32;
@@ -196,4 +197,5 @@ std::string network_grammar_text(const Entries<NetworkEntry>& networks) {
          "blanks do not matter\n";
 }
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

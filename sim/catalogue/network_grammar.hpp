@@ -19,6 +19,7 @@
 #include "sim/catalogue/entries.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 inline constexpr const char* kNetworkGrammar = "[COUNTx ]RATE[ KIND][ per GPU| per node]";
 /// Of a line rate that an application reaches with RDMA.
@@ -50,4 +51,5 @@ std::string network_description(const NetworkFound& network);
 /// The grammar for people, with examples; a line each.
 std::string network_grammar_text(const Entries<NetworkEntry>& networks);
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

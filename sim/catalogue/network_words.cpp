@@ -8,6 +8,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 namespace {
 
 constexpr std::size_t kLongest = 200;
@@ -195,4 +196,5 @@ NetworkWords cut_network(const std::string& text) {
   return words;
 }
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <string>
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 /// A number with a unit of bits: "400 Gb/s", "100GbE".
 struct WrittenRate {
@@ -25,4 +26,5 @@ struct NetworkWords {
 /// At most 200 characters are read.
 NetworkWords cut_network(const std::string& text);
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

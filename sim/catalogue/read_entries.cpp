@@ -1,6 +1,7 @@
 #include "sim/catalogue/read_entries.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 namespace {
 
 constexpr Range kBandwidth{1, 1e15};
@@ -132,4 +133,5 @@ ModelEntry read_model(const JsonNode& node) {
   return entry;
 }
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

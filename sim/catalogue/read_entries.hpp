@@ -4,6 +4,7 @@
 #include "sim/catalogue/entries.hpp"
 
 namespace lockstep::sim {
+inline namespace catalogue {
 
 GpuEntry read_gpu(const JsonNode& node);
 IntraNodeEntry read_intra_node(const JsonNode& node);
@@ -14,4 +15,5 @@ ModelEntry read_model(const JsonNode& node);
 /// The strings of an array.
 std::vector<std::string> texts_of(const JsonNode& array);
 
+}  // namespace catalogue
 }  // namespace lockstep::sim

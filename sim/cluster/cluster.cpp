@@ -7,6 +7,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 
 Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     : spec_(spec),
@@ -108,4 +109,5 @@ const char* Cluster::network_model() {
   return "CM02, exact (no cross traffic, no TCP window, fair sharing)";
 }
 
+}  // namespace cluster
 }  // namespace lockstep::sim

@@ -26,6 +26,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 
 struct Route {
   std::vector<int> links;  ///< in order
@@ -122,4 +123,5 @@ class Cluster {
   std::vector<double> latency_s_;  // by pair of endpoints of a node
 };
 
+}  // namespace cluster
 }  // namespace lockstep::sim

@@ -2,6 +2,7 @@
 // SimGrid's engine with the settings under which its flow model is exact.
 
 namespace lockstep::sim {
+inline namespace cluster {
 
 /// The raw latency, in seconds, that every route has in SimGrid, whatever its true latency. SimGrid weights a flow by
 /// the raw latency of its route; equal ones make sharing fair. The true latency comes as a factor on this one. 1 s
@@ -26,4 +27,5 @@ void set_flow_updates(FlowUpdates updates);
 /// in a std::runtime_error from Engine::run. Throws std::logic_error when there already is an engine.
 void start_engine(int stack_kib = 64);
 
+}  // namespace cluster
 }  // namespace lockstep::sim

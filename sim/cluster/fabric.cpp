@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 namespace {
 
 class Star : public Fabric {
@@ -243,4 +244,5 @@ std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes) {
   return std::make_unique<Star>(spec, nodes);
 }
 
+}  // namespace cluster
 }  // namespace lockstep::sim

@@ -16,6 +16,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 
 class Fabric {
  public:
@@ -32,4 +33,5 @@ class Fabric {
 /// Of `spec.fabric`, with `nodes` nodes on the places of lowest number.
 std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, int nodes);
 
+}  // namespace cluster
 }  // namespace lockstep::sim

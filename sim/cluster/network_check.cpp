@@ -7,6 +7,7 @@
 #include "sim/cluster/simgrid_compat.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -71,4 +72,5 @@ void verify_network_model() {
   }
 }
 
+}  // namespace cluster
 }  // namespace lockstep::sim

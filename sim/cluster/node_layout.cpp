@@ -6,6 +6,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 namespace {
 
 using Path = std::vector<int>;
@@ -238,4 +239,5 @@ double NodeLayout::latency_s(int from, int to) const {
   return latency_s;
 }
 
+}  // namespace cluster
 }  // namespace lockstep::sim

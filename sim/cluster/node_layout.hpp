@@ -6,6 +6,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 
 /// One direction of a link (the memory of a socket: both).
 struct NodeLink {
@@ -49,4 +50,5 @@ class NodeLayout {
   std::vector<std::vector<int>> routes_;
 };
 
+}  // namespace cluster
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/cluster/simgrid_compat.hpp"
 
 namespace lockstep::sim {
+inline namespace cluster {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -163,4 +164,5 @@ simgrid::s4u::Host* Platform::host(Endpoint end) const {
   return impl_->host(end);
 }
 
+}  // namespace cluster
 }  // namespace lockstep::sim

@@ -12,6 +12,7 @@ class Host;
 }
 
 namespace lockstep::sim {
+inline namespace cluster {
 
 class Platform {
  public:
@@ -40,4 +41,5 @@ class Platform {
 /// then runs another network model than it was told to. It needs a process of its own, without a platform.
 void verify_network_model();
 
+}  // namespace cluster
 }  // namespace lockstep::sim

@@ -13,7 +13,9 @@
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #endif
 
-namespace lockstep::sim::compat {
+namespace lockstep::sim {
+inline namespace cluster {
+namespace compat {
 
 namespace sg4 = simgrid::s4u;
 using NetPoint = simgrid::kernel::routing::NetPoint;
@@ -168,4 +170,6 @@ inline void set_latency_factor(sg4::NetZone* zone, const std::function<LatencyFa
 
 #endif
 
-}  // namespace lockstep::sim::compat
+}  // namespace compat
+}  // namespace cluster
+}  // namespace lockstep::sim

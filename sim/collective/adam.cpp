@@ -1,6 +1,7 @@
 #include "sim/collective/adam.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 Plan push_factors(const Roles& roles, std::int64_t bytes, int owner) {
   Plan plan{"Adam, push of factors", roles.ranks, bytes, {}};
@@ -16,4 +17,5 @@ Plan push_factors(const Roles& roles, std::int64_t bytes, int owner) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

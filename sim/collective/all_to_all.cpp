@@ -1,6 +1,7 @@
 #include "sim/collective/exchange.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 Plan all_to_all(int ranks, std::int64_t bytes) {
   Plan plan{"all-to-all", ranks, bytes, {}};
@@ -13,4 +14,5 @@ Plan all_to_all(int ranks, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

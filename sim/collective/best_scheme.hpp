@@ -9,6 +9,7 @@
 #include <cstdint>
 
 namespace lockstep::sim {
+inline namespace collective {
 
 struct SchemeCost {
   double server = 0;   ///< numbers sent and received by a node
@@ -20,4 +21,5 @@ struct SchemeCost {
 /// `batch`: of one of the P1 workers that take part; a node of several GPUs is one with their joint batch.
 SchemeCost scheme_cost(std::int64_t inputs, std::int64_t outputs, std::int64_t batch, int workers, int servers);
 
+}  // namespace collective
 }  // namespace lockstep::sim

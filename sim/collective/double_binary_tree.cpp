@@ -3,6 +3,7 @@
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 struct Edge {
@@ -65,4 +66,5 @@ Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 // The pairs of one exchange at `distance` among the core ranks; `rank_of` maps a core index to its rank.
@@ -42,4 +43,5 @@ Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

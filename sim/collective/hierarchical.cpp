@@ -3,6 +3,7 @@
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 struct Group {
@@ -58,4 +59,5 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int 
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

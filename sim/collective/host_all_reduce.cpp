@@ -3,6 +3,7 @@
 #include "sim/collective/exchange.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
   Plan plan{"host all-reduce", host.ranks, bytes, {}};
@@ -20,4 +21,5 @@ Plan host_all_reduce(const HostAllReduce& host, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

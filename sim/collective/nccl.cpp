@@ -7,6 +7,7 @@
 #include "sim/collective/nccl_tables.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 using nccl_tables::Latencies;
@@ -272,4 +273,5 @@ NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const
   return {(et - eg * inverse_factor) / ee, 1 / inverse_factor};
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -27,6 +27,7 @@
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 enum class NcclOperation { all_reduce, reduce_scatter, all_gather, broadcast };
 std::string to_string(NcclAlgorithm algorithm);
@@ -103,4 +104,5 @@ NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const
 ///   NVLSTree   the same on each node, and 2(N-1) S between nodes
 Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
 
+}  // namespace collective
 }  // namespace lockstep::sim

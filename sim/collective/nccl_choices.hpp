@@ -3,6 +3,7 @@
 #include "engine/base/choice.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 enum class NcclAlgorithm { ring, tree, nvls, nvls_tree };
 enum class NcclProtocol { ll, ll128, simple };
@@ -23,4 +24,5 @@ inline const Choices<NcclProtocol>& choices_of(NcclProtocol) {
   return all;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "engine/base/choice.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 enum class NcclGeneration { pascal, volta, ampere, hopper, blackwell };
 
@@ -95,4 +96,5 @@ inline const Choices<NcclGeneration>& choices_of(NcclGeneration) {
   return all;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/collective/nccl.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 // All that ranks exchange in a call, summed over its channels and rounds.
@@ -114,4 +115,5 @@ Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t b
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

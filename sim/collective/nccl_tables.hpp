@@ -1,7 +1,9 @@
 #pragma once
 // Constants of NCCL 2.28, src/graph/tuning.cc, under their names there. Microseconds and GB/s (1e9 bytes/s), as there;
 // indices are protocols LL, LL128, Simple. What goes by the GPU's generation is in nccl_generations.hpp.
-namespace lockstep::sim::nccl_tables {
+namespace lockstep::sim {
+inline namespace collective {
+namespace nccl_tables {
 
 struct Latencies {
   double tree[3];
@@ -26,4 +28,6 @@ constexpr double kTreeCorrection[3][kTreeSizes]{
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}};
 
-}  // namespace lockstep::sim::nccl_tables
+}  // namespace nccl_tables
+}  // namespace collective
+}  // namespace lockstep::sim

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 namespace lockstep::sim {
+inline namespace collective {
 
 std::int64_t one_bit_bytes(std::int64_t elements, std::int64_t columns);
 /// Bytes of memory traffic of the three steps; `share`: elements of one owner, `pushes`: P1.
@@ -19,4 +20,5 @@ double quantise_memory_bytes(std::int64_t elements);
 double serve_quantised_memory_bytes(std::int64_t share, int pushes);
 double dequantise_memory_bytes(std::int64_t elements);
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <numeric>
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 Roles workers_in_nodes(int workers, int gpus_per_node) {
@@ -90,4 +91,5 @@ Plan pull_parameters(const Roles& roles, const std::vector<std::int64_t>& bytes_
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -19,6 +19,7 @@
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 struct Roles {
   int ranks = 0;                        ///< GPUs, those that only serve included
@@ -53,4 +54,5 @@ Plan push_gradients(const Roles& roles, const std::vector<std::int64_t>& bytes_b
 /// Every server's share to every leader, then the leaders to their nodes' workers.
 Plan pull_parameters(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);
 
+}  // namespace collective
 }  // namespace lockstep::sim

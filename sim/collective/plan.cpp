@@ -5,6 +5,7 @@
 #include <utility>
 
 namespace lockstep::sim {
+inline namespace collective {
 
 // A block that another one shares stays as it is: use_count() counts open_ and blocks_.
 void Transfers::push_back(const Transfer& transfer) {
@@ -71,4 +72,5 @@ std::vector<int> all_ranks(int n) {
   return ranks;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

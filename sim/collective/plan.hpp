@@ -17,6 +17,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace collective {
 
 struct Transfer {
   int src;
@@ -103,4 +104,5 @@ void append_ring_all_reduce(Plan& plan, const std::vector<int>& members, std::in
 /// Ranks 0 .. n - 1.
 std::vector<int> all_ranks(int n);
 
+}  // namespace collective
 }  // namespace lockstep::sim

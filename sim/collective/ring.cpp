@@ -1,6 +1,7 @@
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 Plan ring_all_reduce(int ranks, std::int64_t bytes) {
   Plan plan{"ring", ranks, bytes, {}};
@@ -20,4 +21,5 @@ Plan all_gather(int ranks, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 namespace {
 
 void append_to(Phase& phase, const Phase& more) {
@@ -35,4 +36,5 @@ Plan torus_all_reduce(int ranks, int columns, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/collective/collectives.hpp"
 
 namespace lockstep::sim {
+inline namespace collective {
 
 Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   Plan plan{"tree", ranks, bytes, {}};
@@ -20,4 +21,5 @@ Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   return plan;
 }
 
+}  // namespace collective
 }  // namespace lockstep::sim

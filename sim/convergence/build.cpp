@@ -12,6 +12,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 /// One law of one algorithm: which runs it is fitted to, and in what.
@@ -231,4 +232,5 @@ std::string profile_text(const ConvergenceProfile& profile, const std::vector<st
   return text;
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

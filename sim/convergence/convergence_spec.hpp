@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace convergence {
 
 struct ConvergenceProfile;  // profile.hpp, whose laws bring Eigen: not every file that knows a scenario needs them
 
@@ -22,4 +23,5 @@ struct ConvergenceSpec {
   std::shared_ptr<const ConvergenceProfile> profile = nullptr;  ///< goes before both; its target is `target`
 };
 
+}  // namespace convergence
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <cmath>
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 constexpr double kShared = 0.7;  // of the variance between cells; the rest is a cell's own, as its learning rate
@@ -34,4 +35,5 @@ double expected_deviation(const Deviations& deviations, double x, bool from_zero
   return to_x.dot(covariance.llt().solve(seen));
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

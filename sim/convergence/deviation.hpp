@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace convergence {
 
 /// Mean deviation of a cell's runs, in the logarithm of iterations.
 struct CellDeviation {
@@ -30,4 +31,5 @@ struct Deviations {
 /// Expected deviation at x. `from_zero`: x may be 0, and distances are those of 1 + x.
 double expected_deviation(const Deviations& deviations, double x, bool from_zero);
 
+}  // namespace convergence
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/convergence/profile.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 struct Variable {
@@ -135,4 +136,5 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
   return estimate;
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

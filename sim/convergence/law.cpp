@@ -11,6 +11,7 @@
 #include "sim/convergence/simplex.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 constexpr double kPriorDeviation = 3;  // of a parameter's logarithm about the first guess
@@ -199,4 +200,5 @@ double student_quantile(double probability, double degrees) {
   return z + g1 / n + g2 / (n * n) + g3 / (n * n * n) + g4 / (n * n * n * n);
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

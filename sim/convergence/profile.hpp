@@ -12,6 +12,7 @@
 #include "sim/convergence/law.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 
 /// Those that have laws.
 inline const std::vector<Algorithm>& algorithms_with_laws() {
@@ -105,4 +106,5 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
 ConvergenceProfile convergence_profile_from_json(const JsonNode& node);
 Json to_json(const ConvergenceProfile& profile);
 
+}  // namespace convergence
 }  // namespace lockstep::sim

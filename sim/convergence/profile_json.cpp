@@ -5,6 +5,7 @@
 #include "sim/convergence/profile.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 const Range kCount{0, 1e15};
@@ -245,4 +246,5 @@ Json to_json(const ConvergenceProfile& profile) {
   return json;
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

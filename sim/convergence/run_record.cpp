@@ -8,6 +8,7 @@
 #include "sim/convergence/build.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 namespace fs = std::filesystem;
@@ -212,4 +213,5 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
   return profile;
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

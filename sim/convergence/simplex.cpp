@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace convergence {
 namespace {
 
 struct Vertex {
@@ -59,4 +60,5 @@ Eigen::VectorXd minimise(const std::function<double(const Eigen::VectorXd&)>& fu
   return std::min_element(simplex.begin(), simplex.end(), is_better)->at;
 }
 
+}  // namespace convergence
 }  // namespace lockstep::sim

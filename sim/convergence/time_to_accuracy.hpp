@@ -6,6 +6,7 @@
 #include "sim/convergence/convergence_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace convergence {
 
 struct IterationsEstimate;
 struct TrainingSetting;
@@ -39,4 +40,5 @@ TimeToAccuracy time_to_accuracy(const ConvergenceSpec& convergence, double epoch
                                 std::int64_t global_batch, double iteration_s, double relative_low,
                                 double relative_high, double workers = 1);
 
+}  // namespace convergence
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "engine/base/statistics.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 namespace {
 
 constexpr std::uint64_t kStream = 0xDE1A;  // worker w draws from stream kStream + w
@@ -153,4 +154,5 @@ double Delay::expected_order_statistic(int k, int n) const {
   return integral / weight;
 }
 
+}  // namespace cost
 }  // namespace lockstep::sim

@@ -17,6 +17,7 @@
 #include "sim/scenario/delay_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 /// A distribution ready to be drawn from.
 class Delay {
@@ -56,4 +57,5 @@ TailFit fit_tail(const std::vector<PercentileSpec>& percentiles);
 /// Quantile of the gamma distribution of scale 1; shape > 0, p in (0, 1).
 double gamma_quantile(double shape, double p);
 
+}  // namespace cost
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/cost/layer_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 /// Seconds of a kernel of `flop` and `bytes` in memory, its launch included.
 double kernel_s(const DeviceCost& device, double flop, double bytes);
@@ -11,4 +12,5 @@ DeviceCost in_half(DeviceCost device);
 /// Copies of a layer's parameters between single and half precision, one way.
 double casts_s(const DeviceCost& device, double parameters);
 
+}  // namespace cost
 }  // namespace lockstep::sim

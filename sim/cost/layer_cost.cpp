@@ -7,6 +7,7 @@
 #include "sim/cost/token_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 using model::Graph;
 using model::Layer;
@@ -253,4 +254,5 @@ double anchor_factor(const Graph& graph, const DeviceCost& device, Optimizer opt
   return factor_at(anchors.back());
 }
 
+}  // namespace cost
 }  // namespace lockstep::sim

@@ -25,6 +25,7 @@
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 /// Efficiency of compute kernels against the FLOP of one kernel, interpolated linearly in log(FLOP), flat outside.
 struct EfficiencyPoint {
@@ -83,4 +84,5 @@ ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Opt
 double anchor_factor(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer,
                      const std::vector<RateAnchor>& anchors, int batch);
 
+}  // namespace cost
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/model/memory_plan.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes) {
   return static_cast<double>(model::offline_plan(graph).arena_elements) * batch * activation_bytes;
@@ -15,4 +16,5 @@ int LearnerMemory::most_learners(double gpu_bytes) const {
   return left < learner_bytes() ? 0 : static_cast<int>(std::floor(left / learner_bytes()));
 }
 
+}  // namespace cost
 }  // namespace lockstep::sim

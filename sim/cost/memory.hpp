@@ -13,6 +13,7 @@
 #include "engine/model/graph.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 /// Bytes of the layers' outputs and their gradients in one iteration, by the engine's offline plan.
 double outputs_bytes(const model::Graph& graph, int batch, int activation_bytes);
@@ -35,4 +36,5 @@ struct LearnerMemory {
   int most_learners(double gpu_bytes) const;
 };
 
+}  // namespace cost
 }  // namespace lockstep::sim

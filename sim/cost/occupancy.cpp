@@ -5,6 +5,7 @@
 #include "sim/cost/token_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 using model::Layer;
 using model::LayerKind;
@@ -70,4 +71,5 @@ double mean_fill(const ModelCost& cost, const std::vector<LayerFill>& fills) {
   return total_s > 0 ? filled_s / total_s : 1;
 }
 
+}  // namespace cost
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/cost/kernel.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 using model::AttentionShape;
 using model::ExpertsShape;
@@ -115,4 +116,5 @@ KernelCounts token_kernels(const Layer& layer) {
   return {static_cast<int>(kernels.forward.size()), static_cast<int>(kernels.backward.size())};
 }
 
+}  // namespace cost
 }  // namespace lockstep::sim

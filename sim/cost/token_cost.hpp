@@ -33,6 +33,7 @@
 #include "sim/cost/layer_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace cost {
 
 /// `layer.kind` is attention, router or experts. `input_needs`: whether its inputs need a gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
@@ -45,4 +46,5 @@ struct KernelCounts {
 };
 KernelCounts token_kernels(const model::Layer& layer);
 
+}  // namespace cost
 }  // namespace lockstep::sim

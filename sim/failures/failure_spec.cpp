@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace lockstep::sim {
+inline namespace failures {
 namespace {
 
 constexpr double kDay_s = 86400;
@@ -86,4 +87,5 @@ FailureProcess process_of(const FailureSpec& spec, const FailingJob& job) {
   return process;
 }
 
+}  // namespace failures
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/failures/goodput.hpp"
 
 namespace lockstep::sim {
+inline namespace failures {
 
 struct FailureSpec {
   double per_node_day = 0;                              ///< interruptions of the whole job, per node and day
@@ -33,4 +34,5 @@ Json failures_schema();
 
 FailureProcess process_of(const FailureSpec& spec, const FailingJob& job);
 
+}  // namespace failures
 }  // namespace lockstep::sim

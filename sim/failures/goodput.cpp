@@ -8,6 +8,7 @@
 #include "engine/base/random.hpp"
 
 namespace lockstep::sim {
+inline namespace failures {
 namespace {
 
 // Times at which nodes that are out come back.
@@ -98,4 +99,5 @@ double simulated_goodput(const FailureProcess& process, double useful_s, std::ui
   return useful_s / Run(process, seed).wall_s_of(useful_s);
 }
 
+}  // namespace failures
 }  // namespace lockstep::sim

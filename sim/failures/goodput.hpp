@@ -16,6 +16,7 @@
 #include <cstdint>
 
 namespace lockstep::sim {
+inline namespace failures {
 
 struct FailureProcess {
   double mttf_s = 0;        ///< of the whole job while it runs
@@ -46,4 +47,5 @@ double best_interval_s(double mttf_s, double checkpoint_s);
 /// The same process, event by event, for `useful_s` of work; repairs take `repair_s` each. Useful over wall time.
 double simulated_goodput(const FailureProcess& process, double useful_s, std::uint64_t seed);
 
+}  // namespace failures
 }  // namespace lockstep::sim

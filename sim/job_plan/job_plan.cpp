@@ -10,6 +10,7 @@
 #include "sim/records/job_scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace job_plan {
 namespace {
 
 // One job of the plan, what the points say of it, and its scenario.
@@ -204,4 +205,5 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   return result;
 }
 
+}  // namespace job_plan
 }  // namespace lockstep::sim

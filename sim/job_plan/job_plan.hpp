@@ -9,6 +9,7 @@
 #include "sim/records/job.hpp"
 
 namespace lockstep::sim {
+inline namespace job_plan {
 
 /// Lists become axes of the plan; an empty one leaves its fact as `job` has it.
 struct JobPlan {
@@ -40,4 +41,5 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
 /// A count as people write it: "300B", "1.5T", "2e9", "40M". Throws InputError.
 double count_of(const std::string& option, const std::string& text);
 
+}  // namespace job_plan
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/units.hpp"
 
 namespace lockstep::sim {
+inline namespace job_plan {
 namespace {
 
 const char* const kDollarSign = "$";
@@ -148,4 +149,5 @@ Json job_objective(const JobPlan& words) {
   return objective;
 }
 
+}  // namespace job_plan
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/job_plan/job_plan.hpp"
 
 namespace lockstep::sim {
+inline namespace job_plan {
 
 /// A GPU that a plan is about: by its id, and by the name that its clusters give it.
 struct PricedGpu {
@@ -18,4 +19,5 @@ Json job_failures(const JobPlan& words);
 /// The plan's "objective".
 Json job_objective(const JobPlan& words);
 
+}  // namespace job_plan
 }  // namespace lockstep::sim

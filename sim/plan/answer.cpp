@@ -7,6 +7,7 @@
 #include "sim/plan/words.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 std::string of(std::size_t n, const char* what) {
@@ -192,4 +193,5 @@ std::string answer_why(const PlanResult& result) {
   return text + " The runner-up, " + machine_text(other) + ", has " + comparison(result, best, other);
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include "sim/point/baseline.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 GpuWork work_of(const Outcome& o) {
@@ -335,4 +336,5 @@ void tell_around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& resul
   collect_warnings(result);
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

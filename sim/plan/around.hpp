@@ -4,6 +4,7 @@
 #include "sim/plan/planner.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// Throughput per GPU over that of the scenario's baseline (default: one node), with the same other settings, batch per
 /// GPU and fidelity.
@@ -11,4 +12,5 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
 
 void tell_around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
+}  // namespace plan
 }  // namespace lockstep::sim

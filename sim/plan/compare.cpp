@@ -4,6 +4,7 @@
 #include <cmath>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 double square(double x) {
@@ -46,4 +47,5 @@ Ratio cost_ratio(const PlanRow& a, const PlanRow& b, double price_uncertainty) {
   return around(b.money.cost / a.money.cost, std::hypot(width(a.outcome, b.outcome), of_prices));
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #include "sim/plan/planner.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// b over a: 1.1 is ten percent more.
 struct Ratio {
@@ -28,4 +29,5 @@ Ratio time_ratio(const PlanRow& a, const PlanRow& b);
 /// Both must have a price.
 Ratio cost_ratio(const PlanRow& a, const PlanRow& b, double price_uncertainty);
 
+}  // namespace plan
 }  // namespace lockstep::sim

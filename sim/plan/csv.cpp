@@ -4,6 +4,7 @@
 #include "sim/plan/plan_result.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 std::string cell(const Json& value) {
@@ -39,4 +40,5 @@ std::string plan_csv(const PlanResult& result) {
   return text;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

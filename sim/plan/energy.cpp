@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 double load_of(const Outcome& o) {
@@ -45,4 +46,5 @@ double energy_j(const EnergySpec& spec, const Outcome& o, double busy_w) {
   return spec.pue * (o.nodes * node_power_w(spec, o, busy_w) + o.spares * standing_by_w) * o.time_s;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 Outcome refused(const std::string& why) {
@@ -205,4 +206,5 @@ bool needs_own_process(const Task& task) {
   return choice_named<Fidelity>(task.fidelity, "fidelity") == Fidelity::message;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// Reads the point's scenario and predicts it. A point that is impossible or beyond a limit is refused, one whose
 /// simulation throws has failed; both say why.
@@ -13,4 +14,5 @@ Outcome evaluate(const PlanSpec& plan, const Task& task);
 /// Whether the task must be the first of its process: SimGrid's engine, which carries messages, lives once in it.
 bool needs_own_process(const Task& task);
 
+}  // namespace plan
 }  // namespace lockstep::sim

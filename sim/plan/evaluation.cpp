@@ -7,6 +7,7 @@
 #include "sim/plan/evaluate.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 constexpr std::size_t kSmallestChunk = 8, kLargestChunk = 256;
@@ -128,4 +129,5 @@ RunTask plan_runner(const PlanSpec& plan) {
   };
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

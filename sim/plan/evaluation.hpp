@@ -11,6 +11,7 @@
 #include "sim/plan/workers.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 using Progress = std::function<void(const std::string& what, std::size_t done, std::size_t of)>;
 
@@ -41,4 +42,5 @@ class Evaluation {
 /// What a worker process does with a task's text.
 RunTask plan_runner(const PlanSpec& plan);
 
+}  // namespace plan
 }  // namespace lockstep::sim

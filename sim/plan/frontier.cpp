@@ -6,6 +6,7 @@
 #include <tuple>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
@@ -98,4 +99,5 @@ std::optional<std::size_t> closest(const Objective& objective, const std::vector
   return best;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
@@ -73,4 +74,5 @@ std::string curve_key(const PlanPoint& point) {
   return key;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "engine/base/provenance.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
@@ -141,4 +142,5 @@ void Journal::flush() {
   flushed_s_ = now_s();
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #include "sim/plan/task.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// A line of a journal, with its end: the text of an object, and its checksum as its last member.
 std::string journal_line(const std::string& object);
@@ -48,4 +49,5 @@ class Journal {
   double flushed_s_ = 0;
 };
 
+}  // namespace plan
 }  // namespace lockstep::sim

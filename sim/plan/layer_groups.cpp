@@ -5,6 +5,7 @@
 #include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 constexpr std::size_t kMostGroups = 12;
@@ -104,4 +105,5 @@ std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, doubl
   return groups;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -6,10 +6,12 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// Groups of consecutive layers by what their names begin with ("s3b1/1x1a" of stage 3: "s3"), at most twelve: where
 /// there are more, by equal shares of the compute time. Times are those of the cost model scaled so that all together
 /// last `compute_s`; the update is shared by parameters. Gradients count in bytes on the wire.
 std::vector<LayerGroup> layer_groups(const Scenario& scenario, int batch_per_gpu, double compute_s);
 
+}  // namespace plan
 }  // namespace lockstep::sim

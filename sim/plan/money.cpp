@@ -4,6 +4,7 @@
 #include <cmath>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 std::optional<double> of_gpu(const std::vector<OfGpu>& list, const Outcome& o) {
@@ -50,4 +51,5 @@ Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const 
   return money;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/plan/task.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 struct Money {
   bool is_known = false;  ///< false where the plan has no price for the point's GPU
@@ -36,4 +37,5 @@ struct PriceFactors {
 Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const Outcome& outcome,
                const PriceFactors& factors = {});
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -18,6 +18,7 @@
 #endif
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 // Ranks as launchers tell them: Open MPI, MPICH and Intel MPI, Slurm's srun with PMIx.
@@ -42,7 +43,9 @@ bool MpiSession::agree(const std::string&) const {
 std::unique_ptr<Workers> mpi_workers(MpiSession&, int jobs, const RunTask& run, double) {
   return local_workers(jobs, run);
 }
-void serve_mpi(MpiSession&, int, const RunTask&) {}
+bool serve_mpi(MpiSession&, int, const RunTask&, double) {
+  return true;
+}
 
 #else
 
@@ -52,6 +55,8 @@ enum Tag { chunk_tag = 1, event_tag, life_tag, quit_tag };
 constexpr int kPatience_ms = 5;      // between looks for messages
 constexpr double kLifeEvery_s = 1;   // a rank's signs of life
 constexpr std::size_t kDigest = 64;  // characters
+// Rank 0 is heard only between its other work: reading the journal, ranking what is done, writing the report.
+constexpr double kFirstRankPatience = 5;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -152,6 +157,7 @@ class MpiWorkers : public Workers {
   std::vector<WorkerEvent> wait(int timeout_ms) override {
     const double until_s = now_s() + timeout_ms / 1e3;
     std::vector<WorkerEvent> events;
+    say_alive();
     while (events.empty() && now_s() < until_s) {
       events = local_->wait(kPatience_ms);
       if (local_->free_slots() == jobs_ && events.empty()) usleep(kPatience_ms * 1000);
@@ -162,6 +168,13 @@ class MpiWorkers : public Workers {
   }
 
  private:
+  void say_alive() {
+    if (now_s() - said_alive_s_ < kLifeEvery_s) return;
+    said_alive_s_ = now_s();
+    for (std::size_t i = 0; i < remotes_.size(); ++i)
+      if (!remotes_[i].is_dead) post_.send(static_cast<int>(i) + 1, life_tag, "");
+  }
+
   void hear(std::vector<WorkerEvent>& events) {
     int rank = 0;
     Tag tag{};
@@ -197,6 +210,7 @@ class MpiWorkers : public Workers {
   MpiSession& session_;
   int jobs_;
   double patience_s_;
+  double said_alive_s_ = 0;
   std::unique_ptr<Workers> local_;
   std::vector<Remote> remotes_;
   Post post_;
@@ -233,10 +247,10 @@ std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTas
   return std::make_unique<MpiWorkers>(session, jobs, run, patience_s);
 }
 
-void serve_mpi(MpiSession& session, int jobs, const RunTask& run) {
+bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patience_s) {
   const std::unique_ptr<Workers> local = local_workers(jobs, run);
   Post post;
-  double lived_s = 0;
+  double lived_s = 0, heard_s = now_s();
   for (;;) {
     const std::vector<WorkerEvent> events = local->wait(kPatience_ms);
     for (const WorkerEvent& event : events) post.send(0, event_tag, text_of(event));
@@ -249,13 +263,21 @@ void serve_mpi(MpiSession& session, int jobs, const RunTask& run) {
     std::string text;
     bool is_idle = events.empty() && local->free_slots() == jobs;
     while (Post::receive(rank, tag, text)) {
+      heard_s = now_s();
+      if (tag == life_tag) continue;
       is_idle = false;
       if (tag == quit_tag) {
         if (text == "lost") session.lose_rank();
-        return;
+        return true;
       }
       const Json chunk = Json::parse(text);
       local->start({chunk.at(0), chunk.at(1).get<std::vector<std::string> >()});
+    }
+    if (now_s() - heard_s > kFirstRankPatience * patience_s) {
+      session.lose_rank();
+      std::fprintf(stderr, "rank 0 is silent for %.0f s: rank %d gives up; --resume goes on from the journal\n",
+                   now_s() - heard_s, session.rank());
+      return false;
     }
     if (is_idle) usleep(kPatience_ms * 1000);
   }
@@ -263,4 +285,5 @@ void serve_mpi(MpiSession& session, int jobs, const RunTask& run) {
 
 #endif
 
+}  // namespace plan
 }  // namespace lockstep::sim

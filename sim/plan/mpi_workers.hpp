@@ -3,7 +3,8 @@
 // processes of its own. Only rank 0 reads the journal and writes results.
 //
 // A rank sends a sign of life every second. One that is silent for `patience_s` is given up: what it had not finished
-// is handed out again. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
+// is handed out again; where rank 0 is silent for five times as long, the others leave, and the journal has what was
+// finished. Whether the others outlive a dead rank is the launcher's to say (Open MPI: mpirun
 // --enable-recovery; otherwise it ends the job, and --resume goes on from the journal).
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "sim/plan/workers.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 constexpr double kPatience_s = 20;  ///< by default
 
@@ -41,7 +43,8 @@ class MpiSession {
 /// Rank 0: all ranks' processes, `jobs` of each. Its destructor tells the others to end.
 std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTask& run,
                                      double patience_s = kPatience_s);
-/// The other ranks: until rank 0 ends.
-void serve_mpi(MpiSession& session, int jobs, const RunTask& run);
+/// The other ranks: until rank 0 ends. False where rank 0 is given up, which is said on stderr.
+bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patience_s = kPatience_s);
 
+}  // namespace plan
 }  // namespace lockstep::sim

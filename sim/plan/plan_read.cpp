@@ -7,6 +7,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 constexpr std::size_t kTrials = 64;  // points with a value that are read before the value is refused
@@ -128,4 +129,5 @@ std::map<std::string, std::string> check_values(const PlanSpec& plan) {
   return inputs;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

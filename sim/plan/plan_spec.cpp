@@ -12,6 +12,7 @@
 #include "sim/plan/plan_read.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 constexpr double kLargestPrice_per_s = 1e6 / 3600;
@@ -392,4 +393,5 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   return plan;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

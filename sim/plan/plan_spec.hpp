@@ -12,6 +12,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// Prices that an axis value or a listed point brings along; they go before the plan's.
 struct PriceOverrides {
@@ -125,4 +126,5 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
 /// The same of a plan that was read, or made.
 PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
+}  // namespace plan
 }  // namespace lockstep::sim

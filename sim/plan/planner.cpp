@@ -11,6 +11,7 @@
 #include "sim/plan/grid.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 Task task_of(std::size_t point, Fidelity fidelity) {
@@ -206,4 +207,5 @@ PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation) {
   return Planner(plan, evaluation).work_out();
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

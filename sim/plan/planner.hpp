@@ -9,6 +9,7 @@
 #include "sim/plan/money.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// A point with the best prediction that there is of it.
 struct PlanRow {
@@ -73,4 +74,5 @@ constexpr std::size_t kMachinesCompared = 12;
 
 PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation);
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/plan/plan_result.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 // What is not known is null.
@@ -181,4 +182,5 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
   return json;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -210,4 +211,5 @@ std::string plan_markdown(const PlanResult& result) {
   return text + as_markdown(rows);
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #include "sim/plan/task.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 // One list of members for writing and reading: `visit(name, member)`.
@@ -93,4 +94,5 @@ Outcome Outcome::from_text(const std::string& text) {
   return outcome;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// One simulation of a plan's point.
 struct Task {
@@ -82,4 +83,5 @@ struct Outcome {
   static Outcome from_text(const std::string& text);
 };
 
+}  // namespace plan
 }  // namespace lockstep::sim

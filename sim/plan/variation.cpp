@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 void scale_network_bandwidth(Scenario& s, double factor) {
@@ -84,4 +85,5 @@ void apply_variation(const std::string& name, Scenario& scenario) {
   throw std::logic_error("no variation \"" + name + "\"");
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

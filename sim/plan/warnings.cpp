@@ -8,6 +8,7 @@
 #include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 void check_rates(const ComputeSpec& compute, int batch, std::vector<std::string>& lines) {
@@ -56,4 +57,5 @@ std::vector<std::string> extrapolations(const PlanSpec& plan, const PlanPoint& p
   return lines;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

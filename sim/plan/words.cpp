@@ -4,6 +4,7 @@
 #include <cstdio>
 
 namespace lockstep::sim {
+inline namespace plan {
 namespace {
 
 std::string format(const char* pattern, double value) {
@@ -39,4 +40,5 @@ std::string count_text(double number) {
   return digits;
 }
 
+}  // namespace plan
 }  // namespace lockstep::sim

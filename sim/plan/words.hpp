@@ -3,6 +3,7 @@
 #include <string>
 
 namespace lockstep::sim {
+inline namespace plan {
 
 std::string percent_text(double fraction);                           ///< "12.3 %"
 std::string signed_percent_text(double fraction);                    ///< "+12.3 %"
@@ -10,4 +11,5 @@ std::string money_text(double amount, const std::string& currency);  ///< "1,234
 std::string time_text(double seconds);                               ///< "58.3 min", "2.10 h"
 std::string count_text(double number);                               ///< "1,281,167"
 
+}  // namespace plan
 }  // namespace lockstep::sim

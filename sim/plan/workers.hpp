@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace plan {
 
 /// Tasks that one process runs one after the other.
 struct Chunk {
@@ -37,4 +38,5 @@ class Workers {
 /// Forked processes, up to `jobs` at a time; one per chunk.
 std::unique_ptr<Workers> local_workers(int jobs, RunTask run);
 
+}  // namespace plan
 }  // namespace lockstep::sim

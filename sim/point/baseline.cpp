@@ -3,6 +3,7 @@
 #include <cstdio>
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 constexpr double kShown = 1.0005;     // 100.1 % on the screen
@@ -83,4 +84,5 @@ std::string above_baseline(const Scenario& scenario, const GpuWork& point, const
   return head + (causes.empty() ? "its iterations vary at random" : causes) + ".";
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 /// The point's learners per GPU where the auto-tuner chose them; 0: the scenario says how many.
 int tuned_learners(const Scenario& scenario, const PointResult& point);
@@ -36,4 +37,5 @@ double samples_per_s_and_gpu(const GpuWork& work);
 /// is shorter, and by how much. Empty where it does not, to a tenth of a per cent.
 std::string above_baseline(const Scenario& scenario, const GpuWork& point, const GpuWork& baseline);
 
+}  // namespace point
 }  // namespace lockstep::sim

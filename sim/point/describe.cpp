@@ -8,6 +8,7 @@
 #include "sim/program/parameter_server.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 struct Traffic {
@@ -103,4 +104,5 @@ void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& 
                         format_bytes(static_cast<double>(most.in)) + " in an iteration");
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

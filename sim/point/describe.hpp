@@ -3,6 +3,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 /// What a program's calls of a library chose, into the point's details: "calls", one for every operation and size.
 void describe_calls(const Program& program, PointResult& point);
@@ -13,4 +14,5 @@ void describe_nccl_fit(const Scenario& scenario, PointResult& point);
 /// each, and what the busiest GPU sends and receives.
 void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& point);
 
+}  // namespace point
 }  // namespace lockstep::sim

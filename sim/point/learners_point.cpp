@@ -9,6 +9,7 @@
 #include "sim/program/programs.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 constexpr int kMostObservations = 100;
@@ -107,4 +108,5 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
                         " observations.");
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 /// One observation of the auto-tuner.
 struct Observation {
@@ -25,4 +26,5 @@ Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& reque
 void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,
                        const Cluster& cluster, PointResult& point);
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -24,6 +24,7 @@
 #include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
@@ -204,4 +205,5 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   return point;
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 struct PointRequest {
   int gpus = 1;
@@ -75,4 +76,5 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
 /// Software overheads of messages, as the scenario has them.
 void apply_overheads(const Scenario& scenario, Cluster& cluster);
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 // Doubles survive JSON exactly: the library prints the shortest text that reads back as the same number.
@@ -75,4 +76,5 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
   return results;
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/replica/program.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 constexpr double kMostEvents = 2e7;  // of a replay: about ten seconds by flows
@@ -137,4 +138,5 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   return point;
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 /// In closed form, by flows or by messages (sim/replica). A split into replicas of one GPU that keep all is data parallelism, whose micro-steps are
 /// the micro-batches: such a scenario is not asked for here, but without_split().
@@ -11,4 +12,5 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
 /// Data parallelism with as many micro-steps as the split has micro-batches, at so many GPUs.
 Scenario without_split(const Scenario& scenario, int gpus);
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -16,6 +16,7 @@
 #include "sim/schedule/async_sgd.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 namespace {
 
 constexpr int kWarmUp = 2;  // iterations before the measured ones
@@ -330,4 +331,5 @@ PointResult predict_workers(const Scenario& scenario, const PointRequest& reques
   return WorkersPoint(scenario, request).predict();
 }
 
+}  // namespace point
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
+inline namespace point {
 
 /// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: what the
 /// paper calls an epoch). Message by message, whatever the
@@ -12,4 +13,5 @@ namespace lockstep::sim {
 /// compute, the rest by that of bandwidth, in quadrature.
 PointResult predict_workers(const Scenario& scenario, const PointRequest& request);
 
+}  // namespace point
 }  // namespace lockstep::sim

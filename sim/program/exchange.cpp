@@ -15,6 +15,7 @@
 #include "sim/schedule/theano_mpi.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 int wire_bytes(const Scenario& scenario) {
@@ -133,4 +134,5 @@ Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   throw std::logic_error("no program of " + name_of(scenario.algorithm));
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

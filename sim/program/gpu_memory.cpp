@@ -13,6 +13,7 @@
 #include "sim/schedule/sharded.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 constexpr int kMostBatch = 1 << 30;
@@ -240,4 +241,5 @@ void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const s
   if (!why.empty()) throw InputError(where + ": " + why + ", or --ignore-memory");
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "engine/base/statistics.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
   const double variation = scenario.compute.jitter_variation;
@@ -42,4 +43,5 @@ Jitter workers_only(Jitter jitter, int workers) {
   };
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 OccupancyDevice occupancy_device(const OccupancySpec& spec) {
@@ -138,4 +139,5 @@ int most_learners(const Scenario& scenario, int batch) {
   return scenario.ignores_memory ? std::max(1, most) : most;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

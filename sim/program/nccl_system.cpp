@@ -9,6 +9,7 @@
 #include "sim/cluster/node_layout.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 constexpr double kGiga = 1e9;
@@ -161,4 +162,5 @@ std::optional<double> measured_excess_s(const ClusterSpec& cluster, const NcclSp
   return node_correction(cluster, spec).latency_excess_s;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 std::int64_t inputs_of(const model::Layer& layer) {
@@ -267,4 +268,5 @@ Program parameter_server_program(const Scenario& scenario, int workers, int batc
   return program;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

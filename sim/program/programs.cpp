@@ -14,6 +14,7 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 
 namespace {
 
@@ -122,4 +123,5 @@ Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int
   return program;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

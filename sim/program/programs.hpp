@@ -5,6 +5,7 @@
 #include "sim/schedule/s_sgd.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 
 /// The all-reduce that the scenario names.
 AllReduce all_reduce_of(const Scenario& scenario);
@@ -18,4 +19,5 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
 /// are not asked for here.
 Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int iterations);
 
+}  // namespace program
 }  // namespace lockstep::sim

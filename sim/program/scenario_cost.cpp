@@ -3,6 +3,7 @@
 #include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 // Measured layers instead of the roofline's: what each takes of the iteration, whose sum is measured on its own.
@@ -70,4 +71,5 @@ OverlapSlowdown overlap_slowdown(const Scenario& scenario) {
   return measured ? measured->slowdown : OverlapSlowdown();
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

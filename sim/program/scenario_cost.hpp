@@ -4,6 +4,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 
 /// The scenario's GPU, precision and efficiencies, as the cost model takes them.
 DeviceCost device_cost(const Scenario& scenario);
@@ -15,4 +16,5 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// has measured it.
 OverlapSlowdown overlap_slowdown(const Scenario& scenario);
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 struct Change {
@@ -78,4 +79,5 @@ std::string split_that_fits(const Scenario& scenario, int gpus) {
   return "more ranks of tensor or pipeline, or GPUs of more memory";
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #include "sim/program/split_job.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 namespace {
 
 std::vector<ModelPart> parts_of(const TransformerShape& shape, const ParallelSpec& spec) {
@@ -46,4 +47,5 @@ SplitJob split_job(const Scenario& scenario, int gpus) {
   return job;
 }
 
+}  // namespace program
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/split/traffic.hpp"
 
 namespace lockstep::sim {
+inline namespace program {
 
 struct SplitJob {
   TransformerShape shape;
@@ -29,4 +30,5 @@ struct SplitJob {
 /// scenario has no split or no transformer by its numbers.
 SplitJob split_job(const Scenario& scenario, int gpus);
 
+}  // namespace program
 }  // namespace lockstep::sim

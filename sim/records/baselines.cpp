@@ -7,6 +7,7 @@
 #include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kOtherPrecision = 1, kOtherModel = 0.5, kOtherSoftware = 0.3;  // beside logarithms of ratios
@@ -261,4 +262,5 @@ Baselines baselines_of(const Prediction& prediction, const JobSpec& job, const s
           in_unit(alpha_beta_of(prediction.mapped, job))};
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct Baselines {
   std::optional<double> nearest, linear, alpha_beta;
@@ -23,4 +24,5 @@ struct Baselines {
 Baselines baselines_of(const Prediction& prediction, const JobSpec& job, const std::vector<const JobSpec*>& known,
                        const Catalogue& catalogue);
 
+}  // namespace records
 }  // namespace lockstep::sim

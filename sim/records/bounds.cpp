@@ -7,6 +7,7 @@
 #include "sim/records/sources.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kOutside = 0.1;            // share of sources' records that may be on either side
@@ -75,4 +76,5 @@ void set_bounds_left_out(std::vector<Prediction>& left_out) {
   for (Prediction& p : left_out) set_bounds(p, by_source.at(whole_source(p.record->source)));
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// Constants "bounds below/CLASS" and "bounds above/CLASS", from all but one source.
 std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but = "");
@@ -21,4 +22,5 @@ std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_
 /// Bounds of every prediction by those of the other sources, so that what they hold says what they hold of a new one.
 void set_bounds_left_out(std::vector<Prediction>& left_out);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kLeastBandwidth = 0.5e9, kMostBandwidth = 400e9, kStep = 1.25;  // bit/s
@@ -154,4 +155,5 @@ void map_choices(Mapping& m) {
   }
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/records/network_text.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr int kMostGpusOfANode = 16;
@@ -164,4 +165,5 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   return cluster;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

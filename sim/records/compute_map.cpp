@@ -8,6 +8,7 @@
 #include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline at speed 1
@@ -429,4 +430,5 @@ void set_epochs(Mapping& m) {
   extend_epochs(m, global_batch_of(m), kMostBatch, usual_of("critical batch").value);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 namespace {
 
@@ -225,4 +226,5 @@ void map_workers(Mapping& m) {
   map_arrival(m);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

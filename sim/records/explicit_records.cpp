@@ -5,6 +5,7 @@
 #include "sim/records/translate.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 void copy(const Json& from, Json& to, std::initializer_list<const char*> keys) {
@@ -49,4 +50,5 @@ Json explicit_records(const Json& document, const std::vector<Record>& records, 
   return rewritten;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -12,6 +12,7 @@
 #include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr int kMostGpusOfRate = 64;  // whose rate says how fast a GPU is, not its network
@@ -311,4 +312,5 @@ Json constants_json(const Catalogue& catalogue) {
       {"constants", constants}};
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

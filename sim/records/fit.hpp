@@ -34,6 +34,7 @@
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 using Tell = std::function<void(const std::string& line)>;
 
@@ -53,4 +54,5 @@ FittedConstants fit_constants(const Catalogue& catalogue, const std::vector<Reco
 /// The file fitted.json.
 Json constants_json(const Catalogue& catalogue);
 
+}  // namespace records
 }  // namespace lockstep::sim

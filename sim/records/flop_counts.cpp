@@ -4,6 +4,7 @@
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // Of a sample's forward pass, what the backward pass repeats; the layer of the vocabulary keeps what it needs.
@@ -34,4 +35,5 @@ double counted_flop(Mapping& m) {
   return flop;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

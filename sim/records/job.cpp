@@ -14,6 +14,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 const char* const kGroup = "job";
@@ -279,4 +280,5 @@ Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& c
   return json;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

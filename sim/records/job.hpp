@@ -10,6 +10,7 @@
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// Names as job_names.hpp has them; an empty text or 0 leaves a fact open.
 struct Job {
@@ -58,4 +59,5 @@ std::string job_table(const Job& job, const JobPrediction& predicted, const Cata
 /// The predictions as simulate --predict writes them, and what was read as "read".
 Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
 
+}  // namespace records
 }  // namespace lockstep::sim

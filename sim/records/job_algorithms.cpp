@@ -2,6 +2,7 @@
 #include "sim/records/job_names.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 using A = Algorithm;
@@ -75,4 +76,5 @@ const std::vector<JobAlgorithm>& job_algorithms() {
   return all;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

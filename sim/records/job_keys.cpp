@@ -9,6 +9,7 @@
 #include "sim/records/measure.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr Range kCount{1, 1 << 20}, kLarge{1, 1e15}, kShare{1e-6, 1};
@@ -319,4 +320,5 @@ Json job_json(const JobSpec& job) {
   return writer.json;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

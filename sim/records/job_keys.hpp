@@ -31,6 +31,7 @@
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// The keys beside those of record.hpp.
 const std::vector<std::string>& job_key_names();
@@ -45,4 +46,5 @@ void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue);
 /// job's id, role, value, group, source and system, is the same job.
 Json job_json(const JobSpec& job);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // Of several ways of which the fastest is taken all hold the same; null: no iteration.
@@ -53,4 +54,5 @@ void check_job_memory(const Job& job, const std::vector<Prediction>& predictions
   }
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

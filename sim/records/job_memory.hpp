@@ -7,6 +7,7 @@
 #include "sim/records/job.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// What is known of it, as an input that a prediction rests on without having checked it; none where it is not known.
 std::optional<Assumption> assumed_memory(const Prediction& prediction);
@@ -18,4 +19,5 @@ std::string job_memory_line(const std::vector<Prediction>& predictions);
 /// Refuses a job that does not fit, unless it ignores memory: throws InputError.
 void check_job_memory(const Job& job, const std::vector<Prediction>& predictions);
 
+}  // namespace records
 }  // namespace lockstep::sim

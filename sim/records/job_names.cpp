@@ -9,6 +9,7 @@
 #include "sim/records/shape_model.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 const std::string kFused = "_fused";
@@ -195,7 +196,8 @@ void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Cata
 }
 
 void check_names(const JobSpec& job, const Catalogue& catalogue) {
-  if (!job.own_model) check_name(job.model, catalogue.models, "--model", "model");
+  const bool needs_model = job.measure.metric != Metric::all_reduce_s;
+  if (needs_model && !job.own_model) check_name(job.model, catalogue.models, "--model", "model");
   check_name(job.gpu, catalogue.gpus, "--gpu", "GPU");
   check_name(job.software, catalogue.stacks, "--software", "software");
   if (!job.link.stated.empty()) check_name(job.link, catalogue.intra_nodes, "--link", "link in a node");
@@ -216,4 +218,5 @@ std::string names_text(const Catalogue& catalogue) {
          network_grammar_text(catalogue.networks);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// How a job may exchange its gradients, and what its name says of that.
 struct JobAlgorithm {
@@ -47,4 +48,5 @@ void check_names(const JobSpec& job, const Catalogue& catalogue);
 /// networks.
 std::string names_text(const Catalogue& catalogue);
 
+}  // namespace records
 }  // namespace lockstep::sim

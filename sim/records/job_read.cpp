@@ -5,6 +5,7 @@
 #include "sim/records/network_port.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 std::string with_id(const std::string& name, const std::string& id) {
@@ -38,14 +39,18 @@ JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue&
   return read;
 }
 
-std::string read_text(const JobRead& read) {
-  std::string text = "Read: " + with_id(read.title, read.model) + " on " + with_id(read.gpu->name, read.gpu->id) +
-                     ", " + std::to_string(read.gpus_per_node) + " per node";
+std::string machine_text(const JobRead& read) {
+  std::string text = with_id(read.gpu->name, read.gpu->id) + ", " + std::to_string(read.gpus_per_node) + " per node";
   if (read.link != nullptr) text += " by " + with_id(read.link->name, read.link->id);
   text += ";\n      ";
   if (read.network)
     text += "network " + network_description(*read.network) + (read.is_network_stated ? "; " : ", assumed; ");
-  text += with_id(read.software->name, read.software->id);
+  return text;
+}
+
+std::string read_text(const JobRead& read) {
+  std::string text = "Read: " + with_id(read.title, read.model) + " on " + machine_text(read) +
+                     with_id(read.software->name, read.software->id);
   if (!read.algorithm.empty()) text += ", " + read.algorithm;
   return text + ", " + (read.precision == Precision::mixed ? "mixed precision" : name_of(read.precision)) + ".\n";
 }
@@ -71,4 +76,5 @@ Json read_json(const JobRead& read) {
   return json;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct Job;
 struct JobPrediction;
@@ -31,8 +32,11 @@ JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue&
 
 /// "Read: ResNet-50 v1 (resnet50) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4; ...", two lines.
 std::string read_text(const JobRead& read);
+/// The machine's part of it: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
+std::string machine_text(const JobRead& read);
 /// The same, by key: {"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"}, "gpus_per_node", "link",
 /// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision"}.
 Json read_json(const JobRead& read);
 
+}  // namespace records
 }  // namespace lockstep::sim

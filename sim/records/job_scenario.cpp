@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kMostUncertain = 0.5;
@@ -110,4 +111,5 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   return file;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

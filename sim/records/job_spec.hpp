@@ -20,6 +20,7 @@
 #include "sim/scenario/parallel_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// A name as it was stated and what it is the name of.
 struct Named {
@@ -191,4 +192,5 @@ struct JobSpec {
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kMostTokens = 1e18;
@@ -123,4 +124,5 @@ Json job_tokens_json(const Job& job, const JobPrediction& predicted) {
   return list;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/records/job.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// "15T", "300B", "1.5e12". Throws InputError.
 double tokens_of(const std::string& text);
@@ -17,4 +18,5 @@ std::string job_tokens_text(const Job& job, const JobPrediction& predicted);
 /// has it.
 Json job_tokens_json(const Job& job, const JobPrediction& predicted);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;  // between which alpha and beta are a line
@@ -430,4 +431,5 @@ std::vector<JobSpec> given_jobs(const std::vector<Record>& records, const Catalo
   return jobs;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

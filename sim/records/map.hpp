@@ -24,6 +24,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// A layer whose staleness is asked for: between two of the model's modules.
 struct StalenessSpec {
@@ -142,4 +143,5 @@ MappedRecord map_job(const JobSpec& job, const std::vector<JobSpec>& given, cons
 /// among them, the same.
 std::vector<JobSpec> given_jobs(const std::vector<Record>& records, const Catalogue& catalogue);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/records/map.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// Thrown inside the room where a job cannot be mapped.
 struct Unmapped {
@@ -82,4 +83,5 @@ void map_workers(Mapping& mapping);
 void map_staleness(Mapping& mapping);
 void map_choices(Mapping& mapping);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/records/names.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 enum class UnitKind { rate, flops, time, time_per_byte, share, ratio, bandwidth, line_rate, count };
@@ -202,4 +203,5 @@ bool is_of_choices(Metric metric) {
          metric == Metric::node_traffic;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

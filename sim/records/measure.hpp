@@ -5,6 +5,7 @@
 #include "sim/records/metric.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// "iteration_s" in "ms", "images_per_s" in "tokens/s/GPU"; Measure::why_not says what is unknown, and what is known.
 Measure measure_by_name(const std::string& metric, const std::string& unit);
@@ -15,4 +16,5 @@ std::string unit_of(const Measure& measure);
 /// Why a metric of that name is not predicted, as far as it is known: ": prices are not known"; else empty.
 std::string why_not_predicted(const std::string& metric);
 
+}  // namespace records
 }  // namespace lockstep::sim

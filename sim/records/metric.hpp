@@ -5,6 +5,7 @@
 #include "engine/base/choice.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 enum class Metric {
   unknown,  ///< not predicted
@@ -116,4 +117,5 @@ bool is_of_workers(Metric metric);
 /// Best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs.
 bool is_of_choices(Metric metric);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <cmath>
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kHuber = 1.5;  // of the noise: what lies beyond counts by its distance, not by its square
@@ -81,4 +82,5 @@ Effects solve_effects(const std::vector<Observation>& observations, const std::v
   return effects;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

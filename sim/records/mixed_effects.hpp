@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct Observation {
   double residual;
@@ -30,4 +31,5 @@ struct Effects {
 /// `spreads` are the s_k, > 0; `noise` is s.
 Effects solve_effects(const std::vector<Observation>& observations, const std::vector<double>& spreads, double noise);
 
+}  // namespace records
 }  // namespace lockstep::sim

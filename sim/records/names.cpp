@@ -4,6 +4,7 @@
 #include <cctype>
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // "8xV100" -> "v100"; "8x" -> "". ResNeXt's "64x4d" stays.
@@ -68,4 +69,5 @@ std::vector<std::string> words_of(const std::string& name) {
   return words;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

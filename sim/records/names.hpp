@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// Its letters and digits alone, in lower case; "_" where digits were apart, so that "3 1.3b" is not "3 13b".
 std::string squeezed(const std::string& name);
@@ -17,4 +18,5 @@ std::string lower(std::string text);
 /// `text` contains `part`, both in lower case.
 bool mentions(const std::string& text, const std::string& part);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/records/names.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr std::size_t kLongest = 1000;   // characters; regular expressions recurse by character
@@ -131,4 +132,5 @@ const StackEntry& stack_in_texts(const Catalogue& catalogue, const std::string& 
   return catalogue.stacks.back();
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

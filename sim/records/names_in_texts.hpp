@@ -12,6 +12,7 @@
 #include "sim/catalogue/catalogue.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// nullptr: none of the catalogue.
 const GpuEntry* gpu_in_text(const Catalogue& catalogue, const std::string& text);
@@ -22,4 +23,5 @@ const ModelEntry* model_in_text(const Catalogue& catalogue, const std::string& t
 /// By keywords; the last entry fits all.
 const StackEntry& stack_in_texts(const Catalogue& catalogue, const std::string& texts);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// bytes/s of a port with a line rate in bit/s; 0: the network's own.
 inline double port_bytes_per_s(const NetworkEntry& network, double rate_bits_per_s) {
@@ -36,4 +37,5 @@ inline NetworkFound network_found(const NetworkStated& network, const NetworkEnt
   return found;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

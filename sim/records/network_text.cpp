@@ -7,6 +7,7 @@
 #include "sim/records/names_in_texts.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kNoRate = 0;
@@ -118,4 +119,5 @@ bool says_no_network(const std::string& text) {
          std::any_of(words.begin(), words.end(), [&](const auto& word) { return mentions(small, word); });
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/catalogue/network_grammar.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// None where no part of the text names a network that the catalogue knows. Of several parts the one with the most
 /// bandwidth counts, and where a part is called "Compute" only that. `gpus_per_node` is for "per GPU".
@@ -18,4 +19,5 @@ std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const 
 /// "none", empty, "single node": nothing between nodes.
 bool says_no_network(const std::string& text);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/records/run.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kReachOfBytes = 2.1;  // of a given all-reduce, in the logarithm: a factor of 8 in size
@@ -401,4 +402,5 @@ std::vector<const Record*> targets_of(const std::vector<Record>& records) {
   return targets;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/records/translate.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct Prediction {
   const Record* record;  ///< of the list that was predicted, which must outlive it
@@ -61,4 +62,5 @@ Json predictions_json(const std::vector<Prediction>& predictions);
 /// A row per record: id, metric, predicted, published, error; then the unmapped ones with their reasons.
 std::string predictions_table(const std::vector<Prediction>& predictions);
 
+}  // namespace records
 }  // namespace lockstep::sim

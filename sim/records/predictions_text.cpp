@@ -7,6 +7,7 @@
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 Json predictions_json(const std::vector<Prediction>& predictions) {
   Json list = Json::array();
@@ -58,4 +59,5 @@ std::string predictions_table(const std::vector<Prediction>& predictions) {
   return text + unmapped;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

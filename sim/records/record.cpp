@@ -9,6 +9,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr std::int64_t kMostGpusOfNode = 1024;  // as --gpus-per-node of simulate job
@@ -183,4 +184,5 @@ std::vector<Record> read_records(const std::string& path) {
   return read_records(JsonDocument::load(path));
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

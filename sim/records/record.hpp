@@ -21,6 +21,7 @@
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 enum class Role { input, target, context };
 std::string to_string(Role role);
@@ -72,4 +73,5 @@ std::vector<Record> read_records(const JsonDocument& document);
 /// The same for an array inside another document.
 std::vector<Record> read_records(const JsonNode& array);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kSlightest = 0.01;  // of a prediction: no input is known better than that
@@ -175,4 +176,5 @@ std::vector<RunTime> run_all(const std::vector<const RecordRun*>& runs, const Ru
   return times;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

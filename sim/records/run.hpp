@@ -6,6 +6,7 @@
 #include "sim/records/map.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct RunTime {
   double seconds = 0;  ///< of an iteration, or of all the all-reduces
@@ -24,4 +25,5 @@ struct RunOptions {
 /// Times in the order given. One that cannot be simulated does not keep the others from it.
 std::vector<RunTime> run_all(const std::vector<const RecordRun*>& runs, const RunOptions& options);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-connected layers, groups for the rest
@@ -183,4 +184,5 @@ RecordRun with_schedule(Mapping& m, RecordRun run) {
   return with_all_reduce(m, run);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/records/translate.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 double median(std::vector<double> values) {
@@ -213,4 +214,5 @@ Json scoring_json(const std::vector<LeftOut>& all) {
   return rows;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

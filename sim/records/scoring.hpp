@@ -18,6 +18,7 @@
 #include "sim/records/fit.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 enum class Track { facts, results };
 std::string to_string(Track track);
@@ -57,4 +58,5 @@ std::string scoring_table(const std::vector<LeftOut>& all);
 std::string source_table(const std::vector<LeftOut>& all);
 Json scoring_json(const std::vector<LeftOut>& all);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr int kInnerOverHidden = 4;
@@ -63,4 +64,5 @@ std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std
   return own;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// The catalogue's transformer with sequences of so many tokens. nullptr: its sequence cannot be so long.
 std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens);
@@ -19,4 +20,5 @@ std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std
 /// What stands in where a shape leaves it open: GPT-2's words, padded as Megatron-LM does (Narayanan et al. 2021).
 inline constexpr int kUsualVocabulary = 51200, kUsualTokens = 2048;
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // Letters and digits in lower case, a blank between words: citations differ in the rest.
@@ -67,4 +68,5 @@ std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const st
   return lines;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

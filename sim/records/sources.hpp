@@ -9,6 +9,7 @@
 #include "sim/records/record.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// The name under which a record's or a figure's source is left out: by the table in sources.cpp, else its own text.
 std::string whole_source(const std::string& source);
@@ -17,4 +18,5 @@ std::string whole_source(const std::string& source);
 /// prediction would know what it is compared with.
 std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records);
 
+}  // namespace records
 }  // namespace lockstep::sim

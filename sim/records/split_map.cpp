@@ -7,6 +7,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // Of so many GPUs; what is stated of replicas holds at the job's own number.
@@ -97,4 +98,5 @@ double RecordRun::samples() const {
   return static_cast<double>(global_batch_of(*scenario.parallel, gpus / scenario.parallel->gpus_of_replica()));
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 Suite read_suite(const std::string& path) {
@@ -303,4 +304,5 @@ Json validation_json(const std::vector<SuiteResult>& results) {
   return {{"schema", "lockstep/validation/1"}, {"suites", suites}};
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct Tolerances {
   double median_error = 0;
@@ -80,4 +81,5 @@ std::string quantity_table(const std::vector<SuiteResult>& results);
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records);
 Json validation_json(const std::vector<SuiteResult>& results);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 const StackEntry& stack_of(const Record& record, const Catalogue& catalogue) {
@@ -156,4 +157,5 @@ JobSpec job_of(const Record& record, const Catalogue& catalogue) {
   return job;
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// The facts of a record: those in explicit keys as they are, the others from its texts.
 JobSpec job_of(const Record& record, const Catalogue& catalogue);
@@ -15,4 +16,5 @@ JobSpec job_of(const Record& record, const Catalogue& catalogue);
 /// The value in SI (bandwidths in GB/s, efficiencies as fractions) and, of a rate, over all GPUs.
 double value_in_si(const JobSpec& job, double value);
 
+}  // namespace records
 }  // namespace lockstep::sim

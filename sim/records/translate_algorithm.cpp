@@ -5,6 +5,7 @@
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 bool is_of_poseidon(const Record& record) {
@@ -116,4 +117,5 @@ void translate_algorithm(const Record& record, JobSpec& job, const Catalogue& ca
   if (is_unheard_of(text, job)) job.assumed["algorithm"] = in_quotes(text) + " is not one that is simulated";
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kIterationsSeen = 1e4;  // of a maximum for which it is not stated
@@ -141,4 +142,5 @@ void translate_conditions(const Record& record, JobSpec& job) {
   if (metric == Metric::arrival) job.arrival = *arrival_in_texts(record);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

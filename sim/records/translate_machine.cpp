@@ -10,6 +10,7 @@
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kSlowest = 2e9;        // bit/s below which a network cannot be what V100 and later train over
@@ -110,4 +111,5 @@ void translate_machine(const Record& record, JobSpec& job, const Catalogue& cata
   translate_network(record, job, *gpu, catalogue);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

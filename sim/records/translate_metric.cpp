@@ -8,6 +8,7 @@
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 // A unit that is none of its metric's.
@@ -382,4 +383,5 @@ Measure measure_in_texts(const Record& record) {
   }
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

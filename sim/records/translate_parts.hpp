@@ -5,6 +5,7 @@
 #include "sim/records/names.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 
 /// `text` contains one of `parts`, in lower case.
 bool says(const std::string& text, std::initializer_list<const char*> parts);
@@ -25,4 +26,5 @@ void translate_conditions(const Record& record, JobSpec& job);
 /// Of an arrival time or a share of gradients that has come; none for any other metric.
 std::optional<ArrivalSpec> arrival_in_texts(const Record& record);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kAny = 1e9;
@@ -45,4 +46,5 @@ const UsualValue& usual_of(const std::string& constant) {
   throw std::logic_error("a constant without a usual value: " + constant);
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace records {
 
 struct UsualValue {
   std::string prefix;  ///< of the names that it is for, of which the first entry counts
@@ -22,4 +23,5 @@ const std::vector<UsualValue>& usual_values();
 /// The entry of a constant's name. Throws std::logic_error for a name that has none.
 const UsualValue& usual_of(const std::string& constant);
 
+}  // namespace records
 }  // namespace lockstep::sim

@@ -12,6 +12,7 @@
 #include "sim/schedule/shards.hpp"
 
 namespace lockstep::sim {
+inline namespace records {
 namespace {
 
 constexpr double kStepDeviation = 0.06;  // of ln(time of a step) between workers of a shared data centre
@@ -146,4 +147,5 @@ void map_staleness(Mapping& m) {
   m.result.target = {run};
 }
 
+}  // namespace records
 }  // namespace lockstep::sim

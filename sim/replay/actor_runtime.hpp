@@ -9,6 +9,7 @@
 #include "sim/cluster/cluster.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// An actor that waits to be woken by another. Of those that wait at the same time, each needs one of its own.
 class Waiter {
@@ -47,4 +48,5 @@ class ActorRuntime {
 std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster& cluster);
 std::unique_ptr<ActorRuntime> flow_runtime(const Cluster& cluster, int actors);
 
+}  // namespace replay
 }  // namespace lockstep::sim

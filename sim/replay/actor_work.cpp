@@ -3,6 +3,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 RankOps::RankOps(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
   for (const Phase& phase : plan.phases) {
@@ -50,4 +51,5 @@ std::vector<std::vector<StreamWork>> works_by_stream(const Program& program) {
   return by_stream;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// One end of a transfer, as its rank sees it.
 struct Op {
@@ -49,4 +50,5 @@ struct StreamWork {
 /// The works of every stream, in their order.
 std::vector<std::vector<StreamWork>> works_by_stream(const Program& program);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include "sim/replay/message_reach.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 bool has_tag(const std::vector<int>& tags, int tag) {
@@ -245,4 +246,5 @@ ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& clust
   }
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/schedule/actor.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 struct ActorEvent {
   double time_s;
@@ -32,4 +33,5 @@ struct ActorReplay {
 ActorReplay replay_actors(const std::vector<Actor>& actors, const Cluster& cluster,
                           Fidelity fidelity = Fidelity::message);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 using Flow = PlanCosts::Flow;
@@ -218,4 +219,5 @@ Replay replay_analytic(const Program& program, const Cluster& cluster, double ex
   return replay;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

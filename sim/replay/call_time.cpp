@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kTolerance = 1e-6;  // of a capacity: sizes are rounded up to whole bytes
@@ -56,4 +57,5 @@ PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster) {
   return {std::max(plan.call->latency_s, longest_latency_s(plan, cluster)), transfer_s};
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 struct CallOnCluster {
   double seconds;  ///< from the last rank's arrival to the end of all
@@ -20,4 +21,5 @@ double call_wait_s(const Plan& plan, const Cluster& cluster);
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
 PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
   std::vector<std::vector<Enqueued>> by_stream(program.streams.size());
@@ -23,4 +24,5 @@ std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
   return by_stream;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

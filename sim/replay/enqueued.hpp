@@ -5,6 +5,7 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// What a work waits for on another stream of its GPU: that so many of the stream's works have ended.
 struct Need {
@@ -20,4 +21,5 @@ struct Enqueued {
 /// The works of every stream, in their order.
 std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -366,4 +367,5 @@ void FairFlows::find_end(int l) {
   ends_.set(l, now_s_ + (link.endings.top().first - link.served_bytes) / link.rate);
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -21,6 +21,7 @@
 #include "sim/replay/link_ends.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class FairFlows {
  public:
@@ -140,4 +141,5 @@ class FairFlows {
       shares_;  // of many touched links, not all current
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #endif
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -113,4 +114,5 @@ void Fibers::wait() {
   if (is_leaving_) throw Left{};
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

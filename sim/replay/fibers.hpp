@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class Fibers {
  public:
@@ -52,4 +53,5 @@ class Fibers {
   std::size_t caller_stack_bytes_ = 0;
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -16,10 +16,10 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 bool computes_on_several_streams(const Program& program) {
   std::set<int> streams;
   for (const Work& work : program.work)
@@ -52,9 +52,8 @@ class FlowReplay {
         strands_(at(program.gpus) * at(streams_)),
         is_slowed_(has_slowdowns(program)) {
     replay_.method = "fair flows";
-    replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
-    replay_.slowed_s = replay_.input_wait_s = replay_.compute_s;
+    replay_.iteration_end_s = replay_.slowed_s = replay_.input_wait_s = replay_.compute_s;
     if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
     timeline_of_.assign(at(program.gpus), -1);
     for (int gpu : options.timeline_gpus) {
@@ -447,4 +446,5 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
   return FlowReplay(program, cluster, jitter, options).run();
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -12,6 +12,7 @@
 #include "sim/replay/message_flows.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -179,4 +180,5 @@ std::unique_ptr<ActorRuntime> flow_runtime(const Cluster& cluster, int actors) {
   return std::make_unique<FlowRuntime>(cluster, actors);
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 void GpuCompute::begin(double now_s, const Piece& piece) {
   serve(now_s);
@@ -73,4 +74,5 @@ void GpuCompute::share_out() {
   }
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class GpuCompute {
  public:
@@ -41,4 +42,5 @@ class GpuCompute {
   int changes_ = 0;
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 namespace {
 
@@ -64,4 +65,5 @@ void LinkEnds::sink(std::size_t slot, const Entry& entry) {
   place(slot, entry);
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class LinkEnds {
  public:
@@ -27,4 +28,5 @@ class LinkEnds {
   std::vector<int> slot_of_;  // by link; -1: none
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

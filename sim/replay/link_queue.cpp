@@ -7,6 +7,7 @@
 #include "sim/replay/copies.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 namespace {
 
@@ -141,4 +142,5 @@ bool WorkOrder::can_start(int work) const {
   return std::all_of(after.begin(), after.end(), [&](int waited) { return is_taken_[at(waited)]; });
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

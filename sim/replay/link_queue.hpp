@@ -14,6 +14,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class LinkQueue {
  public:
@@ -60,4 +61,5 @@ class WorkOrder {
   std::vector<bool> is_taken_;     // by work
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

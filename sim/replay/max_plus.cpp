@@ -8,6 +8,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 // Index of the last work that waits for each work; a work's times can be dropped after it.
@@ -208,4 +209,5 @@ bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<doub
   return compiled.fits(links) && compiled.run(times_s, links, events);
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kTolerance = 1e-9;  // of a capacity
@@ -273,4 +274,5 @@ std::int64_t MaxPlusPlan::run_general(const Step& step, std::vector<double>& tim
   return evaluated;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

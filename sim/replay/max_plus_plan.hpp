@@ -13,6 +13,7 @@
 #include "sim/replay/ring.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// Who may meet on which link, over all plans of a program; finds out whether flows ever do.
 class LinkUse {
@@ -96,4 +97,5 @@ class MaxPlusPlan {
   std::optional<CallOnCluster> call_;
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 std::vector<double> bandwidths_of(const Cluster& cluster) {
@@ -56,4 +57,5 @@ void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
   }
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

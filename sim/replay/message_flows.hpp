@@ -11,6 +11,7 @@
 #include "sim/replay/fair_flows.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class MessageFlows {
  public:
@@ -53,4 +54,5 @@ class MessageFlows {
   Route route_;  // its memory is used again
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

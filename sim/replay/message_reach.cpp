@@ -10,6 +10,7 @@
 #include "engine/base/units.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 // Estimates from the sizes of what is made, not fitted: a stack of 64 KiB of which few pages are used, the actor, its
@@ -87,4 +88,5 @@ void require_reach(const MessageNeeds& needs, const MessageReach& reach, const C
                            std::to_string(gpus) + " GPUs, or fidelity \"fast\", which takes the same times");
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

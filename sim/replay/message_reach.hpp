@@ -8,6 +8,7 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// What a replay by messages takes.
 struct MessageNeeds {
@@ -28,4 +29,5 @@ MessageReach message_reach();
 /// Throws std::runtime_error, one line, that says what lacks, how many GPUs are within reach, and which fidelity can.
 void require_reach(const MessageNeeds& needs, const MessageReach& reach, const Cluster& cluster);
 
+}  // namespace replay
 }  // namespace lockstep::sim

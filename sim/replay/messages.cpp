@@ -16,6 +16,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -273,4 +274,5 @@ Replay replay_messages(const Program& program, const Cluster& cluster, const Jit
   return MessageReplay(program, cluster, jitter, options).run();
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <simgrid/Exception.hpp>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 namespace sg4 = simgrid::s4u;
 
@@ -73,4 +74,5 @@ void Pace::tell(double slows_before) {
   changed_->release();
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

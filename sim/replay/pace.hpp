@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 class Pace {
  public:
@@ -37,4 +38,5 @@ class Pace {
   std::vector<std::shared_ptr<Piece>> pieces_;  // of streams that share the GPU
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

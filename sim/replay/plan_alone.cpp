@@ -2,6 +2,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 Program program_of_plan(const Plan& plan, double reduction_rate) {
   Enqueue gpu(plan.ranks, {"compute", "collective"});
@@ -29,4 +30,5 @@ std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, c
   return replay_messages(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 // A block in phases that follow each other.
@@ -53,4 +54,5 @@ RankSpans::RankSpans(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
     }
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

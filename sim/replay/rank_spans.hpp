@@ -7,6 +7,7 @@
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// One end of a transfer, as its rank sees it, in the phases first .. last - 1.
 struct Span {
@@ -36,4 +37,5 @@ class RankSpans {
   int transfers_ = 0;
 };
 
+}  // namespace replay
 }  // namespace lockstep::sim

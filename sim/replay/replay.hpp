@@ -23,6 +23,7 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// Messages of a collective between one GPU and a peer, from when the GPU enters the first of their rounds to when it
 /// leaves the last.
@@ -122,4 +123,5 @@ std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, c
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s,
                       double reduction_rate = 0);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
@@ -120,4 +121,5 @@ std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s
   return evaluated;
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace replay {
 
 struct Ring {
   std::vector<int> members;        ///< ranks: the i-th sends to the next one, the last to the first
@@ -23,4 +24,5 @@ struct Ring {
 /// worked out one by one.
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s);
 
+}  // namespace replay
 }  // namespace lockstep::sim

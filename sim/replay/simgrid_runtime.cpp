@@ -6,6 +6,7 @@
 #include "sim/replay/actor_runtime.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 namespace sg4 = simgrid::s4u;
@@ -104,4 +105,5 @@ std::unique_ptr<ActorRuntime> simgrid_runtime(const Cluster& cluster) {
   return std::make_unique<SimgridRuntime>(cluster);
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

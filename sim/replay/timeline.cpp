@@ -1,6 +1,7 @@
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 void GpuTimeline::add(const Exchange& exchange) {
   for (auto known = exchanges.rbegin(); known != exchanges.rend() && known->work == exchange.work; ++known) {
@@ -13,4 +14,5 @@ void GpuTimeline::add(const Exchange& exchange) {
   exchanges.push_back(exchange);
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 namespace {
 
 class TraceText {
@@ -131,4 +132,5 @@ std::string trace_events(const Program& program, const Replay& replay, int gpus_
   return trace.take();
 }
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -7,8 +7,10 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace replay {
 
 /// The events of the replay's timelines, comma-separated JSON objects without the enclosing array.
 std::string trace_events(const Program& program, const Replay& replay, int gpus_per_node);
 
+}  // namespace replay
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 void add(RankParameters& sum, const RankParameters& more) {
@@ -95,4 +96,5 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   return filling.buckets;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

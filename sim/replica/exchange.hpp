@@ -5,6 +5,7 @@
 #include "sim/replica/passes.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 /// What of a chunk is exchanged together: a block or several, or what stands before or behind the blocks.
 struct ExchangeBucket {
@@ -31,4 +32,5 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
 /// Table of words, output's matrix and what else is no block's.
 RankParameters parameters_beside_blocks(const SplitJob& job, const ModelPart& part);
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 constexpr double kAtOnce_s = 1e-15;  // of a barrier: a call takes some time
@@ -116,4 +117,5 @@ Plan GroupPlans::barrier() const {
   return plan;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/replica/split_links.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 class GroupPlans {
  public:
@@ -32,4 +33,5 @@ class GroupPlans {
   bool is_nccl_;
 };
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/split/pipeline_time.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 // A chunk's passes of a micro-batch.
@@ -290,4 +291,5 @@ double SplitModel::messages() const {
   return messages * job_.spec.tensor * job_.spec.context * job_.spec.data;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -21,6 +21,7 @@
 #include "sim/replica/split_links.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 /// Seconds of a GPU in an iteration, mean over the stages.
 struct SplitSeconds {
@@ -66,4 +67,5 @@ class SplitModel {
   std::vector<StageOps> ops_;
 };
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 bool is_at_least(const ParallelSpec& spec, ShardingStage stage) {
@@ -101,4 +102,5 @@ double Passes::message_s() const {
   return links_.seconds(stage_message(job_.shape, job_.spec, job_.traffic), perturbation_);
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/replica/iteration.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 struct PassSeconds {
   double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0;
@@ -51,4 +52,5 @@ class Passes {
   Perturbation perturbation_;
 };
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/replica/group_plans.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 // Streams of a stage, then those of its neighbours.
@@ -398,4 +399,5 @@ double events_of(const Program& program) {
          static_cast<double>(program.work.size()) * program.gpus / program.iterations;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

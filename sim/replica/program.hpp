@@ -17,6 +17,7 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 /// With factors of jitter drawn for stages: Program::draws is the stages'.
 Program split_program(const Scenario& scenario, const SplitModel& model, int iterations);
@@ -27,4 +28,5 @@ Jitter jitter_of_stages(const SplitModel& model, Jitter jitter);
 /// Messages and pieces of computing that a replay of one iteration goes through.
 double events_of(const Program& program);
 
+}  // namespace replica
 }  // namespace lockstep::sim

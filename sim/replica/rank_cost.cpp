@@ -7,6 +7,7 @@
 #include "sim/program/scenario_cost.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 using model::Layer;
@@ -165,4 +166,5 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stag
          bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

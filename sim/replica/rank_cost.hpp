@@ -14,6 +14,7 @@
 #include "sim/program/split_job.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 struct BlockSeconds {
   double forward_s = 0;
@@ -38,4 +39,5 @@ double recomputed_share(const Scenario& scenario);
 /// them, a kernel for each of the stage's tensors.
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stage);
 
+}  // namespace replica
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/program/nccl_system.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 namespace {
 
 constexpr std::int64_t kUnit = 1'000'000'000;  // bytes by which flows are found
@@ -274,4 +275,5 @@ double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturba
   return sum;
 }
 
+}  // namespace replica
 }  // namespace lockstep::sim

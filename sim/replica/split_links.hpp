@@ -24,6 +24,7 @@
 #include "sim/split/traffic.hpp"
 
 namespace lockstep::sim {
+inline namespace replica {
 
 /// Messages that all begin together: the slowest one's time, for so many bytes each.
 class Flows {
@@ -64,4 +65,5 @@ class SplitLinks {
 /// All groups of a kind; of neighbours none.
 std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
 
+}  // namespace replica
 }  // namespace lockstep::sim

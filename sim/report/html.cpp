@@ -6,6 +6,7 @@
 #include "sim/report/html/parts.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 std::string html_escaped(std::string_view text) {
@@ -91,4 +92,5 @@ std::string html_page(const Json& document) {
                             {"script", std::string(page_js)}});
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 // A search: what settings are tried at a GPU count, and how one is put into the scenario.
@@ -242,4 +243,5 @@ Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisat
   return json;
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 
 struct Candidate {
   int setting = 0;  ///< backups: b; batch: images per GPU; learners: per GPU
@@ -55,4 +56,5 @@ Json curves_json(const std::vector<Optimisation>& curves);
 Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisation>& curves,
                        const std::vector<std::string>& argv);
 
+}  // namespace report
 }  // namespace lockstep::sim

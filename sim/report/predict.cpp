@@ -14,6 +14,7 @@
 #include "sim/scenario/profile_range.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
@@ -250,4 +251,5 @@ Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& t
   return report;
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

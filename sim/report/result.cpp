@@ -9,6 +9,7 @@
 #include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 Json point_json(const ReportPoint& row) {
@@ -150,4 +151,5 @@ std::string trace_text(const Report& report) {
   return "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" + events + "\n]}\n";
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/program/gpu_memory.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 
 /// One row of the result: a prediction and what follows from it.
 struct ReportPoint {
@@ -66,4 +67,5 @@ std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
 /// The whole trace file.
 std::string trace_text(const Report& report);
 
+}  // namespace report
 }  // namespace lockstep::sim

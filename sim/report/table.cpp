@@ -8,6 +8,7 @@
 #include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 std::string communication_text(const CommunicationSpec& c) {
@@ -231,4 +232,5 @@ std::string table_text(const Report& report) {
   return text;
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 namespace lockstep::sim {
+inline namespace report {
 namespace {
 
 // Columns on a screen: the characters of UTF-8, whose later bytes begin with the bits 10.
@@ -50,4 +51,5 @@ std::string duration_text(double seconds) {
   return seconds < 172800 ? formatted("%.2f h", seconds / 3600) : formatted("%.2f d", seconds / 86400);
 }
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace report {
 
 /// Right-aligned columns, two blanks apart; the first row has as many cells as any.
 class TextTable {
@@ -22,4 +23,5 @@ std::string with_thousands(double value);
 /// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days.
 std::string duration_text(double seconds);
 
+}  // namespace report
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "engine/sync/algorithm.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 struct AlgorithmTraits {
   std::string title;                      ///< in tables
@@ -79,4 +80,5 @@ inline const AlgorithmTraits& traits_of(Algorithm algorithm) {
   throw std::logic_error("an algorithm without traits");
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

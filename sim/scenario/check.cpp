@@ -8,6 +8,7 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 using Problem = std::optional<ScenarioProblem>;
@@ -207,4 +208,5 @@ void check(const Scenario& s) {
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 struct ScenarioProblem {
   std::string pointer;  ///< in the scenario's file
@@ -19,4 +20,5 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
 /// Throws InputError with the first problem: "NAME: /pointer: what is wrong; what is allowed".
 void check(const Scenario& scenario);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

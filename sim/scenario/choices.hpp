@@ -6,6 +6,7 @@
 #include "engine/sync/algorithm.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 using model::Optimizer;
 
@@ -116,4 +117,5 @@ inline const Choices<PublishedMetric>& choices_of(PublishedMetric) {
   return all;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "sim/scenario/cluster_read.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 long product(const std::vector<int>& factors) {
@@ -238,4 +239,5 @@ Json fabric_schema() {
 }
 
 }  // namespace cluster_read
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/scenario/cluster_read.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 int PcieTreeSpec::switch_of(int gpu) const {
   for (std::size_t s = 0; s < switches.size(); ++s)
@@ -212,4 +213,5 @@ Json intra_node_schema() {
 }
 
 }  // namespace cluster_read
+}  // namespace scenario
 }  // namespace lockstep::sim

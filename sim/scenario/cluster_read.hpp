@@ -3,7 +3,9 @@
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/measured_link.hpp"
 
-namespace lockstep::sim::cluster_read {
+namespace lockstep::sim {
+inline namespace scenario {
+namespace cluster_read {
 
 constexpr int kMostNodes = 65536;
 constexpr int kMostGpusPerNode = 128;
@@ -47,4 +49,6 @@ Json fabric_schema();
 std::string fabric_table(FabricKind kind);
 std::string nic_table();
 
-}  // namespace lockstep::sim::cluster_read
+}  // namespace cluster_read
+}  // namespace scenario
+}  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "sim/scenario/file_schema.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 using namespace cluster_read;
 
@@ -259,4 +260,5 @@ ClusterSpec read_cluster(const JsonNode& node) {
   return cluster;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 struct LinkSpec {
   double bandwidth_bytes_per_s = 0;  ///< per direction
@@ -152,4 +153,5 @@ const ObjectFormat<ClusterSpec>& cluster_format();
 /// Reads and checks. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
 ClusterSpec read_cluster(const JsonNode& node);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

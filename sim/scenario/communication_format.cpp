@@ -7,6 +7,7 @@
 #include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 using Spec = CommunicationSpec;
@@ -168,4 +169,5 @@ CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cl
   return spec;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

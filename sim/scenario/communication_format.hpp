@@ -4,10 +4,12 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 const ObjectFormat<CommunicationSpec>& communication_format();
 
 /// By the format, and what NCCL's tables say of the cluster's GPU. Throws InputError.
 CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr double kMostSlowdown = 100;
@@ -245,4 +246,5 @@ const ObjectFormat<InputSpec>& input_format() {
   return format;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

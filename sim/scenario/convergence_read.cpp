@@ -6,6 +6,7 @@
 #include "sim/scenario/file_schema.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr int kMostWorkers = 65536;
@@ -133,4 +134,5 @@ TrainingSetting training_setting(const Scenario& s, int gpus) {
   return setting;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

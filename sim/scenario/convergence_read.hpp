@@ -6,10 +6,12 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// Throws InputError.
 ConvergenceSpec read_convergence(const JsonNode& node);
 
 const ObjectFormat<ConvergenceSpec>& convergence_format();
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <fstream>
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 const Range kFactor{1e-6, 1e6};
@@ -172,4 +173,5 @@ Json delay_schema() {
   return {{"anyOf", kinds}};
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

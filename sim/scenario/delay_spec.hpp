@@ -6,6 +6,7 @@
 #include "engine/base/object_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// A share `at` of all steps takes at most `value`.
 struct PercentileSpec {
@@ -50,4 +51,5 @@ Json to_json(const DelaySpec& delay);
 Json delay_schema();
 std::string delay_table(DelaySpec::Kind kind);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 struct LocalSgdSpec {
   int period = 8;  ///< steps from one averaging to the next; what a file means that leaves it out
@@ -59,4 +60,5 @@ std::string exchange_text(const Scenario& scenario);
 /// Iterations after which the algorithm comes round: those between two averagings of local SGD, otherwise 1.
 int iterations_of_round(const Scenario& scenario);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "engine/base/object_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 inline Json file_schema() {
   return {{"type", "string"}, {"pattern", "\\.json$"}};
@@ -27,4 +28,5 @@ void add_schema_link(ObjectFormat<T>& format) {
   field.write = [](const T&) { return Json(); };
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

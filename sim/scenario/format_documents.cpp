@@ -10,6 +10,7 @@
 #include "sim/scenario/scenario_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 Json schema_file(const Json& object, const std::string& name, const std::string& description) {
@@ -87,4 +88,5 @@ std::string with_tables(const std::string& document) {
   return text + document.substr(from);
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

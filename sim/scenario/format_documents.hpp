@@ -6,6 +6,7 @@
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// "scenario", "cluster": JSON Schemas, draft 2020-12.
 std::map<std::string, Json> format_schemas();
@@ -17,4 +18,5 @@ std::map<std::string, std::string> format_tables();
 /// std::runtime_error for a name without a table and a mark without an end.
 std::string with_tables(const std::string& document);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr int kMostLearners = 64;
@@ -164,4 +165,5 @@ const ObjectFormat<LearnersSpec>& learners_format() {
   return format;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

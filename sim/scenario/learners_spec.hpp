@@ -6,6 +6,7 @@
 #include "engine/base/object_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// What fraction of the GPU a learner can use at a batch size.
 struct FillSpec {
@@ -58,4 +59,5 @@ struct LearnersSpec {
 const ObjectFormat<FillSpec>& fill_format();
 const ObjectFormat<LearnersSpec>& learners_format();
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 std::string library_of(const calib::Fit& fit) {
@@ -49,4 +50,5 @@ const calib::Fit* measured_all_reduce(const Scenario& s, int gpus) {
   return AllReduceOfProfile(s).over(gpus);
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "engine/base/units.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr int kMostHops = 16;
@@ -142,4 +143,5 @@ LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, cons
   return link;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

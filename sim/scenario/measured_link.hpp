@@ -12,6 +12,7 @@
 #include "sim/scenario/cluster_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// Where in a node a link is: what copies tell about it.
 struct LinkPlace {
@@ -31,4 +32,5 @@ bool names_copy(const JsonNode& node);
 /// with its bytes.
 LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

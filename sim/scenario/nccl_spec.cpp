@@ -8,6 +8,7 @@
 #include "sim/scenario/file_schema.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr int kMostChannels = 64;
@@ -145,4 +146,5 @@ NcclSpec read_nccl(const JsonNode& node, const std::string& gpu_name, int gpus_p
   return spec;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

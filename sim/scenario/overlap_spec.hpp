@@ -10,6 +10,7 @@
 #include "calib/profile.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// Time of compute beside a collective over its time alone, by batch per GPU and bytes of the collective.
 class OverlapSlowdown {
@@ -49,4 +50,5 @@ struct MeasuredOverlap {
 std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, const std::string& model,
                                                 const std::string& precision, int devices);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

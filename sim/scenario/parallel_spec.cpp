@@ -7,6 +7,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 using Spec = ParallelSpec;
@@ -209,4 +210,5 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
   return format;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

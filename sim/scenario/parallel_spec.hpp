@@ -13,6 +13,7 @@
 #include "engine/base/object_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// `data` without its expert part: neighbours on it hold the same experts.
 enum class ParallelDimension { tensor, context, expert, data, pipeline };
@@ -116,4 +117,5 @@ int micro_batches(const ParallelSpec& spec, int global_batch);
 
 const ObjectFormat<ParallelSpec>& parallel_format();
 
+}  // namespace scenario
 }  // namespace lockstep::sim

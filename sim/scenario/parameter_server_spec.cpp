@@ -1,6 +1,7 @@
 #include "sim/scenario/parameter_server_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 const Range kBandwidth{1e3, 1e15};
@@ -68,4 +69,5 @@ const ObjectFormat<ParameterServerSpec>& parameter_server_format() {
   return format;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

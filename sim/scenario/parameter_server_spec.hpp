@@ -7,6 +7,7 @@
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 struct ParameterServerSpec {
   ServerScheme scheme = ServerScheme::server;
@@ -24,4 +25,5 @@ struct ParameterServerSpec {
 
 const ObjectFormat<ParameterServerSpec>& parameter_server_format();
 
+}  // namespace scenario
 }  // namespace lockstep::sim

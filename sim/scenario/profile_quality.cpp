@@ -10,6 +10,7 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 constexpr double kMost = 0.9;        // as /uncertainty allows
@@ -138,4 +139,5 @@ std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenari
   return lines;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

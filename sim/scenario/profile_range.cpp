@@ -9,6 +9,7 @@
 #include "sim/scenario/measured_all_reduce.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 // Same letters and digits, whatever stands between: "NVIDIA H100 SXM5" has "H100 SXM5".
@@ -140,4 +141,5 @@ std::vector<std::string> overlap_beyond_profile(const Scenario& s, int gpus, int
   return lines;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 bool has(const Json& key, const char* member, const Json& value) {
@@ -129,4 +130,5 @@ ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precisi
   return spec;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

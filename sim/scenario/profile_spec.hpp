@@ -12,6 +12,7 @@
 #include "sim/scenario/overlap_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// Forward and backward of one layer, as measured.
 struct LayerSeconds {
@@ -57,4 +58,5 @@ struct ProfileSpec {
 ProfileSpec read_profile(const JsonNode& node, const std::string& model, Precision precision,
                          const std::string& input = "");
 
+}  // namespace scenario
 }  // namespace lockstep::sim

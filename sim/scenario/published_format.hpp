@@ -3,6 +3,7 @@
 #include "sim/scenario/scenario_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 const ObjectFormat<PublishedSpec>& published_format();
 
@@ -10,4 +11,5 @@ const ObjectFormat<PublishedSpec>& published_format();
 std::vector<PublishedSpec> read_published(const JsonNode& node, const std::string& variant,
                                           const std::vector<Variant>& variants);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 constexpr int kMostGpus = 65536;
 constexpr int kLargestBatch = 1 << 20;
@@ -11,4 +12,5 @@ inline const Range kSeconds{0, 10};
 inline const Range kRate{1e-6, 1e12};  // samples/s
 inline const Range kBytes{1, 1e12};
 
+}  // namespace scenario
 }  // namespace lockstep::sim

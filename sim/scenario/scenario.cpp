@@ -13,6 +13,7 @@
 #include "sim/scenario/scenario_format.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 // The value at a pointer that the reader's own formats have made; the root where there is none.
@@ -212,4 +213,5 @@ LoadedScenario load_scenario(const std::string& path, const std::vector<std::pai
   return loaded;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

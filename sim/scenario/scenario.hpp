@@ -21,8 +21,10 @@
 #include "sim/scenario/workers_spec.hpp"
 
 namespace lockstep::sim {
-
+inline namespace convergence {
 struct TrainingSetting;  // sim/convergence/profile.hpp
+}
+inline namespace scenario {
 
 /// Images per GPU for GPU counts up to `up_to_gpus`.
 struct BatchRule {
@@ -204,4 +206,5 @@ class ScenarioTemplate {
   std::string variant_;
 };
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such) {
   return [is_such](const Json& scenario) {
     const Json name = scenario.value("algorithm", Json("s-sgd"));
@@ -327,4 +328,5 @@ void fill_baseline(JsonDocument& scenario) {
   scenario.set("/baseline/gpus", least.dump(), "default");
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

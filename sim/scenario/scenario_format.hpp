@@ -5,6 +5,7 @@
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// A variant as the file lists it.
 struct Variant {
@@ -28,4 +29,5 @@ void fill_baseline(JsonDocument& scenario);
 /// Of the scenario's cluster; 1 where there is no such number, which the cluster's reader refuses later.
 int gpus_per_node(const Json& scenario);
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -6,6 +6,7 @@
 #include "engine/base/json.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 /// An object in a copy of its document: what is read there is checked, and not noted as an input.
 class UnnotedCopy {
@@ -26,4 +27,5 @@ class UnnotedCopy {
   const std::string pointer_;
 };
 
+}  // namespace scenario
 }  // namespace lockstep::sim

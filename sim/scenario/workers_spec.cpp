@@ -4,6 +4,7 @@
 #include "sim/scenario/sourced.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 namespace {
 
 using Spec = WorkersSpec;
@@ -98,4 +99,5 @@ WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm) {
   return spec;
 }
 
+}  // namespace scenario
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "sim/scenario/delay_spec.hpp"
 
 namespace lockstep::sim {
+inline namespace scenario {
 
 struct WorkersSpec {
   int backups = 0;                ///< b of the point's N + b GPUs
@@ -38,4 +39,5 @@ WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm);
 
 const ObjectFormat<WorkersSpec>& workers_format();
 
+}  // namespace scenario
 }  // namespace lockstep::sim

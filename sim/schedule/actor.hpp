@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// Where an actor lives: on a GPU, or beside the GPUs of a node (servers, loaders).
 struct Place {
@@ -66,4 +67,5 @@ struct Actor {
   bool is_daemon = false;  ///< the simulation ends when all other actors have ended
 };
 
+}  // namespace schedule
 }  // namespace lockstep::sim

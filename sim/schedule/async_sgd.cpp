@@ -6,6 +6,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 // A message's tag is its kind and the shard it is about.
@@ -211,4 +212,5 @@ std::vector<Actor> async_easgd(const AsyncEasgd& options) {
   return actors;
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

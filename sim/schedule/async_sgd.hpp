@@ -11,6 +11,7 @@
 #include "sim/schedule/backup_workers.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 struct AsyncSgd {
   std::vector<Place> workers;
@@ -57,4 +58,5 @@ struct AsyncEasgd {
 /// Throws std::invalid_argument for alpha outside (0, 1) or tau < 1.
 std::vector<Actor> async_easgd(const AsyncEasgd& options);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

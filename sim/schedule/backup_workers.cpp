@@ -7,6 +7,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 enum Tag { kRead, kGradient, kDone, kParameters };
@@ -205,4 +206,5 @@ std::vector<Actor> backup_workers(const BackupWorkers& options) {
   return actors;
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/schedule/shards.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// How much longer than its shards' work the work of `worker` in its step number `step` takes.
 using StepFactor = std::function<double(int worker, int step)>;
@@ -44,4 +45,5 @@ struct BackupWorkers {
 ///   server "update" n      the next version is published, from n gradients
 std::vector<Actor> backup_workers(const BackupWorkers& options);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

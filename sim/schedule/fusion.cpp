@@ -1,6 +1,7 @@
 #include "sim/schedule/fusion.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
                                    std::int64_t first_threshold_bytes) {
@@ -26,4 +27,5 @@ std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per
   return buckets;
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

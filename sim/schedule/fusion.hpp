@@ -7,6 +7,7 @@
 #include "engine/model/graph.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// Gradients that one all-reduce sums.
 struct Bucket {
@@ -24,4 +25,5 @@ struct Bucket {
 std::vector<Bucket> fuse_gradients(const model::Graph& graph, int wire_bytes_per_element, std::int64_t threshold_bytes,
                                    std::int64_t first_threshold_bytes = -1);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #include "sim/schedule/local_sgd.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 enum Stream { kInput, kCopy, kCompute, kAllReduce };
@@ -33,4 +34,5 @@ Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::v
   return gpu.finish();
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include "sim/schedule/s_sgd.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 struct LocalSgd : SSgd {
   int period = 1;  ///< H: steps from one averaging to the next
@@ -15,4 +16,5 @@ struct LocalSgd : SSgd {
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                   const LocalSgd& options, const AllReduce& all_reduce);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 enum Stream { kInput, kCopy, kCompute, kToHost, kToDevice, kServer, kSynchronised, kFirstExchange };
@@ -203,4 +204,5 @@ Program parameter_server(const model::Graph& graph, const ModelCost& cost, const
   return Builder(graph, cost, exchanges, options).build();
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

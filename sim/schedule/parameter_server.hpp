@@ -11,6 +11,7 @@
 #include "sim/schedule/passes.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// How a layer's gradient, or a piece of it, is synchronised: the steps in their order. A step of 0 s, or a plan
 /// without phases, is left out.
@@ -43,4 +44,5 @@ struct ParameterServer : Loading {
 Program parameter_server(const model::Graph& graph, const ModelCost& cost, const std::vector<LayerExchange>& exchanges,
                          const ParameterServer& options);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 Segment forward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to) {
   Segment segment;
@@ -48,4 +49,5 @@ int InputPipeline::next(int step_before) {
   return enqueue_batch(gpu_, loading_, "load", load_stream_, copy_stream_, buffer_free);
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

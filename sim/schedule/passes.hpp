@@ -7,6 +7,7 @@
 #include "sim/schedule/program.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// A stretch of a pass, with its layers.
 struct Segment {
@@ -58,4 +59,5 @@ class InputPipeline {
   std::vector<int> used_;  // by step
 };
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <utility>
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 double Program::bytes_sent_per_gpu_and_iteration() const {
   std::vector<double> of_plan;
@@ -155,4 +156,5 @@ Program Enqueue::finish() {
   return std::move(program_);
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

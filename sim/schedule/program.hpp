@@ -12,6 +12,7 @@
 #include "sim/collective/plan.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
 using Jitter = std::function<double(int gpu, int iteration)>;
@@ -100,4 +101,5 @@ class Enqueue {
   Program program_;
 };
 
+}  // namespace schedule
 }  // namespace lockstep::sim

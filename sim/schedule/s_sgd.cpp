@@ -3,6 +3,7 @@
 #include <map>
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 enum Stream { kInput, kCopy, kCompute, kAllReduce };
@@ -66,4 +67,5 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
   return gpu.finish();
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

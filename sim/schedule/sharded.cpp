@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 enum Stream { kInput, kCopy, kCompute, kShards };
@@ -93,4 +94,5 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   return gpu.finish();
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 #include "sim/schedule/s_sgd.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 /// Consecutive layers that are gathered together.
 struct ShardingUnit {
@@ -40,4 +41,5 @@ struct Sharded : SSgd {
 Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vector<ShardingUnit>& units,
                 const Sharded& options, const AllReduce& all_gather, const AllReduce& reduce_scatter);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 std::string module_of(const std::string& layer) {
@@ -79,4 +80,5 @@ std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cos
   return shards;
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 double SmaCost::learning_s() const {
   double sum = 0;
@@ -142,4 +143,5 @@ Program sma(const SmaCost& cost, const SmaOptions& options, const AllReduce& all
   return SmaProgram(cost, options, all_reduce).run();
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

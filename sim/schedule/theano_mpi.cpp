@@ -3,6 +3,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 namespace {
 
 enum Stream { kInput, kCopy, kCompute, kExchange };
@@ -87,4 +88,5 @@ Program theano_mpi(const model::Graph& graph, const ModelCost& cost, const std::
   return gpu.finish();
 }
 
+}  // namespace schedule
 }  // namespace lockstep::sim

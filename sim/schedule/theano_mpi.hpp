@@ -11,6 +11,7 @@
 #include "sim/schedule/s_sgd.hpp"
 
 namespace lockstep::sim {
+inline namespace schedule {
 
 struct TheanoMpi : SSgd {
   ParameterExchange exchange = ParameterExchange::asa;
@@ -29,4 +30,5 @@ struct TheanoMpiPlans {
 Program theano_mpi(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& tensors,
                    const TheanoMpi& options, const TheanoMpiPlans& plans);
 
+}  // namespace schedule
 }  // namespace lockstep::sim

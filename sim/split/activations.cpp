@@ -3,6 +3,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 constexpr double kMaskBytes = 1;
@@ -160,4 +161,5 @@ double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, 
   return hidden + tokens_of(shape, spec) * shape.vocabulary * loss.kept / spec.tensor;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

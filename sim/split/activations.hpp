@@ -16,6 +16,7 @@
 #include "sim/split/transformer_shape.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 struct Activation {
   std::string what;
@@ -54,4 +55,5 @@ constexpr LossBytes kTorchLoss{4, 8};
 double loss_kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, double element_bytes,
                        const LossBytes& loss = kMegatronLoss);
 
+}  // namespace split
 }  // namespace lockstep::sim

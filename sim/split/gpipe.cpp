@@ -1,6 +1,7 @@
 #include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 StageOps gpipe(const PipelineShape& shape, int) {
   StageOps ops;
@@ -9,4 +10,5 @@ StageOps gpipe(const PipelineShape& shape, int) {
   return ops;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 // The k-th pass of a stage in one direction: p micro-batches through the first chunk, the same through the next one.
@@ -33,4 +34,5 @@ StageOps interleaved(const PipelineShape& shape, int stage) {
   return ops;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

@@ -2,6 +2,7 @@
 #include "sim/split/traffic.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 void append(TrafficList& list, const TrafficList& more, double times) {
@@ -121,4 +122,5 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
   return list;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

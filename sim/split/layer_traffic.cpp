@@ -1,6 +1,7 @@
 #include "sim/split/traffic.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 using Options = TrafficOptions;
@@ -171,4 +172,5 @@ TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spe
   return list;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

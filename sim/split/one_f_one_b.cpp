@@ -3,6 +3,7 @@
 #include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 StageOps one_f_one_b(const PipelineShape& shape, int stage) {
   const int warm_up = std::min(shape.stages - 1 - stage, shape.micro_batches);
@@ -17,4 +18,5 @@ StageOps one_f_one_b(const PipelineShape& shape, int stage) {
   return ops;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 void check(PipelineSchedule schedule, const PipelineShape& shape) {
@@ -63,4 +64,5 @@ int in_flight(PipelineSchedule schedule, const PipelineShape& shape, int stage) 
   throw std::logic_error("a schedule without a formula");
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

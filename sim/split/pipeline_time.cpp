@@ -7,6 +7,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 constexpr double kNotYet = -1;
@@ -118,4 +119,5 @@ PipelineTimeline timeline(const std::vector<StageOps>& stages, const PipelineSha
   return Evaluation(stages, shape, times).run();
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

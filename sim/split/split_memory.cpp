@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 using Options = SplitMemoryOptions;
@@ -205,4 +206,5 @@ SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSp
   return largest;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 /// Bytes for each parameter of a rank.
 struct ParameterBytes {
@@ -81,4 +82,5 @@ SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSp
                                  const std::vector<ModelPart>& parts, int micro_batches,
                                  const SplitMemoryOptions& options);
 
+}  // namespace split
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include "engine/base/text.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 // Empty where no component ends in a digit.
@@ -156,4 +157,5 @@ double cost_of(const ModelPart& part, const BlockCosts& costs) {
   return cost;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

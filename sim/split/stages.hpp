@@ -9,6 +9,7 @@
 #include "engine/model/graph.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 /// Consecutive layers of a graph.
 struct Block {
@@ -68,4 +69,5 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
 
 double cost_of(const ModelPart& part, const BlockCosts& costs);
 
+}  // namespace split
 }  // namespace lockstep::sim

@@ -10,6 +10,7 @@
 #include "sim/split/transformer_shape.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 enum class TrafficKind { all_reduce, reduce_scatter, all_gather, all_to_all, send };
 
@@ -96,4 +97,5 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
                               const std::vector<ModelPart>& parts, int stage, int micro_batches,
                               const TrafficOptions& options);
 
+}  // namespace split
 }  // namespace lockstep::sim

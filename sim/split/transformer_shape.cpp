@@ -4,6 +4,7 @@
 #include <string>
 
 namespace lockstep::sim {
+inline namespace split {
 namespace {
 
 std::int64_t norm_parameters(const TransformerShape& shape, std::int64_t width) {
@@ -163,4 +164,5 @@ RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec
   return sum;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

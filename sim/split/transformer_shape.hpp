@@ -7,6 +7,7 @@
 #include "sim/split/stages.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 /// The model's numbers and the length of a sequence.
 struct TransformerShape : model::TransformerSpec {
@@ -66,4 +67,5 @@ RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec
 /// Of one layer.
 RankParameters rank_layer_parameters(const TransformerShape& shape, const ParallelSpec& spec, int layer);
 
+}  // namespace split
 }  // namespace lockstep::sim

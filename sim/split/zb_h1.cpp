@@ -3,6 +3,7 @@
 #include "sim/split/pipeline.hpp"
 
 namespace lockstep::sim {
+inline namespace split {
 
 StageOps zb_h1(const PipelineShape& shape, int stage) {
   const int m = shape.micro_batches;
@@ -23,4 +24,5 @@ StageOps zb_h1(const PipelineShape& shape, int stage) {
   return ops;
 }
 
+}  // namespace split
 }  // namespace lockstep::sim

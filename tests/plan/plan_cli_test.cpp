@@ -127,6 +127,28 @@ TEST_CASE("plan: a rank that is killed costs no point") {
   CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
 }
 
+// They would wait for it for good: the launcher is told to let them live. `timeout` ends a job that hangs, with 124.
+TEST_CASE("plan: the ranks of a killed rank 0 leave, and its journal goes on") {
+  if (!has_mpirun()) return;
+  SmallPlan files;
+  files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
+  files.plan["scenario"]["iterations"] = 40;
+  CHECK(plan(files, "plan.json --jobs 2 --json whole.json").code == 0);
+  const std::string rank = "$PLAN plan.json --json out.json --patience 0.5";
+  CHECK(
+      shell(files,
+            "timeout -k 5 90 " + kMpirun + "--enable-recovery -n 1 sh -c 'echo $$ >victim; exec " + rank + "' : -n 2 " +
+                rank +
+                " &\n"
+                "job=$!\n"
+                "while kill -0 $job 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 3 ]; do :; done\n"
+                "kill -9 $(cat victim)\n"
+                "wait $job\n"
+                "[ $? -ne 124 ] && { [ -f out.json ] || $PLAN plan.json --json out.json --resume; }\n") == 0);
+  INFO(slurp(files.folder.path("script.out")));
+  CHECK(document(files, "out.json").dump() == document(files, "whole.json").dump());
+}
+
 TEST_CASE("plan: what a journal has is not done again") {
   const SmallPlan files;
   CHECK(plan(files, "plan.json --json out.json").code == 0);

@@ -22,7 +22,7 @@ Place node(int index) {
 }
 
 // Replays on NVSwitch nodes of 2 GPUs (GPU links 40 GB/s and 1 us, NICs 12.5 GB/s): values of the log, end, messages.
-std::vector<double> replay(const std::vector<Actor>& actors, int nodes = 1, double overhead_s = 0) {
+std::vector<double> replayed(const std::vector<Actor>& actors, int nodes = 1, double overhead_s = 0) {
   return in_child([&] {
     Cluster cluster(tests::nvswitch_cluster(nodes, 2), 2 * nodes);
     cluster.set_message_overhead({overhead_s, overhead_s});
@@ -36,7 +36,7 @@ std::vector<double> replay(const std::vector<Actor>& actors, int nodes = 1, doub
 
 std::string error_of(const std::vector<Actor>& actors) {
   try {
-    replay(actors);
+    replayed(actors);
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -58,7 +58,7 @@ TEST_CASE("a message between actors takes overhead + latency + bytes/bandwidth")
         if (!blocking) me.start_send(1, {-1, 7, bytes, 0})->wait();
         me.log("sent", 0);
       };
-      const std::vector<double> times = replay({{"a", gpu(0), sender}, {"b", gpu(1), receiver}}, 1, 3e-6);
+      const std::vector<double> times = replayed({{"a", gpu(0), sender}, {"b", gpu(1), receiver}}, 1, 3e-6);
       REQUIRE(times.size() == 3);
       CHECK(times[0] == Approx(5e-6 + double(bytes) / 40e9).epsilon(1e-9));
       CHECK(times[1] == times[0]);
@@ -69,10 +69,10 @@ TEST_CASE("a message between actors takes overhead + latency + bytes/bandwidth")
 TEST_CASE("actors of one place exchange messages in no time, those of a node's CPU do not") {
   const auto sender = [](ActorContext& me) { me.send(1, {-1, 0, 1 << 30, 0}); };
   const auto receiver = [](ActorContext& me) { me.receive(); };
-  CHECK(replay({{"a", gpu(0), sender}, {"b", gpu(0), receiver}}).back() == 0);
-  CHECK(replay({{"a", node(0), sender}, {"b", node(0), receiver}}).back() == 0);
+  CHECK(replayed({{"a", gpu(0), sender}, {"b", gpu(0), receiver}}).back() == 0);
+  CHECK(replayed({{"a", node(0), sender}, {"b", node(0), receiver}}).back() == 0);
   // GPU to CPU: over PCIe (25 GB/s, 0.8 us) into host memory at 50 GB/s.
-  CHECK(replay({{"a", gpu(0), sender}, {"b", node(0), receiver}}).back() ==
+  CHECK(replayed({{"a", gpu(0), sender}, {"b", node(0), receiver}}).back() ==
         Approx(0.8e-6 + double(1 << 30) / 25e9).epsilon(1e-3));
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("messages that meet on a link share it, and arrive in the order of the
       me.log("arrived", expected);
     }
   };
-  const std::vector<double> times = replay({{"a", gpu(0), sender}, {"b", gpu(1), receiver}});
+  const std::vector<double> times = replayed({{"a", gpu(0), sender}, {"b", gpu(1), receiver}});
   CHECK(times[0] == Approx(202e-6).epsilon(1e-9));
   CHECK(times[1] == Approx(302e-6).epsilon(1e-9));
 }
@@ -146,7 +146,7 @@ TEST_CASE("arrivals wait in a queue; a receiver may pick by tag and may give up"
     me.log("came", 0);
     if (me.receive_within(0)) throw std::runtime_error("there was nothing left");
   };
-  const std::vector<double> times = replay({{"a", gpu(0), sender}, {"b", gpu(1), receiver}});
+  const std::vector<double> times = replayed({{"a", gpu(0), sender}, {"b", gpu(1), receiver}});
   CHECK(times[0] == Approx(0.5));
   CHECK(times[1] == Approx(0.6));
   CHECK(times[2] == Approx(1 + 3 * 2e-6).epsilon(1e-9));
@@ -168,7 +168,7 @@ TEST_CASE("a message that arrives in the moment of the timeout leaves the next r
     }
     me.log("all", received);
   };
-  CHECK(replay({{"a", gpu(0), sender}, {"b", gpu(0), receiver}})[0] == Approx(2));
+  CHECK(replayed({{"a", gpu(0), sender}, {"b", gpu(0), receiver}})[0] == Approx(2));
 }
 
 TEST_CASE("work on a GPU slows down when it fills more than the GPU together") {
@@ -176,10 +176,10 @@ TEST_CASE("work on a GPU slows down when it fills more than the GPU together") {
   for (const auto& [first, second, expected] :
        {std::tuple{0.5, 0.5, 1.0}, {0.8, 0.8, 1.6}, {0.8, 0.2, 1.0}, {1.0, 1.0, 2.0}}) {
     const auto work = [](double fill) { return [fill](ActorContext& me) { me.compute("work", 1, fill); }; };
-    CHECK(replay({{"a", gpu(0), work(first)}, {"b", gpu(0), work(second)}}).back() == Approx(expected).epsilon(1e-9));
+    CHECK(replayed({{"a", gpu(0), work(first)}, {"b", gpu(0), work(second)}}).back() == Approx(expected).epsilon(1e-9));
     // On two GPUs, or on a CPU, they do not meet.
-    CHECK(replay({{"a", gpu(0), work(first)}, {"b", gpu(1), work(second)}}).back() == Approx(1).epsilon(1e-9));
-    CHECK(replay({{"a", node(0), work(first)}, {"b", node(0), work(second)}}).back() == Approx(1).epsilon(1e-9));
+    CHECK(replayed({{"a", gpu(0), work(first)}, {"b", gpu(1), work(second)}}).back() == Approx(1).epsilon(1e-9));
+    CHECK(replayed({{"a", node(0), work(first)}, {"b", node(0), work(second)}}).back() == Approx(1).epsilon(1e-9));
   }
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("the simulation ends with the last actor that is no daemon, messages o
     me.send(1, {-1, 0, 0, 0});
     me.sleep(1e-3);
   };
-  CHECK(replay({{"asker", gpu(0), asker}, {"echo", gpu(1), echo, true}}).back() == Approx(2e-6 + 1e-3).epsilon(1e-9));
+  CHECK(replayed({{"asker", gpu(0), asker}, {"echo", gpu(1), echo, true}}).back() == Approx(2e-6 + 1e-3).epsilon(1e-9));
 }
 
 TEST_CASE("bytes, messages and busy time are counted per actor") {
@@ -230,6 +230,6 @@ TEST_CASE("actors that all wait, and actors that throw, end the replay with an e
   CHECK(error_of({{"a", gpu(0), waits}, {"b", gpu(1), throws}}) == "the worker's own error");
   const auto wrong = [](ActorContext& me) { me.send(5, {}); };
   CHECK(error_of({{"a", gpu(0), wrong}}) == "a: a message needs a receiver and bytes >= 0");
-  CHECK_THROWS(replay({{"a", gpu(9), waits}}));
-  CHECK_THROWS(replay({{"a", node(1), waits}}));
+  CHECK_THROWS(replayed({{"a", gpu(9), waits}}));
+  CHECK_THROWS(replayed({{"a", node(1), waits}}));
 }

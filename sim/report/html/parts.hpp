@@ -3,6 +3,7 @@
 #include <string_view>
 
 namespace lockstep::sim {
+inline namespace report {
 
 extern const std::string_view page_html;      ///< the frame, with {{name}} where a part comes
 extern const std::string_view page_css;       ///< the style
@@ -10,4 +11,5 @@ extern const std::string_view page_js;        ///< this folder's scripts, joined
 extern const std::string_view chart_js;       ///< Chart.js 3, minified
 extern const std::string_view chart_licence;  ///< its licence, as text
 
+}  // namespace report
 }  // namespace lockstep::sim
