@@ -71,7 +71,7 @@ TEST_CASE("Schedules out of range are refused") {
   schedule = {};
   schedule.kind = LearningRate::Kind::kPolynomial;
   schedule.finish = 0;
-  CHECK_THROWS_WITH(check(schedule), "learning rate: a polynomial must finish after it begins");
+  CHECK_THROWS_WITH(check(schedule), "learning rate: annealing must finish after it begins");
 }
 
 }  // namespace lockstep::sync

@@ -45,13 +45,13 @@ TEST_CASE("Local SGD with tau 1 and no momentum is S-SGD, to rounding") {
 TEST_CASE("Replicas drift apart until they are averaged, and the farther the longer") {
   HostVectorOps ops;
   const auto drift = [&](int tau) {
-    Quadratic quadratic(400, 0.01, 0, 1);
-    LocalSgd local(ops, plain_layout(400), std::vector<float>(400, 0), {2, tau}, {0, 0, {}});
+    Quadratic quadratic(4000, 0.01, 0, 1);
+    LocalSgd local(ops, plain_layout(4000), std::vector<float>(4000, 0), {2, tau}, {0, 0, {}});
     for (int t = 0; t + 1 < tau; ++t) local.step(0.1, quadratic.gradient());
     const std::vector<float> a = local.parameters(0).to_host(), b = local.parameters(1).to_host();
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sum / 400;
+    return sum / 4000;
   };
   CHECK(drift(1) == 0);
   CHECK(drift(5) == Approx(4 * 2 * 0.01).epsilon(0.2));
