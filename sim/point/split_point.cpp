@@ -11,9 +11,9 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-constexpr double kMostEvents = 2e7;           // of a replay by SimGrid
-constexpr double kFewEvents = 2e6;            // by flows, a second or two; more go round by round
-constexpr double kMostEventsByRounds = 2e10;  // those of other stages included, which cost nothing: some ten seconds
+constexpr double kMostEvents = 2e7;          // of a replay by SimGrid
+constexpr double kFewEvents = 2e6;           // by flows, a second or two; more go round by round
+constexpr double kMostEventsByRounds = 3e9;  // those of other stages included, which cost nothing: some seconds
 
 // Each group of inputs moved by its uncertainty alone; the effects add in quadrature.
 void set_bounds(const SplitModel& model, const UncertaintySpec& u, double slowest, PointResult& point) {
