@@ -172,7 +172,7 @@ TEXT
     grep -q 'bench_cuda.*--model vgg16' results/chain.jsonl && [ -s results/profile.json ] && [ -s results/topology.json ] &&
     [ -s results/copies.jsonl ] && [ "$(find results -name 'lenet_*.json' | wc -l)" -eq 14 ] && [ -s logs/facts.log ] &&
     grep -q clocks.sm logs/clocks_resnet50.csv && grep -q -- '-g 2 -d bfloat16' results/nccl_all_reduce_bfloat16.log &&
-    [ -s results/links.json ] && [ "$(grep -c -- '--gpus 2' results/all_gpus.jsonl)" -eq 3 ]
+    [ -s results/links.json ] && [ "$(grep -c -- '--gpus 2' results/all_gpus.jsonl)" -eq 7 ]
 )
 
 dry_run() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "engine/base/text.hpp"
 #include "engine/train/trained_algorithm.hpp"
@@ -136,9 +137,8 @@ Settings resolve(const Request& r, int processes) {
   s.wire = choose<P>("--wire", r.wire.empty() ? "fp32" : r.wire, {"fp32", "fp16", "bf16"}, {P::fp32, P::fp16, P::bf16});
   if (s.wire != P::fp32 && r.device != "cuda")
     refuse("--wire " + r.wire, "the host's devices exchange floats", "fp32, or --device cuda");
-  const bool sends_models =
-      s.algorithm == Algorithm::sma || s.algorithm == Algorithm::ea_sgd || s.algorithm == Algorithm::local_sgd;
-  if (s.wire != P::fp32 && sends_models)
+  const std::set<Algorithm> send_gradients{Algorithm::s_sgd, Algorithm::backup_workers, Algorithm::async_sgd};
+  if (s.wire != P::fp32 && send_gradients.count(s.algorithm) == 0)
     refuse("--wire " + r.wire, "models are exchanged, not gradients", "fp32, or s-sgd, backup-workers, async-sgd");
   s.stop = choose<Stop>("--stop", r.stop, {"target", "median", "never"}, {Stop::target, Stop::median, Stop::never});
   if (r.device == "host" && s.precision == P::tf32)

@@ -253,8 +253,9 @@ double gain_of_kernels(const model::Graph& graph, bool has_fused_norms, bool has
 
 // "resnet" of resnet50_v15, "vgg" of vgg16: how well kernels suit a network is much the same within a family.
 std::string family_of(const Mapping& m) {
-  if (m.job.own_model) return m.model->tokens > 0 ? "transformer" : "own";
-  const std::string& id = m.model->id;
+  const bool is_own = m.job.own_model != nullptr;
+  if (is_own && m.job.own_model->architecture.empty()) return m.model->tokens > 0 ? "transformer" : "own";
+  const std::string& id = is_own ? m.job.own_model->architecture : m.model->id;
   return id.substr(0, id.find_first_of("0123456789_-@"));
 }
 

@@ -185,6 +185,7 @@ std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec
   own->graph = model::graph_of(file, inputs);
   own->entry.id = file;
   own->entry.tokens = own->graph.tokens;
+  if (own->graph.transformer) own->architecture = own->graph.transformer->spec.name;
   if (own->graph.tokens > 0 && name == model::ModelName::file)
     spec.assumed["tokens of a sequence"] =
         "not stated; " + std::to_string(own->graph.tokens) + " by the file, which may be its context";

@@ -38,6 +38,7 @@ struct OwnModel {
   ModelEntry entry;
   model::Graph graph;
   std::optional<model::Graph> fused{};  ///< with fused attention, where `graph` has it in passes
+  std::string architecture{};           ///< of a HuggingFace configuration: "llama"; empty: not known
 };
 
 /// What nodes are connected by.

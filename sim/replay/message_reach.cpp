@@ -85,7 +85,7 @@ void require_reach(const MessageNeeds& needs, const MessageReach& reach, const C
   if (lacks.empty()) return;
   const int gpus = std::max(0, static_cast<int>(share * cluster.gpus()));
   throw std::runtime_error("beyond fidelity \"message\": " + lacks + "; allowed here: up to about " +
-                           std::to_string(gpus) + " GPUs, or fidelity \"fast\", which takes the same times");
+                           std::to_string(gpus) + " GPUs, or fidelity \"fast\"");
 }
 
 }  // namespace replay

@@ -59,7 +59,9 @@ TEST_CASE("a record with fewer layers than the network of its name is of that ne
   CHECK(cut.mapped.target.front().scenario.model.transformer->spec.layers == 12);
   CHECK(cut.mapped.target.front().scenario.model.transformer->spec.inner ==
         whole.mapped.target.front().scenario.model.transformer->spec.inner);
-  CHECK(cut.predicted < whole.predicted / 5);
+  // 12 of 80 layers, and all of the embedding, the loss and what a step takes besides.
+  CHECK(cut.predicted > whole.predicted * 12 / 80);
+  CHECK(cut.predicted < whole.predicted / 4);
 }
 
 TEST_CASE("adapters beside frozen weights take less time than training them, and are counted as less") {

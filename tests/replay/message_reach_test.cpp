@@ -29,8 +29,7 @@ TEST_CASE("a run beyond the reach is refused with what lacks, how far messages r
   CHECK_NOTHROW(require_reach(needs, {768, 4e9}, cluster));
   CHECK_THROWS_WITH(require_reach(needs, {384, 8e9}, cluster),
                     "beyond fidelity \"message\": 384 actors of SimGrid need 768 memory mappings, of which "
-                    "384 are left (vm.max_map_count); allowed here: up to about 64 GPUs, or fidelity \"fast\", which "
-                    "takes the same times");
+                    "384 are left (vm.max_map_count); allowed here: up to about 64 GPUs, or fidelity \"fast\"");
   CHECK_THROWS_WITH(require_reach(needs, {768, 1e9}, cluster),
                     Catch::Matchers::Contains("messages need about 4.00 GB of memory, of which 1.00 GB are left") &&
                         Catch::Matchers::Contains("up to about 32 GPUs"));

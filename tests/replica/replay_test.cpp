@@ -157,7 +157,7 @@ TEST_CASE("splits round by round take about the time that they take by flows") {
         REQUIRE(sim::replay_shared_rounds(program, cluster, even, {}, sim::MeetingLinks::any, rounds));
         const sim::Replay flows = sim::replay_flows(program, cluster, even);
         INFO(parallel.dump() << " by " << all_reduce);
-        CHECK(rounds.iteration_end_s[0] == Approx(flows.iteration_end_s[0]).epsilon(0.03));
+        CHECK(rounds.iteration_end_s[0] == Approx(flows.iteration_end_s[0]).epsilon(0.05));
         CHECK(rounds.compute_s[0] == Approx(flows.compute_s[0]).epsilon(1e-9));
       }
 }
