@@ -91,7 +91,7 @@ TEST_CASE("each point of a plan in words is the scenario and the prediction of s
 TEST_CASE("a plan of splits: each point is the prediction of simulate job with the same split") {
   sim::JobPlan words;
   words.job.model = "llama3_8b";
-  words.job.epochs = 1;
+  words.tokens = "3B";
   words.job.split.tensor = 2;
   words.job.split.sequence_parallel = true;
   words.job.split.sharding = sim::ShardingStage::zero1;
@@ -120,7 +120,7 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
 TEST_CASE("a plan that searches splits has the fastest at each size, and says it") {
   sim::JobPlan words;
   words.job.model = "llama3_8b";
-  words.job.epochs = 1;
+  words.tokens = "3B";
   words.job.global_batch = 256;
   words.job.split.sharding = sim::ShardingStage::zero1;
   words.job.searches_split = true;

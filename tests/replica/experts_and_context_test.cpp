@@ -44,13 +44,13 @@ Json with_context(const char* exchange, int tensor = 1) {
 }  // namespace
 
 TEST_CASE("all wait for the busiest expert rank; a capacity bounds what it takes") {
-  const double even = expert_seconds({});
+  const double even = expert_seconds(Json::object());
   double before = even;
   for (const double imbalance : {1.1, 1.5, 3.0}) {
     const double uneven = expert_seconds({{"expert_imbalance", imbalance}});
     CHECK(uneven > before);
     CHECK(uneven < even * imbalance);  // the rest of the model is as even as before
-    CHECK(expert_memory({{"expert_imbalance", imbalance}}) > expert_memory({}));
+    CHECK(expert_memory({{"expert_imbalance", imbalance}}) > expert_memory(Json::object()));
     before = uneven;
   }
   CHECK(expert_seconds({{"expert_capacity", 1.5}}) == expert_seconds({{"expert_imbalance", 1.5}}));
@@ -61,7 +61,7 @@ TEST_CASE("all wait for the busiest expert rank; a capacity bounds what it takes
     parallel.update(more);
     return seconds_of(of_experts(parallel, 8));
   };
-  CHECK(alone({{"expert_capacity", 2}}) > alone({}));
+  CHECK(alone({{"expert_capacity", 2}}) > alone(Json::object()));
 }
 
 TEST_CASE("an imbalance beside a capacity, or of one rank with all experts, is refused") {
