@@ -218,7 +218,7 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .optional("none is dropped")
         .means("rows that an expert takes, over an even share: more are dropped, fewer padded");
     f.number("expert_imbalance", &Spec::expert_imbalance, {1, 1000})
-        .otherwise(1)
+        .optional("1")
         .means("without a capacity, tokens of the busiest expert rank over the mean; all wait for it");
     f.then([](const JsonNode& node, Spec& spec) {
       const Problem problem = find_problem(spec);
