@@ -37,7 +37,7 @@ std::vector<std::int64_t> sizes_of(const AllReduceQuestion& question) {
   return sizes;
 }
 
-/// "" where it is open.
+// None: it is open.
 std::optional<AllReduceKind> kind_of(const AllReduceQuestion& question) {
   if (question.algorithm.empty()) return std::nullopt;
   const JobAlgorithm* const named = job_algorithm_named(question.algorithm);
@@ -53,13 +53,6 @@ void check_nodes(const std::vector<int>& gpus, int of_node) {
     if (n > of_node && n % of_node != 0)
       throw InputError("--gpus " + std::to_string(n) + ": does not fill whole nodes; allowed: up to " +
                        std::to_string(of_node) + ", or a multiple of it");
-}
-
-void add_inputs(const std::vector<Assumption>& of, std::vector<Assumption>& inputs) {
-  for (const Assumption& a : of) {
-    const auto is_same = [&](const Assumption& b) { return b.pointer == a.pointer && b.value == a.value; };
-    if (std::none_of(inputs.begin(), inputs.end(), is_same)) inputs.push_back(a);
-  }
 }
 
 // A machine in words: the predictions of records, one for each number of GPUs and size.
@@ -103,8 +96,8 @@ AllReduceTimes of_words(const AllReduceQuestion& question, const Catalogue& cata
     const Prediction& p = predictions[i];
     if (!p.is_mapped()) throw InputError("simulate all-reduce: " + p.mapped.unmapped);
     times.rows.push_back({asked[i].gpus, static_cast<std::int64_t>(asked[i].bytes), p.predicted, p.low, p.high});
-    add_inputs(p.mapped.assumptions, times.assumptions);
   }
+  times.assumptions = inputs_of(predictions);
   words.spec = asked[static_cast<std::size_t>(
       std::max_element(asked.begin(), asked.end(), [](const auto& a, const auto& b) { return a.gpus < b.gpus; }) -
       asked.begin())];

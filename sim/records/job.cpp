@@ -131,17 +131,6 @@ std::vector<std::string> row_of(const Prediction* of_job, int quantities) {
   return cells;
 }
 
-// Each once, in the order in which the predictions came upon them.
-std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
-  std::vector<Assumption> inputs;
-  for (const Prediction& p : predictions)
-    for (const Assumption& a : p.mapped.assumptions) {
-      const auto is_same = [&](const Assumption& b) { return b.pointer == a.pointer && b.value == a.value; };
-      if (std::none_of(inputs.begin(), inputs.end(), is_same)) inputs.push_back(a);
-    }
-  return inputs;
-}
-
 std::string inputs_text(const Job& job, const std::vector<Assumption>& inputs) {
   std::string text = "Left open, and assumed:\n";
   int others = 0;
@@ -201,6 +190,16 @@ std::string usual_software(const Job& job) {
   if (is_divided || split.sharding == ShardingStage::zero1) return "Megatron-LM";
   if (split.sharding == ShardingStage::zero2) return "DeepSpeed";
   return split.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
+}
+
+std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
+  std::vector<Assumption> inputs;
+  for (const Prediction& p : predictions)
+    for (const Assumption& a : p.mapped.assumptions) {
+      const auto is_same = [&](const Assumption& b) { return b.pointer == a.pointer && b.value == a.value; };
+      if (std::none_of(inputs.begin(), inputs.end(), is_same)) inputs.push_back(a);
+    }
+  return inputs;
 }
 
 JobSpec job_spec(const Job& job, const Catalogue& catalogue) {

@@ -63,6 +63,9 @@ void predict_read(const Job& job, JobPrediction& predicted, const Catalogue& cat
 /// for a name that is not known, a rate without a batch, and nodes that are not full.
 JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs);
 
+/// What predictions rest on: each input once, in the order in which they came upon it.
+std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions);
+
 /// What was read, a row per number of GPUs, and what was assumed.
 std::string job_table(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
 
