@@ -13,7 +13,7 @@ namespace lockstep::sim {
 inline constexpr const char* kModelHelp =
     "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a model of your own, or "
     "a "
-    "HuggingFace config.json, with @4096 behind it for sequences of so many tokens";
+    "HuggingFace config.json; with @4096 behind either for sequences of so many tokens";
 inline constexpr const char* kGpuHelp = "By its name (see --list), such as H100 or \"A100 40GB\"";
 inline constexpr const char* kAlgorithmHelp = "Such as ring, hierarchical or parameter-server (see --list)";
 
@@ -31,7 +31,7 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
   app.add_option("--epochs", job.epochs, "Adds the time that so many epochs take")->check(number_between(1e-3, 1e6));
   app.add_option("--link", job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
   app.add_option("--precision", job.precision, "Default: what is usual on the GPU; bf16 and fp16 are mixed")
-      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "fp8"}));
+      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "fp8", "fp4"}));
   app.add_option("--software", job.software,
                  "Default: PyTorch; of a split Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)");
   app.add_flag("--ignore-memory", job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
@@ -71,6 +71,35 @@ inline void declare_split(CLI::App& app, Job& job) {
       ->check(CLI::IsMember({"split"}));
   declare_choice(app, "--recompute", split.recompute, "Activations that the backward pass computes again");
   declare_choice(app, "--schedule", split.schedule, "Of micro-batches over the stages");
+  declare_choice(app, "--tensor-overlap", split.tensor_overlap,
+                 "What of the tensor ranks' exchange travels beside products (default: by software)");
+  declare_choice(app, "--context-exchange", split.context_exchange, "Of keys and values between context ranks");
+  app.add_option("--expert-capacity", split.expert_capacity, "Rows that an expert takes, over an even share")
+      ->check(number_between(0.1, 1000));
+  app.add_option("--expert-imbalance", split.expert_imbalance,
+                 "Without a capacity, tokens of the busiest expert rank over the mean")
+      ->check(number_between(1, 1000));
+  app.add_option_function<int>(
+         "--lora-rank",
+         [&split](int rank) {
+           split.lora_rank = rank;
+           split.task = kAdapters;
+         },
+         "Weights are frozen but for adapters of that rank")
+      ->check(CLI::Range(1, 65536));
+  app.add_flag_callback(
+      "--offload-optimizer", [&split] { split.offload = kOffloadedOptimizer; },
+      "The optimizer's state lies in host memory, where the processors update it");
+  app.add_option_function<std::vector<std::string>>(
+         "--order",
+         [&split](const std::vector<std::string>& names) {
+           split.order.emplace();
+           for (const std::string& name : names) split.order->push_back(*find_choice<ParallelDimension>(name));
+         },
+         "Of the dimensions over the GPUs, innermost first (default: tensor,context,expert,data,pipeline)")
+      ->delimiter(',')
+      ->expected(5)
+      ->check(CLI::IsMember(choice_names<ParallelDimension>()));
 }
 
 /// Numbers of GPUs.

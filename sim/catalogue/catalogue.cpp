@@ -75,7 +75,7 @@ void check_gpus(const Catalogue& catalogue, const std::string& folder) {
       throw InputError(where + "no link " + in_quotes(gpu.intra_node) + "; allowed: an id of intra_node.json");
     if (catalogue.gpus.with_id(gpu.speed_of) == nullptr)
       throw InputError(where + "no GPU " + in_quotes(gpu.speed_of) + "; allowed: an id of gpus.json");
-    const NetworkReading network = read_network(catalogue.networks, gpu.network, 8);
+    const NetworkReading network = read_network(catalogue.networks, gpu.network, gpu.gpus_per_node);
     if (!network.wrong.empty())
       throw InputError(where + "network " + in_quotes(gpu.network) + ": " + network.wrong +
                        "; allowed: " + kNetworkGrammar);

@@ -3,8 +3,9 @@
 // constants fitted on records. Files of scenarios/catalogue/, schema "lockstep/catalogue/1"; every figure with its kind
 // and source.
 //
-//   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "in_texts"?, "intra_node", "network",
-//                     "memory", "memory_bandwidth", "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?}}
+//   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "in_texts"?, "intra_node",
+//                     "gpus_per_node"? (8), "network", "memory", "memory_bandwidth",
+//                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
 //   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "in_texts"?, "description", "gpus_per_switch",
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or

@@ -20,12 +20,15 @@ struct Entry {
   std::vector<Assumption> facts;      ///< its figures with their sources
 };
 
+constexpr int kUsualGpusPerNode = 8;
+
 struct GpuEntry : Entry {
   std::string generation;
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
-  std::string intra_node;  ///< id of the link that a node of them usually has
-  std::string network;     ///< that a node of them usually has (network_grammar.hpp)
+  std::string intra_node;                 ///< id of the link that a node of them usually has
+  std::string network;                    ///< that a node of them usually has (network_grammar.hpp)
+  int gpus_per_node = kUsualGpusPerNode;  ///< usually joined by `intra_node`
   GpuSpec spec;
 };
 

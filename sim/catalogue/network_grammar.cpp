@@ -12,7 +12,7 @@ namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
 
-constexpr double kMostPorts = 32;
+constexpr double kMostPorts = 72;
 constexpr Range kRates{1e6, 100e12};      // bit/s of a port
 constexpr double kInfiniBandFrom = 56e9;  // bit/s; FDR: what a rate without a kind is taken for from there on
 constexpr double kUsualRate = 100e9;      // bit/s, of examples
@@ -187,7 +187,7 @@ std::string network_grammar_text(const Entries<NetworkEntry>& networks) {
   for (const NetworkEntry& entry : networks)
     if (!entry.is_whole_node) (entry.needs_rate ? kinds : rated).push_back(entry.name);
   return std::string("network: ") + kNetworkGrammar + ", or a class such as aws-p4d\n" +
-         "  COUNT  ports of a node, with \"per GPU\" of each GPU: 1 to 32; without it one\n" +
+         "  COUNT  ports of a node, with \"per GPU\" of each GPU: 1 to 72; without it one\n" +
          "  RATE   of a port, in bits: 100 GbE, 400 Gb/s, 400 Gbit/s, 25 Gbps, 1 Tb/s; or one of " + joined(rated) +
          "\n" + "  KIND   one of " + joined(kinds) +
          ", TCP, IB, RoCEv2; GbE is TCP without it, and another rate InfiniBand from " + rate_words(kInfiniBandFrom) +

@@ -40,19 +40,22 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 
 GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
-  read_names(node, gpu, {"generation", "speed_of", "intra_node", "network", "memory", "memory_bandwidth", "peak"});
+  read_names(
+      node, gpu,
+      {"generation", "speed_of", "intra_node", "gpus_per_node", "network", "memory", "memory_bandwidth", "peak"});
   node.at("name");
   gpu.generation = node.at("generation").text();
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
   gpu.intra_node = node.at("intra_node").text();
   gpu.network = node.at("network").text();
+  if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
   gpu.spec.name = gpu.name;
   gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
   gpu.spec.memory_bandwidth_bytes_per_s =
       node.at("memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   const JsonNode peak = node.at("peak");
-  peak.keys({"fp32", "tf32", "fp16", "bf16", "fp8"});
+  peak.keys({"fp32", "tf32", "fp16", "bf16", "fp8", "fp4"});
   const auto flops = [&](const char* key) {
     const std::optional<JsonNode> found = peak.find(key);
     return found ? found->sourced_quantity(Dimension::compute, {1e9, 1e18}) : 0.0;
@@ -62,6 +65,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.spec.fp16_flops = flops("fp16");
   gpu.spec.bf16_flops = flops("bf16");
   gpu.spec.fp8_flops = flops("fp8");
+  gpu.spec.fp4_flops = flops("fp4");
   return gpu;
 }
 

@@ -124,9 +124,6 @@ double tiled(const Layer& layer, int channels, int tile) {
   return double((channels + tile - 1) / tile) * tile / channels;
 }
 
-// An operand in half precision is read, written in eight bits, and once more transposed.
-constexpr double kEightBitCopies = 2 + 1 + 1;  // bytes an element
-
 // The last layer with weights, of the vocabulary or the classes, stays in half precision.
 std::size_t last_with_macs(const Graph& graph) {
   std::size_t last = 0;
@@ -150,11 +147,10 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   LayerCost cost;
   cost.forward_s = casts + kernel_s(device, flop, x + y + w);
   cost.backward_s = casts + kernel_s(device, flop, x + y + w);  // dw from x, dy
-  if (device.half_peak_flops > 0) {
-    const double bandwidth = device.memory_bandwidth_bytes_per_s * device.memory_efficiency;
-    cost.forward_s += static_cast<double>(layer.input_elements) * batch * kEightBitCopies / bandwidth;
-    cost.backward_s += static_cast<double>(layer.out.elements()) * batch * kEightBitCopies / bandwidth;
-  }
+  const double copy_s =
+      device.operand_copy_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);  // an element
+  cost.forward_s += static_cast<double>(layer.input_elements) * batch * copy_s;
+  cost.backward_s += static_cast<double>(layer.out.elements()) * batch * copy_s;
   if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
@@ -197,6 +193,7 @@ double kernel_s(const DeviceCost& device, double flop, double bytes) {
 DeviceCost in_half(DeviceCost device) {
   if (device.half_peak_flops > 0) device.peak_flops = device.half_peak_flops;
   device.half_peak_flops = 0;
+  device.operand_copy_bytes = 0;
   return device;
 }
 

@@ -36,7 +36,8 @@ struct EfficiencyPoint {
 /// A device as the cost model sees it.
 struct DeviceCost {
   double peak_flops = 0;       ///< in the arithmetic used
-  double half_peak_flops = 0;  ///< of what eight bits leave in half precision; 0: all is in the arithmetic used
+  double half_peak_flops = 0;  ///< of what eight or four bits leave in half precision; 0: all is in the arithmetic used
+  double operand_copy_bytes = 0;  ///< per element that a product takes in fewer bits than it is stored in
   double memory_bandwidth_bytes_per_s = 0;
   double launch_s = 0;       ///< per kernel, between it and the one before
   double host_launch_s = 0;  ///< per kernel, of the processor that enqueues it

@@ -48,24 +48,18 @@ void vary(std::vector<Machine>& machines, const std::vector<Value>& values, cons
   machines = std::move(all);
 }
 
-Job common_job(const JobPlan& words) {
-  Job job = words.job;
-  for (int nodes : words.nodes) job.gpus.push_back(nodes * job.gpus_of_node());
-  return job;
-}
-
 // Where splits are searched a machine is of one size: each has a split of its own.
-std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words) {
+std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue) {
   const bool by_nodes = !words.nodes.empty();
   vary(machines, by_nodes ? words.nodes : words.job.gpus, by_nodes ? "nodes" : "GPUs", true, [&](Job& job, int size) {
-    job.gpus = {by_nodes ? size * job.gpus_of_node() : size};
+    job.gpus = {by_nodes ? size * gpus_of_node(job, catalogue) : size};
     job.searches_split = true;
     job.lists_splits = false;
   });
   return machines;
 }
 
-std::vector<Machine> machines_of(const JobPlan& words) {
+std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogue) {
   check_distinct("--gpu", words.gpus_by_name, "name");
   check_distinct("--network", words.networks, "network");
   check_distinct("--algorithm", words.algorithms, "algorithm");
@@ -73,11 +67,13 @@ std::vector<Machine> machines_of(const JobPlan& words) {
   check_distinct("--nodes", words.nodes, "number");
   check_distinct("--gpus", words.job.gpus, "number");
   std::vector<Machine> machines(1);
-  machines.front().job = common_job(words);
+  machines.front().job = words.job;
   vary(machines, words.gpus_by_name, "GPU", true, [](Job& job, const std::string& name) { job.gpu = name; });
   vary(machines, words.networks, "network", false, [](Job& job, const std::string& text) { job.network = text; });
   vary(machines, words.algorithms, "algorithm", false, [](Job& job, const std::string& name) { job.algorithm = name; });
   vary(machines, words.batches, "batch", false, [](Job& job, int batch) { job.batch_per_gpu = batch; });
+  for (Machine& machine : machines)
+    for (int nodes : words.nodes) machine.job.gpus.push_back(nodes * gpus_of_node(machine.job, catalogue));
   return machines;
 }
 
@@ -196,9 +192,9 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   ReadJobPlan result;
   Json& plan = result.plan;
   const Json objective = job_objective(words);
-  std::vector<Machine> machines = machines_of(words);
+  std::vector<Machine> machines = machines_of(words, catalogue);
   const bool has_own_sizes = searches_splits(machines, catalogue);
-  if (has_own_sizes) machines = with_sizes(std::move(machines), words);
+  if (has_own_sizes) machines = with_sizes(std::move(machines), words, catalogue);
   std::vector<PricedGpu> gpus;
   for (Machine& machine : machines) {
     machine.has_own_size = has_own_sizes;

@@ -53,7 +53,7 @@ void speed_up_gpu(Scenario& s) {
   constexpr double kFactor = 1.2;
   GpuSpec& gpu = s.cluster.gpu;
   for (double* rate : {&gpu.fp32_flops, &gpu.tf32_flops, &gpu.fp16_flops, &gpu.bf16_flops, &gpu.fp8_flops,
-                       &gpu.memory_bandwidth_bytes_per_s})
+                       &gpu.fp4_flops, &gpu.memory_bandwidth_bytes_per_s})
     *rate *= kFactor;
   s.compute.launch_s /= kFactor;
   for (RateSpec& rate : s.compute.rates) rate.samples_per_s *= kFactor;

@@ -20,6 +20,22 @@ void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
   cost.update_launch_s = std::min(cost.update_s, update->at(0));
 }
 
+// Of an element in half precision: read, written in eight bits, and once more transposed.
+constexpr double kEightBitCopies = 2 + 1 + 1;
+// Read for the largest value of the tensor, which scales it, read again, and written twice in four bits with a scale of a
+// byte for 16 elements.
+constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
+
+void take_fewer_bits(DeviceCost& device, Precision precision, const GpuSpec& gpu) {
+  const double half_flops = std::max(gpu.fp16_flops, gpu.bf16_flops);
+  if (precision == Precision::fp8) device.operand_copy_bytes = kEightBitCopies;
+  if (precision == Precision::fp4) {
+    device.operand_copy_bytes = kFourBitCopies;
+    device.peak_flops = 1 / (kInFourBits / gpu.fp4_flops + (1 - kInFourBits) / half_flops);
+  }
+  if (device.operand_copy_bytes > 0) device.half_peak_flops = half_flops;
+}
+
 }  // namespace
 
 // Mixed precision stores activations in two bytes.
@@ -29,7 +45,7 @@ DeviceCost device_cost(const Scenario& scenario) {
   DeviceCost device;
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
-  device.half_peak_flops = compute.precision == Precision::fp8 ? std::max(gpu.fp16_flops, gpu.bf16_flops) : 0;
+  take_fewer_bits(device, compute.precision, gpu);
   device.launch_s = compute.launch_s;
   device.host_launch_s = compute.host_launch_s;
   device.compute_efficiency.clear();

@@ -50,6 +50,7 @@ class Space {
           spec.context = context;
           spec.expert = expert;
           if (!question_.is_fixed("sequence")) spec.sequence = tensor > 1;
+          if (tensor == 1) spec.tensor_overlap = TensorOverlap::none;
           if (gpus_ % (tensor * context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
         }
     return std::move(splits_);

@@ -48,20 +48,14 @@ std::optional<AllReduceKind> kind_of(const AllReduceQuestion& question) {
   throw InputError("--algorithm " + question.algorithm + ": no all-reduce of that name; allowed: " + joined(names));
 }
 
-void check_nodes(const std::vector<int>& gpus, int of_node) {
-  for (int n : gpus)
-    if (n > of_node && n % of_node != 0)
-      throw InputError("--gpus " + std::to_string(n) + ": does not fill whole nodes; allowed: up to " +
-                       std::to_string(of_node) + ", or a multiple of it");
-}
-
 // A machine in words: the predictions of records, one for each number of GPUs and size.
 AllReduceTimes of_words(const AllReduceQuestion& question, const Catalogue& catalogue, int jobs) {
   if (question.gpu.empty() || question.gpus.empty())
     throw InputError("simulate all-reduce: --gpu or --gpus is missing; allowed: both, or --cluster FILE");
   Job job;
+  job.gpu = question.gpu;
   job.gpus_per_node = question.gpus_per_node;
-  check_nodes(question.gpus, job.gpus_of_node());
+  check_whole_nodes(question.gpus, gpus_of_node(job, catalogue));
   JobPrediction words;
   words.spec.measure = {Metric::all_reduce_s};
   words.spec.software.stated = "NCCL";
@@ -69,7 +63,7 @@ AllReduceTimes of_words(const AllReduceQuestion& question, const Catalogue& cata
   words.spec.link.stated = question.link;
   words.spec.network.stated = question.network;
   words.spec.all_reduce = kind_of(question);
-  words.spec.gpus_per_node = job.gpus_of_node();
+  words.spec.gpus_per_node = gpus_of_node(job, catalogue);
   words.spec.precision = RecordPrecision::fp32;
   resolve_names(words.spec, {}, catalogue);
   check_names(words.spec, catalogue);
@@ -84,7 +78,7 @@ AllReduceTimes of_words(const AllReduceQuestion& question, const Catalogue& cata
       JobSpec spec = words.spec;
       spec.record = &record;
       spec.gpus = gpus;
-      spec.gpus_per_node = std::min(gpus, job.gpus_of_node());
+      spec.gpus_per_node = std::min(gpus, gpus_of_node(job, catalogue));
       spec.bytes = static_cast<double>(bytes);
       asked.push_back(spec);
     }

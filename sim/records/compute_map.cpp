@@ -50,6 +50,8 @@ Precision precision_named(RecordPrecision precision) {
       return Precision::tf32;
     case RecordPrecision::fp8:
       return Precision::fp8;
+    case RecordPrecision::fp4:
+      return Precision::fp4;
     case RecordPrecision::mixed:
       break;
   }

@@ -30,7 +30,7 @@ int baseline_of(const Job& job) {
   return job.is_split() ? *std::min_element(job.gpus.begin(), job.gpus.end()) : 1;
 }
 
-void check_numbers(const Job& job) {
+void check_numbers(const Job& job, const Catalogue& catalogue) {
   if (job.is_split() && job.batch_per_gpu > 0)
     throw InputError("--batch: a split has batches of its own; allowed: --global-batch, --micro-batch");
   if (job.is_split() && job.global_batch == 0 && !job.searches_split)
@@ -39,11 +39,7 @@ void check_numbers(const Job& job) {
     throw InputError("--price: of what work is not said; allowed: with --tokens");
   if (job.rate_samples_per_s > 0 && job.batch_per_gpu == 0)
     throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
-  const int of_node = job.gpus_of_node();
-  for (int gpus : job.gpus)
-    if (gpus > of_node && gpus % of_node != 0)
-      throw InputError("--gpus: " + std::to_string(gpus) + " GPUs do not fill whole nodes; allowed: up to " +
-                       std::to_string(of_node) + ", or a multiple of it");
+  check_whole_nodes(job.gpus, gpus_of_node(job, catalogue));
 }
 
 std::vector<Measure> measures_of(const Job& job) {
@@ -152,10 +148,10 @@ std::string inputs_text(const Job& job, const std::vector<Assumption>& inputs) {
 }
 
 // What one scenario for all rows means for them, and what a training's time is.
-std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs) {
+std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs, const Catalogue& catalogue) {
   const int least = *std::min_element(job.gpus.begin(), job.gpus.end()), most = largest_of(job);
   std::string text;
-  if (1 < least && least <= job.gpus_of_node() && most > job.gpus_of_node())
+  if (1 < least && least <= gpus_of_node(job, catalogue) && most > gpus_of_node(job, catalogue))
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
   for (const Assumption& input : inputs)
@@ -182,6 +178,18 @@ std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec
 }
 
 }  // namespace
+
+int gpus_of_node(const Job& job, const Catalogue& catalogue) {
+  const GpuEntry* gpu = catalogue.gpus.named(job.gpu);
+  return job.gpus_per_node > 0 ? job.gpus_per_node : gpu != nullptr ? gpu->gpus_per_node : kUsualGpusPerNode;
+}
+
+void check_whole_nodes(const std::vector<int>& gpus, int of_node) {
+  for (int n : gpus)
+    if (n > of_node && n % of_node != 0)
+      throw InputError("--gpus: " + std::to_string(n) + " GPUs do not fill whole nodes; allowed: up to " +
+                       std::to_string(of_node) + ", or a multiple of it");
+}
 
 std::string usual_software(const Job& job) {
   const SplitSpec& split = job.split;
@@ -213,7 +221,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.network.stated = job.network;
   spec.exchange = job.algorithm;
   spec.gpus = largest_of(job);
-  spec.gpus_per_node = job.gpus_of_node();  // of networks "per GPU"
+  spec.gpus_per_node = gpus_of_node(job, catalogue);  // of networks "per GPU"
   spec.batch_per_gpu = job.batch_per_gpu;
   spec.precision = find_choice<RecordPrecision>(job.precision);
   spec.split = job.split;
@@ -229,7 +237,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
 }
 
 JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
-  check_numbers(job);
+  check_numbers(job, catalogue);
   JobPrediction predicted;
   predicted.spec = job_spec(job, catalogue);
   const std::vector<Measure> measures = measures_of(job);
@@ -241,7 +249,8 @@ JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
   for (MappedRecord& of_measure : of_measures) {
     if (job.gpus_per_node == 0)
       of_measure.assumptions.push_back(
-          {"gpus_per_node", predicted.spec.gpus_per_node, "assumed", "not stated; at most 8, as is usual of servers"});
+          {"gpus_per_node", predicted.spec.gpus_per_node, "assumed",
+           "not stated; at most " + std::to_string(gpus_of_node(job, catalogue)) + ", as is usual of servers"});
     if (job.software.empty())
       of_measure.assumptions.push_back({"software", usual_software(job), "assumed",
                                         job.is_split() ? "not stated; usual for such a split" : "not stated; usual"});
@@ -292,7 +301,7 @@ std::string job_table(const Job& job, const JobPrediction& predicted, const Cata
   const std::vector<Assumption> inputs = inputs_of(predictions);
   return read_text(read_of(job, predicted, catalogue)) + "\n" + job_splits_text(job, predicted) + table.text() +
          job_tokens_text(job, predicted) + job_memory_line(predictions) + "\n" + inputs_text(job, inputs) +
-         meaning_text(job, inputs);
+         meaning_text(job, inputs, catalogue);
 }
 
 Json job_json(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue) {

@@ -33,7 +33,6 @@ struct Job {
 
   /// A split that is stated is the same at all numbers of GPUs, and so is the global batch.
   bool is_split() const { return searches_split || split.is_asked || split.is_stated() || global_batch > 0; }
-  int gpus_of_node() const { return gpus_per_node > 0 ? gpus_per_node : 8; }
 };
 
 struct JobPrediction {
@@ -44,6 +43,12 @@ struct JobPrediction {
   std::vector<SplitRanking>
       rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
 };
+
+/// As stated, else as is usual of the GPU: 8, or what of an NVLink domain jobs take. A name that is not known has the former.
+int gpus_of_node(const Job& job, const Catalogue& catalogue);
+
+/// Throws InputError for a number of GPUs that leaves a node partly empty; several GPUs of one node are a node.
+void check_whole_nodes(const std::vector<int>& gpus, int of_node);
 
 /// What trains jobs of such splits, as a rule: PyTorch's DDP whole replicas, its FSDP those whose weights are sharded,
 /// DeepSpeed those whose gradients are, Megatron-LM what is divided over tensor, pipeline, context or expert ranks or

@@ -63,6 +63,9 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("sequence_parallel", a.split.sequence_parallel, b.split.sequence_parallel);
   visit("schedule", a.split.schedule, b.split.schedule);
   visit("tensor_overlap", a.split.tensor_overlap, b.split.tensor_overlap);
+  visit("context_exchange", a.split.context_exchange, b.split.context_exchange);
+  visit("expert_capacity", a.split.expert_capacity, b.split.expert_capacity, Range{0.1, 1000});
+  visit("expert_imbalance", a.split.expert_imbalance, b.split.expert_imbalance, Range{1, 1000});
   visit("lora_rank", a.split.lora_rank, b.split.lora_rank, Range{1, 65536});
   visit("offload", a.split.offload, b.split.offload);
   visit("task", a.split.task, b.split.task);

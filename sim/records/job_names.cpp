@@ -47,12 +47,28 @@ const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& tex
   return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
 }
 
+// "llama3_8b@4096" says the tokens of a sequence, as the zoo has it; with others for a "seq" it is no name.
+void take_sequence(JobSpec& job, const Catalogue& catalogue) {
+  constexpr std::size_t kMostDigits = 7;
+  const std::string& text = job.model.stated;
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos) return;
+  const ModelEntry* entry = catalogue.models.named(text.substr(0, at));
+  const std::string digits = text.substr(at + 1);
+  const bool is_number = !digits.empty() && digits.size() <= kMostDigits && digits.front() != '0' &&
+                         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (entry == nullptr || entry->tokens == 0 || !is_number || job.shape.sequence > 0) return;
+  job.shape.sequence = std::stoi(digits);
+  job.model.stated = text.substr(0, at);
+}
+
 // A model's name and the tokens of its sequences together choose the entry.
 void resolve_model(JobSpec& job, const Catalogue& catalogue) {
   if (job.own_model) {
     job.model.id = job.own_model->entry.id;
     return;
   }
+  take_sequence(job, catalogue);
   if (const ModelEntry* fused = fused_model(catalogue, job.model.stated)) {
     job.model.id = fused->id;
     job.fused_attention = true;

@@ -68,13 +68,14 @@ inline const Choices<Transport>& choices_of(Transport) {
 }
 
 /// Precision of a record; half precision of either kind is mixed.
-enum class RecordPrecision { fp32, tf32, mixed, fp8 };
+enum class RecordPrecision { fp32, tf32, mixed, fp8, fp4 };
 
 inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
   static const Choices<RecordPrecision> all{{RecordPrecision::fp32, "fp32"},
                                             {RecordPrecision::tf32, "tf32"},
                                             {RecordPrecision::mixed, "mixed", {"fp16", "bf16"}},
-                                            {RecordPrecision::fp8, "fp8"}};
+                                            {RecordPrecision::fp8, "fp8"},
+                                            {RecordPrecision::fp4, "fp4"}};
   return all;
 }
 
@@ -102,6 +103,11 @@ struct ArrivalSpec {
   bool is_longest = false;  ///< of a run whose length is not stated
 };
 
+/// Tasks: adapters (LoRA) beside frozen weights, all weights.
+inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
+/// The only offload whose time is known (sim/replica/rank_cost.hpp).
+inline constexpr const char* kOffloadedOptimizer = "optimizer";
+
 /// How a model is divided among GPUs, and what else a transformer's training does; 0: not stated.
 struct SplitSpec {
   int tensor = 0, pipeline = 0, data = 0, context = 0, expert = 0;
@@ -113,6 +119,9 @@ struct SplitSpec {
   std::optional<bool> sequence_parallel;
   std::optional<PipelineSchedule> schedule;
   std::optional<TensorOverlap> tensor_overlap;
+  std::optional<ContextExchange> context_exchange;
+  std::optional<std::vector<ParallelDimension>> order;
+  double expert_capacity = 0, expert_imbalance = 0;
   int lora_rank = 0;
   std::string offload;       ///< empty: none
   std::string task;          ///< "lora"; "sft" and empty: training of all weights
@@ -121,8 +130,9 @@ struct SplitSpec {
 
   /// Anything of how a replica is divided and computed, as a job in words states it.
   bool is_stated() const {
-    return std::max({tensor, pipeline, context, expert, virtual_stages, microbatch, sharding_group}) > 0 || sharding ||
-           recompute || sequence_parallel || schedule;
+    return std::max({tensor, pipeline, context, expert, virtual_stages, microbatch, sharding_group, lora_rank}) > 0 ||
+           sharding || recompute || sequence_parallel || schedule || tensor_overlap || context_exchange || order ||
+           expert_capacity > 0 || expert_imbalance > 0 || !offload.empty();
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/program/gpu_memory.hpp"
+#include "sim/records/stated_split.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/ranges.hpp"
@@ -15,29 +16,8 @@ namespace {
 // What is stated of a split, by the keys of "parallel".
 SplitQuestion question_of(const SplitSpec& split, const ParallelSpec& batch) {
   SplitQuestion question;
-  ParallelSpec& stated = question.stated;
-  stated = batch;
-  const auto take = [&](const char* key, int value, int& mine) {
-    if (value == 0) return;
-    mine = value;
-    question.fixed.insert(key);
-  };
-  take("tensor", split.tensor, stated.tensor);
-  take("pipeline", split.pipeline, stated.pipeline);
-  take("context", split.context, stated.context);
-  take("expert", split.expert, stated.expert);
-  take("virtual_stages", split.virtual_stages, stated.virtual_stages);
-  take("micro_batch", split.microbatch, stated.micro_batch);
-  take("sharding_group", split.sharding_group, stated.sharding_group);
-  const auto take_choice = [&](const char* key, const auto& value, auto& mine) {
-    if (!value) return;
-    mine = *value;
-    question.fixed.insert(key);
-  };
-  take_choice("sharding", split.sharding, stated.sharding);
-  take_choice("recompute", split.recompute, stated.recompute);
-  take_choice("sequence", split.sequence_parallel, stated.sequence);
-  take_choice("schedule", split.schedule, stated.schedule);
+  question.stated = batch;
+  question.fixed = take_stated(split, question.stated);
   return question;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/text.hpp"
 #include "sim/records/mapping.hpp"
+#include "sim/records/stated_split.hpp"
 #include "sim/records/translate.hpp"
 #include "sim/records/usual.hpp"
 
@@ -158,7 +159,8 @@ std::string why_not_simulated(const JobSpec& job) {
   const SplitSpec& split = job.split;
   if (!split.task.empty() && split.task != kAdapters && split.task != kAllWeights)
     return "task " + in_quotes(split.task) + " is not known; known: " + kAdapters + ", " + kAllWeights;
-  if (!split.offload.empty()) return "offload " + in_quotes(split.offload) + ": it is not simulated yet";
+  if (!split.offload.empty() && split.offload != kOffloadedOptimizer)
+    return "offload " + in_quotes(split.offload) + " is not simulated; known: " + kOffloadedOptimizer;
   return "";
 }
 

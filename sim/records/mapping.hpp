@@ -51,9 +51,6 @@ RecordRun with_all_reduce(Mapping& mapping, RecordRun run);
 /// An iteration with the schedule of the job: servers, sufficient factors, learners, or all-reduces.
 RecordRun with_schedule(Mapping& mapping, RecordRun run);
 
-/// What SplitSpec::task may say.
-inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
-
 /// Whether the job's replicas are groups of GPUs, or share their state (split_map.cpp).
 bool is_split(const JobSpec& job);
 int micro_batch_of(Mapping& mapping);

@@ -3,6 +3,7 @@
 
 #include "sim/program/split_job.hpp"
 #include "sim/records/mapping.hpp"
+#include "sim/records/stated_split.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 
@@ -29,21 +30,15 @@ int tensor_of_batch(Mapping& m, int gpus) {
 ParallelSpec parallel_of(Mapping& m, int gpus) {
   const SplitSpec& split = m.job.split;
   ParallelSpec spec;
-  spec.tensor = std::max({1, split.tensor, tensor_of_batch(m, gpus)});
-  spec.pipeline = std::max(1, split.pipeline);
-  spec.context = std::max(1, split.context);
-  spec.expert = std::max(1, split.expert);
-  spec.virtual_stages = std::max(1, split.virtual_stages);
+  take_stated(split, spec);
+  spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
   if (gpus == m.job.gpus) spec.data = split.data;
-  spec.sharding = split.sharding.value_or(ShardingStage::none);
-  spec.sharding_group = split.sharding_group;
-  spec.recompute = split.recompute.value_or(Recomputation::none);
-  spec.sequence = split.sequence_parallel.value_or(m.stack->sequence_parallel && spec.tensor > 1);
-  spec.tensor_overlap = spec.tensor > 1 ? split.tensor_overlap.value_or(m.stack->tensor_overlap) : TensorOverlap::none;
+  if (!split.sequence_parallel) spec.sequence = m.stack->sequence_parallel && spec.tensor > 1;
+  if (!split.tensor_overlap) spec.tensor_overlap = m.stack->tensor_overlap;
+  if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
   if (split.task == kAdapters) spec.lora_rank = split.lora_rank > 0 ? split.lora_rank : kUsualLoraRank;
   spec.micro_batch = micro_batch_of(m);
-  spec.schedule =
-      split.schedule.value_or(spec.virtual_stages > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b);
+  if (!split.schedule && spec.virtual_stages > 1) spec.schedule = PipelineSchedule::interleaved;
   return spec;
 }
 
@@ -59,7 +54,7 @@ void assume_left_open(Mapping& m, const ParallelSpec& spec) {
   if (!split.recompute) m.assume("recompute", name_of(spec.recompute), "not stated");
   if (!split.sharding) m.assume("sharding", name_of(spec.sharding), "not stated");
   if (spec.pipeline > 1 && !split.schedule) m.assume("schedule", name_of(spec.schedule), "not stated");
-  if (spec.tensor * spec.context * spec.pipeline > 1)
+  if (spec.tensor * spec.context * spec.pipeline > 1 && !split.order)
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
 }
 
@@ -91,7 +86,8 @@ bool is_split(const JobSpec& job) {
   if (split.data > 0 && job.gpus > 0 && split.data != job.gpus) return true;
   if (split.sharding == ShardingStage::zero1 || split.sharding == ShardingStage::zero2) return true;
   if (split.sharding_group > 0 && split.sharding_group != job.gpus) return true;
-  return split.task == kAdapters || split.recompute.value_or(Recomputation::none) != Recomputation::none;
+  return split.task == kAdapters || !split.offload.empty() ||
+         split.recompute.value_or(Recomputation::none) != Recomputation::none;
 }
 
 int micro_batch_of(Mapping& m) {

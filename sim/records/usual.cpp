@@ -21,6 +21,8 @@ const std::vector<UsualValue>& usual_values() {
       {"memory speed", "", 1, kMostOfMemory, 0.15, 0.12, "0.8 of the data sheet's bandwidth, as copies reach"},
       {"speed of software/", "", 1, kAny, 0.2, 0.15, "no slower than others"},
       {"speed of family/", "", 1, kAny, 0.12, 0.12, "as other networks"},
+      {"speed/matrices", "fp4", 0.56, kMostOfPeak, 0.4, 0.3,
+       "as much less of the peak than in fp8 as fp8 is below half precision (0.75 of it); no record says"},
       {"speed/", "fp32", 1, kMostOfPeak, 0.3, 0.25, "0.6 of the peak; more is Winograd's"},
       {"speed/", "", 1, kMostOfPeak, 0.3, 0.15, "0.6 of the peak"},
       {"epochs at small batch", "", 40, kAny, 0.3, 0.15, "ResNet-50 to 75.9 % in MLPerf v0.7 and later: 35 to 45"},

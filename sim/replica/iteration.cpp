@@ -33,6 +33,7 @@ class IterationTime {
                 const std::vector<StageOps>& ops, double slowest, const Perturbation& perturbation)
       : scenario_(scenario),
         job_(job),
+        seconds_(seconds),
         links_(links),
         ops_(ops),
         factor_(slowest * perturbation.compute),
@@ -219,7 +220,7 @@ class IterationTime {
   double slowest_update_s() const {
     double slowest = 0;
     for (int stage = 0; stage < job_.spec.pipeline; ++stage)
-      slowest = std::max(slowest, factor_ * update_of_stage_s(scenario_, job_, stage));
+      slowest = std::max(slowest, factor_ * update_of_stage_s(scenario_, job_, seconds_, stage));
     return slowest;
   }
 
@@ -250,6 +251,7 @@ class IterationTime {
 
   const Scenario& scenario_;
   const SplitJob& job_;
+  const RankSeconds& seconds_;
   const SplitLinks& links_;
   const std::vector<StageOps>& ops_;
   double factor_;

@@ -367,7 +367,7 @@ class Builder {
     const int met = gpu_.collective(all_, "norm of all gradients", barrier(), 0, all);
     After updated;
     for (int stage = 0; stage < p; ++stage)
-      updated.push_back(compute(stage, "update", update_of_stage_s(scenario_, job_, stage), {met}));
+      updated.push_back(compute(stage, "update", update_of_stage_s(scenario_, job_, seconds_, stage), {met}));
     ended_ = gpu_.collective(all_, "end", barrier(), 0, updated);
     gpu_.end_iteration(ended_);
   }

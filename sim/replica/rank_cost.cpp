@@ -141,6 +141,39 @@ double factor_of_rates(const Scenario& scenario, int batch) {
   return model_cost(scenario, batch).iteration_s() / roofline_cost(scenario, batch).iteration_s();
 }
 
+// Parameters of which a rank of the stage keeps the optimizer's state.
+double kept_parameters(const SplitJob& job, int stage) {
+  const ParallelSpec& spec = job.spec;
+  RankParameters parameters;
+  for (std::size_t i = at(stage); i < job.parts.size(); i += at(spec.pipeline))
+    parameters += trained_parameters(job.shape, spec, job.parts[i]);
+  const bool is_sharded = spec.sharding != ShardingStage::none;
+  const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
+  const int of_experts = is_sharded && spec.expert > 1 ? spec.expert_gradient_ranks() : of_dense;
+  return parameters.dense / of_dense + parameters.experts / of_experts;
+}
+
+// Of a micro-batch, the stage's blocks.
+double last_backward_s(const SplitJob& job, const RankSeconds& seconds, int stage) {
+  double sum = 0;
+  for (std::size_t i = at(stage); i < job.parts.size(); i += at(job.spec.pipeline))
+    for (int block = job.parts[i].first_block; block < job.parts[i].first_block + job.parts[i].blocks; ++block)
+      sum += seconds.blocks[at(block)].backward_s;
+  return sum;
+}
+
+double update_on_host_s(const Scenario& scenario, const SplitJob& job, double parameters, double backward_s) {
+  const ClusterSpec& cluster = scenario.cluster;
+  const double to_host = cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
+  const double host_memory = cluster.host.memory_bandwidth_bytes_per_s * std::max(1, cluster.intra_node.pcie.sockets());
+  const int ranks = std::min(cluster.gpus_per_node, job.spec.gpus_of_replica() * job.spec.data);
+  const double gradient = job.traffic.gradient_bytes, weight = job.traffic.weight_bytes;
+  const double arrays = model::update_arrays(scenario.compute.optimizer).passes() * 4;
+  const double gradients_s = std::max(0.0, gradient * parameters / to_host - backward_s);
+  const double update_s = (arrays + gradient + weight) * parameters * ranks / host_memory;
+  return gradients_s + std::max(update_s, weight * parameters / to_host);
+}
+
 }  // namespace
 
 RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
@@ -174,22 +207,17 @@ double recomputed_share(const Scenario& scenario) {
   return macs / (3 * static_cast<double>(scenario.model.macs()));
 }
 
-double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stage) {
+double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage) {
+  const double kept = kept_parameters(job, stage);
+  if (job.spec.offloads_optimizer) return update_on_host_s(scenario, job, kept, last_backward_s(job, seconds, stage));
   const ParallelSpec& spec = job.spec;
-  RankParameters parameters;
-  for (std::size_t i = at(stage); i < job.parts.size(); i += at(spec.pipeline))
-    parameters += trained_parameters(job.shape, spec, job.parts[i]);
-  const bool is_sharded = spec.sharding != ShardingStage::none;
-  const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
-  const int of_experts = is_sharded && spec.expert > 1 ? spec.expert_gradient_ranks() : of_dense;
   const DeviceCost device = device_cost(scenario);
   const model::UpdateArrays arrays = model::update_arrays(scenario.compute.optimizer);
   const int adapters =
       4 * job.shape.layers;  // two beside the matrix of queries, keys and values, two beside the output's
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
-  const double bytes = (parameters.dense / of_dense + parameters.experts / of_experts) * arrays.passes() * 4;
   return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
-         bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+         kept * arrays.passes() * 4 / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }
 
 }  // namespace replica

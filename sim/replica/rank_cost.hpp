@@ -38,8 +38,13 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job);
 double recomputed_share(const Scenario& scenario);
 
 /// The update of what a rank of the stage keeps of the optimizer's state: arrays of 4 bytes as engine/model/optimizer.hpp has
-/// them, a kernel for each of the stage's tensors.
-double update_of_stage_s(const Scenario& scenario, const SplitJob& job, int stage);
+/// them, a kernel for each of the stage's tensors. With /parallel/offload_optimizer by the processors of the node, in host
+/// memory (Ren et al. 2021, "ZeRO-Offload"): P parameters a rank, g bytes of a gradient and w of a weight as they travel,
+///   gradients  g P / (the GPU's way to the host), beside the stage's last backward pass: what is longer counts
+///   update     (arrays + g + w) P of all ranks of the node, over the host memory of its sockets
+///   weights    w P / (the GPU's way to the host), beside the update in pieces: the longer counts
+/// What the processors compute is taken to be no longer than what they read and write.
+double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage);
 
 }  // namespace replica
 }  // namespace lockstep::sim

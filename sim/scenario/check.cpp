@@ -136,8 +136,10 @@ Problem of_split(const Scenario& s) {
   if (!s.model.transformer)
     return {{"/model", "no transformer by its numbers, which a split goes by",
              "allowed: a language model of --list-models, or a HuggingFace configuration"}};
-  if (spec.offloads_optimizer)
-    return {{"/parallel/offload_optimizer", "the time of an update in host memory is not modelled", "allowed: false"}};
+  if (spec.offloads_optimizer && (s.cluster.host.memory_bandwidth_bytes_per_s <= 0 ||
+                                  s.cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s <= 0))
+    return {{"/parallel/offload_optimizer", "the cluster does not state its host memory or the GPUs' way to it",
+             "allowed: false; or a cluster with /host/memory_bandwidth and /intra_node/pcie_link"}};
   if (s.communication.all_reduce != AllReduceKind::ring && s.communication.all_reduce != AllReduceKind::nccl)
     return {{"/communication/all_reduce", "groups of a split exchange by ring or nccl", "allowed: ring, nccl"}};
   if (s.communication.reduction_rate_bytes_per_s > 0)
@@ -199,6 +201,12 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
     return {
         {"/compute/precision", "the cluster's GPU has no peak rate for \"" + name_of(s.compute.precision) + "\"", ""}};
+  const bool is_narrow = s.compute.precision == Precision::fp8 || s.compute.precision == Precision::fp4;
+  if (is_narrow && std::max(s.cluster.gpu.fp16_flops, s.cluster.gpu.bf16_flops) <= 0)
+    return {{"/compute/precision",
+             "the cluster's GPU has no peak rate in half precision, in which part of \"" +
+                 name_of(s.compute.precision) + "\" is computed",
+             "allowed: with gpu/peak/fp16 or gpu/peak/bf16"}};
   return {};
 }
 

@@ -22,11 +22,14 @@ inline const Choices<Fidelity>& choices_of(Fidelity) {
 /// Arithmetic of the layers. `mixed`: the tensor cores' half precision (fp16 or bf16) with single-precision weights.
 /// `fp8`: the same, but that products with weights are in eight bits (Micikevicius et al. 2022, "FP8 formats for deep
 /// learning"); attention, convolutions and the layer of the vocabulary stay in half precision, as Transformer Engine has it.
-enum class Precision { fp32, tf32, fp16, bf16, mixed, fp8 };
+/// `fp4`: so with four bits (NVFP4: NVIDIA 2025, "Pretraining large language models with NVFP4", arXiv 2509.25149), which
+/// some of the blocks stay out of, see scenario_cost.hpp.
+enum class Precision { fp32, tf32, fp16, bf16, mixed, fp8, fp4 };
 
 inline const Choices<Precision>& choices_of(Precision) {
   static const Choices<Precision> all{{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"},   {Precision::fp16, "fp16"},
-                                      {Precision::bf16, "bf16"}, {Precision::mixed, "mixed"}, {Precision::fp8, "fp8"}};
+                                      {Precision::bf16, "bf16"}, {Precision::mixed, "mixed"}, {Precision::fp8, "fp8"},
+                                      {Precision::fp4, "fp4"}};
   return all;
 }
 

@@ -62,6 +62,9 @@ const ObjectFormat<GpuSpec>& gpu_format() {
     peak.quantity("fp8", &GpuSpec::fp8_flops, Dimension::compute, kFlops)
         .optional("not stated")
         .means(others + ", with fp16 or bf16 for what stays in half precision");
+    peak.quantity("fp4", &GpuSpec::fp4_flops, Dimension::compute, kFlops)
+        .optional("not stated")
+        .means(others + ", with fp16 or bf16 as for fp8; dense, without sparsity");
     ObjectFormat<GpuSpec> f("gpu");
     f.text("name", &GpuSpec::name).means("in the table");
     f.quantity("memory", &GpuSpec::memory_bytes, Dimension::size, kMemory)
@@ -214,6 +217,8 @@ double GpuSpec::peak_flops(Precision precision) const {
       return std::max(fp16_flops, fp32_flops);
     case Precision::fp8:
       return fp8_flops;
+    case Precision::fp4:
+      return fp4_flops;
   }
   return 0;
 }

@@ -31,10 +31,11 @@ struct GpuSpec {
   double reserved_bytes = kReservedBytes;  ///< of it, by driver and framework, before they train
   double memory_bandwidth_bytes_per_s = 0;
   double fp32_flops = 0;
-  double tf32_flops = 0;  ///< 0: not stated, as for the next three
+  double tf32_flops = 0;  ///< 0: not stated, as for the next four
   double fp16_flops = 0;
   double bf16_flops = 0;
   double fp8_flops = 0;
+  double fp4_flops = 0;
 
   /// FLOP/s; 0 where the cluster file does not state it. `mixed` is the faster of fp16 and fp32.
   double peak_flops(Precision precision) const;

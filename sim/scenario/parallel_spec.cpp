@@ -218,7 +218,11 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
             "2021)");
     f.boolean("offload_optimizer", &Spec::offloads_optimizer)
         .otherwise(false)
-        .means("the optimizer's state lies in host memory");
+        .means(
+            "the optimizer's state lies in host memory, where the processors update it (ZeRO-Offload: Ren et al. "
+            "2021): "
+            "gradients leave the GPU beside the last backward pass, weights come back beside the update, which host "
+            "memory bounds");
     f.choice("context_exchange", &Spec::context_exchange)
         .otherwise("ring")
         .means(

@@ -110,7 +110,7 @@ struct ParallelSpec {
   Recomputation recompute = Recomputation::none;
   TensorOverlap tensor_overlap = TensorOverlap::none;
   int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's
-  bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory
+  bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   ContextExchange context_exchange = ContextExchange::ring;
   double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
@@ -118,7 +118,7 @@ struct ParallelSpec {
   /// Replicas of one GPU that keep all they compute with: data parallelism alone.
   bool is_data_parallel_alone() const {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&
-           recompute == Recomputation::none && lora_rank == 0;
+           recompute == Recomputation::none && lora_rank == 0 && !offloads_optimizer;
   }
   /// GPUs of one replica of the dense layers.
   int gpus_of_replica() const { return tensor * context * pipeline; }

@@ -131,7 +131,7 @@ TEST_CASE("a mutated name is none") {
   check_mutations(catalogue().networks);
   check_mutations(catalogue().stacks);
   check_mutations(catalogue().models);
-  for (const char* name : {"H1000", "H800", "XH100Z", "H100,A100", "H100 A100", "8x H100", "8xH100", "TITAN Xp",
+  for (const char* name : {"H1000", "H900", "XH100Z", "H100,A100", "H100 A100", "8x H100", "8xH100", "TITAN Xp",
                            "RTX 8000", "V100S", "100", "GPU", ""}) {
     INFO(name);
     CHECK(id_of(catalogue().gpus, name) == "none");

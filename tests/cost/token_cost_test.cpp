@@ -135,10 +135,12 @@ TEST_CASE("eight bits cost their copies where memory is slow") {
   DeviceCost device;
   device.peak_flops = 1e30;
   device.half_peak_flops = 1e30;
+  device.operand_copy_bytes = 4;
   device.memory_bandwidth_bytes_per_s = 1e12;
   device.activation_bytes = 2;
   DeviceCost half = device;
   half.half_peak_flops = 0;
+  half.operand_copy_bytes = 0;
   const model::Graph graph = model::zoo_graph("llama3_8b");
   const ModelCost with = roofline_cost(graph, device, Optimizer::adam, 1);
   const ModelCost without = roofline_cost(graph, half, Optimizer::adam, 1);

@@ -84,7 +84,7 @@ TEST_CASE("all-reduce: what is not understood is refused with what would be") {
   refused(q, "no all-reduce of that name; allowed: ring");
   q = h100s();
   q.gpus = {12};
-  refused(q, "does not fill whole nodes; allowed: up to 8");
+  refused(q, "do not fill whole nodes; allowed: up to 8");
   q = h100s();
   q.gpu = "H1000";
   refused(q, "the nearest h100-sxm");

@@ -115,7 +115,7 @@ TEST_CASE("a name that is not known is refused, with the three nearest", "[job]"
            Refused{
                &sim::Job::gpu, "H1000",
                "--gpu \"H1000\": no GPU of that name is known; allowed: the names of --list, the nearest h100-sxm, "},
-           Refused{&sim::Job::gpu, "H800", "--gpu \"H800\": no GPU of that name"},
+           Refused{&sim::Job::gpu, "H900", "--gpu \"H900\": no GPU of that name"},
            Refused{&sim::Job::gpu, "XH100Z", "--gpu \"XH100Z\": no GPU of that name"},
            Refused{&sim::Job::gpu, "H100,A100", "--gpu \"H100,A100\": no GPU of that name"},
            Refused{&sim::Job::model, "vit_b32",

@@ -232,5 +232,88 @@ TEST_CASE("a board with more memory is as fast", "[job]") {
   CHECK(rates(small) == rates(large));
 }
 
+TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says otherwise", "[job]") {
+  sim::Job job = small_job();
+  job.gpu = "GB200";
+  job.gpus = {128};
+  const sim::ClusterSpec domain = sim::read_job(job, catalogue()).scenario.cluster;
+  CHECK(domain.gpus_per_node == 64);
+  CHECK(domain.nic.per_node == 64);
+  job.gpus = {96};
+  CHECK(why_refused(job) == "--gpus: 96 GPUs do not fill whole nodes; allowed: up to 64, or a multiple of it");
+  job.gpus_per_node = 4;
+  job.network = "4x NDR";
+  CHECK(sim::read_job(job, catalogue()).scenario.cluster.gpus_per_node == 4);
+}
+
+TEST_CASE("what is stated of a split stays, whether the rest of it is usual or searched", "[job]") {
+  using sim::ParallelDimension;
+  sim::Job job = small_job();
+  job.model = "mixtral_8x7b";
+  job.gpu = "H100";
+  job.gpus = {64};
+  job.batch_per_gpu = 0;
+  job.global_batch = 256;
+  job.split.tensor = 2;
+  job.split.context = 2;
+  job.split.expert = 4;
+  job.split.pipeline = 2;
+  job.split.sharding = sim::ShardingStage::zero1;
+  job.split.tensor_overlap = sim::TensorOverlap::all;
+  job.split.context_exchange = sim::ContextExchange::all_gather;
+  job.split.expert_imbalance = 1.5;
+  job.split.offload = sim::kOffloadedOptimizer;
+  job.split.order = {ParallelDimension::tensor, ParallelDimension::pipeline, ParallelDimension::context,
+                     ParallelDimension::expert, ParallelDimension::data};
+  for (const bool is_searched : {false, true}) {
+    job.searches_split = is_searched;
+    const std::optional<sim::ParallelSpec> spec = sim::predict_job(job, catalogue(), 1).scenario.parallel;
+    REQUIRE(spec);
+    CHECK(spec->tensor == 2);
+    CHECK(spec->context == 2);
+    CHECK(spec->expert == 4);
+    CHECK(spec->pipeline == 2);
+    CHECK(spec->sharding == sim::ShardingStage::zero1);
+    CHECK(spec->tensor_overlap == sim::TensorOverlap::all);
+    CHECK(spec->context_exchange == sim::ContextExchange::all_gather);
+    CHECK(spec->expert_imbalance == 1.5);
+    CHECK(spec->offloads_optimizer);
+    CHECK(spec->order == *job.split.order);
+  }
+}
+
+TEST_CASE("a language model's name may say the length of its sequences", "[job]") {
+  sim::Job job = small_job();
+  job.gpu = "H100";
+  job.batch_per_gpu = 1;
+  job.model = "llama3_8b@4096";
+  job.ignores_memory = true;
+  const sim::Scenario scenario = sim::predict_job(job, catalogue(), 1).scenario;
+  CHECK(scenario.model.tokens == 4096);
+  job.model = "llama3_8b@8192";
+  const std::vector<double> named = rates(job);
+  job.model = "llama3_8b";  // its own length
+  CHECK(named == rates(job));
+  for (const char* wrong : {"llama3_8b@", "llama3_8b@4k", "llama3_8b@0", "llama3_8b@99999999", "resnet50@224"}) {
+    job.model = wrong;
+    CHECK_THAT(why_refused(job), Contains("no model of that name is known"));
+  }
+}
+
+TEST_CASE("a searched split hides of its tensor traffic what the software hides of a stated one", "[job]") {
+  sim::Job job = small_job();
+  job.model = "llama3_8b";
+  job.gpu = "H100";
+  job.gpus = {64};
+  job.batch_per_gpu = 0;
+  job.global_batch = 256;
+  job.split.tensor = 8;
+  const auto overlap = [&] { return sim::predict_job(job, catalogue(), 1).scenario.parallel->tensor_overlap; };
+  const sim::TensorOverlap stated = overlap();
+  CHECK(stated != sim::TensorOverlap::none);
+  job.searches_split = true;
+  CHECK(overlap() == stated);
+}
+
 }  // namespace
 }  // namespace lockstep::tests

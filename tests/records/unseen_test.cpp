@@ -66,7 +66,7 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
                                           "g24-MI300X",
                                           "g25-TPU_v3-8",
                                           "g26-Intel_Gaudi_2",
-                                          "g29-H20",
+
                                           "g30-L20",
                                           "g34-Tesla_M4",
                                           "gb200",

@@ -100,6 +100,37 @@ TEST_CASE("frozen weights have no gradients: a third less arithmetic of products
   CHECK(memory.gradients_bytes < 0.05 * all.gradients_bytes);
 }
 
+TEST_CASE("an update in host memory takes what its bytes take there, shared by the GPUs of a node") {
+  const auto with = [](const char* offload, const char* host, const char* way, int tensor) {
+    Json cluster = fast_cluster();
+    cluster["host"]["memory_bandwidth"] = host;
+    cluster["intra_node"]["pcie_link"]["bandwidth"] = way;
+    const Json parallel{
+        {"tensor", tensor}, {"micro_batches", 1}, {"offload_optimizer", std::string(offload) == "host"}};
+    return predicted(split_of(parallel, 4, cluster));
+  };
+  const sim::Scenario scenario = split_of({{"tensor", 1}, {"micro_batches", 1}}, 4);
+  const double parameters = static_cast<double>(scenario.model.parameter_count());
+  const auto update_s = [](const sim::PointResult& point) -> double {
+    return point.details.at("split").at("update_s");
+  };
+  // Momentum reads gradient, velocity, weight and writes two: five arrays of 4 bytes; gradients of 4 come, weights of 4 go.
+  const double bytes = (5 * 4 + 4 + 4) * parameters;
+  CHECK(update_s(with("host", "100 GB/s", "10 TB/s", 1)) == Approx(4 * bytes / 100e9).epsilon(1e-6));
+  // Four tensor ranks have a quarter each, but for norms and table that all have.
+  CHECK(update_s(with("host", "100 GB/s", "10 TB/s", 4)) == Approx(bytes / 100e9).epsilon(0.05));
+  CHECK(update_s(with("gpu", "100 GB/s", "10 TB/s", 4)) < 0.1 * update_s(with("host", "100 GB/s", "10 TB/s", 4)));
+  // A narrow way: weights come back longer than the update takes, and gradients leave longer than the backward pass is.
+  const double backward_s = 2.0 / 3 * with("gpu", "100 GB/s", "10 TB/s", 1).compute_s;
+  const double narrow = update_s(with("host", "10 TB/s", "1 GB/s", 1));
+  CHECK(narrow < 8 * parameters / 1e9);
+  CHECK(narrow == Approx(8 * parameters / 1e9 - backward_s).epsilon(0.02));
+  // The state is gone from the GPU.
+  const sim::Scenario there = split_of({{"micro_batches", 1}, {"offload_optimizer", true}}, 4);
+  CHECK(sim::gpu_memory(there, 4, 1).optimizer_state_bytes <
+        0.1 * sim::gpu_memory(scenario, 4, 1).optimizer_state_bytes);
+}
+
 TEST_CASE("bytes of two tiny splits are those counted by hand") {
   // fp32: a hidden state of 256 x 512 x 4 bytes; an all-reduce of two sends as much as it has. A layer has two forward and
   // two backward, the embedding one, the logits' input one, the loss three of 4 bytes a token.

@@ -41,6 +41,7 @@ Json random_split(Draw& draw, int& gpus) {
   parallel["recompute"] = draw.of<std::string>({"none", "selective", "full"});
   parallel["tensor_overlap"] = draw.of<std::string>({"none", "backward", "all"});
   if (draw.of<bool>({false, false, true})) parallel["lora_rank"] = 16;
+  if (draw.of<bool>({false, false, true})) parallel["offload_optimizer"] = true;
   if (context > 1) parallel["context_exchange"] = draw.of<std::string>({"ring", "all-gather"});
   if (pipeline > 1) parallel["schedule"] = draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1"});
   if (parallel.value("schedule", "") == "interleaved") parallel["virtual_stages"] = 2;
@@ -70,7 +71,7 @@ double seconds_of(const sim::PointResult& point) {
 }  // namespace
 
 TEST_CASE("splits by flows take the time that they take by SimGrid's messages") {
-  constexpr int kSplits = 30;
+  constexpr int kSplits = 200;
   Draw draw(20);
   std::vector<sim::Scenario> scenarios;
   for (int i = 0; i < kSplits; ++i) scenarios.push_back(random_scenario(draw));

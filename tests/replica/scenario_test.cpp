@@ -66,7 +66,7 @@ TEST_CASE("what a split's prediction leaves out is refused") {
   CHECK_THAT(with("/model", "resnet50"), Contains("/model") && Contains("--list-models"));
   CHECK_THAT(with("/communication/all_reduce", "tree"), Contains("allowed: ring, nccl"));
   CHECK_THAT(with("/communication/accumulation", 2), Contains("allowed: 1"));
-  CHECK_THAT(with("/parallel/offload_optimizer", true), Contains("allowed: false"));
+  CHECK(with("/parallel/offload_optimizer", true).empty());
 }
 
 TEST_CASE("a split that does not fit is refused with changes that make it fit") {

@@ -170,7 +170,7 @@ TEST_CASE("mistakes at the top") {
       {without("/gpu", "memory"), "/gpu: missing key \"memory\""},
       {without("/gpu/peak", "fp32"), "/gpu/peak: missing key \"fp32\""},
       {changed("/gpu/peak/fp2", R"("1 TFLOP/s")"),
-       "/gpu/peak: unknown key \"fp2\"; known: fp32, tf32, fp16, bf16, fp8"},
+       "/gpu/peak: unknown key \"fp2\"; known: fp32, tf32, fp16, bf16, fp8, fp4"},
       {changed("/host/memory_bandwidth", "40"),
        "/host/memory_bandwidth: missing unit; allowed: B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, bit/s, "
        "kbit/s, Mbit/s, Gbit/s, Tbit/s, b/s, bps, kb/s, kbps, Mb/s, Mbps, Gb/s, Gbps, Tb/s, Tbps"},
