@@ -27,13 +27,14 @@ int tensor_of_batch(Mapping& m, int gpus) {
 }
 
 // Of so many GPUs; what is stated of replicas holds at the job's own number.
-ParallelSpec parallel_of(Mapping& m, int gpus) {
+ParallelSpec parallel_of(Mapping& m, int gpus, bool has_experts) {
   const SplitSpec& split = m.job.split;
   ParallelSpec spec;
   take_stated(split, spec);
   spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
   if (gpus == m.job.gpus) spec.data = split.data;
-  if (!split.sequence_parallel) spec.sequence = m.stack->sequence_parallel && spec.tensor > 1;
+  // Tensor ranks with the same tokens would send each to the experts.
+  if (!split.sequence_parallel) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
   if (!split.tensor_overlap) spec.tensor_overlap = m.stack->tensor_overlap;
   if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
   if (split.task == kAdapters) spec.lora_rank = split.lora_rank > 0 ? split.lora_rank : kUsualLoraRank;
@@ -42,12 +43,13 @@ ParallelSpec parallel_of(Mapping& m, int gpus) {
   return spec;
 }
 
-void assume_left_open(Mapping& m, const ParallelSpec& spec) {
+void assume_left_open(Mapping& m, const ParallelSpec& spec, bool has_experts) {
   const SplitSpec& split = m.job.split;
   if (split.is_searched)
     return m.assume("split", "the fastest that fits", "not stated; what is left open of it is searched");
   if (spec.tensor > 1 && !split.sequence_parallel)
-    m.assume("sequence_parallel", spec.sequence, "not stated; by software");
+    m.assume("sequence_parallel", spec.sequence,
+             has_experts ? "not stated; needed with experts" : "not stated; by software");
   if (spec.tensor > 1 && !split.tensor_overlap)
     m.assume("tensor_overlap", name_of(spec.tensor_overlap), "not stated; by software");
   if (spec.lora_rank > 0 && split.lora_rank == 0) m.assume("lora_rank", spec.lora_rank, "not stated; MLPerf's");
@@ -99,9 +101,10 @@ int micro_batch_of(Mapping& m) {
 RecordRun with_split(Mapping& m, RecordRun run) {
   if (!run.scenario.model.transformer)
     throw Unmapped{"a split of " + run.scenario.model.title + ", which is no transformer by its numbers"};
-  ParallelSpec spec = parallel_of(m, run.gpus);
+  const bool has_experts = run.scenario.model.transformer->spec.mixture.count > 0;
+  ParallelSpec spec = parallel_of(m, run.gpus, has_experts);
   set_batch(m, spec);
-  assume_left_open(m, spec);
+  assume_left_open(m, spec, has_experts);
   run = with_all_reduce(m, run);
   Scenario& scenario = run.scenario;
   // Rings of hosts, trees and the like are of whole machines.
