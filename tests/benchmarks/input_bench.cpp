@@ -1,10 +1,12 @@
 // bench_input [SECONDS]: images of 3x224x224 that this machine prepares for training, as a data set in memory has them and
 // as synthetic ones are drawn, each as floats, which the host normalises, and as bytes where the source has them
 // (Pixels in engine/data/augment.hpp); both also augmented. A line of JSON for each: images per second, and per second
-// of processor time, which does not depend on what else the machine does. Last, what one thread copies.
+// of processor time, which does not depend on what else the machine does. Last, what one thread copies. With libjpeg-turbo
+// also JPEG images of 500x375 from files, as ImageNet's are on average, cropped to that size: "decoded".
 #include <sys/resource.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +16,11 @@
 #include "engine/data/dataset.hpp"
 #include "engine/data/synthetic.hpp"
 #include "engine/train/batch_reader.hpp"
+#ifdef LOCKSTEP_WITH_JPEG
+#include "engine/data/image_folder.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/data_room/jpeg_writer.hpp"
+#endif
 
 using namespace lockstep;
 
@@ -21,6 +28,7 @@ namespace {
 
 constexpr data::ImageShape kShape{3, 224, 224};
 constexpr int kImages = 512, kBatch = 64;
+[[maybe_unused]] constexpr int kPhotographs = 64;
 
 data::Dataset random_images() {
   std::vector<std::uint8_t> images(static_cast<std::size_t>(kImages * kShape.elements()));
@@ -75,6 +83,48 @@ Rates rates_of_reader(const data::ImageSource& source, int threads, data::Pixels
   });
 }
 
+void print(const data::ImageSource& source, int threads, data::Pixels pixels, bool is_augmented, double seconds) {
+  const Rates rates = rates_of_reader(source, threads, pixels, is_augmented, seconds);
+  std::printf(
+      "{\"source\": \"%s\", \"threads\": %d, \"pixels\": \"%s\", \"augmented\": %s, \"images_per_s\": %.0f, "
+      "\"images_per_processor_s\": %.0f}\n",
+      source.name().c_str(), threads, pixels == data::Pixels::bytes ? "bytes" : "floats",
+      is_augmented ? "true" : "false", rates.per_s, rates.per_processor_s);
+  std::fflush(stdout);
+}
+
+#ifdef LOCKSTEP_WITH_JPEG
+/// Waves with some noise, so that a file is as large as a photograph's.
+std::string photograph(int number) {
+  return data::jpeg_file(
+      500, 375,
+      [&](int x, int y) {
+        std::vector<int> values;
+        for (int c = 0; c < 3; ++c) {
+          const auto at = static_cast<std::uint64_t>((y * 500 + x) * 3 + c);
+          const double wave = std::sin(0.02 * (number + 1) * x + c) + std::sin(0.03 * y + 0.01 * x * (c + 1));
+          values.push_back(static_cast<int>(128 + 40 * wave) + static_cast<int>(random_bits(1, 0, at) % 24) - 12);
+        }
+        return values;
+      },
+      data::JpegKind::colour, 92);
+}
+
+void print_photographs(const std::vector<int>& threads, double seconds) {
+  const TemporaryFolder folder;
+  std::int64_t bytes = 0;
+  for (int i = 0; i < kPhotographs; ++i) {
+    const std::string file = photograph(i);
+    bytes += static_cast<std::int64_t>(file.size());
+    folder.write("train/one/" + std::to_string(i) + ".jpg", file);
+  }
+  const data::ImageFolder source("decoded, " + std::to_string(bytes / kPhotographs / 1000) + " kB each",
+                                 data::list_images(folder.path("train")), kShape, data::BadImages::refuse);
+  for (const int count : threads)
+    for (const bool is_augmented : {false, true}) print(source, count, data::Pixels::bytes, is_augmented, seconds);
+}
+#endif
+
 /// What the thread that enqueues passes would do, if it had to copy a batch to where the GPU reads it.
 void print_copies(double seconds) {
   for (const std::size_t each : {sizeof(float), sizeof(std::uint8_t)}) {
@@ -101,14 +151,11 @@ int main(int argc, char** argv) {
       for (const bool is_augmented : {false, true})
         for (const data::Pixels pixels : {data::Pixels::floats, data::Pixels::bytes}) {
           if (pixels == data::Pixels::bytes && source->byte_values().empty()) continue;
-          const Rates rates = rates_of_reader(*source, threads, pixels, is_augmented, seconds);
-          std::printf(
-              "{\"source\": \"%s\", \"threads\": %d, \"pixels\": \"%s\", \"augmented\": %s, \"images_per_s\": %.0f, "
-              "\"images_per_processor_s\": %.0f}\n",
-              source->name().c_str(), threads, pixels == data::Pixels::bytes ? "bytes" : "floats",
-              is_augmented ? "true" : "false", rates.per_s, rates.per_processor_s);
-          std::fflush(stdout);
+          print(*source, threads, pixels, is_augmented, seconds);
         }
+#ifdef LOCKSTEP_WITH_JPEG
+  print_photographs(counts, seconds);
+#endif
   print_copies(seconds);
   return 0;
 }
