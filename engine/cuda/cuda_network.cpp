@@ -52,7 +52,7 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
       element_(element_of(options.precision)),
       program_(program_of(graph, options)),
       packing_(make_packing(graph, program_.input_channels)),
-      staging_(options.batch, graph.input.elements(), graph.input.channels),
+      staging_(streams.device, options.batch, graph.input.elements(), graph.input.channels),
       buckets_(gradient_buckets(graph, program_, packing_, streams.parts != nullptr ? options.bucket_bytes : 0)),
       training_(buckets_.size()) {
   cudnn_ = std::make_unique<CudnnHandle>(stream_);
