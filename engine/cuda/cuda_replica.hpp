@@ -98,6 +98,7 @@ class CudaReplica final : public device::Replica {
   DeviceBuffer<char> workspace_, scratch_;
   DeviceBuffer<float> partials_;
 
+  std::map<int, OutputSums> sums_;             ///< by the layer whose outputs are summed
   std::vector<LayerOperationPtr> operations_;  ///< by step
   std::vector<GradientBucket> buckets_;
   std::vector<PassGraph> training_;  ///< by bucket
