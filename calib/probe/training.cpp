@@ -25,14 +25,16 @@ Training::Training(device::Backend& backend, const TrainingOptions& options)
       images_(synthetic_images(graph_)),
       order_(kImages, kSeed),
       reader_(images_, order_, options.batch, std::nullopt, kSeed,
-              train::usual_input_threads(backend, backend.ops().processes())) {
+              train::usual_input_threads(backend, backend.ops().processes()), train::usual_pixels(backend, images_),
+              train::pinned_memory_of(backend)) {
   for (int device = 0; device < backend.devices(); ++device)
     for (int l = 0; l < options.learners; ++l) make_learner(device);
   fixed_.resize(learners_.size());
   prepare_batches();
   if (!options.has_input) return;
   pipeline_ =
-      std::make_unique<train::InputPipeline>(images_, order_, options.batch, std::nullopt, kSeed, reader_.threads());
+      std::make_unique<train::InputPipeline>(images_, order_, options.batch, std::nullopt, kSeed, reader_.threads(),
+                                             train::usual_pixels(backend, images_), train::pinned_memory_of(backend));
   pipeline_->start(0, static_cast<int>(learners_.size()));
 }
 
@@ -48,11 +50,6 @@ void Training::make_learner(int device) {
   backend_.ops().upload(layout_.count, initial_.data(), learners_.back().parameters.data());
 }
 
-device::HostBatch Training::batch_of(std::size_t learner) const {
-  const data::Batch& batch = (*batches_)[learner];
-  return {batch.images.data(), batch.labels.data()};
-}
-
 void Training::prepare_batches() {
   reader_.read(position_, fixed_);
   position_ += static_cast<std::int64_t>(fixed_.size()) * options_.batch;
@@ -61,8 +58,11 @@ void Training::prepare_batches() {
 void Training::iterate() {
   if (pipeline_) batches_ = &pipeline_->take();
   std::vector<const float*> gradients;
-  for (std::size_t l = 0; l < learners_.size(); ++l)
-    gradients.push_back(learners_[l].replica->gradient(learners_[l].parameters.data(), batch_of(l), step_));
+  for (std::size_t l = 0; l < learners_.size(); ++l) {
+    const train::BatchForDevice batch((*batches_)[l]);
+    gradients.push_back(learners_[l].replica->gradient(learners_[l].parameters.data(), batch.get(), step_));
+    batch.taken_by(*learners_[l].replica);
+  }
   for (std::size_t l = 0; l < learners_.size(); ++l)
     backend_.ops().momentum_update(layout_, kStep, gradients[l], learners_[l].velocity.data(),
                                    learners_[l].parameters.data());
@@ -75,7 +75,11 @@ void Training::wait() {
 }
 
 std::vector<device::LayerTime> Training::time_layers() {
-  return learners_.front().replica->time_layers(learners_.front().parameters.data(), batch_of(0), step_++);
+  const train::BatchForDevice batch(batches_->front());
+  std::vector<device::LayerTime> times =
+      learners_.front().replica->time_layers(learners_.front().parameters.data(), batch.get(), step_++);
+  batch.taken_by(*learners_.front().replica);
+  return times;
 }
 
 }  // namespace lockstep::calib

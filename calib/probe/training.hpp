@@ -45,7 +45,6 @@ class Training {
   };
 
   void make_learner(int device);
-  device::HostBatch batch_of(std::size_t learner) const;
 
   device::Backend& backend_;
   TrainingOptions options_;

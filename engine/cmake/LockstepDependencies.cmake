@@ -1,6 +1,6 @@
 # Finds what Lockstep builds on. Required: nlohmann/json, CLI11, Eigen, OpenSSL's libcrypto.
 # Optional, each with its LOCKSTEP_*_FOUND and a line in the summary: SimGrid, CUDA, cuDNN, NCCL, MPI, Catch2,
-# Google Benchmark, TCMalloc, zlib, oneDNN.
+# Google Benchmark, TCMalloc, zlib, oneDNN, libjpeg-turbo.
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
@@ -34,6 +34,23 @@ include(LockstepCuda)
 
 find_package(MPI QUIET COMPONENTS CXX)
 find_package(ZLIB QUIET)
+
+# The older libjpeg has the same names, and is slower.
+include(CheckCXXSourceCompiles)
+find_package(JPEG QUIET)
+set(LOCKSTEP_JPEG_FOUND FALSE)
+if(JPEG_FOUND)
+  set(CMAKE_REQUIRED_INCLUDES ${JPEG_INCLUDE_DIRS})
+  check_cxx_source_compiles("
+    #include <cstdio>
+    #include <jpeglib.h>
+    #if !defined(LIBJPEG_TURBO_VERSION_NUMBER) || LIBJPEG_TURBO_VERSION_NUMBER < 2000000
+    #error
+    #endif
+    int main() {}" LOCKSTEP_JPEG_IS_TURBO)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  set(LOCKSTEP_JPEG_FOUND ${LOCKSTEP_JPEG_IS_TURBO})
+endif()
 
 # Its threads are OpenMP's, which the host's own threads must be able to forbid it.
 option(LOCKSTEP_ONEDNN "Look for oneDNN" ON)
@@ -120,6 +137,11 @@ function(lockstep_print_summary)
       DNNL_VERSION_MAJOR DNNL_VERSION_MINOR DNNL_VERSION_PATCH)
   endif()
   message(STATUS "  oneDNN     ${onednn}")
+  set(jpeg "libjpeg-turbo not found: train reads no folders of JPEG images")
+  if(LOCKSTEP_JPEG_FOUND)
+    set(jpeg "${JPEG_VERSION} (libjpeg-turbo)")
+  endif()
+  message(STATUS "  JPEG       ${jpeg}")
   if(LOCKSTEP_SIMGRID_FOUND)
     message(STATUS "  Chart.js   ${LOCKSTEP_CHART_JS_VERSION}")
   endif()

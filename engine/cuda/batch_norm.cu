@@ -3,13 +3,11 @@
 //
 // Moments are summed about the channel's first value, not about 0: single precision then loses nothing where the mean
 // is far larger than the deviation.
+#include "engine/cuda/batch_norm_moments.cuh"
 #include "engine/cuda/channel_sums.cuh"
 
 namespace lockstep::cuda {
 namespace {
-
-constexpr float kEpsilon = 1e-5F;
-constexpr float kMomentum = 0.1F;  ///< weight of the newest batch in the running statistics
 
 /// Sums of (x - origin) and its square.
 template <typename T, int V>
@@ -34,17 +32,7 @@ struct FinishMoments {
   const T* x;
   BatchNormData data;
   __device__ void operator()(int channel, double first, double second) const {
-    const auto n = static_cast<double>(data.rows);
-    const double about_origin = first / n;
-    const double squares = fmax(second - first * about_origin, 0.0);
-    const auto mean = static_cast<float>(static_cast<double>(to_float(x[channel])) + about_origin);
-    data.mean[channel] = mean;
-    data.inverse[channel] = 1 / sqrtf(static_cast<float>(squares / n) + kEpsilon);
-    const auto unbiased = static_cast<float>(squares / fmax(n - 1, 1.0));
-    float* means = data.running;
-    float* variances = data.running + data.channels;
-    means[channel] += kMomentum * (mean - means[channel]);
-    variances[channel] += kMomentum * (unbiased - variances[channel]);
+    finish_moments(data, channel, to_float(x[channel]), first, second);
   }
 };
 

@@ -89,7 +89,7 @@ ProblemKey key_of(const ConvolutionProblem& problem, int kind) {
           w.pad_right,
           w.groups,
           w.ceil ? 1 : 0,
-          0};
+          problem.has_sums ? 1 : 0};
 }
 
 std::int64_t most_workspace_bytes(const ConvolutionProblem& problem) {
@@ -142,6 +142,52 @@ std::shared_ptr<const Solver> ConvolutionSolvers::solver(const ConvolutionProble
   }
   solvers_[key] = solver;
   return solver;
+}
+
+std::shared_ptr<const Solver> ConvolutionSolvers::summing(const ConvolutionProblem& problem,
+                                                          const ConvolutionMemory& memory, const Solver& apart) {
+  ConvolutionProblem asked = problem;
+  asked.has_sums = true;
+  const ProblemKey key = key_of(asked, kind_);
+  const auto known = summing_solvers_.find(key);
+  if (known != summing_solvers_.end()) return known->second;
+  std::shared_ptr<const Solver> solver;
+  {
+    const std::lock_guard<std::mutex> lock(findings().mutex);
+    const auto found = findings().choices.find(key);
+    if (found == findings().choices.end()) {
+      solver = fastest_summing(asked, memory, apart);
+      findings().choices[key] = solver != nullptr ? solver->choice : Choice{};
+    } else if (found->second.route != Route::direct) {
+      solver = again(asked, found->second);
+    }
+  }
+  if (solver != nullptr) ++summing_;
+  summing_solvers_[key] = solver;
+  return solver;
+}
+
+/// Of the engines that are recommended alone: one that only has to run is slower than the sums apart.
+std::unique_ptr<Solver> ConvolutionSolvers::fastest_summing(const ConvolutionProblem& problem,
+                                                            const ConvolutionMemory& memory, const Solver& apart) {
+  const auto engines = engines_of(problem, Route::engine);
+  std::vector<std::unique_ptr<Solver>> candidates;
+  std::string remarks;
+  append_candidates(problem, Route::engine, engines, true, candidates, remarks);
+  std::unique_ptr<Solver> best = fastest_of(std::move(candidates), memory, remarks);
+  if (best == nullptr) return nullptr;
+  const DeviceBuffer<char> workspace(std::max(best->workspace_bytes, apart.workspace_bytes));
+  const DeviceBuffer<char> scratch(std::max(best->scratch_bytes, apart.scratch_bytes));
+  constexpr float kAnything = std::numeric_limits<float>::infinity();
+  fill_for_check(problem, memory, stream_);
+  std::string why;
+  const float together_ms = time(*best, memory, workspace.data(), scratch.data(), kAnything, why);
+  const float apart_ms =
+      time(apart, memory, workspace.data(), scratch.data(), kAnything, why) + time_statistics(problem, memory, stream_);
+  clear_after_check(problem, memory, stream_);
+  if (!(together_ms < apart_ms)) return nullptr;
+  best->choice.recipe = best->engines->recipe(best->choice.engine);
+  return best;
 }
 
 std::unique_ptr<Solver> ConvolutionSolvers::again(const ConvolutionProblem& problem, const Choice& choice) const {
@@ -246,7 +292,8 @@ bool ConvolutionSolvers::is_right(const Solver& solver, const ConvolutionMemory&
   const auto began = std::chrono::steady_clock::now();
   fill_for_check(solver.problem, memory, stream_);
   run(solver, memory, workspace, scratch);
-  const std::string wrong = disagreement(solver.problem.precision, checked_results(solver.problem, memory, stream_));
+  std::string wrong = disagreement(solver.problem.precision, checked_results(solver.problem, memory, stream_));
+  if (wrong.empty() && solver.problem.has_sums) wrong = sums_disagreement(solver.problem, memory, stream_);
   self_check_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (wrong.empty()) {
     ++agreed_;
@@ -260,8 +307,10 @@ bool ConvolutionSolvers::is_right(const Solver& solver, const ConvolutionMemory&
 
 std::string ConvolutionSolvers::self_check() const {
   if (agreed_ == 0 && refuted_.empty()) return "";
-  return std::to_string(agreed_) + " engines agree with sums by the definition, " + std::to_string(refuted_.size()) +
-         " do not: " + short_number(self_check_s_) + " s";
+  std::string line = std::to_string(agreed_) + " engines agree with sums by the definition, " +
+                     std::to_string(refuted_.size()) + " do not: " + short_number(self_check_s_) + " s";
+  if (summing_ > 0) line += "; " + std::to_string(summing_) + " convolutions sum their outputs for a batch norm";
+  return line;
 }
 
 std::vector<std::string> ConvolutionSolvers::slow_paths() const {

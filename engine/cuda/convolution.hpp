@@ -53,6 +53,10 @@ class ConvolutionSolvers {
 
   /// Equal problems share one. `memory` is what the problem will run on: timing overwrites it and leaves zeros.
   std::shared_ptr<const Solver> solver(const ConvolutionProblem& problem, const ConvolutionMemory& memory);
+  /// The same convolution, a forward one, with sums of its outputs for a batch norm (output_sums.hpp); null where no engine
+  /// makes them rightly and in less time than `apart` and the kernel that sums them take. `memory` has room for the sums.
+  std::shared_ptr<const Solver> summing(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
+                                        const Solver& apart);
   /// One line for each problem that runs on our own slow kernels or on an engine that only has to run, with what cuDNN
   /// said, and one for each engine that was passed over because it computes something else.
   std::vector<std::string> slow_paths() const;
@@ -63,6 +67,8 @@ class ConvolutionSolvers {
 
  private:
   std::shared_ptr<const ConvolutionEngines> engines_of(const ConvolutionProblem& problem, Route route) const;
+  std::unique_ptr<Solver> fastest_summing(const ConvolutionProblem& problem, const ConvolutionMemory& memory,
+                                          const Solver& apart);
   /// null where the engine cannot run here, with the reason in `why`.
   std::unique_ptr<Solver> build(const ConvolutionProblem& problem, const Choice& choice,
                                 std::shared_ptr<const ConvolutionEngines> engines, std::string& why) const;
@@ -93,7 +99,9 @@ class ConvolutionSolvers {
   int agreed_ = 0;                    ///< engines, by the self-check
   std::vector<std::string> refuted_;  ///< and those that compute something else
   double self_check_s_ = 0;
+  int summing_ = 0;  ///< convolutions whose engine makes sums
   std::map<ProblemKey, std::shared_ptr<const Solver>> solvers_;
+  std::map<ProblemKey, std::shared_ptr<const Solver>> summing_solvers_;  ///< null: none is used
 };
 
 }  // namespace lockstep::cuda

@@ -40,6 +40,7 @@ class GatedReplica final : public device::Replica {
     const Passage passage(ops_, gate_, CudaVectorOps::After::all_but_beside);
     return replica_->gradient(parameters, batch, step);
   }
+  std::function<void()> until_input_is_read() const override { return replica_->until_input_is_read(); }
   double loss() override { return replica_->loss(); }
   int correct(const float* parameters, const device::HostBatch& batch, int count) override {
     const Passage passage(ops_, gate_);

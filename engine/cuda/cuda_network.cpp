@@ -52,7 +52,7 @@ CudaReplica::CudaReplica(const model::Graph& graph, const device::ReplicaOptions
       element_(element_of(options.precision)),
       program_(program_of(graph, options)),
       packing_(make_packing(graph, program_.input_channels)),
-      staging_(options.batch, graph.input.elements(), graph.input.channels),
+      staging_(streams.device, options.batch, graph.input.elements(), graph.input.channels),
       buckets_(gradient_buckets(graph, program_, packing_, streams.parts != nullptr ? options.bucket_bytes : 0)),
       training_(buckets_.size()) {
   cudnn_ = std::make_unique<CudnnHandle>(stream_);
@@ -146,6 +146,10 @@ Connections CudaReplica::connections_of(const Step& step, int head) {
     c.head_weight = index + 1 == graph_.layers.size() ? 1 : kAuxiliaryWeight;
     return c;
   }
+  // cuDNN 9.19 has engines for it in fp16 alone.
+  if (step.summed && options_.precision == device::Precision::fp16) c.sums = &sums_[step.output];
+  if (const auto found = sums_.find(step.inputs.front()); step.kind == LayerKind::batch_norm && found != sums_.end())
+    c.sums = &found->second;
   c.output = values_of(step.output);
   c.gradient = gradient_of(step.output);
   c.running = running_.data() + running_offsets_[index];
@@ -356,6 +360,7 @@ std::int64_t CudaReplica::memory_bytes() const {
     sum += buffer->bytes();
   }
   sum += labels_.bytes() + state_.bytes() + pack_segments_.bytes() + unpack_segments_.bytes();
+  for (const auto& [layer, sums] : sums_) sum += sums.memory.bytes();
   for (const LayerOperationPtr& operation : operations_) sum += operation->memory_bytes();
   return sum;
 }

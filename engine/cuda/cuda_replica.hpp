@@ -4,6 +4,7 @@
 // A pass: copy the batch in; pack the parameters; run the steps forward and backward; unpack the gradients. All but the
 // first is a CUDA graph for each bucket of the gradient (gradient_buckets.hpp), one where there is a single one. Everything that changes between passes (parameters' address, step number, loss scale) is
 // read from device memory.
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ class CudaReplica final : public device::Replica {
   CudaReplica& operator=(const CudaReplica&) = delete;
 
   const float* gradient(const float* parameters, const device::HostBatch& batch, std::uint64_t step) override;
+  std::function<void()> until_input_is_read() const override { return staging_.until_copied(); }
   double loss() override;
   int correct(const float* parameters, const device::HostBatch& batch, int count) override;
   /// fp16 begins with an automatic scale (see PassState); this ends it.
@@ -96,6 +98,7 @@ class CudaReplica final : public device::Replica {
   DeviceBuffer<char> workspace_, scratch_;
   DeviceBuffer<float> partials_;
 
+  std::map<int, OutputSums> sums_;             ///< by the layer whose outputs are summed
   std::vector<LayerOperationPtr> operations_;  ///< by step
   std::vector<GradientBucket> buckets_;
   std::vector<PassGraph> training_;  ///< by bucket

@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kX = 1;  // names of the tensors
 constexpr std::int64_t kY = 2;
 constexpr std::int64_t kWeight = 3;
+constexpr std::int64_t kSums = 4;
+constexpr std::int64_t kSquares = 5;
 
 std::atomic<std::int64_t> asked_heuristics{0};
 
@@ -21,10 +23,9 @@ cudnnDataType_t data_type(device::Precision precision) {
 }
 
 /// Dimensions in cuDNN's order N, C, H, W with the channels last in memory.
-CudnnDescriptor tensor(std::int64_t name, device::Precision precision, std::int64_t n, std::int64_t c, std::int64_t h,
+CudnnDescriptor tensor(std::int64_t name, cudnnDataType_t type, std::int64_t n, std::int64_t c, std::int64_t h,
                        std::int64_t w) {
   CudnnDescriptor descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  const cudnnDataType_t type = data_type(precision);
   descriptor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
   descriptor.set_integers(CUDNN_ATTR_TENSOR_DIMENSIONS, {n, c, h, w});
   descriptor.set_integers(CUDNN_ATTR_TENSOR_STRIDES, {h * w * c, 1, w * c, c});
@@ -47,6 +48,19 @@ CudnnDescriptor convolution(const model::Window& w) {
   descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {w.pad_top, w.pad_left});
   descriptor.set_integers(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {w.pad_bottom, w.pad_right});
   descriptor.finalise();
+  return descriptor;
+}
+
+/// Sums of y and of its squares, for each channel.
+CudnnDescriptor statistics(const CudnnDescriptor& y, const CudnnDescriptor& sums, const CudnnDescriptor& squares) {
+  CudnnDescriptor descriptor(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+  const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
+  const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  descriptor.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE, 1, &mode);
+  descriptor.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  descriptor.set_descriptor(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, y);
+  descriptor.set_descriptor(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, sums);
+  descriptor.set_descriptor(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, squares);
   return descriptor;
 }
 
@@ -191,6 +205,7 @@ std::string describe(const ConvolutionProblem& problem) {
           std::to_string(w.pad_right);
   if (w.groups != 1) text += ", " + std::to_string(w.groups) + " groups";
   if (problem.accumulate) text += ", added to what is there";
+  if (problem.has_sums) text += ", with sums of its outputs";
   return text;
 }
 
@@ -249,10 +264,11 @@ std::int64_t ConvolutionEngines::questions() {
 bool ConvolutionEngines::make_graph(const ConvolutionProblem& problem) {
   const ConvolutionShape& s = problem.shape;
   const model::Window& w = s.window;
-  parts_.push_back(tensor(kX, problem.precision, s.images, s.in_channels, s.in_height, s.in_width));
-  parts_.push_back(tensor(kY, problem.precision, s.images, s.out_channels, s.out_height, s.out_width));
-  parts_.push_back(
-      tensor(kWeight, problem.precision, s.out_channels, s.in_channels / w.groups, w.kernel_h, w.kernel_w));
+  sums_channels_ = problem.has_sums ? s.out_channels : 0;
+  const cudnnDataType_t type = data_type(problem.precision);
+  parts_.push_back(tensor(kX, type, s.images, s.in_channels, s.in_height, s.in_width));
+  parts_.push_back(tensor(kY, type, s.images, s.out_channels, s.out_height, s.out_width));
+  parts_.push_back(tensor(kWeight, type, s.out_channels, s.in_channels / w.groups, w.kernel_h, w.kernel_w));
   parts_.push_back(convolution(w));
 
   const OperationNames names = names_of(problem.direction);
@@ -270,11 +286,25 @@ bool ConvolutionEngines::make_graph(const ConvolutionProblem& problem) {
     remark("the operation is refused: " + cudnn_error(status));
     return false;
   }
+  std::vector<cudnnBackendDescriptor_t> operations{operation.get()};
+  if (problem.has_sums) {
+    CudnnDescriptor sums = tensor(kSums, CUDNN_DATA_FLOAT, 1, s.out_channels, 1, 1);
+    CudnnDescriptor squares = tensor(kSquares, CUDNN_DATA_FLOAT, 1, s.out_channels, 1, 1);
+    CudnnDescriptor summing = statistics(parts_[1], sums, squares);
+    status = summing.try_finalise();
+    if (status != CUDNN_STATUS_SUCCESS) {
+      remark("the sums are refused: " + cudnn_error(status));
+      return false;
+    }
+    operations.push_back(summing.get());
+    for (CudnnDescriptor* part : {&sums, &squares, &summing}) parts_.push_back(std::move(*part));
+  }
   parts_.push_back(std::move(operation));
 
   graph_ = std::make_unique<CudnnDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   if (target_.handle != nullptr) graph_->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target_.handle);
-  graph_->set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, parts_[4]);
+  graph_->set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+              static_cast<std::int64_t>(operations.size()), operations.data());
   status = graph_->try_finalise();
   if (status != CUDNN_STATUS_SUCCESS) remark("the graph is refused: " + cudnn_error(status));
   return status == CUDNN_STATUS_SUCCESS;
@@ -337,7 +367,8 @@ std::unique_ptr<ConvolutionEngines::Plan> ConvolutionEngines::plan(std::size_t i
     status = cudnnBackendGetAttribute(descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
                                       &count, &size_bytes);
   }
-  if (status == CUDNN_STATUS_SUCCESS) return std::make_unique<Plan>(Plan{std::move(descriptor), size_bytes});
+  if (status == CUDNN_STATUS_SUCCESS)
+    return std::make_unique<Plan>(Plan{std::move(descriptor), size_bytes, sums_channels_});
   why = cudnn_error(status);
   forget_cuda_error();
   return nullptr;
@@ -406,9 +437,15 @@ std::optional<EngineRecipe> ConvolutionEngines::recipe(std::size_t index) const 
 cudnnStatus_t execute(cudnnHandle_t handle, const ConvolutionEngines::Plan& plan, const ConvolutionMemory& memory,
                       void* workspace) {
   CudnnDescriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  const std::array<void*, 3> pointers{memory.x, memory.y, memory.weight};
-  pack.set_integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {kX, kY, kWeight});
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers.data());
+  std::vector<std::int64_t> names{kX, kY, kWeight};
+  std::vector<void*> pointers{memory.x, memory.y, memory.weight};
+  if (plan.sums_channels > 0) {
+    names.insert(names.end(), {kSums, kSquares});
+    pointers.insert(pointers.end(), {memory.sums, memory.sums + squares_offset(plan.sums_channels)});
+  }
+  pack.set_integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, names);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(pointers.size()),
+           pointers.data());
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
   pack.finalise();
   return cudnnBackendExecute(handle, plan.descriptor.get(), pack.get());

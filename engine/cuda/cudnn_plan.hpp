@@ -58,13 +58,22 @@ class CudnnDescriptor {
 
 enum class Direction { forward, data_gradient, filter_gradient };
 
-/// One convolution in one direction. With `accumulate` (data gradient only) the result is added to what is there.
+/// One convolution in one direction. With `accumulate` (data gradient only) the result is added to what is there. With
+/// `has_sums` (forward only) the outputs and their squares are summed for each channel as well, in float.
 struct ConvolutionProblem {
   Direction direction;
   ConvolutionShape shape;
   device::Precision precision;
   bool accumulate;
+  bool has_sums = false;
 };
+/// Floats of ConvolutionMemory::sums, and where among them the sums of squares begin.
+inline std::int64_t squares_offset(int channels) {
+  return (channels + 31) / 32 * std::int64_t{32};
+}
+inline std::int64_t sums_floats(int channels) {
+  return 2 * squares_offset(channels);
+}
 
 /// "forward convolution, bf16, 64 x 3x224x224 -> 64x112x112, kernel 7x7, ...": for messages.
 std::string describe(const ConvolutionProblem& problem);
@@ -111,6 +120,7 @@ class ConvolutionEngines {
   struct Plan {
     CudnnDescriptor descriptor;
     std::int64_t workspace_bytes;
+    int sums_channels = 0;  ///< of a problem with sums
   };
   /// null where the engine cannot run here, with the reason in `why`.
   std::unique_ptr<Plan> plan(std::size_t index, std::string& why) const;
@@ -129,6 +139,7 @@ class ConvolutionEngines {
   std::unique_ptr<CudnnDescriptor> graph_;
   std::vector<CudnnDescriptor> configurations_;
   std::size_t recommended_ = 0;
+  int sums_channels_ = 0;
 };
 
 /// Pointers of a convolution: images, outputs and weights (or their gradients, by direction).
@@ -136,6 +147,7 @@ struct ConvolutionMemory {
   void* x;
   void* y;
   void* weight;
+  float* sums = nullptr;  ///< of a problem with sums: of the outputs, at squares_offset() of their squares
 };
 
 /// Enqueues a plan; nothing is kept, so pointers may change.

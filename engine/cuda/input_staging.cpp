@@ -14,8 +14,9 @@ void copy_in(const T* from, T* to, std::int64_t count, cudaStream_t stream) {
 
 }  // namespace
 
-InputStaging::InputStaging(int batch, std::int64_t image_elements, int channels)
-    : image_elements_(image_elements),
+InputStaging::InputStaging(int device, int batch, std::int64_t image_elements, int channels)
+    : device_(device),
+      image_elements_(image_elements),
       batch_(batch),
       values_(256 * std::int64_t{channels}),
       slots_{Slot(batch * image_elements, batch), Slot(batch * image_elements, batch)} {
@@ -26,7 +27,7 @@ Staged InputStaging::push(const device::HostBatch& batch, int count, cudaStream_
   current_ = 1 - current_;
   Slot& slot = slots_[current_];
   if (slot.used) {
-    LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(slot.copied));
+    LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(*slot.copied));
     slot.read.hold(copies_);
   }
   slot.used = true;
@@ -35,22 +36,27 @@ Staged InputStaging::push(const device::HostBatch& batch, int count, cudaStream_
     push_bytes(*batch.as_bytes, count, slot, staged);
   } else {
     const std::int64_t elements = count * image_elements_;
-    std::copy_n(batch.images, elements, slot.host_images.data());
-    copy_in(slot.host_images.data(), slot.images.data(), elements, copies_);
+    float* const pinned = slot.room_for_images();
+    std::copy_n(batch.images, elements, pinned);
+    copy_in(pinned, slot.images.data(), elements, copies_);
   }
   std::copy_n(batch.labels, count, slot.host_labels.data());
   copy_in(slot.host_labels.data(), slot.labels.data(), slot.labels.size(), copies_);
-  slot.copied.record(copies_);
-  slot.copied.hold(reader);
+  slot.copied->record(copies_);
+  slot.copied->hold(reader);
   return staged;
 }
 
 void InputStaging::push_bytes(const device::ByteImages& images, int count, Slot& slot, Staged& staged) {
   const std::int64_t elements = count * image_elements_;
-  auto* pinned = reinterpret_cast<std::uint8_t*>(slot.host_images.data());
   auto* arrived = reinterpret_cast<std::uint8_t*>(slot.images.data());
-  std::copy_n(images.bytes, elements, pinned);
-  copy_in(pinned, arrived, elements, copies_);
+  if (images.is_pinned) {
+    copy_in(images.bytes, arrived, elements, copies_);
+  } else {
+    auto* pinned = reinterpret_cast<std::uint8_t*>(slot.room_for_images());
+    std::copy_n(images.bytes, elements, pinned);
+    copy_in(pinned, arrived, elements, copies_);
+  }
   staged.bytes = arrived;
   staged.values = values_of(images);
   if (images.turns == nullptr) return;
@@ -65,6 +71,13 @@ const float* InputStaging::values_of(const device::ByteImages& images) {
   copy_in(images.values, values_.data(), values_.size(), copies_);
   LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(copies_));
   return values_.data();
+}
+
+std::function<void()> InputStaging::until_copied() const {
+  return [device = device_, copied = slots_[current_].copied] {
+    const OnDevice on_device(device, std::nothrow);
+    cudaEventSynchronize(*copied);  // what went wrong on the device is said by whoever uses it next
+  };
 }
 
 void InputStaging::done(cudaStream_t reader) {

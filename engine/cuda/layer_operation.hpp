@@ -10,6 +10,7 @@
 #include "engine/cuda/convolution.hpp"
 #include "engine/cuda/fully_connected.hpp"
 #include "engine/cuda/kernels.hpp"
+#include "engine/cuda/output_sums.hpp"
 #include "engine/cuda/program.hpp"
 
 namespace lockstep::cuda {
@@ -58,8 +59,9 @@ struct Connections {
   const void* bias_elements = nullptr;
   std::array<float*, 2> vectors{};
   std::array<float*, 2> vector_gradients{};
-  float* running = nullptr;  ///< batch norm: means, then variances
-  float* losses = nullptr;   ///< softmax: one per image
+  float* running = nullptr;    ///< batch norm: means, then variances
+  float* losses = nullptr;     ///< softmax: one per image
+  OutputSums* sums = nullptr;  ///< of a convolution and the batch norm behind it, where an engine may make them
   float head_weight = 1;
 };
 

@@ -14,14 +14,18 @@ class ConvolutionOperation final : public LayerOperation {
   explicit ConvolutionOperation(const Connections& connections) : LayerOperation(connections) {
     forward_ = solver(Direction::forward, false, {input().values.data, c_.output.data, c_.weight});
     filter_ = solver(Direction::filter_gradient, false, {input().values.data, c_.gradient, c_.weight_gradient});
+    if (c_.sums != nullptr) make_summing();
     if (input_gradient() != nullptr) {
       data_ = solver(Direction::data_gradient, accumulates(), {input_gradient(), c_.gradient, c_.weight});
     }
     m_.partial_count = std::max(m_.partial_count, partial_floats(m_.element, c_.output.rows(), c_.output.channels));
   }
 
-  void forward(bool) override {
-    run(*forward_, {input().values.data, c_.output.data, c_.weight});
+  void forward(bool training) override {
+    if (training && summing_ != nullptr)
+      run(*summing_, {input().values.data, c_.output.data, c_.weight, c_.sums->memory.data()});
+    else
+      run(*forward_, {input().values.data, c_.output.data, c_.weight});
     if (c_.vectors[0] != nullptr)
       add_bias(m_.element, c_.output.data, c_.output.rows(), c_.output.channels, c_.vectors[0], c_.relu, m_.stream);
     else if (c_.relu)
@@ -40,15 +44,35 @@ class ConvolutionOperation final : public LayerOperation {
   }
 
  private:
-  std::shared_ptr<const Solver> solver(Direction direction, bool accumulate, const ConvolutionMemory& memory) const {
+  ConvolutionProblem problem(Direction direction, bool accumulate) const {
     const Tensor& x = input().values;
     const Tensor& y = c_.output;
     const ConvolutionShape shape{x.images, x.height, x.width,    x.channels,
                                  y.height, y.width,  y.channels, c_.layer->window};
-    const auto solver = m_.convolutions->solver({direction, shape, m_.precision, accumulate}, memory);
-    m_.workspace_bytes = std::max(m_.workspace_bytes, solver->workspace_bytes);
-    m_.scratch_bytes = std::max(m_.scratch_bytes, solver->scratch_bytes);
+    return {direction, shape, m_.precision, accumulate};
+  }
+
+  std::shared_ptr<const Solver> solver(Direction direction, bool accumulate, const ConvolutionMemory& memory) const {
+    const auto solver = m_.convolutions->solver(problem(direction, accumulate), memory);
+    make_room_for(*solver);
     return solver;
+  }
+
+  void make_summing() {
+    c_.sums->memory = DeviceBuffer<float>(sums_floats(c_.output.channels));
+    summing_ =
+        m_.convolutions->summing(problem(Direction::forward, false),
+                                 {input().values.data, c_.output.data, c_.weight, c_.sums->memory.data()}, *forward_);
+    c_.sums->are_made = summing_ != nullptr;
+    if (summing_ != nullptr)
+      make_room_for(*summing_);
+    else
+      c_.sums->memory = DeviceBuffer<float>();
+  }
+
+  void make_room_for(const Solver& solver) const {
+    m_.workspace_bytes = std::max(m_.workspace_bytes, solver.workspace_bytes);
+    m_.scratch_bytes = std::max(m_.scratch_bytes, solver.scratch_bytes);
   }
 
   void run(const Solver& solver, const ConvolutionMemory& memory) const {
@@ -56,6 +80,7 @@ class ConvolutionOperation final : public LayerOperation {
   }
 
   std::shared_ptr<const Solver> forward_;
+  std::shared_ptr<const Solver> summing_;  ///< of training; null: forward_, and the batch norm sums
   std::shared_ptr<const Solver> filter_;
   std::shared_ptr<const Solver> data_;  ///< null: no gradient needed
 };

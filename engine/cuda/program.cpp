@@ -208,6 +208,18 @@ void mark_evaluated(Program& program) {
   }
 }
 
+/// A bias is added behind the convolution, and so is a ReLU.
+void mark_summed(const Graph& graph, Program& program) {
+  std::set<int> normalised;
+  for (const Step& step : program.steps)
+    if (step.kind == LayerKind::batch_norm) normalised.insert(step.inputs.front());
+  for (Step& step : program.steps) {
+    const auto& parameters = graph.layers[static_cast<std::size_t>(step.layer)].parameters;
+    step.summed =
+        step.kind == LayerKind::conv && !step.relu && parameters.size() == 1 && normalised.count(step.output) > 0;
+  }
+}
+
 /// Tensor cores want channels in multiples of 4 at least; images have 1 or 3. Only where convolutions alone read them.
 int stored_input_channels(const Graph& graph, bool tensor_cores) {
   const int channels = graph.input.channels;
@@ -259,6 +271,7 @@ Program make_program(const Graph& graph, int batch, Element element, bool tensor
   connect_gradients(layers_with_gradient(graph), program);
   MemoryPlan(value_bytes, program).make();
   mark_evaluated(program);
+  mark_summed(graph, program);
   return program;
 }
 

@@ -7,6 +7,7 @@
 //   batch_norm -> relu           one pass
 //   batch_norm -> add -> relu    one pass (the end of a residual block); also without the ReLU
 //   add -> relu                  one pass
+//   conv -> batch_norm           the convolution sums its outputs for the statistics, where an engine does (output_sums.hpp)
 // each only where nothing else reads the values in between.
 //
 // Values and their gradients lie in one arena, and those that never live together share memory. Step s of S runs at
@@ -38,6 +39,7 @@ struct Step {
   std::vector<GradientWrite> writes;  ///< per input
   bool backward;                      ///< a parameter lies in it or before it
   bool evaluated;                     ///< the main head's input depends on it
+  bool summed = false;                ///< of a convolution: its outputs, as it writes them, are what a batch norm reads
 };
 
 /// Memory of one layer's value or gradient in the arena; bytes 0: none.

@@ -92,6 +92,95 @@ std::vector<CheckedResult> checked_results(const ConvolutionProblem& problem, co
   return results;
 }
 
+namespace {
+
+/// Batch norm of a convolution's outputs, with memory of its own.
+class Statistics {
+ public:
+  Statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory)
+      : element_(element_of(problem.precision)),
+        outputs_(memory.y),
+        channels_(problem.shape.out_channels),
+        rows_(counts_of(problem.shape).y / channels_),
+        floats_(4 * std::int64_t{channels_}),
+        partials_(partial_floats(element_, rows_, channels_)) {}
+
+  /// Enqueued.
+  void sum(cudaStream_t stream) const { batch_norm_statistics(element_, data(), outputs_, true, stream); }
+
+  /// Means, then 1 / deviations. Waits.
+  std::vector<float> means_and_inverses(cudaStream_t stream) const {
+    std::vector<float> values(2 * static_cast<std::size_t>(channels_));
+    LOCKSTEP_CUDA_CHECK(
+        cudaMemcpyAsync(values.data(), floats_.data(), values.size() * sizeof(float), cudaMemcpyDeviceToHost, stream));
+    LOCKSTEP_CUDA_CHECK(cudaStreamSynchronize(stream));
+    return values;
+  }
+  std::int64_t rows() const { return rows_; }
+
+ private:
+  BatchNormData data() const {
+    float* const mean = floats_.data();
+    return {rows_,           channels_, nullptr, nullptr, mean, mean + channels_, mean + 2 * std::ptrdiff_t{channels_},
+            partials_.data()};
+  }
+
+  Element element_;
+  const void* outputs_;
+  int channels_;
+  std::int64_t rows_;
+  DeviceBuffer<float> floats_;  ///< means, 1 / deviations, running statistics that nobody reads
+  DeviceBuffer<float> partials_;
+};
+
+constexpr double kEpsilonOfInverse = 1e-5;  // batch norm's
+const double kSumsAllowed = std::ldexp(1.0, -10);
+
+}  // namespace
+
+std::string sums_disagreement(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream) {
+  const auto channels = static_cast<std::size_t>(problem.shape.out_channels);
+  const auto offset = static_cast<std::size_t>(squares_offset(problem.shape.out_channels));
+  std::vector<float> sums(2 * offset);
+  LOCKSTEP_CUDA_CHECK(
+      cudaMemcpyAsync(sums.data(), memory.sums, sums.size() * sizeof(float), cudaMemcpyDeviceToHost, stream));
+  const Statistics own(problem, memory);
+  own.sum(stream);
+  const std::vector<float> expected = own.means_and_inverses(stream);
+  const auto n = static_cast<double>(own.rows());
+  double worst = 0;
+  std::string text;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double mean = double{sums[c]} / n, variance = double{sums[offset + c]} / n - mean * mean;
+    const double inverse = double{expected[channels + c]};
+    const double own_variance = std::max(1 / (inverse * inverse) - kEpsilonOfInverse, 1e-30);
+    const double of_mean = std::abs(mean - double{expected[c]}) / std::sqrt(own_variance);
+    const double of_variance = std::abs(variance - own_variance) / own_variance;
+    const double off = of_mean >= of_variance ? of_mean : of_variance;  // the variance's NaN, if the mean's is none
+    if (off <= worst) continue;                                         // a NaN is worse than everything
+    worst = off;
+    text = "of channel " + std::to_string(c) + " its sums give a mean of " + short_number(mean) +
+           " and a variance of " + short_number(variance) + ", its outputs " + short_number(expected[c]) + " and " +
+           short_number(own_variance);
+    if (std::isnan(off)) break;
+  }
+  return worst <= kSumsAllowed ? "" : text;
+}
+
+float time_statistics(const ConvolutionProblem& problem, const ConvolutionMemory& memory, cudaStream_t stream) {
+  constexpr int kRuns = 4;
+  const Statistics own(problem, memory);
+  own.sum(stream);
+  Event start(true), end(true);
+  start.record(stream);
+  for (int i = 0; i < kRuns; ++i) own.sum(stream);
+  end.record(stream);
+  LOCKSTEP_CUDA_CHECK(cudaEventSynchronize(end));
+  float ms = 0;
+  LOCKSTEP_CUDA_CHECK(cudaEventElapsedTime(&ms, start, end));
+  return ms / kRuns;
+}
+
 std::int64_t count_differing(const float* a, const float* b, std::int64_t count, cudaStream_t stream) {
   const DeviceBuffer<std::uint32_t> on_device(1);
   LOCKSTEP_CUDA_CHECK(cudaMemsetAsync(on_device.data(), 0, sizeof(std::uint32_t), stream));

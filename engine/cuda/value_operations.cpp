@@ -19,7 +19,13 @@ class BatchNormOperation final : public LayerOperation {
 
   void forward(bool training) override {
     const BatchNormData data = batch_norm_data();
-    batch_norm_statistics(m_.element, data, input().values.data, training, m_.stream);
+    if (training && c_.sums != nullptr && c_.sums->are_made) {
+      const float* sums = c_.sums->memory.data();
+      batch_norm_statistics_from_sums(m_.element, data, input().values.data, sums,
+                                      sums + squares_offset(c_.output.channels), m_.stream);
+    } else {
+      batch_norm_statistics(m_.element, data, input().values.data, training, m_.stream);
+    }
     batch_norm_apply(m_.element, data, input().values.data, has_skip() ? input(1).values.data : nullptr, c_.output.data,
                      c_.relu, m_.stream);
   }

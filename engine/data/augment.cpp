@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "engine/base/json.hpp"
 #include "engine/base/random.hpp"
@@ -73,12 +74,19 @@ std::vector<float> augment(const ImageShape& shape, const std::vector<float>& im
   return result;
 }
 
-void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch, Pixels pixels, bool is_augmented) {
+void Batch::wait_until_read() {
+  if (until_read) until_read();
+  until_read = nullptr;
+}
+
+void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch, Pixels pixels, bool is_augmented,
+                  const Allocate& allocate) {
+  batch.wait_until_read();
   const std::size_t elements = samples * static_cast<std::size_t>(source.shape().elements());
   const bool are_bytes = pixels == Pixels::bytes;
   batch.images.resize(are_bytes ? 0 : elements);
-  batch.bytes.resize(are_bytes ? elements : 0);
-  batch.transforms.resize(are_bytes && is_augmented ? samples : 0);
+  batch.bytes.resize(are_bytes ? elements : 0, allocate);
+  batch.transforms.resize(are_bytes && is_augmented && !source.is_drawn() ? samples : 0);
   batch.byte_values = are_bytes ? source.byte_values().data() : nullptr;
   batch.labels.resize(samples);
 }
@@ -89,29 +97,64 @@ void read_batch(const ImageSource& source, const std::vector<Sample>& samples, c
   read_part(source, samples, range, seed, 0, samples.size(), batch);
 }
 
+namespace {
+
+/// One image after another as normalised floats, each as it is to be trained on.
+class FloatImages {
+ public:
+  FloatImages(const ImageSource& source, const AugmentationRange* range, std::uint64_t seed)
+      : source_(source), range_(source.is_drawn() ? nullptr : range), seed_(seed), is_drawn_(range != nullptr) {
+    const auto elements = static_cast<std::size_t>(source.shape().elements());
+    if (!source.byte_values().empty()) bytes_.resize(elements);
+    if (range_ != nullptr) original_.resize(elements);
+  }
+
+  std::int32_t read(const Sample& sample, float* out) {
+    float* const original = range_ != nullptr ? original_.data() : out;
+    const std::int32_t label = read_original(sample, original);
+    if (range_ == nullptr) return label;
+    apply_transform(source_.shape(), draw_transform(*range_, seed_, sample.epoch, sample.index), original, out);
+    return label;
+  }
+
+ private:
+  std::int32_t read_original(const Sample& sample, float* out) {
+    if (bytes_.empty()) return source_.image(sample.index, out);
+    const Draw draw{seed_, sample.epoch};
+    const std::int32_t label = source_.read(sample.index, is_drawn_ ? &draw : nullptr, bytes_.data());
+    make_floats(source_, bytes_.data(), out);
+    return label;
+  }
+
+  const ImageSource& source_;
+  const AugmentationRange* range_;  ///< null: the source draws, or nobody does
+  std::uint64_t seed_;
+  bool is_drawn_;
+  std::vector<std::uint8_t> bytes_;
+  std::vector<float> original_;
+};
+
+}  // namespace
+
 void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch) {
-  const std::size_t elements = static_cast<std::size_t>(source.shape().elements());
+  const auto elements = static_cast<std::size_t>(source.shape().elements());
   const bool are_bytes = !batch.bytes.empty();
-  std::vector<float> original(range && !are_bytes ? elements : 0);
+  std::optional<FloatImages> floats;
+  if (!are_bytes) floats.emplace(source, range, seed);
   for (std::size_t i = begin; i < end; ++i) {
     const Sample& sample = samples[i];
     if (sample.index < 0 || sample.index >= source.count()) {
       throw InputError(source.name() + ": image " + std::to_string(sample.index) + " of " +
                        std::to_string(source.count()));
     }
-    batch.labels[i] = source.label(sample.index);
-    if (are_bytes) {
-      source.copy_bytes(sample.index, batch.bytes.data() + i * elements);
-      if (range) batch.transforms[i] = draw_transform(*range, seed, sample.epoch, sample.index);
+    if (!are_bytes) {
+      batch.labels[i] = floats->read(sample, batch.images.data() + i * elements);
       continue;
     }
-    float* out = batch.images.data() + i * elements;
-    source.image(sample.index, range ? original.data() : out);
-    if (range) {
-      const Transform transform = draw_transform(*range, seed, sample.epoch, sample.index);
-      apply_transform(source.shape(), transform, original.data(), out);
-    }
+    const Draw draw{seed, sample.epoch};
+    batch.labels[i] = source.read(sample.index, range != nullptr ? &draw : nullptr, batch.bytes.data() + i * elements);
+    if (!batch.transforms.empty()) batch.transforms[i] = draw_transform(*range, seed, sample.epoch, sample.index);
   }
 }
 

@@ -8,9 +8,11 @@
 // angle turns counter-clockwise. Beyond the border the nearest border pixel counts, which is right for any
 // normalisation (black is not 0 in a normalised image).
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/data/batch_order.hpp"
+#include "engine/data/byte_buffer.hpp"
 #include "engine/data/dataset.hpp"
 
 namespace lockstep::data {
@@ -46,19 +48,27 @@ enum class Pixels {
 struct Batch {
   std::vector<float> images;  ///< Pixels::floats
   std::vector<std::int32_t> labels;
-  std::vector<std::uint8_t> bytes = {};    ///< Pixels::bytes
+  ByteBuffer bytes = {};                   ///< Pixels::bytes
   const float* byte_values = nullptr;      ///< the source's ImageSource::byte_values()
   std::vector<Transform> transforms = {};  ///< of each image of `bytes`; empty: they stay as they are
+  /// Left by whoever reads `bytes` without a thread of the host (a GPU's copy engine): returns when it has read them.
+  mutable std::function<void()> until_read = {};
+
+  /// Before they are written or freed.
+  void wait_until_read();
 };
 
-/// Fills `batch`, whose memory is used again. Augments in `range` with `seed` where `range` is given.
+/// Fills `batch`, whose memory is used again. Where `range` is given, augments with `seed`: in that range, or as the source
+/// draws (ImageSource::is_drawn()).
 void read_batch(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                 std::uint64_t seed, Batch& batch);
-/// As part of read_batch(), of either kind of pixels: the samples from number `begin` up to `end` of it alone: several threads may fill a batch of the right size together.
+/// As part of read_batch(), of either kind of pixels: the samples from number `begin` up to `end` of it alone: several
+/// threads may fill a batch of the right size together.
 void read_part(const ImageSource& source, const std::vector<Sample>& samples, const AugmentationRange* range,
                std::uint64_t seed, std::size_t begin, std::size_t end, Batch& batch);
-/// Makes it the size of so many samples, with room for transforms where they are augmented.
+/// Makes it the size of so many samples, with room for transforms where they are augmented; bytes by `allocate` where it
+/// is given. Waits until what was there has been read.
 void resize_batch(const ImageSource& source, std::size_t samples, Batch& batch, Pixels pixels = Pixels::floats,
-                  bool is_augmented = false);
+                  bool is_augmented = false, const Allocate& allocate = {});
 
 }  // namespace lockstep::data

@@ -45,7 +45,8 @@ void check_normalisation(const std::string& name, const Normalisation& normalisa
   }
 }
 
-/// The float of every byte, so that reading an image is a look-up per pixel.
+}  // namespace
+
 std::vector<float> float_table(const Normalisation& normalisation) {
   std::vector<float> table;
   table.reserve(normalisation.mean.size() * kByteValues);
@@ -56,8 +57,6 @@ std::vector<float> float_table(const Normalisation& normalisation) {
   }
   return table;
 }
-
-}  // namespace
 
 Dataset::Dataset(std::string name, ImageShape shape, int classes, std::vector<std::uint8_t> images,
                  std::vector<std::uint8_t> labels, Normalisation normalisation)
@@ -78,21 +77,27 @@ const std::vector<float>& ImageSource::byte_values() const {
   return none;
 }
 
-void ImageSource::copy_bytes(std::int64_t, std::uint8_t*) const {
+std::int32_t ImageSource::read(std::int64_t, const Draw*, std::uint8_t*) const {
   throw std::logic_error(name() + ": its images are no bytes");
 }
 
-void Dataset::copy_bytes(std::int64_t index, std::uint8_t* out) const {
-  std::copy_n(bytes(index), shape_.elements(), out);
+std::int32_t ImageSource::image(std::int64_t index, float* out) const {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(shape().elements()));
+  const std::int32_t label = read(index, nullptr, bytes.data());
+  make_floats(*this, bytes.data(), out);
+  return label;
 }
 
-void Dataset::image(std::int64_t index, float* out) const {
-  const std::uint8_t* in = bytes(index);
-  const std::int64_t pixels = std::int64_t{shape_.height} * shape_.width;
-  for (int c = 0; c < shape_.channels; ++c) {
-    const float* table = floats_.data() + std::ptrdiff_t{c} * kByteValues;
-    for (std::int64_t i = 0; i < pixels; ++i) *out++ = table[*in++];
-  }
+void make_floats(const ImageSource& source, const std::uint8_t* bytes, float* out) {
+  const std::int64_t pixels = std::int64_t{source.shape().height} * source.shape().width;
+  const float* table = source.byte_values().data();
+  for (int c = 0; c < source.shape().channels; ++c, table += kByteValues)
+    for (std::int64_t i = 0; i < pixels; ++i) *out++ = table[*bytes++];
+}
+
+std::int32_t Dataset::read(std::int64_t index, const Draw*, std::uint8_t* out) const {
+  std::copy_n(bytes(index), shape_.elements(), out);
+  return label(index);
 }
 
 Normalisation measure_normalisation(const Dataset& dataset) {

@@ -19,6 +19,12 @@ struct ImageShape {
   }
 };
 
+/// What is random in an image as training sees it follows from these and the image's number.
+struct Draw {
+  std::uint64_t seed;
+  std::int64_t epoch;
+};
+
 /// Where images come from. Const calls may run in several threads at once.
 class ImageSource {
  public:
@@ -29,14 +35,23 @@ class ImageSource {
   virtual std::int64_t count() const = 0;
   /// In [0, classes()).
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Writes shape().elements() normalised floats.
-  virtual void image(std::int64_t index, float* out) const = 0;
+  /// Writes shape().elements() normalised floats, and returns the label.
+  virtual std::int32_t image(std::int64_t index, float* out) const;
+
   /// Where images are bytes by nature, the normalised float of each: 256 for each channel, one channel after another;
   /// else empty. A device makes floats of them (ByteImages of engine/device/backend.hpp).
   virtual const std::vector<float>& byte_values() const;
-  /// Writes shape().elements() bytes, where there are byte_values().
-  virtual void copy_bytes(std::int64_t index, std::uint8_t* out) const;
+  /// Where there are byte_values(): writes shape().elements() bytes, and returns the label. With a `draw` as training
+  /// sees the image, where the source is_drawn(); else as it is tested.
+  virtual std::int32_t read(std::int64_t index, const Draw* draw, std::uint8_t* out) const;
+  /// Whether augmented images are drawn by the source itself (crops, mirrored), in place of rotations and zooms.
+  virtual bool is_drawn() const { return false; }
+  /// Images that could not be read so far, for each of which another was taken: "FILE: why", by name.
+  virtual std::vector<std::string> passed_over() const { return {}; }
 };
+
+/// What read() with the same arguments writes, normalised.
+void make_floats(const ImageSource& source, const std::uint8_t* bytes, float* out);
 
 /// Per channel, on pixels scaled to [0, 1].
 struct Normalisation {
@@ -57,9 +72,8 @@ class Dataset : public ImageSource {
   int classes() const override { return classes_; }
   std::int64_t count() const override { return static_cast<std::int64_t>(labels_.size()); }
   std::int32_t label(std::int64_t index) const override { return labels_.at(static_cast<std::size_t>(index)); }
-  void image(std::int64_t index, float* out) const override;
   const std::vector<float>& byte_values() const override { return floats_; }
-  void copy_bytes(std::int64_t index, std::uint8_t* out) const override;
+  std::int32_t read(std::int64_t index, const Draw* draw, std::uint8_t* out) const override;
 
   /// The image's bytes as read.
   const std::uint8_t* bytes(std::int64_t index) const { return images_.data() + index * shape_.elements(); }
@@ -74,6 +88,9 @@ class Dataset : public ImageSource {
   Normalisation normalisation_;
   std::vector<float> floats_;  ///< normalised value of (channel, byte): 256 per channel
 };
+
+/// What byte_values() are by a normalisation.
+std::vector<float> float_table(const Normalisation& normalisation);
 
 /// Mean and (population) standard deviation of every channel of the data set's bytes / 255.
 Normalisation measure_normalisation(const Dataset& dataset);

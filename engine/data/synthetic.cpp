@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int kWaves = 3;
+constexpr float kHighestByte = 255;
 constexpr int kHighestFrequency = 4;
 // Streams of the seed; a class or an image then has a seed of its own.
 constexpr std::uint64_t kPatternStream = 0x5061747465726E73;
@@ -65,6 +66,9 @@ SyntheticImages::SyntheticImages(ImageShape shape, int classes, std::int64_t cou
   if (classes < 1) throw InputError(name_ + ": " + std::to_string(classes) + " classes; expected at least 1");
   if (count < 1) throw InputError(name_ + ": " + std::to_string(count) + " images; expected at least 1");
   if (first < 0) throw InputError(name_ + ": first image " + std::to_string(first) + "; expected at least 0");
+  for (int c = 0; c < shape.channels; ++c)
+    for (int byte = 0; byte <= static_cast<int>(kHighestByte); ++byte)
+      values_.push_back(static_cast<float>(reach() * (2.0 * byte / kHighestByte - 1)));
 }
 
 void SyntheticImages::pattern(std::int32_t label, float* out) const {
@@ -82,23 +86,30 @@ void SyntheticImages::pattern(std::int32_t label, float* out) const {
   }
 }
 
-void SyntheticImages::add_noise(std::int64_t index, float* out) const {
+/// The farthest from 0 that a pixel can be.
+double SyntheticImages::reach() const {
+  return kWaves / std::sqrt(kWaves / 2.0) + std::sqrt(3.0) * noise_;
+}
+
+std::int32_t SyntheticImages::read(std::int64_t index, const Draw*, std::uint8_t* out) const {
+  const std::int64_t elements = shape_.elements();
+  std::vector<float> pixels(static_cast<std::size_t>(elements));
+  pattern(label(index), pixels.data());
   const std::uint64_t key = random_bits(seed_, kNoiseStream, static_cast<std::uint64_t>(first_ + index));
   // A draw of 64 bits serves four pixels; 16 bits of noise are plenty, and generating must not slow training down.
-  const float scale = static_cast<float>(noise_ * std::sqrt(12.0) / 65536);
-  const std::int64_t elements = shape_.elements();
+  const float noise = static_cast<float>(noise_ * std::sqrt(12.0) / 65536);
+  const auto reach = static_cast<float>(this->reach());
+  const float steps = kHighestByte / (2 * reach);
   for (std::int64_t i = 0; i < elements; i += 4) {
     std::uint64_t bits = random_bits(key, 0, static_cast<std::uint64_t>(i / 4));
     const std::int64_t end = std::min(i + 4, elements);
     for (std::int64_t j = i; j < end; ++j, bits >>= 16) {
-      out[j] += (static_cast<float>(bits & 0xFFFF) - 32767.5F) * scale;
+      const float value = pixels[static_cast<std::size_t>(j)] + (static_cast<float>(bits & 0xFFFF) - 32767.5F) * noise;
+      const float place = (value + reach) * steps + 0.5F;
+      out[j] = static_cast<std::uint8_t>(std::clamp(place, 0.0F, kHighestByte));  // rounding may reach beyond the ends
     }
   }
-}
-
-void SyntheticImages::image(std::int64_t index, float* out) const {
-  pattern(label(index), out);
-  add_noise(index, out);
+  return label(index);
 }
 
 SyntheticImages synthetic_images(ImageShape shape, int classes, std::int64_t count, std::uint64_t seed) {

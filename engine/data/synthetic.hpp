@@ -5,6 +5,8 @@
 //
 //   pixel(i, c, y, x) = sum_{k=1..3} cos(2 pi (u_k x / width + v_k y / height) + phase_{k,c}) / sqrt(1.5) + n
 //
+// rounded to one of 256 values that divide [-r, r] evenly, r = sqrt(6) + sqrt(3) noise, so that no pixel lies beyond: the
+// images are bytes, as real ones are.
 // u_k and v_k are whole numbers in [-4, 4], drawn with the phases for (seed, class); the pattern's variance is 1 where
 // the three waves differ. n is uniform with mean 0 and deviation `noise`, drawn for (seed, i, pixel).
 #include <cstdint>
@@ -33,13 +35,14 @@ class SyntheticImages : public ImageSource {
   std::int32_t label(std::int64_t index) const override {
     return static_cast<std::int32_t>((first_ + index) % classes_);
   }
-  void image(std::int64_t index, float* out) const override;
+  const std::vector<float>& byte_values() const override { return values_; }
+  std::int32_t read(std::int64_t index, const Draw* draw, std::uint8_t* out) const override;
 
   /// The class's pattern without noise.
   void pattern(std::int32_t label, float* out) const;
 
  private:
-  void add_noise(std::int64_t index, float* out) const;
+  double reach() const;
 
   std::string name_;
   ImageShape shape_;
@@ -48,6 +51,7 @@ class SyntheticImages : public ImageSource {
   std::uint64_t seed_;
   std::int64_t first_;
   double noise_;
+  std::vector<float> values_;
 };
 
 SyntheticImages synthetic_images(ImageShape shape, int classes, std::int64_t count, std::uint64_t seed);

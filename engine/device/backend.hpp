@@ -53,9 +53,13 @@ struct ByteImages {
   const std::uint8_t* bytes;
   const float* values;  ///< stays where and as it is as long as the replica lives
   const ImageTurn* turns = nullptr;
+  /// They lie in memory of Backend::allocate_pinned(), and stay as they are until Replica::until_input_is_read(): then
+  /// nobody copies them on the host.
+  bool is_pinned = false;
 };
 
-/// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns.
+/// Images one after another (NCHW, normalised) and labels in [0, classes), on the host, read before the call returns unless
+/// they are pinned.
 struct HostBatch {
   const float* images;
   const std::int32_t* labels;
@@ -118,6 +122,10 @@ class Replica {
   /// Number of the first `count` images of the batch that are classified correctly in evaluation mode (running
   /// statistics, no dropout). Waits.
   virtual int correct(const float* parameters, const HostBatch& batch, int count) = 0;
+
+  /// A wait, for any thread and even after the replica is gone, until pinned images last given to gradient() or correct()
+  /// have been read. Empty: they have.
+  virtual std::function<void()> until_input_is_read() const { return {}; }
 
   /// Factor on the loss inside half precision, 1 at first, so that small gradients do not vanish (sync/loss_scale.hpp).
   /// gradient() divides it out again: its result is the gradient of the loss, or holds infinities or NaN where a scaled

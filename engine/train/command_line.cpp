@@ -10,11 +10,18 @@ namespace {
 
 void declare_run(CLI::App& app, Request& r) {
   app.add_option("--model", r.model, "A network of the zoo, or a .json file (lenet)");
-  app.add_option("--data", r.data, "mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar (mnist)");
+  app.add_option(
+      "--data", r.data,
+      "mnist, fashion-mnist, cifar-10, synthetic, synthetic-imagenet, synthetic-cifar (mnist), or a folder: of "
+      "JPEG images (train/CLASS, val/CLASS), CIFAR-10's binary files or IDX files");
   app.add_option("--data-dir", r.data_dir, "Folder that holds the data's folder (build/data)");
   app.add_option("--train-images", r.train_images, "Only the first N training images");
   app.add_option("--test-images", r.test_images, "Only the first N test images");
-  app.add_flag("--augment", r.augment, "Small random rotations and zooms");
+  app.add_flag("--augment", r.augment,
+               "Small random rotations and zooms; CIFAR-10: moved by up to 4 pixels and mirrored; JPEG images: random "
+               "resized crops, mirrored");
+  app.add_option("--bad-images", r.bad_images,
+                 "JPEG images that cannot be decoded: refuse, or skip: the next that can stands in (refuse)");
   app.add_option("--device", r.device, "host or cuda (host)");
   app.add_option("--precision", r.precision, "fp32, tf32, fp16, bf16 (host: fp32; cuda: tf32)");
   app.add_option("--wire", r.wire, "cuda: precision of gradients between GPUs: fp32, fp16, bf16 (fp32)");

@@ -11,7 +11,12 @@ constexpr std::int64_t kImages = 100;  // per pass
 
 Evaluator::Evaluator(device::Backend& backend, const model::Graph& graph, const Settings& settings,
                      const data::ImageSource& test, sync::Processes& processes)
-    : test_(test), processes_(processes), batch_(static_cast<int>(std::min(kImages, test.count()))) {
+    : test_(test),
+      processes_(processes),
+      batch_(static_cast<int>(std::min(kImages, test.count()))),
+      filler_(test, std::nullopt, 0, usual_input_threads(backend, processes.local_count()),
+              usual_pixels(backend, test)),
+      images_(1) {
   device::ReplicaOptions options;
   options.batch = batch_;
   options.precision = settings.precision;
@@ -28,13 +33,15 @@ double Evaluator::accuracy(const sync::DeviceVector& model, const std::vector<fl
 double Evaluator::own_accuracy(const sync::DeviceVector& model, const std::vector<float>& running) {
   replica_->set_running_statistics(running);
   std::int64_t correct = 0;
-  std::vector<data::Sample> samples(static_cast<std::size_t>(batch_));
+  std::vector<std::vector<data::Sample>> samples{std::vector<data::Sample>(static_cast<std::size_t>(batch_))};
   for (std::int64_t first = 0; first < test_.count(); first += batch_) {
     const std::int64_t count = std::min<std::int64_t>(batch_, test_.count() - first);
     // A last batch that is not full is filled up with its first image, which is not counted again.
-    for (std::int64_t i = 0; i < batch_; ++i) samples[static_cast<std::size_t>(i)] = {first + (i < count ? i : 0), 0};
-    data::read_batch(test_, samples, nullptr, 0, images_);
-    correct += replica_->correct(model.data(), {images_.images.data(), images_.labels.data()}, static_cast<int>(count));
+    for (std::int64_t i = 0; i < batch_; ++i)
+      samples[0][static_cast<std::size_t>(i)] = {first + (i < count ? i : 0), 0};
+    filler_.fill(samples, images_);
+    const BatchForDevice batch(images_[0]);
+    correct += replica_->correct(model.data(), batch.get(), static_cast<int>(count));
   }
   return static_cast<double>(correct) / static_cast<double>(test_.count());
 }

@@ -5,6 +5,7 @@
 
 #include "engine/data/augment.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/train/batch_reader.hpp"
 #include "engine/train/options.hpp"
 
 namespace lockstep::train {
@@ -27,7 +28,8 @@ class Evaluator {
   sync::Processes& processes_;
   int batch_;
   std::unique_ptr<device::Replica> replica_;
-  data::Batch images_;
+  BatchFiller filler_;
+  std::vector<data::Batch> images_;  ///< one
 };
 
 }  // namespace lockstep::train

@@ -5,6 +5,8 @@
 
 #include "engine/base/provenance.hpp"
 #include "engine/base/text.hpp"
+#include "engine/data/cifar.hpp"
+#include "engine/data/image_folder.hpp"
 #include "engine/data/mnist.hpp"
 #include "engine/data/synthetic.hpp"
 
@@ -22,7 +24,13 @@ class FirstImages final : public data::ImageSource {
   int classes() const override { return all_->classes(); }
   std::int64_t count() const override { return count_; }
   std::int32_t label(std::int64_t index) const override { return all_->label(index); }
-  void image(std::int64_t index, float* out) const override { all_->image(index, out); }
+  std::int32_t image(std::int64_t index, float* out) const override { return all_->image(index, out); }
+  const std::vector<float>& byte_values() const override { return all_->byte_values(); }
+  std::int32_t read(std::int64_t index, const data::Draw* draw, std::uint8_t* out) const override {
+    return all_->read(index, draw, out);
+  }
+  bool is_drawn() const override { return all_->is_drawn(); }
+  std::vector<std::string> passed_over() const override { return all_->passed_over(); }
 
  private:
   std::unique_ptr<data::ImageSource> all_;
@@ -49,15 +57,91 @@ std::string folder_of(const Request& request) {
   return "build/data/" + request.data;  // named in the error
 }
 
-Images from_files(const Request& request) {
+void note_inputs(const std::string& folder, const std::string& ending, Images& images) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ending)
+      images.inputs[entry.path().string()] = sha256_file(entry.path().string());
+}
+
+Images mnist_of(const Request& request) {
   const std::string folder = folder_of(request);
   data::TrainAndTest both = request.data == "mnist" ? data::load_mnist(folder) : data::load_fashion_mnist(folder);
   Images images;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension().empty()) images.inputs[entry.path().string()] = sha256_file(entry.path().string());
-  }
+  note_inputs(folder, "", images);
   images.train = std::make_unique<data::Dataset>(std::move(both.train));
   images.test = std::make_unique<data::Dataset>(std::move(both.test));
+  return images;
+}
+
+Images cifar_of(const std::string& folder) {
+  data::CifarTrainAndTest both = data::load_cifar10(folder);
+  Images images;
+  note_inputs(folder, ".bin", images);
+  images.train = std::make_unique<data::CifarImages>(std::move(both.train));
+  images.test = std::make_unique<data::CifarImages>(std::move(both.test));
+  images.about = "CIFAR-10 in binary files";
+  return images;
+}
+
+constexpr const char* kIdxTrain = "train-images-idx3-ubyte";
+
+Images idx_of(const std::string& folder, int classes) {
+  const data::Normalisation plain{{0.0F}, {1.0F}};
+  const auto part = [&](const std::string& prefix, const data::Normalisation& normalisation) {
+    return data::load_idx_pair(folder + " " + prefix, folder + "/" + prefix + "-images-idx3-ubyte",
+                               folder + "/" + prefix + "-labels-idx1-ubyte", classes, normalisation);
+  };
+  const data::Normalisation measured = data::measure_normalisation(part("train", plain));
+  Images images;
+  note_inputs(folder, "", images);
+  images.train = std::make_unique<data::Dataset>(part("train", measured));
+  images.test = std::make_unique<data::Dataset>(part("t10k", measured));
+  images.about = "IDX files, normalised by mean " + short_number(double{measured.mean[0]}) + " and deviation " +
+                 short_number(double{measured.deviation[0]});
+  return images;
+}
+
+/// "val", "test"; empty: the folder holds no JPEG images of classes.
+std::string tested_part_of(const fs::path& folder) {
+  if (!fs::is_directory(folder / "train")) return "";
+  for (const char* part : {"val", "test"})
+    if (fs::is_directory(folder / part)) return part;
+  return "";
+}
+
+Images jpeg_of(const Request& request, const fs::path& folder, const std::string& tested, const model::Shape& in) {
+  const data::ImageShape shape{in.channels, in.height, in.width};
+  const data::BadImages bad = request.bad_images == "skip" ? data::BadImages::skip : data::BadImages::refuse;
+  data::FolderListing train = data::list_images((folder / "train").string());
+  data::FolderListing test = data::list_images((folder / tested).string(), &train.classes);
+  Images images;
+  images.inputs[(folder / "train").string()] = data::digest_of(train);
+  images.inputs[(folder / tested).string()] = data::digest_of(test);
+  images.about = "JPEG images, cropped to " + std::to_string(shape.height) + "x" + std::to_string(shape.width) +
+                 (request.augment ? ", at random and mirrored to train" : "");
+  images.train = std::make_unique<data::ImageFolder>((folder / "train").string(), std::move(train), shape, bad);
+  images.test = std::make_unique<data::ImageFolder>((folder / tested).string(), std::move(test), shape, bad);
+  return images;
+}
+
+Images of_folder(const Request& request, const model::Graph& graph) {
+  const fs::path folder(request.data);
+  const std::string tested = tested_part_of(folder);
+  Images images;
+  if (fs::exists(folder / data::kCifarFirstFile))
+    images = cifar_of(folder.string());
+  else if (fs::exists(folder / kIdxTrain))
+    images = idx_of(folder.string(), static_cast<int>(graph.layers.back().out.elements()));
+  else if (!tested.empty())
+    images = jpeg_of(request, folder, tested, graph.input);
+  else
+    throw InputError("--data " + request.data + ": holds no images that are known; allowed: " + data::kCifarFirstFile +
+                     " and what belongs to it, " + kIdxTrain +
+                     " and what belongs to it, or train/CLASS/*.jpg and "
+                     "val/CLASS/*.jpg (or test)");
+  images.about = request.data + ": " + images.about + ": " + std::to_string(images.train->count()) + " to train on, " +
+                 std::to_string(images.test->count()) + " to test on, in " + std::to_string(images.train->classes()) +
+                 " classes";
   return images;
 }
 
@@ -73,13 +157,20 @@ Images synthetic(const data::ImageShape& shape, int classes, std::int64_t train,
 Images all_images(const Request& request, const model::Graph& graph) {
   const model::Shape& in = graph.input;
   const int classes = static_cast<int>(graph.layers.back().out.elements());
-  if (request.data == "mnist" || request.data == "fashion-mnist") return from_files(request);
+  if (request.data == "mnist" || request.data == "fashion-mnist") return mnist_of(request);
+  if (request.data == "cifar-10") {
+    Images images = cifar_of(folder_of(request));
+    images.about.clear();
+    return images;
+  }
   if (request.data == "synthetic")
     return synthetic({in.channels, in.height, in.width}, classes, 10000, 2000, request.seed);
   if (request.data == "synthetic-imagenet") return synthetic(data::kImageNetShape, 1000, 1281167, 50000, request.seed);
   if (request.data == "synthetic-cifar") return synthetic(data::kCifarShape, 10, 50000, 10000, request.seed);
+  if (fs::is_directory(request.data)) return of_folder(request, graph);
   throw InputError("--data: " + in_quotes(request.data) +
-                   " is unknown; allowed: mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar");
+                   " is unknown; allowed: mnist, fashion-mnist, cifar-10, synthetic, synthetic-imagenet, "
+                   "synthetic-cifar, or a folder of images");
 }
 
 void cut(std::unique_ptr<data::ImageSource>& source, const std::optional<std::int64_t>& count,
@@ -108,6 +199,9 @@ Images load_images(const Request& request, const model::Graph& graph) {
     throw InputError("--model " + request.model + ": its last layer is no softmax; allowed: a classifier");
   Images images = all_images(request, graph);
   check_fit(request, graph, *images.train);
+  if (request.bad_images != "refuse" && dynamic_cast<data::ImageFolder*>(images.train.get()) == nullptr)
+    throw InputError("--bad-images: has no meaning with --data " + request.data +
+                     "; allowed: with a folder of JPEG images");
   cut(images.train, request.train_images, "--train-images");
   cut(images.test, request.test_images, "--test-images");
   return images;

@@ -79,6 +79,7 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
     const float* result = ready != nullptr && !scale_
                               ? replica.gradient_in_parts(parameters, batch.get(), number, *ready)
                               : replica.gradient(parameters, batch.get(), number);
+    batch.taken_by(replica);
     asked_.push_back(learner);
     gradients.push_back(result);
     return result;

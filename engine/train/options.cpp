@@ -135,6 +135,7 @@ Settings resolve(const Request& r, int processes) {
                                     : choose<P>("--precision", r.precision, {"fp32", "tf32", "fp16", "bf16"},
                                                 {P::fp32, P::tf32, P::fp16, P::bf16});
   s.wire = choose<P>("--wire", r.wire.empty() ? "fp32" : r.wire, {"fp32", "fp16", "bf16"}, {P::fp32, P::fp16, P::bf16});
+  choose<int>("--bad-images", r.bad_images, {"refuse", "skip"}, {0, 1});
   if (s.wire != P::fp32 && r.device != "cuda")
     refuse("--wire " + r.wire, "the host's devices exchange floats", "fp32, or --device cuda");
   const std::set<Algorithm> send_gradients{Algorithm::s_sgd, Algorithm::backup_workers, Algorithm::async_sgd};
@@ -227,6 +228,7 @@ Json to_json(const Settings& s, bool only_lasting) {
   json["data"] = r.data;
   json["train_images"] = r.train_images ? Json(*r.train_images) : Json("all");
   json["augment"] = r.augment;
+  if (r.bad_images != "refuse") json["bad_images"] = r.bad_images;  // earlier records still count
   json["seed"] = r.seed;
   json["device"] = r.device;
   json["precision"] = device::to_string(s.precision);

@@ -28,6 +28,7 @@ struct Request {
   int threads = 0;
   std::optional<std::int64_t> train_images, test_images;
   bool augment = false;
+  std::string bad_images = "refuse";  ///< or "skip": data::BadImages
   bool is_self_checked = true;
   std::optional<double> moving_average;
   std::uint64_t seed = 1;

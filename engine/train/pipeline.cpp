@@ -1,11 +1,13 @@
 #include "engine/train/pipeline.hpp"
 
+#include <utility>
+
 namespace lockstep::train {
 
 InputPipeline::InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
                              std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads,
-                             data::Pixels pixels)
-    : reader_(source, order, batch, augmentation, seed, threads, pixels), batch_(batch) {}
+                             data::Pixels pixels, data::Allocate allocate)
+    : reader_(source, order, batch, augmentation, seed, threads, pixels, std::move(allocate)), batch_(batch) {}
 
 InputPipeline::~InputPipeline() {
   stop();
@@ -19,6 +21,8 @@ void InputPipeline::stop() {
   }
   changed_.notify_all();
   thread_.join();
+  for (auto& slot : slots_)
+    for (data::Batch& batch : slot) batch.wait_until_read();
 }
 
 void InputPipeline::start(std::int64_t position, int learners, int first, int all) {

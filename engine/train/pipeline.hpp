@@ -18,10 +18,11 @@ namespace lockstep::train {
 class InputPipeline {
  public:
   /// `source` and `order` must outlive it.
-  /// `threads` of them prepare batches, one of which also waits for room.
+  /// `threads` of them prepare batches, one of which also waits for room: until a batch's memory, by `allocate`, has been
+  /// read (data::Batch::until_read).
   InputPipeline(const data::ImageSource& source, const data::BatchOrder& order, int batch,
                 std::optional<data::AugmentationRange> augmentation, std::uint64_t seed, int threads = 1,
-                data::Pixels pixels = data::Pixels::floats);
+                data::Pixels pixels = data::Pixels::floats, data::Allocate allocate = {});
   ~InputPipeline();
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;

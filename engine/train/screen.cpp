@@ -36,6 +36,11 @@ void Screen::tuned(int gpu, int learners) {
   if (has_notes_) std::fprintf(stderr, "train: GPU %d goes on with %d learners\n", gpu, learners);
 }
 
+void Screen::remark(const std::string& line) {
+  clear_bar();
+  if (has_notes_) std::fprintf(stderr, "train: %s\n", one_line(line).c_str());
+}
+
 void Screen::iteration(std::int64_t epoch, double share, double loss) {
   if (!has_bar_ && !has_notes_) return;
   const auto now = std::chrono::steady_clock::now();

@@ -15,6 +15,7 @@ class Screen final : public Observer {
   void iteration(std::int64_t epoch, double share, double loss) override;
   void epoch(const Json& epoch) override;
   void tuned(int gpu, int learners) override;
+  void remark(const std::string& line) override;
 
  private:
   void clear_bar();

@@ -66,7 +66,8 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
       evaluator_(*backend_, graph_, settings_, *images_.test, processes_),
       order_(images_.train->count(), settings.request.seed),
       pipeline_(*images_.train, order_, settings_.batch, augmentation_of(settings.request), settings.request.seed,
-                usual_input_threads(*backend_, processes_.local_count()), usual_pixels(*backend_, *images_.train)),
+                usual_input_threads(*backend_, processes_.local_count()), usual_pixels(*backend_, *images_.train),
+                pinned_memory_of(*backend_)),
       schedule_(schedule_of(settings, images_.train->count())),
       tuning_(settings.request.gpus, processes_) {
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
@@ -89,6 +90,7 @@ bool Trainer::all_agree(bool own) {
 Json Trainer::run(Observer& observer) {
   begin_ = last_save_ = Clock::now();
   const Request& r = settings_.request;
+  if (!images_.about.empty()) observer.remark(images_.about);
   if (r.resume && all_agree(std::filesystem::exists(r.checkpoint))) restore(observer);
   decide_status();
   if (!r.checkpoint.empty()) save();
@@ -209,10 +211,21 @@ void Trainer::finish_epoch(Observer& observer) {
   epoch_s_ = epoch_loss_ = 0;
   epoch_losses_ = epoch_counted_ = 0;
   observer.epoch(epoch);
+  remark_on_images(observer);
   decide_status();
   if (!has_finite_model()) status_ = "diverged";
   if (!settings_.request.output.empty() && status_ == "running")
     write_file_atomically(settings_.request.output, record("").dump(2) + "\n");
+}
+
+void Trainer::remark_on_images(Observer& observer) {
+  std::vector<std::string> lines = images_.train->passed_over();
+  const std::vector<std::string> tested = images_.test->passed_over();
+  lines.insert(lines.end(), tested.begin(), tested.end());
+  if (lines.size() <= remarked_images_) return;
+  remarked_images_ = lines.size();
+  observer.remark(std::to_string(lines.size()) +
+                  " images could not be read, others stood in for them; the first: " + lines.front());
 }
 
 /// A loss tells of the model before its iteration's update, and on a GPU is asked for now and then only. The sum of
@@ -356,6 +369,16 @@ Json Trainer::memory() const {
   return memory;
 }
 
+Json Trainer::data_facts() const {
+  Json data = {{"name", images_.train->name()},
+               {"train_images", images_.train->count()},
+               {"test_images", images_.test->count()}};
+  if (!images_.about.empty()) data["about"] = images_.about;
+  for (const auto* part : {&images_.train, &images_.test})
+    for (const std::string& line : (*part)->passed_over()) data["passed_over"].push_back(line);
+  return data;
+}
+
 Json Trainer::record(const std::string& model_digest) {
   Json record = Json::object();
   record["schema"] = kRunSchema;
@@ -368,9 +391,7 @@ Json Trainer::record(const std::string& model_digest) {
   if (const std::string checked = learners_.self_check(); !checked.empty()) record["backend"]["self_check"] = checked;
   if (const std::string binding = backend_->binding(); !binding.empty()) record["backend"]["binding"] = binding;
   record["model"] = {{"name", graph_.name}, {"parameters", graph_.parameter_count()}};
-  record["data"] = {{"name", images_.train->name()},
-                    {"train_images", images_.train->count()},
-                    {"test_images", images_.test->count()}};
+  record["data"] = data_facts();
   record["epochs"] = epochs_;
   if (settings_.request.evaluations_per_epoch > 1) record["evaluations"] = evaluations_;
   record["status"] = status_;

@@ -37,6 +37,8 @@ class Observer {
   /// After an epoch, with its entry in the record.
   virtual void epoch(const Json& /*epoch*/) {}
   virtual void tuned(int /*gpu*/, int /*learners*/) {}
+  /// A line on the run's data.
+  virtual void remark(const std::string& /*line*/) {}
 };
 
 class Trainer {
@@ -63,6 +65,9 @@ class Trainer {
   void train_epoch(Observer& observer);
   void one_iteration();
   void finish_epoch(Observer& observer);
+  /// Says how many images could not be read by now, where there are more than it said before.
+  void remark_on_images(Observer& observer);
+  Json data_facts() const;
   /// The algorithm's model, or its moving average.
   const sync::DeviceVector& evaluated() const { return average_ ? average_->value() : trainable_->model(); }
   double test_accuracy();
@@ -111,6 +116,8 @@ class Trainer {
   std::int64_t resumed_ = 0;
   Json epochs_ = Json::array();
   Json evaluations_ = Json::array();  ///< only where there are several per epoch
+
+  std::size_t remarked_images_ = 0;  ///< that could not be read
 
   std::string status_ = "running";
   double last_loss_ = 0;

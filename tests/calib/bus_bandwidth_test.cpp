@@ -1,7 +1,10 @@
 // Bandwidths as nccl-tests prints them, by hand.
 #include "calib/bus_bandwidth.hpp"
 
+#include <algorithm>
+
 #include "calib/import/imported.hpp"
+#include "calib/probe/sizes.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -19,6 +22,18 @@ Sample collective(const std::string& operation, int ranks, std::int64_t bytes, d
 }
 
 }  // namespace
+
+// Where NCCL changes its protocol lies between 16 KiB and 64 MiB, and shows in steps of 2 alone.
+TEST_CASE("collectives are measured at every power of two from 16 KiB to 64 MiB, and of four beyond") {
+  const std::vector<std::int64_t> sizes = collective_sizes_up_to(std::int64_t{1} << 30);
+  for (std::int64_t bytes = 16 << 10; bytes <= 64 << 20; bytes *= 2)
+    CHECK(std::count(sizes.begin(), sizes.end(), bytes) == 1);
+  CHECK(std::is_sorted(sizes.begin(), sizes.end()));
+  CHECK(sizes.front() == 8);
+  CHECK(sizes.back() == std::int64_t{1} << 30);
+  CHECK(std::count(sizes.begin(), sizes.end(), std::int64_t{128} << 20) == 0);
+  CHECK(collective_sizes_up_to(100000).back() == 100000);  // the most that was asked for, whatever it is
+}
 
 // nccl-tests, PERFORMANCE.md.
 TEST_CASE("bus bandwidth is what every link carries") {

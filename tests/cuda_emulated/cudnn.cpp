@@ -6,6 +6,7 @@
 //   engine 1  needs a tile size, 0 or 1: mode A proposes both. Each sums in another order than the others. Plans no
 //             images of an odd number of channels, although it is proposed for them
 //   engine 2  results vary between runs: to be left out
+//   engine 3  of a forward convolution in fp16 with sums of its outputs (GEN_STATS), which no other engine makes
 //
 // Refused: groups, and adding to what is there unless the kernel is 1x1. The first then run on Lockstep's own kernels,
 // the second go through its scratch memory.
@@ -25,6 +26,8 @@
 #include "tests/cuda_emulated/knobs.hpp"
 
 std::atomic<bool> emulated::ignores_beta{false};
+std::atomic<bool> emulated::has_summing_engine{true}, emulated::forgets_rows{false};
+std::atomic<std::int64_t> emulated::summing_engine_ns{0};
 
 namespace {
 
@@ -116,6 +119,8 @@ struct Convolution {
   Integers x, y, weight;  ///< N, C, H, W of images and outputs; K, C, R, S of weights
   Integers strides, before;
   std::array<std::int64_t, 3> names{};  ///< of x, y, weight
+  bool has_sums = false;
+  std::array<std::int64_t, 2> sums_names{};  ///< of sums and sums of squares
 };
 
 bool is_channels_last(const Descriptor& tensor) {
@@ -215,8 +220,41 @@ void compute(const Convolution& problem, int order, std::array<void*, 3> pointer
   store(problem.type, tensors[result], pointers[result]);
 }
 
-const Descriptor& operation_of_graph(const Descriptor& graph) {
-  return *graph.part(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+cudnnStatus_t read_sums(const Descriptor& operation, Convolution& result) {
+  const Descriptor* tensors[] = {operation.part(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC),
+                                 operation.part(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC)};
+  const Descriptor* outputs = operation.part(CUDNN_ATTR_OPERATION_GENSTATS_XDESC);
+  if (outputs == nullptr || outputs->integers(CUDNN_ATTR_TENSOR_UNIQUE_ID).at(0) != result.names[1] ||
+      operation.value<cudnnGenStatsMode_t>(CUDNN_ATTR_OPERATION_GENSTATS_MODE) != CUDNN_GENSTATS_SUM_SQSUM)
+    return CUDNN_STATUS_BAD_PARAM;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (tensors[i] == nullptr || tensors[i]->value<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE) != CUDNN_DATA_FLOAT ||
+        tensors[i]->integers(CUDNN_ATTR_TENSOR_DIMENSIONS) != Integers{1, result.y[1], 1, 1})
+      return CUDNN_STATUS_BAD_PARAM;
+    result.sums_names[i] = tensors[i]->integers(CUDNN_ATTR_TENSOR_UNIQUE_ID).at(0);
+  }
+  result.has_sums = true;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+/// One convolution, and the sums of its outputs where they are asked for.
+cudnnStatus_t read_graph(const Descriptor& graph, Convolution& result) {
+  const cudnnStatus_t status = read(*graph.part(CUDNN_ATTR_OPERATIONGRAPH_OPS), result);
+  const Descriptor* second = graph.part(CUDNN_ATTR_OPERATIONGRAPH_OPS, 1);
+  return status == CUDNN_STATUS_SUCCESS && second != nullptr ? read_sums(*second, result) : status;
+}
+
+/// Of the outputs as they are stored, row after row in float.
+void sum_outputs(const Convolution& problem, const void* outputs, std::array<float*, 2> sums) {
+  const std::vector<float> values = loaded(problem.type, outputs, problem.y);
+  const auto channels = static_cast<std::size_t>(problem.y[1]);
+  const std::size_t rows = values.size() / channels / (emulated::forgets_rows ? 2 : 1);
+  for (float* sum : sums) std::fill_n(sum, channels, 0.0F);
+  for (std::size_t i = 0; i < rows * channels; ++i) {
+    sums[0][i % channels] += values[i];
+    sums[1][i % channels] += values[i] * values[i];
+  }
+  emulated::clock_ahead_ns += emulated::summing_engine_ns;
 }
 
 Descriptor knob(std::int64_t value) {
@@ -245,10 +283,15 @@ Descriptor proposed(std::shared_ptr<const Descriptor> graph, std::int64_t index,
 std::vector<Descriptor> proposals(const Descriptor& heuristics) {
   const std::shared_ptr<const Descriptor> graph = heuristics.parts.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).at(0);
   Convolution problem;
-  if (read(operation_of_graph(*graph), problem) != CUDNN_STATUS_SUCCESS) return {};
+  if (read_graph(*graph, problem) != CUDNN_STATUS_SUCCESS) return {};
+  const bool is_fallback =
+      heuristics.value<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK;
+  if (problem.has_sums) {
+    if (is_fallback || problem.type != CUDNN_DATA_HALF || !emulated::has_summing_engine) return {};
+    return {proposed(graph, 3, -1)};
+  }
   if (problem.accumulate && problem.weight[2] * problem.weight[3] > 1) return {};
-  if (heuristics.value<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK)
-    return {proposed(graph, 0, -1)};
+  if (is_fallback) return {proposed(graph, 0, -1)};
   return {proposed(graph, 1, 1), proposed(graph, 2, -1), proposed(graph, 1, 0)};
 }
 
@@ -288,7 +331,7 @@ cudnnStatus_t checked(const Descriptor& descriptor) {
       return is_set(descriptor.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR: {
       const std::int64_t index = descriptor.integers(CUDNN_ATTR_ENGINE_GLOBAL_INDEX).at(0);
-      if (index < 0 || index > 2) return CUDNN_STATUS_NOT_SUPPORTED;
+      if (index < 0 || index > 3) return CUDNN_STATUS_NOT_SUPPORTED;
       return is_set(descriptor.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
     }
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
@@ -299,7 +342,7 @@ cudnnStatus_t checked(const Descriptor& descriptor) {
       const Descriptor* graph =
           configuration->part(CUDNN_ATTR_ENGINECFG_ENGINE)->part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
       Convolution problem;
-      const cudnnStatus_t status = read(operation_of_graph(*graph), problem);
+      const cudnnStatus_t status = read_graph(*graph, problem);
       if (status != CUDNN_STATUS_SUCCESS) return status;
       return problem.x[1] % 2 == 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
     }
@@ -406,24 +449,30 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   const Descriptor& configuration = *of(plan).part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   const Descriptor& engine = *configuration.part(CUDNN_ATTR_ENGINECFG_ENGINE);
   Convolution problem;
-  const cudnnStatus_t status = read(operation_of_graph(*engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)), problem);
+  const cudnnStatus_t status = read_graph(*engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH), problem);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   const Integers names = of(pack).integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const Integers addresses = of(pack).integers(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-  std::array<void*, 3> pointers{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto found = std::find(names.begin(), names.end(), problem.names[i]);
-    if (found == names.end()) return CUDNN_STATUS_BAD_PARAM;
+  const auto pointer_of = [&](std::int64_t name) -> void* {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return nullptr;
     const std::int64_t address = addresses.at(static_cast<std::size_t>(found - names.begin()));
-    if (address % 16 != 0) return CUDNN_STATUS_BAD_PARAM;
-    pointers[i] = reinterpret_cast<void*>(address);
-  }
+    return address % 16 == 0 ? reinterpret_cast<void*>(address) : nullptr;
+  };
+  std::array<void*, 3> pointers{};
+  for (std::size_t i = 0; i < 3; ++i) pointers[i] = pointer_of(problem.names[i]);
+  std::array<float*, 2> sums{};
+  for (std::size_t i = 0; problem.has_sums && i < 2; ++i)
+    sums[i] = static_cast<float*>(pointer_of(problem.sums_names[i]));
+  if (std::count(pointers.begin(), pointers.end(), nullptr) > 0) return CUDNN_STATUS_BAD_PARAM;
+  if (problem.has_sums && std::count(sums.begin(), sums.end(), nullptr) > 0) return CUDNN_STATUS_BAD_PARAM;
   auto* workspace = of(pack).value<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   const auto workspace_bytes = static_cast<std::size_t>(workspace_of(configuration));
-  const int order = engine_of(configuration) == 0 ? 0 : 1 + static_cast<int>(tile_of(configuration));
+  const int order = engine_of(configuration) == 1 ? 1 + static_cast<int>(tile_of(configuration)) : 0;
   emulated::enqueue(reinterpret_cast<Handle*>(handle)->stream, [=] {
     if (workspace_bytes > 0) std::memset(workspace, 0xFF, workspace_bytes);
     compute(problem, order, pointers);
+    if (problem.has_sums) sum_outputs(problem, pointers[1], sums);
   });
   return CUDNN_STATUS_SUCCESS;
 }

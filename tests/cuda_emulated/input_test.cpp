@@ -1,8 +1,12 @@
 // Images that reach a GPU as bytes.
+#include <deque>
+
 #include "engine/data/dataset.hpp"
 #include "engine/train/batch_reader.hpp"
+#include "engine/train/pipeline.hpp"
 #include "tests/cuda/both.hpp"
 #include "tests/cuda/networks.hpp"
+#include "tests/cuda_emulated/knobs.hpp"
 
 namespace lockstep::cuda {
 namespace {
@@ -79,6 +83,95 @@ TEST_CASE("A gradient of images as bytes is that of the floats that the host mak
       }
     }
   }
+}
+
+namespace {
+
+/// A replica, its parameters, and the gradients that it makes of batches.
+struct Trained {
+  Trained(device::Backend& of, const model::Graph& graph)
+      : backend(of), count(graph.parameter_count()), parameters(of.ops(), count) {
+    device::ReplicaOptions options;
+    options.batch = kBatch;
+    replica = of.make_replica(graph, options);
+    const Floats initial = device::initial_parameters(graph, 1);
+    of.ops().upload(count, initial.data(), parameters.data());
+  }
+
+  /// Enqueued.
+  const float* gradient(const data::Batch& batch, std::uint64_t step) {
+    const train::BatchForDevice taken(batch);
+    const float* result = replica->gradient(parameters.data(), taken.get(), step);
+    taken.taken_by(*replica);
+    return result;
+  }
+  Floats downloaded(const float* gradient) {
+    Floats result(static_cast<std::size_t>(count));
+    backend.ops().download(count, gradient, result.data());
+    return result;
+  }
+
+  device::Backend& backend;
+  std::int64_t count;
+  sync::DeviceVector parameters;
+  std::unique_ptr<device::Replica> replica;
+};
+
+}  // namespace
+
+// The emulated copy engine takes its time: what is written over a batch too early shows in the gradient.
+TEST_CASE("Images in pinned memory are read from where the threads wrote them, and written over when they have been") {
+  const data::ImageShape shape{3, 16, 12};
+  const data::Dataset source = random_bytes(shape, 23);
+  const data::BatchOrder order(source.count(), 3);
+  const model::Graph graph = small_graph(shape);
+  const auto backend = make_cuda_backend(1);
+  Trained one(*backend, graph), other(*backend, graph);
+  constexpr std::uint64_t kSteps = 40;
+  std::vector<Floats> wanted;
+  train::BatchReader ordinary(source, order, kBatch, std::nullopt, 7, 1, data::Pixels::bytes);
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    std::vector<data::Batch> batch(1);
+    ordinary.read(static_cast<std::int64_t>(step) * kBatch, batch);
+    wanted.push_back(one.downloaded(one.gradient(batch[0], step)));
+    CHECK_FALSE(batch[0].bytes.is_allocated());
+    CHECK_FALSE(batch[0].until_read);
+  }
+
+  const std::size_t before = emulated::pinned_bytes();
+  train::InputPipeline pipeline(source, order, kBatch, std::nullopt, 7, 3, data::Pixels::bytes,
+                                train::pinned_memory_of(*backend));
+  pipeline.start(0, 1);
+  std::deque<sync::DeviceVector> found;  // nothing waits for the device until all is handed in
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    const data::Batch& batch = pipeline.take()[0];
+    REQUIRE(batch.bytes.is_allocated());
+    const float* gradient = other.gradient(batch, step);
+    REQUIRE(batch.until_read);
+    found.emplace_back(backend->ops(), graph.parameter_count());
+    backend->ops().copy(graph.parameter_count(), gradient, found.back().data());
+  }
+  for (std::uint64_t step = 0; step < kSteps; ++step) CHECK(found[step].to_host() == wanted[step]);
+  // Two batches, their labels aside: the replica has no memory of its own for images on the host.
+  CHECK(emulated::pinned_bytes() - before == 2 * kBatch * static_cast<std::size_t>(shape.elements()));
+}
+
+TEST_CASE("A wait for pinned images outlives the replica that reads them") {
+  const data::ImageShape shape{1, 9, 7};
+  const data::Dataset source = random_bytes(shape, 23);
+  const data::BatchOrder order(source.count(), 3);
+  const auto backend = make_cuda_backend(1);
+  train::BatchReader reader(source, order, kBatch, std::nullopt, 7, 1, data::Pixels::bytes,
+                            train::pinned_memory_of(*backend));
+  std::vector<data::Batch> batches(1);
+  reader.read(0, batches);
+  {
+    Trained gone(*backend, small_graph(shape));
+    gone.gradient(batches[0], 0);
+  }
+  REQUIRE(batches[0].until_read);
+  reader.read(kBatch, batches);
+  CHECK_FALSE(batches[0].until_read);
 }
 
 }  // namespace lockstep::cuda

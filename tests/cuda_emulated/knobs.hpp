@@ -18,6 +18,13 @@ extern std::atomic<int> driver_version;
 extern std::atomic<bool> can_multicast;
 /// Whether cuDNN's engines that should add to what is there overwrite it instead.
 extern std::atomic<bool> ignores_beta;
+/// Whether cuDNN has an engine for a convolution with sums of its outputs in fp16, and whether that forgets half of the rows.
+extern std::atomic<bool> has_summing_engine, forgets_rows;
+/// Time that such an engine, and our own kernel that sums channels, take besides, in nanoseconds as events tell it.
+extern std::atomic<std::int64_t> summing_engine_ns, channel_sums_ns;
+/// How far events' clocks are ahead by that.
+extern std::atomic<std::int64_t> clock_ahead_ns;
+
 /// Whether graphs cannot be made, and whether they lose the last thing that was captured.
 extern std::atomic<bool> refuses_graphs, loses_graphs_end;
 
@@ -40,6 +47,9 @@ class Journal {
   std::vector<std::string> done_;
 };
 void note(const std::string& what);
+
+/// Page-locked memory of the host that is allocated now.
+std::size_t pinned_bytes();
 
 /// Which devices have had a context opened on them since forget_contexts().
 bool has_context(int device);

@@ -86,7 +86,8 @@ TEST_CASE("train finds the loss scale on a GPU without waiting for each step") {
   const auto trainable = train::make_trainable(settings, processes, backend->ops(), layout, initial, 100);
   train::Learners learners(*backend, graph, settings, *trainable, processes);
   const auto step = [&](std::uint64_t number, float factor) {
-    std::vector<data::Batch> batches{batch_of(graph, number), batch_of(graph, number + 1)};
+    std::vector<data::Batch> batches;
+    for (const std::uint64_t of : {number, number + 1}) batches.push_back(batch_of(graph, of));
     for (float& pixel : batches[1].images) pixel *= factor;
     CHECK(learners.step(*trainable, 0.05, batches));
   };

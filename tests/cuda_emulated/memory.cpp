@@ -113,6 +113,15 @@ Stream& default_stream() {
 }
 
 }  // namespace
+
+std::size_t pinned_bytes() {
+  const Lock lock(machine().mutex);
+  std::size_t sum = 0;
+  for (const auto& [begin, allocation] : machine().allocations)
+    if (allocation.device < 0) sum += allocation.bytes;
+  return sum;
+}
+
 }  // namespace emulated
 
 using namespace emulated;

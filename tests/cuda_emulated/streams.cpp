@@ -59,7 +59,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const std::uint64_t mark = ++marks->asked;
   append(on, {[marks, mark] {
                 marks->reached = std::max(marks->reached, mark);
-                marks->at = Clock::now();
+                marks->at = Clock::now() + std::chrono::nanoseconds(clock_ahead_ns);
               },
               nullptr, 0});
   return cudaSuccess;
@@ -73,7 +73,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   const std::shared_ptr<Marks> marks = of(event).marks;
   append(on, {[marks] {
                 marks->reached = ++marks->asked;
-                marks->at = Clock::now();
+                marks->at = Clock::now() + std::chrono::nanoseconds(clock_ahead_ns);
               },
               nullptr, 0});
   return cudaSuccess;

@@ -142,6 +142,48 @@ TEST_CASE("No convolution of ResNet-50 is left to our own kernels on an H100, A1
   }
 }
 
+// cuDNN 9.19 has none in bf16 or TF32, on a B200 none whose results are the same every time, and none for images of four
+// channels; where one comes, it is used.
+TEST_CASE("Convolutions of ResNet-50 in fp16 have engines that sum their outputs on an H100, A100 and RTX 4090") {
+  for (const std::string& json : {std::string(kH100), json_of(kA100), json_of(kRtx4090), json_of(kB200)}) {
+    const CudnnDescriptor gpu = described_gpu(json);
+    INFO(json);
+    int forward = 0, planned = 0;
+    for (const auto& [key, alone] : problems_of(model::zoo_graph("resnet50"), 64, Precision::fp16)) {
+      if (alone.direction != Direction::forward) continue;
+      ++forward;
+      ConvolutionProblem problem = alone;
+      problem.has_sums = true;
+      CHECK(key_of(problem, 0) != key);
+      const ConvolutionEngines engines({nullptr, &gpu}, problem);
+      std::string refused;
+      for (std::size_t i = 0; i < engines.recommended(); ++i) {
+        const auto plan = engines.plan(i, refused);
+        if (plan == nullptr || plan->workspace_bytes > most_workspace_bytes(problem)) continue;
+        CHECK(plan->sums_channels == problem.shape.out_channels);
+        ++planned;
+        break;
+      }
+    }
+    CHECK(forward == 20);
+    if (json != json_of(kB200)) CHECK(planned >= 19);
+  }
+}
+
+TEST_CASE("Every convolution of ResNet-50 is followed by a batch norm that may take its sums") {
+  const model::Graph resnet = model::zoo_graph("resnet50");
+  int summed = 0, convolutions = 0;
+  for (const Step& step : make_program(resnet, 64, Element::f16, true).steps) {
+    convolutions += step.kind == model::LayerKind::conv ? 1 : 0;
+    summed += step.summed ? 1 : 0;
+  }
+  CHECK(convolutions == 53);
+  CHECK(summed == 53);
+  // With a bias, which is added behind the convolution, and without a batch norm there are none.
+  for (const Step& step : make_program(model::zoo_graph("vgg16"), 64, Element::f16, true).steps)
+    CHECK_FALSE(step.summed);
+}
+
 // Else the engines that only have to run are left, which may take a hundred times as long.
 TEST_CASE("Of the engines that cuDNN recommends for ResNet-50 at batch 128 one has a workspace that is not too large") {
   const CudnnDescriptor h100 = described_gpu(kH100);

@@ -207,6 +207,7 @@ TEST_CASE("Plans are remembered by everything that tells problems apart") {
   varied([](ConvolutionProblem& p) { p.direction = Direction::filter_gradient; });
   varied([](ConvolutionProblem& p) { p.precision = device::Precision::tf32; });
   varied([](ConvolutionProblem& p) { p.accumulate = true; });
+  varied([](ConvolutionProblem& p) { p.has_sums = true; });
   varied([](ConvolutionProblem& p) { p.shape.images = 3; });
   varied([](ConvolutionProblem& p) { p.shape.in_channels = 5; });
   varied([](ConvolutionProblem& p) { p.shape.out_channels = 4; });

@@ -2,7 +2,9 @@
 #include "calib/profile.hpp"
 #include "engine/base/provenance.hpp"
 #include "engine/base/study.hpp"
+#include "engine/data/cifar.hpp"
 #include "engine/data/idx.hpp"
+#include "engine/data/jpeg.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "engine/sweep/sweep.hpp"
@@ -73,6 +75,18 @@ Json idx(const std::string& content) {
   return data::parse_idx(content, kFile).dimensions;
 }
 
+Json cifar(const std::string& content) {
+  return data::parse_cifar(content, kFile).labels;
+}
+
+Json jpeg(const std::string& content) {
+  data::JpegImage image(content, kFile);
+  std::vector<std::uint8_t> planes(3 * 16 * 16);
+  image.decode({image.width() / 3, image.height() / 4, (image.width() + 1) / 2, (image.height() + 1) / 2}, 16, 16, true,
+               planes.data());
+  return planes;
+}
+
 Json sweep(const std::string& text) {
   const std::string path = folder().write("sweep.json", text);
   const sweep::Sweep read = sweep::load_sweep(path, {"/tmp", 1});
@@ -94,7 +108,7 @@ std::string own(const std::string& name) {
 }  // namespace
 
 std::vector<Reader> readers_of_engine() {
-  return {
+  std::vector<Reader> readers{
       {"model", model, kFile, {"scenarios/models/example_cnn.json", "scenarios/models/resnet8_28.json"}},
       {"huggingface",
        huggingface,
@@ -105,9 +119,13 @@ std::vector<Reader> readers_of_engine() {
       {"sample-log", samples, folder().path("samples.jsonl"), {own("samples.jsonl")}},
       {"checkpoint", checkpoint, folder().path("checkpoint"), {own("checkpoint.body")}},
       {"idx", idx, kFile, {own("images.idx")}},
+      {"cifar", cifar, kFile, {own("cifar.bin")}},
       {"sweep", sweep, folder().path("sweep.json"), {own("sweep.json")}},
       {"study", study, folder().path("study.jsonl"), {own("study.jsonl")}},
   };
+  if (data::has_jpeg())
+    readers.push_back({"jpeg", jpeg, kFile, {own("colour.jpg"), own("progressive.jpg"), own("cmyk.jpg")}});
+  return readers;
 }
 
 }  // namespace lockstep::fuzz

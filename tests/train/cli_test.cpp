@@ -43,7 +43,11 @@ const BadUsage kBadUsage[] = {
      "resnet152"},
     {"--model nothing.json", "nothing.json: cannot read: No such file or directory"},
     {"--data cifar",
-     "--data: \"cifar\" is unknown; allowed: mnist, fashion-mnist, synthetic, synthetic-imagenet, synthetic-cifar"},
+     "--data: \"cifar\" is unknown; allowed: mnist, fashion-mnist, cifar-10, synthetic, synthetic-imagenet, "
+     "synthetic-cifar, or a folder of images"},
+    {"--bad-images keep", "--bad-images: \"keep\" is unknown; allowed: refuse, skip"},
+    {"--data synthetic --bad-images skip",
+     "--bad-images: has no meaning with --data synthetic; allowed: with a folder of JPEG images"},
     {"--data synthetic-cifar",
      "--data synthetic-cifar: images are 3x32x32 in 10 classes; allowed: 1x28x28 in 10 classes, as model "
      "lenet_crossbow takes"},

@@ -143,6 +143,18 @@ TEST_CASE("Learners side by side give the gradients of a learner alone") {
   CHECK(alone.gradient(1) == beside.gradient(1));
 }
 
+// fp32 would leave the tensor cores idle, which nobody who did not ask for it expects.
+TEST_CASE("Where no precision is asked for the host has fp32, and CUDA TF32") {
+  Request request;
+  CHECK(resolve(request).precision == device::Precision::fp32);
+  request.device = "cuda";
+  CHECK(resolve(request).precision == device::Precision::tf32);
+  for (const auto precision : {device::Precision::fp32, device::Precision::bf16, device::Precision::fp16}) {
+    request.precision = device::to_string(precision);
+    CHECK(resolve(request).precision == precision);
+  }
+}
+
 TEST_CASE("The host has no TF32") {
   CHECK_THROWS_WITH(OneReplica(device::Precision::tf32),
                     "precision tf32: the host has no TF32; allowed: fp32, fp16, bf16 (emulated)");

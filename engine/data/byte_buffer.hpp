@@ -1,0 +1,37 @@
+#pragma once
+// Bytes of a batch of images, in memory that a device may reach by itself.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace lockstep::data {
+
+/// Makes memory of `count` floats, as device::Backend::allocate_pinned() does; null: there is none of its kind.
+using Allocate = std::function<std::shared_ptr<float>(std::int64_t count)>;
+
+class ByteBuffer {
+ public:
+  ByteBuffer() = default;
+  ByteBuffer(ByteBuffer&&) = default;
+  ByteBuffer& operator=(ByteBuffer&&) = default;
+
+  /// By `allocate` where it is given and has such memory, else on the heap. What was there is lost where it grows.
+  void resize(std::size_t size, const Allocate& allocate = {});
+
+  std::uint8_t* data() { return data_; }
+  const std::uint8_t* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::uint8_t operator[](std::size_t i) const { return data_[i]; }
+  /// Whether it is memory that `allocate` made.
+  bool is_allocated() const { return allocated_ != nullptr; }
+
+ private:
+  std::shared_ptr<float> allocated_;
+  std::vector<std::uint8_t> heap_;
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace lockstep::data
