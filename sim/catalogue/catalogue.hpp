@@ -11,8 +11,8 @@
 //                     "host_memory_bandwidth"} or
 //                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "bus_bandwidth",
 //                     "latency", "host_memory_bandwidth"}
-//   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "line_rate"?, "needs_rate"?, "ethernet"?,
-//                     "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
+//   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
+//                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
 //                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,

@@ -49,6 +49,7 @@ struct NetworkEntry : Entry {
   double latency_s = 0;
   bool rdma = true;
   bool is_whole_node = false;    ///< a cloud's machine: its bandwidth is that of all ports of a node
+  int node_ports = 1;            ///< of a whole node: how many ports NCCL finds, which share its bandwidth
   bool needs_rate = false;       ///< a kind such as Ethernet, whose rate must be said
   bool has_slow_plugin = false;  ///< NCCL reaches it through a plugin of its own, whose latency is tens of microseconds
   bool is_ethernet = false;      ///< may be written with a rate in GbE

@@ -94,15 +94,16 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
 
 NetworkEntry read_network(const JsonNode& node) {
   NetworkEntry entry;
-  read_names(
-      node, entry,
-      {"whole_node", "line_rate", "needs_rate", "ethernet", "slow_plugin", "family", "bandwidth", "latency", "rdma"});
+  read_names(node, entry,
+             {"whole_node", "ports", "line_rate", "needs_rate", "ethernet", "slow_plugin", "family", "bandwidth",
+              "latency", "rdma"});
   entry.port_bytes_per_s = node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kAnyBandwidth);
   if (const auto rate = node.find("line_rate"))
     entry.line_bits_per_s = 8 * rate->quantity(Dimension::bandwidth, kBandwidth);
   entry.latency_s = node.at("latency").sourced_quantity(Dimension::time, kAnyLatency);
   entry.rdma = node.at("rdma").boolean();
   entry.is_whole_node = flag(node, "whole_node");
+  if (const auto ports = node.find("ports")) entry.node_ports = static_cast<int>(ports->integer(1, 64));
   entry.needs_rate = flag(node, "needs_rate");
   entry.is_ethernet = flag(node, "ethernet");
   entry.has_slow_plugin = flag(node, "slow_plugin");

@@ -55,9 +55,11 @@ void find_one_node(const ClusterSpec& cluster, const NcclGenerationFacts& machin
   const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
   if (is_switch) {
     system.ring = {machine.node_channels, machine.node_speed * kGiga, machine.node_speed * kGiga};
-    const double speed = speed_up_to(machine.speeds, machine.nvlink * machine.links / ppn);
+    const double of_gpu = machine.nvlink * machine.links;
+    const double speed = speed_up_to(machine.speeds, of_gpu / ppn);
     const double most = machine.speeds.front() * kGiga;
-    if (machine.has_nvls) system.nvls = {ppn, speed, std::min(most, 2 * speed)};
+    const int channels = std::min(ppn, static_cast<int>(of_gpu * kGiga / speed));
+    if (machine.has_nvls) system.nvls = {channels, speed, std::min(most, 2 * speed)};
   } else if (system.has_nvlink) {
     const double speed = machine.nvlink * kGiga;
     system.ring = {mesh_links(cluster.intra_node.mesh, ppn), speed, speed};
@@ -76,7 +78,8 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   const double node = ppn > 1 ? system.ring.channels * system.ring.intra_bytes_per_s / nics : inter;
   const double channel = system.has_nvlink || ppn == 1 ? inter : std::min(inter, node);
   const double tree = system.has_nvlink ? speed_up_to(machine.network_speeds, node / kGiga) : node;
-  if (system.nvls.channels > 0) system.nvls = {nics, std::min(system.nvls.intra_bytes_per_s, inter), inter};
+  if (system.nvls.channels > 0)
+    system.nvls = {nics, system.nvls.channels * system.nvls.intra_bytes_per_s / nics, inter};
   system.ring = {nics, channel, channel};
   system.tree = {nics, std::min(2 * inter, std::max(channel, tree)), channel};
 }

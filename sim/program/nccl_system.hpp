@@ -6,7 +6,8 @@
 //   one node   NVSwitch: 6 x 20, 12 x 20, 12 x 30, 16 x 45 GB/s (Hopper: NVIDIA/nccl issue 1197). A mesh: a channel for
 //              every link of the GPU that has the fewest. PCIe: one channel, as fast as the slowest hop of a ring over
 //              all GPUs, its shared links divided.
-//   NVLS       a channel per GPU; the fastest of NCCL's speeds at which all GPUs' channels fit a GPU's links.
+//   NVLS       a channel per GPU, and no more than fit a GPU's links at the slowest of NCCL's speeds; the fastest at
+//              which all fit. Between nodes the NICs' channels share what the switch has in one.
 //   network    a channel per NIC at the fastest of NCCL's speeds up to the NIC's line rate, which is the next of 10,
 //              25, 40, 56, 100, 200, 400, 800 Gbit/s from the cluster's bandwidth, the one that an application sees.
 #include <optional>

@@ -57,6 +57,18 @@ PcieTreeSpec pcie_tree(const IntraNodeEntry& entry, int gpus_per_node, double sh
   return tree;
 }
 
+constexpr double kSocketBytesPerS = 4e9;
+
+// What NCCL reaches of a port by TCP. Beyond clouds whose adapters it knows it opens one socket a connection, which one
+// thread serves (NCCL 2.28, transport/net_socket.cc: NCCL_SOCKET_NTHREADS 0, NCCL_NSOCKS_PERTHREAD 1).
+double by_socket(Mapping& m, const NetworkEntry& network, double bytes_per_s) {
+  const bool is_plain = !network.rdma && !network.is_whole_node && m.job.transport == Transport::nccl;
+  if (!is_plain || bytes_per_s <= kSocketBytesPerS) return bytes_per_s;
+  m.assume("bytes/s of a socket", kSocketBytesPerS,
+           "docs.nvidia.com, AI Cluster Runtime, GKE TCPXO: NCCL falls back to TCP, about 4 GB/s");
+  return kSocketBytesPerS;
+}
+
 /// Of a node, as applications see them.
 struct Ports {
   const NetworkEntry* entry = nullptr;
@@ -78,11 +90,16 @@ IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nic_
   return node;
 }
 
+Ports ports_of(const NetworkEntry& entry, int count, double bytes_per_s) {
+  if (entry.is_whole_node) return {&entry, entry.node_ports, bytes_per_s / entry.node_ports};
+  return {&entry, count, bytes_per_s};
+}
+
 Ports default_network(Mapping& m, const std::string& why) {
   const std::optional<NetworkFound> usual = read_network_text(m.catalogue, m.gpu->network);
   if (!usual) throw Unmapped{"no usual network for " + m.gpu->name};
   m.assume("network", m.gpu->network, why + "; usual for " + m.gpu->name);
-  return {usual->entry, usual->ports, usual->port_bytes_per_s};
+  return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
 }
 
 Ports network_of(Mapping& m) {
@@ -91,7 +108,7 @@ Ports network_of(Mapping& m) {
   if (!network.why_not.empty()) throw Unmapped{network.why_not};
   if (network.id.empty()) return default_network(m, why.empty() ? "not stated" : why);
   const NetworkEntry* entry = m.catalogue.networks.with_id(network.id);
-  Ports ports{entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s)};
+  Ports ports = ports_of(*entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s));
   if (ports.bytes_per_s <= 0) return default_network(m, network.id + ": rate not stated");
   if (!why.empty()) {
     m.assume("network", network.id, why);
@@ -116,7 +133,8 @@ void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
   m.network = ports.entry;
   const int nics = ports.nics(cluster.gpus_per_node);
   cluster.nic.per_node = nics;
-  cluster.nic.link.bandwidth_bytes_per_s = ports.all_bytes_per_s() / nics * share;
+  const double reached = by_socket(m, *ports.entry, share * ports.bytes_per_s);
+  cluster.nic.link.bandwidth_bytes_per_s = ports.count * reached / nics;
   cluster.nic.link.latency_s = ports.entry->latency_s / 2 + m.constant({"network hop/" + kind}) / 2;
   cluster.nic.gpudirect = ports.entry->rdma;
   const int switches = static_cast<int>(cluster.intra_node.pcie.switches.size());  // none of an NVLink node

@@ -10,6 +10,7 @@
 #include "sim/records/job_read.hpp"
 #include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
+#include "sim/records/usual.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/check.hpp"
@@ -154,10 +155,18 @@ std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs, 
   if (1 < least && least <= gpus_of_node(job, catalogue) && most > gpus_of_node(job, catalogue))
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
-  for (const Assumption& input : inputs)
-    if (input.pointer == kEvaluationShare)
-      text += "The time of epochs is that of their iterations, with " + short_number(100 * input.value.get<double>()) +
-              " % more samples for evaluation.\n";
+  // A fitted constant is a factor on what is usual, a narrower one on that.
+  double evaluated = usual_of(kEvaluationShare).value;
+  bool has_epochs = false;
+  for (const Assumption& input : inputs) {
+    if (input.pointer.rfind(kEvaluationShare, 0) != 0) continue;
+    has_epochs = true;
+    if (input.kind == "fitted") evaluated *= input.value.get<double>();
+  }
+  evaluated = std::min(evaluated, usual_of(kEvaluationShare).most);
+  if (has_epochs)
+    text += "The time of epochs is that of their iterations, with " + short_number(100 * evaluated) +
+            " % more samples for evaluation.\n";
   return text;
 }
 

@@ -63,7 +63,9 @@ void map_time_of_samples(Mapping& m) {
   set_epochs(m);
   for (RecordRun& run : m.result.target) run.scenario.uncertainty.epochs = m.result.epochs_uncertainty;
   // Whatever the metric: a training evaluates as it goes, which counts as so many more samples.
-  m.result.samples = train_samples(m) * (1 + m.constant({kEvaluationShare}));
+  // MLPerf's runs start warm and evaluate every few epochs alone.
+  const std::string kind = m.job.is_mlperf() ? "/mlperf" : "/others";
+  m.result.samples = train_samples(m) * (1 + m.constant({kEvaluationShare + kind, kEvaluationShare}));
 }
 
 void map_relative(Mapping& m, Quantity quantity) {
@@ -224,6 +226,24 @@ void map_metric(Mapping& m) {
   throw Unmapped{"metric " + in_quotes(m.job.record->metric) + " is not predicted from records"};
 }
 
+constexpr int kFewTokens = 4096;         // of a pass on a GPU, below which launches and small products decide
+constexpr std::size_t kManyGuesses = 2;  // facts that a record's collector took from elsewhere
+
+// Passes over few tokens, and adapters, are known half as well as others, and so are records of which much is assumed.
+std::string how_sure_of_sequences(const Mapping& m) {
+  const RecordRun& run = m.result.target.front();
+  const bool has_little_work =
+      m.job.split.task == kAdapters || std::int64_t{run.batch_per_gpu} * m.model->tokens < kFewTokens;
+  return std::string(has_little_work ? ", little work" : ", much work") +
+         (m.job.assumed.size() >= kManyGuesses ? ", assumed" : ", stated");
+}
+
+// Clouds' own transports differ from each other by more than InfiniBand's machines do.
+std::string where_of_all_reduce(const Mapping& m) {
+  if (m.network == nullptr) return ", in a node";
+  return m.network->rdma && !m.network->has_slow_plugin ? ", by RDMA" : ", by a transport of its own";
+}
+
 std::string bounds_class_of(const Mapping& m) {
   const MappedRecord& r = m.result;
   switch (r.quantity) {
@@ -232,7 +252,7 @@ std::string bounds_class_of(const Mapping& m) {
     case Quantity::algorithm_bandwidth:
     case Quantity::alpha_s:
     case Quantity::beta_s_per_byte:
-      return m.intra_node->is_nvlink ? "all-reduce, NVLink" : "all-reduce, PCIe";
+      return "all-reduce" + std::string(m.intra_node->is_nvlink ? ", NVLink" : ", PCIe") + where_of_all_reduce(m);
     case Quantity::exchange_s:
       return "exchange";
     case Quantity::epochs:
@@ -248,10 +268,10 @@ std::string bounds_class_of(const Mapping& m) {
       break;
   }
   const bool is_mlperf = m.job.is_mlperf();
-  if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
-    return std::string("sequences") + (r.target.front().scenario.compute.rates.empty() ? "" : ", anchored");
-  const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
   const bool anchored = !r.target.empty() && !r.target.front().scenario.compute.rates.empty();
+  if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
+    return "sequences" + (anchored ? std::string(", anchored") : how_sure_of_sequences(m));
+  const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
   return what + (anchored ? ", anchored" : "");
 }
 

@@ -317,7 +317,11 @@ void append_all(std::vector<const RecordRun*>& runs, const MappedRecord& mapped)
 }  // namespace
 
 std::vector<std::string> bounds_classes(const std::string& bounds_class) {
-  return {bounds_class, bounds_class.substr(0, bounds_class.find(',')), "all"};
+  std::vector<std::string> classes{bounds_class};
+  for (std::size_t comma = bounds_class.rfind(','); comma != std::string::npos; comma = classes.back().rfind(','))
+    classes.push_back(classes.back().substr(0, comma));
+  classes.emplace_back("all");
+  return classes;
 }
 
 double published_at(const Prediction& p) {

@@ -22,7 +22,8 @@ NcclGeneration nccl_generation_of(const GpuEntry& gpu) {
 
 // NCCL's tables are of InfiniBand; what another network takes beyond it is its plugin's to report.
 double latency_beside_tables(Mapping& m) {
-  if (m.network != nullptr && m.network->has_slow_plugin) return m.constant({"network hop/plugin"});
+  if (m.network != nullptr && m.network->has_slow_plugin)
+    return m.constant({"network hop/plugin/" + m.network->id, "network hop/plugin"});
   const NetworkEntry* tabled = m.catalogue.networks.with_id("ib");
   return m.network == nullptr || tabled == nullptr ? 0 : std::max(0.0, m.network->latency_s - tabled->latency_s);
 }

@@ -20,6 +20,8 @@ const std::vector<UsualValue>& usual_values() {
       {"host launch", "", 15e-6, 2e-4, 0.5, 0.5, "a framework enqueues an operation of several kernels in 10 to 50 us"},
       {"memory speed", "", 1, kMostOfMemory, 0.15, 0.12, "0.8 of the data sheet's bandwidth, as copies reach"},
       {"speed of software/", "", 1, kAny, 0.2, 0.15, "no slower than others"},
+      {"speed of family/", "/sequences", 1, kAny, 0.06, 0.06,
+       "transformers are the same products, whatever their name"},
       {"speed of family/", "", 1, kAny, 0.12, 0.12, "as other networks"},
       {"speed/matrices", "fp4", 0.56, kMostOfPeak, 0.4, 0.3,
        "as much less of the peak than in fp8 as fp8 is below half precision (0.75 of it); no record says"},

@@ -8,9 +8,12 @@
 #   - a command marked "# gpu" at its end;
 #   - the set-up itself (./bootstrap, cmake, ctest, git clone, cd, apt-get): the verb or preset must exist, no more;
 #   - simulate, plan and validate where the third argument says "off": this build has no SimGrid.
+# With LOCKSTEP_UPDATE=1 in the environment what is printed is written into the documents of SOURCE_DIR where they show
+# something else, "..." kept (update_outputs.py); figures in prose are their writers'.
 # A ```text block right after a ```sh block is the standard output of its last command. Both are compared with what
 # differs between runs (seconds of wall clock, versions, spaces at the end) made equal; "..." stands for any lines.
 set -euo pipefail
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 source_dir=$(realpath "$1")
 build_dir=$(realpath "$2")
 simgrid=${3:-on}
@@ -128,6 +131,12 @@ compare_output() {   # compare_output LINE COMMAND; the wanted lines are in $scr
     echo "  prints what $document shows"
     return
   fi
+  if [ "${LOCKSTEP_UPDATE:-0}" = 1 ]; then
+    mkdir -p "$scratch/updates"
+    cp "$output" "$scratch/updates/$1"
+    echo "  written into $document"
+    return
+  fi
   diff -u --label "$document" --label printed "$scratch/wanted.normal" "$scratch/output.normal" >&2 || true
   complain "$1" "$2" "prints something else than $document shows"
 }
@@ -148,6 +157,10 @@ run_document() {
         ;;
     esac
   done <"$scratch/blocks"
+  if [ -d "$scratch/updates" ]; then
+    "$here/update_outputs.py" "$source_dir/$document" "$scratch/updates" || failures=$((failures + 1))
+    rm -r "$scratch/updates"
+  fi
   echo "$document: $count commands, $((failures - before)) complaints"
 }
 

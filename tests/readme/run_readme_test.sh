@@ -122,6 +122,30 @@ check "an unknown preset" 1 "no such verb or preset" <<'TEXT'
 $ cmake --preset swift
 '''
 TEXT
+LOCKSTEP_UPDATE=1 check "outputs that are written anew, gaps kept" 0 "written into README.md" <<'TEXT'
+'''sh
+$ printf 'head\nGPUs 8\n1 a\n2 b\nmean 3\nend\n'
+'''
+'''text
+head
+...
+mean 4
+end
+'''
+'''sh
+$ seq 2
+'''
+'''text
+1
+'''
+TEXT
+wanted=$(printf 'head\n...\nmean 3\nend\n')
+if [ "$wanted" != "$(sed -n '/^head/,/^end/p' "$work/source/README.md")" ] ||
+  [ "$(tail -n 3 "$work/source/README.md" | head -n 2)" != "$(seq 2)" ]; then
+  echo "failed: outputs that are written anew:"
+  sed 's/^/  /' "$work/source/README.md"
+  failures=$((failures + 1))
+fi
 rm "$work/source/README.md"
 if "$here/run_readme.sh" "$work/source" "$work/build" >/dev/null 2>&1; then
   echo "failed: a missing README.md passes"

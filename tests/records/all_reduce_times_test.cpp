@@ -35,6 +35,25 @@ TEST_CASE("all-reduce: more bytes and more nodes take longer, and no link is fas
   CHECK_THAT(times.read, Contains("H100 SXM5 (h100-sxm), 8 per node") && Contains("8x 400 Gb/s InfiniBand NDR"));
 }
 
+TEST_CASE("all-reduce: a cloud's machine has all of its ports, and NCCL's one socket is slower than a fast line") {
+  const auto bus_of = [](const std::string& network, int gpus_per_node) {
+    AllReduceQuestion question;
+    question.gpu = "H100";
+    question.network = network;
+    question.gpus_per_node = gpus_per_node;
+    question.gpus = {2 * gpus_per_node};
+    question.sizes = {"1GB"};
+    return all_reduce_times(question, catalogue(), 1).rows.at(0).bus_bandwidth();
+  };
+  // Eight ports of 400 Gbit/s by EFA are as many by InfiniBand; as one port a channel of NCCL's would carry all, 48 GB/s.
+  CHECK(bus_of("aws-p5", 8) == Approx(bus_of("8x 400 Gb/s InfiniBand", 8)).epsilon(0.1));
+  // What 25 Gbit/s carry a socket carries, too; of 100 and 400 Gbit/s no more than the 4 GB/s of one thread.
+  CHECK(bus_of("25 GbE", 1) < 25e9 / 8);
+  CHECK(bus_of("100 GbE", 1) >= bus_of("25 GbE", 1));  // NCCL's speeds for Hopper have none between 3 and 6 GB/s
+  CHECK(bus_of("100 GbE", 1) < 4.1e9);
+  CHECK(bus_of("400 GbE", 1) == Approx(bus_of("100 GbE", 1)).epsilon(0.01));
+}
+
 TEST_CASE("all-reduce: a question in words is answered as a published record of the same facts") {
   AllReduceQuestion question = h100s();
   question.gpus = {64};

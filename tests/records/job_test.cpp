@@ -1,6 +1,8 @@
 // A job in words: laws first, then what a measured rate and the facts left open do, then what is refused.
 #include "sim/records/job.hpp"
 
+#include <algorithm>
+
 #include "engine/base/json.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/usual.hpp"
@@ -15,9 +17,13 @@ namespace {
 
 // What is usual, times what trainings have shown.
 double evaluation_share() {
-  const auto fitted = catalogue().constants.find(sim::kEvaluationShare);
-  return sim::usual_of(sim::kEvaluationShare).value *
-         (fitted == catalogue().constants.end() ? 1 : fitted->second.value);
+  const sim::UsualValue& usual = sim::usual_of(sim::kEvaluationShare);
+  double share = usual.value;
+  for (const std::string& name : {std::string(sim::kEvaluationShare), sim::kEvaluationShare + std::string("/others")}) {
+    const auto fitted = catalogue().constants.find(name);
+    if (fitted != catalogue().constants.end()) share *= fitted->second.value;
+  }
+  return std::min(share, usual.most);
 }
 
 TEST_CASE("more GPUs train faster, but not by more than their number", "[job]") {
@@ -98,6 +104,8 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
+  CHECK(text.find("with " + short_number(100 * evaluation_share()) + " % more samples for evaluation") !=
+        std::string::npos);
   CHECK(text.find("\n  64         64") != std::string::npos);
   CHECK(text.find("network 4x InfiniBand EDR (not stated; usual for Tesla V100 SXM2)") != std::string::npos);
   job.network = "100 GbE";

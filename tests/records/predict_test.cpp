@@ -274,6 +274,22 @@ TEST_CASE("the published value of a target never changes its prediction") {
   CHECK(predicted(two_servers("100 Gb/s RoCE", R"(, "value": 1)")) == without);
 }
 
+TEST_CASE("bounds are those of the narrowest class that was calibrated") {
+  CHECK(sim::bounds_classes("sequences, little work, stated") ==
+        std::vector<std::string>{"sequences, little work, stated", "sequences, little work", "sequences", "all"});
+  CHECK(sim::bounds_classes("exchange") == std::vector<std::string>{"exchange", "all"});
+  sim::Catalogue known;
+  const auto add = [&](const std::string& name, double reach) {
+    known.constants["bounds below/" + name].value = known.constants["bounds above/" + name].value = reach;
+  };
+  add("all", 4);
+  add("sequences", 2);
+  add("sequences, much work", 1);
+  CHECK(sim::reach_of("sequences, much work, stated", known).above == 1);
+  CHECK(sim::reach_of("sequences, little work, stated", known).above == 2);
+  CHECK(sim::reach_of("exchange", known).below == 4);
+}
+
 TEST_CASE("the same records give the same bytes") {
   const auto records = records_from(two_servers("100 Gb/s RoCE"));
   const auto once = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);

@@ -148,6 +148,13 @@ TEST_CASE("what NCCL finds on the machines") {
   ClusterSpec two = hopper_cluster(2, 4);
   two.nic.per_node = 2;
   CHECK(nccl_system(two, hopper(), 8).entry_gpus == std::vector<int>{0, 2});
+  // A domain of 72 GPUs has no more channels in the switch than a GPU's links carry at the slowest speed: 18 x 40.1 GB/s
+  // are 40 channels of 18 GB/s.
+  NcclSpec blackwell;
+  blackwell.generation = NcclGeneration::blackwell;
+  const NcclSystem rack = nccl_system(hopper_cluster(1, 72), blackwell, 72);
+  CHECK(rack.nvls.channels == 40);
+  CHECK(rack.nvls.channels * rack.nvls.intra_bytes_per_s <= 18 * 40.1e9);
   // PCIe: the ring's hop between the sockets, 9 GB/s, is the slowest.
   NcclSpec pascal;
   pascal.generation = NcclGeneration::pascal;
