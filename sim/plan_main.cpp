@@ -85,6 +85,8 @@ CLI::App* declare_job(CLI::App& app, Options& o) {
   sub->add_option("--checkpoint-every", words.checkpoint_every,
                   "The same, with checkpoints so far apart (default: best)");
   sub->add_option("--spares", words.spares, "The same, with so many nodes that stand by")->check(CLI::Range(0, 65536));
+  sub->add_option("--availability", words.availability,
+                  "The same, on spot nodes: a file of when they are there (schema lockstep/availability/1)");
   sub->add_flag("--energy", words.has_energy, "Counts kWh, by the load of the nodes");
   sub->add_option("--pue", words.pue, "The same, with so much energy of the site for that of its nodes (default: 1.2)")
       ->check(number_between(1, 5));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/failures/spot_run.hpp"
+
 namespace lockstep::sim {
 inline namespace failures {
 namespace {
@@ -24,6 +26,12 @@ Format::Field& optional_quantity(Format& f, const char* key, std::optional<doubl
     return spec.*member ? Json(quantity_text(*(spec.*member), dimension)) : Json();
   };
   return field;
+}
+
+// Losses of spot nodes by which work is lost: none where the warning is long enough for a checkpoint.
+double unwarned_rate(const Availability& trace, int nodes, const FailureProcess& process) {
+  const double holding_s = trace.notice_s >= process.checkpoint_s ? 0 : mean_holding_s(trace, nodes);
+  return holding_s > 0 ? 1 / holding_s : 0;
 }
 
 }  // namespace
@@ -56,6 +64,18 @@ const ObjectFormat<FailureSpec>& failures_format() {
     optional_quantity(f, "checkpoint_interval", &Spec::checkpoint_interval_s, Dimension::time, {1e-3, 1e8})
         .optional("the best one")
         .means("useful work between two checkpoints");
+    auto& availability = f.custom("availability", "text or object", "a `.json` file beside the plan",
+                                  {{"anyOf", {{{"type", "string"}, {"pattern", "\\.json$"}}, availability_schema()}}});
+    availability.read = [](const JsonNode& node, Spec& spec) {
+      spec.availability = availability_format().read(node);
+      node.document().note(
+          {node.pointer(), spec.availability->name, spec.availability->kind, spec.availability->source});
+    };
+    availability.write = [](const Spec& spec) {
+      return spec.availability ? availability_format().write(*spec.availability) : Json();
+    };
+    availability.optional("nodes are there from first to last")
+        .means("when spot nodes are there: a file of [intervals](#spot-nodes), or its content");
     return f;
   }();
   return format;
@@ -79,12 +99,37 @@ FailureProcess process_of(const FailureSpec& spec, const FailingJob& job) {
   process.restart_s = spec.restart_s + process.checkpoint_s;
   process.repair_s = spec.repair_s;
   process.spares = spec.spares;
+  const double losses = rate + (spec.availability ? unwarned_rate(*spec.availability, job.nodes, process) : 0);
   if (spec.checkpoint_interval_s)
     process.interval_s = *spec.checkpoint_interval_s;
   else
-    process.interval_s = rate > 0 ? best_interval_s(process.mttf_s, process.checkpoint_s) : kDay_s;
+    process.interval_s = losses > 0 ? best_interval_s(1 / losses, process.checkpoint_s) : kDay_s;
   process.interval_s = std::max(process.interval_s, job.iteration_s);
   return process;
+}
+
+FailingTraining training_under(const FailureSpec& spec, const FailureProcess& process, int nodes, double useful_s) {
+  const Goodput left = goodput(process);
+  FailingTraining training;
+  if (spec.availability) {
+    const SpotRuns runs = spot_runs(*spec.availability, process, nodes, useful_s);
+    training.wall_s = runs.mean.wall_s;
+    training.shortest_s = runs.shortest_s;
+    training.longest_s = runs.longest_s;
+    training.held_s = runs.mean.held_s;
+    training.spot_interruptions = runs.mean.interruptions;
+  } else {
+    training.wall_s = training.shortest_s = training.longest_s = training.held_s = useful_s / left.share;
+  }
+  training.interruptions = training.spot_interruptions;
+  if (process.mttf_s > 0) training.interruptions += training.held_s * (1 - left.of_waiting) / process.mttf_s;
+  return training;
+}
+
+std::string why_never(const Availability& trace, int nodes) {
+  if (const int most = trace.most_nodes(); most < nodes)
+    return "needs " + std::to_string(nodes) + " nodes at once; " + trace.name + " has at most " + std::to_string(most);
+  return trace.name + " never has " + std::to_string(nodes) + " nodes for long enough to restart and keep some work";
 }
 
 }  // namespace failures

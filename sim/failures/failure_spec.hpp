@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/object_format.hpp"
+#include "sim/failures/availability.hpp"
 #include "sim/failures/goodput.hpp"
 
 namespace lockstep::sim {
@@ -19,6 +20,7 @@ struct FailureSpec {
   double checkpoint_bandwidth_bytes_per_s = 0;          ///< of a node to the storage
   std::optional<double> storage_bandwidth_bytes_per_s;  ///< of the storage for all nodes; none: never the limit
   std::optional<double> checkpoint_interval_s;          ///< none: the best one
+  std::optional<Availability> availability;             ///< of spot nodes; none: nodes are there from first to last
 };
 
 /// A job as failures see it.
@@ -32,7 +34,21 @@ const ObjectFormat<FailureSpec>& failures_format();
 /// The JSON Schema of the object.
 Json failures_schema();
 
+/// The failures of hardware, and checkpoints as often as is best against these and the loss of spot nodes together.
 FailureProcess process_of(const FailureSpec& spec, const FailingJob& job);
+
+/// What a training of `useful_s` takes, all in all.
+struct FailingTraining {
+  double wall_s = 0;      ///< infinite: the trace never has the nodes, or never for long enough
+  double shortest_s = 0;  ///< over starts in the trace; without one as wall_s
+  double longest_s = 0;
+  double held_s = 0;              ///< of wall_s with all nodes: what is paid
+  double interruptions = 0;       ///< expected, of both kinds
+  double spot_interruptions = 0;  ///< of it by the loss of spot nodes
+};
+FailingTraining training_under(const FailureSpec& spec, const FailureProcess& process, int nodes, double useful_s);
+/// Why wall_s is infinite, in words.
+std::string why_never(const Availability& trace, int nodes);
 
 }  // namespace failures
 }  // namespace lockstep::sim

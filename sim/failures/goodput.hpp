@@ -13,7 +13,8 @@
 //
 //   waits = B(spares + 1, a),  a = repair_s / M;   B(n, a) = (a^n / n!) / sum_{k=0..n} a^k / k!
 //   A. K. Erlang 1917; it holds for any distribution of repair times (B. A. Sevastyanov 1957).
-#include <cstdint>
+//
+// The same event by event: sim/replay/failure_clock.hpp.
 
 namespace lockstep::sim {
 inline namespace failures {
@@ -43,9 +44,6 @@ double erlang_b(int servers, double load);
 
 /// Daly's best interval, exactly; the MTTF where a checkpoint costs nothing is 0 long.
 double best_interval_s(double mttf_s, double checkpoint_s);
-
-/// The same process, event by event, for `useful_s` of work; repairs take `repair_s` each. Useful over wall time.
-double simulated_goodput(const FailureProcess& process, double useful_s, std::uint64_t seed);
 
 }  // namespace failures
 }  // namespace lockstep::sim

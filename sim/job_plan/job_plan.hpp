@@ -24,7 +24,8 @@ struct JobPlan {
   std::string interruptions;              ///< for each thousand nodes and days: "3.8"
   std::string restart, checkpoint_every;  ///< times
   int spares = 0;
-  bool has_energy = false;  ///< kWh of every point, with the next three where they are given
+  std::string availability;  ///< a file: when spot nodes are there
+  bool has_energy = false;   ///< kWh of every point, with the next three where they are given
   double pue = 0, co2_g_per_kwh = 0;
   std::string tariff;  ///< of energy, paid on top: "0.12 USD/kWh"
   std::string tokens;  ///< "300B", of a model of sequences; empty: `job` has epochs

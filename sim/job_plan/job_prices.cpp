@@ -4,6 +4,7 @@
 
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
+#include "sim/failures/availability.hpp"
 #include "sim/records/job_tokens.hpp"
 
 namespace lockstep::sim {
@@ -128,6 +129,11 @@ Json job_failures(const JobPlan& words) {
   take_time("restart", "--restart", words.restart);
   take_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
   if (words.spares > 0) failures["spares"] = words.spares;
+  if (!words.availability.empty()) {
+    const JsonDocument trace = JsonDocument::load(words.availability);
+    availability_format().read(trace.root());
+    failures["availability"] = trace.json();
+  }
   return words.has_failures || !failures.empty() ? failures : Json();
 }
 

@@ -23,20 +23,35 @@ std::string facts(const PlanRow& row) {
          money_text(m.high_cost, m.currency) + ")";
 }
 
+// "31", "0.42".
+std::string expected_text(double count) {
+  char text[32];
+  std::snprintf(text, sizeof text, count < 10 ? "%.2g" : "%.0f", count);
+  return text;
+}
+
 // What failures cost, and the same without them.
 std::string failures_text(const PlanResult& result, const PlanRow& row) {
   const Outcome& o = row.outcome;
   if (o.undisturbed_s <= 0) return "";
-  char count[32];
-  std::snprintf(count, sizeof count, o.interruptions < 10 ? "%.2g" : "%.0f", o.interruptions);
   const double lost = 1 - o.goodput;
+  const auto& trace = result.plan->failures->availability;
   std::string text = " " + (lost < 1e-3 ? std::string("Less than 0.1 %") : percent_text(lost)) +
-                     " of the time goes to failures: " + count + " interruptions, checkpoints of " +
-                     time_text(o.checkpoint_s) + " every " + time_text(o.checkpoint_interval_s);
+                     " of the time goes to failures: " + expected_text(o.interruptions) + " interruptions";
+  if (trace)
+    text += ", " + (o.spot_interruptions > 0 ? expected_text(o.spot_interruptions) : std::string("none")) +
+            " of them by the loss of spot nodes (" + trace->name + ")";
+  if (trace && o.paid_share < 1) text += ", " + time_text(o.time_s - o.paid_s()) + " of unpaid waiting for nodes";
+  text += ", checkpoints of " + time_text(o.checkpoint_s) + " every " + time_text(o.checkpoint_interval_s);
   if (o.spares > 0) text += ", " + of(static_cast<std::size_t>(o.spares), "spare node");
   text += "; without any " + time_text(o.undisturbed_s);
   const Money money = money_without_failures(result.plan->prices, row);
-  return text + (money.is_known ? ", " + money_text(money.cost, money.currency) : "") + ".";
+  text += (money.is_known ? ", " + money_text(money.cost, money.currency) : "") + ".";
+  if (const auto& runs = result.clocked)
+    text += " Of " + std::to_string(runs->runs) +
+            " runs on SimGrid's clock, at the predicted speed, eight in ten take " + time_text(runs->low_s) + " to " +
+            time_text(runs->high_s) + ".";
+  return text;
 }
 
 std::string energy_text(const PlanResult& result, const PlanRow& row) {
@@ -125,6 +140,7 @@ Money money_without_failures(const PricesSpec& prices, const PlanRow& row) {
   Outcome o = row.outcome;
   if (o.undisturbed_s <= 0) return row.money;
   for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s *= o.goodput;
+  o.goodput = o.paid_share = 1;
   o.spares = 0;
   return money_of(prices, row.point->prices, o);
 }

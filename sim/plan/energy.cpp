@@ -8,7 +8,7 @@ namespace {
 
 double load_of(const Outcome& o) {
   const double used = double(o.gpus) / (double(o.nodes) * o.gpus_per_node);
-  return std::clamp(o.compute_s / o.iteration_s, 0.0, 1.0) * o.goodput * std::min(1.0, used);
+  return std::clamp(o.compute_s / o.iteration_s, 0.0, 1.0) * o.goodput / o.paid_share * std::min(1.0, used);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ double node_power_w(const EnergySpec& spec, const Outcome& o, double busy_w) {
 
 double energy_j(const EnergySpec& spec, const Outcome& o, double busy_w) {
   const double standing_by_w = busy_w * o.gpus_per_node * spec.standby_share;
-  return spec.pue * (o.nodes * node_power_w(spec, o, busy_w) + o.spares * standing_by_w) * o.time_s;
+  return spec.pue * (o.nodes * node_power_w(spec, o, busy_w) + o.spares * standing_by_w) * o.paid_s();
 }
 
 }  // namespace plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/statistics.hpp"
 #include "engine/base/units.hpp"
 #include "engine/model/optimizer.hpp"
 #include "sim/convergence/profile.hpp"
@@ -13,6 +14,7 @@
 #include "sim/plan/warnings.hpp"
 #include "sim/point/baseline.hpp"
 #include "sim/program/gpu_memory.hpp"
+#include "sim/replay/failure_clock.hpp"
 
 namespace lockstep::sim {
 inline namespace plan {
@@ -143,14 +145,41 @@ double state_bytes(const Scenario& s) {
 
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {
   const FailureProcess process = process_of(spec, {o.nodes, state_bytes(s), o.iteration_s});
-  const Goodput left = goodput(process);
+  const auto training = [&](double useful_s) { return training_under(spec, process, o.nodes, useful_s); };
+  const FailingTraining mean = training(o.time_s);
+  if (!std::isfinite(mean.wall_s)) {
+    o.status = "refused";
+    o.why = why_never(*spec.availability, o.nodes);
+    return;
+  }
   o.undisturbed_s = o.time_s;
-  o.goodput = left.share;
+  o.goodput = o.time_s / mean.wall_s;
+  o.paid_share = mean.held_s / mean.wall_s;
   o.spares = process.spares;
   o.checkpoint_s = process.checkpoint_s;
   o.checkpoint_interval_s = process.interval_s;
-  for (double* time_s : {&o.time_s, &o.time_s_low, &o.time_s_high}) *time_s /= left.share;
-  if (process.mttf_s > 0) o.interruptions = o.time_s * (1 - left.of_waiting) / process.mttf_s;
+  o.interruptions = mean.interruptions;
+  o.spot_interruptions = mean.spot_interruptions;
+  o.time_s = mean.wall_s;
+  o.time_s_low = training(o.time_s_low).shortest_s;
+  o.time_s_high = training(o.time_s_high).longest_s;
+}
+
+constexpr int kMostRuns = 200, kFewestRuns = 20;
+constexpr double kMostCheckpoints = 1e6;  // of all runs: seconds of SimGrid
+
+ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& o, std::uint64_t seed) {
+  ClockedTrainings trainings;
+  trainings.process = process_of(spec, {o.nodes, state_bytes(s), o.iteration_s});
+  trainings.trace = spec.availability ? &*spec.availability : nullptr;
+  trainings.nodes = o.nodes;
+  trainings.useful_s = o.undisturbed_s;
+  const double checkpoints = o.undisturbed_s / trainings.process.interval_s / o.goodput;
+  trainings.runs = static_cast<int>(std::clamp(kMostCheckpoints / checkpoints, double(kFewestRuns), double(kMostRuns)));
+  trainings.seed = seed;
+  std::vector<double> seconds;
+  for (const ClockedRun& run : run_on_clock(trainings)) seconds.push_back(run.wall_s);
+  return {trainings.runs, mean(seconds), quantile(seconds, 0.1), quantile(seconds, 0.9)};
 }
 
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
@@ -192,6 +221,8 @@ Outcome evaluate(const PlanSpec& plan, const Task& task) {
     outcome.warnings = extrapolations(plan, plan.points[task.point], s, request.gpus, request.batch_per_gpu);
     set_times(plan.work, s, point, outcome);
     if (plan.failures) apply_failures(*plan.failures, s, outcome);
+    if (!outcome.is_ok()) return outcome;
+    if (task.wants_failure_runs) outcome.clocked = on_clock(*plan.failures, s, outcome, request.seed);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
     // Of learners that overlap iterations the compute time can be more than the mean iteration.
     if (task.wants_layers)
@@ -203,7 +234,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task) {
 }
 
 bool needs_own_process(const Task& task) {
-  return choice_named<Fidelity>(task.fidelity, "fidelity") == Fidelity::message;
+  return task.wants_failure_runs || choice_named<Fidelity>(task.fidelity, "fidelity") == Fidelity::message;
 }
 
 }  // namespace plan

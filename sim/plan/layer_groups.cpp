@@ -58,6 +58,7 @@ std::vector<LayerGroup> by_stem(const std::vector<LayerTime>& layers) {
       last = name;
     }
     add(layer, groups.back());
+    groups.back().layers += !is_nothing;
   }
   return groups;
 }
@@ -79,6 +80,7 @@ std::vector<LayerGroup> by_shares(const std::vector<LayerGroup>& fine) {
     groups.back().forward_s += g.forward_s;
     groups.back().backward_s += g.backward_s;
     groups.back().gradient_bytes += g.gradient_bytes;
+    groups.back().layers += g.layers;
     before += g.forward_s + g.backward_s;
   }
   for (std::size_t i = 0; i < groups.size(); ++i)

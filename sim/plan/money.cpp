@@ -35,7 +35,7 @@ Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const 
     if (busy_w) money.energy_j = energy_j(*prices.energy, o, *busy_w);
     if (prices.energy->co2_g_per_kwh) money.co2_kg = money.energy_j / 3.6e6 * *prices.energy->co2_g_per_kwh / 1000;
   } else {
-    money.energy_j = billed * power_w.value_or(0) * o.time_s;
+    money.energy_j = billed * power_w.value_or(0) * o.paid_s();
   }
   if (!gpu) return money;
   const double hourly =
@@ -45,7 +45,7 @@ Money money_of(const PricesSpec& prices, const PriceOverrides& overrides, const 
           factors.network;
   money.is_known = true;
   money.currency = prices.currency;
-  money.cost = hourly * o.time_s + money.energy_j * prices.energy_price_per_j * factors.energy;
+  money.cost = hourly * o.paid_s() + money.energy_j * prices.energy_price_per_j * factors.energy;
   money.low_cost = money.cost * std::max(0.0, 1 - side(1 - o.time_s_low / o.time_s, prices.uncertainty));
   money.high_cost = money.cost * (1 + side(o.time_s_high / o.time_s - 1, prices.uncertainty));
   return money;

@@ -5,8 +5,9 @@
 //   energy = GPUs of all billed nodes x power x time, or by the nodes' load (energy.hpp)
 //   cost   = hourly x time + energy x tariff
 //
-// Nodes that stand by for failed ones are paid for like the others. Billed GPUs: all of the nodes that the point occupies (nodes of separate parameter servers included), or those that
-// train, as the plan's "bill" says. NICs are those of all nodes, none for a point of one node. Bounds: the time's and
+// Time: that in which the job has its nodes, all of it but where it waits for spot nodes. Nodes that stand by for failed ones
+// are paid for like the others. Billed GPUs: all of the nodes that the point occupies (nodes of separate parameter servers
+// included), or those that train, as the plan's "bill" says. NICs are those of all nodes, none for a point of one node. Bounds: the time's and
 // the prices' uncertainty, in quadrature.
 #include <string>
 

@@ -354,6 +354,7 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory) {
 PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   const std::string path = document.name();
   if (document.root().has("energy")) energy_format().complete(document, "/energy");
+  document.include("/failures/availability");
   if (document.root().has("failures")) failures_format().complete(document, "/failures");
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "scenario", "variant", "axes", "points", "work", "prices", "objective",

@@ -59,6 +59,7 @@ struct PlanResult {
   std::optional<std::size_t> closest;  ///< where no point meets the objective
   std::vector<ScalingRow> scaling;
   std::optional<Breakdown> breakdown;
+  std::optional<ClockedTime> clocked;  ///< of the focus, where the plan has failures
   std::vector<SensitivityRow> sensitivity;
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;

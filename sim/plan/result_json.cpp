@@ -84,6 +84,9 @@ Json point_json(const PlanSpec& plan, const PlanRow& row) {
   const bool fails = ok && o.undisturbed_s > 0;
   json["goodput"] = known(fails, o.goodput);
   json["interruptions"] = known(fails, o.interruptions);
+  const bool has_spot = fails && plan.failures && plan.failures->availability;
+  json["spot_interruptions"] = known(has_spot, o.spot_interruptions);
+  json["waiting_for_nodes_s"] = known(has_spot, o.time_s - o.paid_s());
   json["checkpoint_s"] = known(fails, o.checkpoint_s);
   json["checkpoint_interval_s"] = known(fails, o.checkpoint_interval_s);
   json["spare_nodes"] = fails ? Json(o.spares) : Json(nullptr);
@@ -96,6 +99,12 @@ Json point_json(const PlanSpec& plan, const PlanRow& row) {
   json["meets_objective"] = row.meets_objective;
   json["warnings"] = o.warnings;
   return json;
+}
+
+Json failure_runs_json(const PlanResult& result) {
+  if (!result.clocked) return nullptr;
+  const ClockedTime& c = *result.clocked;
+  return {{"runs", c.runs}, {"time_s", c.mean_s}, {"time_s_p10", c.low_s}, {"time_s_p90", c.high_s}};
 }
 
 Json scaling_json(const ScalingRow& row) {
@@ -121,6 +130,7 @@ Json breakdown_json(const PlanResult& result) {
   Json groups = Json::array();
   for (const LayerGroup& g : b.layer_groups)
     groups.push_back({{"name", g.name},
+                      {"layers", g.layers},
                       {"forward_s", g.forward_s},
                       {"backward_s", g.backward_s},
                       {"update_s", g.update_s},
@@ -165,7 +175,8 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
                     {"runner_up", id_or_null(result, result.runner_up)},
                     {"closest", id_or_null(result, result.closest)},
                     {"text", answer_text(result)},
-                    {"why", answer_why(result)}};
+                    {"why", answer_why(result)},
+                    {"failure_runs", failure_runs_json(result)}};
   json["best_of_machines"] = Json::array();
   for (std::size_t i : best_of_machines(result)) json["best_of_machines"].push_back(result.rows[i].point->id);
   json["frontier"] = Json::array();

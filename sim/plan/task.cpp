@@ -38,10 +38,16 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("time_s_high", o.time_s_high);
   visit("undisturbed_s", o.undisturbed_s);
   visit("goodput", o.goodput);
+  visit("paid_share", o.paid_share);
   visit("interruptions", o.interruptions);
+  visit("spot_interruptions", o.spot_interruptions);
   visit("checkpoint_s", o.checkpoint_s);
   visit("checkpoint_interval_s", o.checkpoint_interval_s);
   visit("spares", o.spares);
+  visit("clocked_runs", o.clocked.runs);
+  visit("clocked_mean_s", o.clocked.mean_s);
+  visit("clocked_low_s", o.clocked.low_s);
+  visit("clocked_high_s", o.clocked.high_s);
   visit("warnings", o.warnings);
 }
 
@@ -51,12 +57,13 @@ std::string Task::key() const {
   return std::to_string(point) + "|" + fidelity + "|" + variation + "|" + std::to_string(gpus) + "|" +
          std::to_string(batch_per_gpu) +
          (baseline_gpus > 0 ? "|baseline " + std::to_string(baseline_gpus) + " " + std::to_string(learners) : "") +
-         (wants_layers ? "|layers" : "") + (is_throughput_only ? "|throughput" : "");
+         (wants_layers ? "|layers" : "") + (wants_failure_runs ? "|failure runs" : "") +
+         (is_throughput_only ? "|throughput" : "");
 }
 
 std::string Task::text() const {
-  return Json{point,    fidelity,     variation,         gpus, batch_per_gpu, baseline_gpus,
-              learners, wants_layers, is_throughput_only}
+  return Json{point,        fidelity,           variation,         gpus, batch_per_gpu, baseline_gpus, learners,
+              wants_layers, is_throughput_only, wants_failure_runs}
       .dump();
 }
 
@@ -72,6 +79,7 @@ Task Task::from_text(const std::string& text) {
   task.learners = json.at(6);
   task.wants_layers = json.at(7);
   task.is_throughput_only = json.at(8);
+  task.wants_failure_runs = json.at(9);
   return task;
 }
 
@@ -80,7 +88,7 @@ std::string Outcome::text() const {
   each_member(*this, [&](const char* name, const auto& member) { json[name] = member; });
   if (!layer_groups.empty()) json["layer_groups"] = Json::array();
   for (const LayerGroup& g : layer_groups)
-    json["layer_groups"].push_back({g.name, g.forward_s, g.backward_s, g.update_s, g.gradient_bytes});
+    json["layer_groups"].push_back({g.name, g.forward_s, g.backward_s, g.update_s, g.gradient_bytes, g.layers});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -90,7 +98,7 @@ Outcome Outcome::from_text(const std::string& text) {
   each_member(outcome, [&](const char* name, auto& member) { json.at(name).get_to(member); });
   if (json.contains("layer_groups"))
     for (const Json& g : json.at("layer_groups"))
-      outcome.layer_groups.push_back({g.at(0), g.at(1), g.at(2), g.at(3), g.at(4)});
+      outcome.layer_groups.push_back({g.at(0), g.at(1), g.at(2), g.at(3), g.at(4), g.at(5)});
   return outcome;
 }
 

@@ -18,6 +18,7 @@ struct Task {
   int baseline_gpus = 0;       ///< above 0: the baseline of the point (sim/point/baseline.hpp), on so many GPUs
   int learners = 0;            ///< of the baseline, where the auto-tuner chose them for the point; 0: as planned
   bool wants_layers = false;
+  bool wants_failure_runs = false;  ///< failures on SimGrid's clock besides, in a process of its own
   bool is_throughput_only = false;  ///< whether the global batch reaches the target does not matter
 
   /// Identifies the task within its plan.
@@ -32,6 +33,14 @@ struct LayerGroup {
   double backward_s = 0;
   double update_s = 0;
   double gradient_bytes = 0;
+  int layers = 0;  ///< that take time or have parameters
+};
+
+/// A whole training with its failures, run many times on SimGrid's clock.
+struct ClockedTime {
+  int runs = 0;  ///< 0: none were asked for
+  double mean_s = 0;
+  double low_s = 0, high_s = 0;  ///< 10th and 90th percentile
 };
 
 struct Outcome {
@@ -65,18 +74,23 @@ struct Outcome {
   double time_s_low = 0;
   double time_s_high = 0;
   double undisturbed_s =
-      0;               ///< of the whole work without failures and checkpoints, where the plan has failures; else 0
-  double goodput = 1;  ///< useful time over time_s
-  double interruptions = 0;  ///< expected
+      0;                  ///< of the whole work without failures and checkpoints, where the plan has failures; else 0
+  double goodput = 1;     ///< useful time over time_s
+  double paid_share = 1;  ///< of time_s: while a job waits for spot nodes it pays for none
+  double interruptions = 0;       ///< expected
+  double spot_interruptions = 0;  ///< of these by the loss of spot nodes
   double checkpoint_s = 0;
   double checkpoint_interval_s = 0;
   int spares = 0;  ///< nodes that stand by
   std::vector<std::string> warnings;
   std::vector<LayerGroup> layer_groups;  ///< only where asked for
+  ClockedTime clocked;                   ///< the same
 
   bool is_ok() const { return status == "ok"; }
   /// One text per machine: a GPU in its servers and network.
   std::string machine() const { return gpu + "\n" + cluster + "\n" + links; }
+  /// Time in which it has its nodes.
+  double paid_s() const { return time_s * paid_share; }
   double samples_per_s() const { return global_batch / iteration_s; }
   std::string text() const;
   /// Throws Json's exceptions where the text is none of ours.

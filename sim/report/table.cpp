@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "sim/convergence/profile.hpp"
 #include "sim/report/result.hpp"
@@ -178,6 +179,49 @@ std::string points_text(const Report& report, const Scenario& scenario) {
   return text;
 }
 
+const ReportPoint* point_at(const Report& report, const Scenario& scenario, int gpus) {
+  for (const ReportPoint& row : report.points)
+    if (row.variant == scenario.variant && row.point.gpus == gpus) return &row;
+  return nullptr;
+}
+
+// Variants side by side: throughput at every number of GPUs, and what they make of the largest that all have.
+std::string variants_text(const Report& report) {
+  const std::vector<Scenario>& variants = report.loaded.variants;
+  if (variants.size() < 2) return "";
+  std::set<int> counts;
+  for (const ReportPoint& row : report.points) counts.insert(row.point.gpus);
+  int common = 0;
+  double most = 0;
+  bool is_timed = false;
+  for (int gpus : counts)
+    if (std::all_of(variants.begin(), variants.end(), [&](const Scenario& v) { return point_at(report, v, gpus); }))
+      common = gpus;
+  for (const Scenario& variant : variants) {
+    const ReportPoint* row = point_at(report, variant, common);
+    most = std::max(most, row ? row->point.samples_per_s() : 0);
+    is_timed = is_timed || (row && row->has_accuracy);
+  }
+  std::vector<std::string> names{samples_name(variants.front()) + "/s"};
+  for (int gpus : counts) names.push_back(std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"));
+  if (common > 0) names.push_back("of the fastest at " + std::to_string(common));
+  if (is_timed) names.emplace_back("time to accuracy");
+  TextTable table(true);
+  table.add(names);
+  for (const Scenario& variant : variants) {
+    std::vector<std::string> cells{variant.variant};
+    for (int gpus : counts) {
+      const ReportPoint* row = point_at(report, variant, gpus);
+      cells.push_back(row ? with_thousands(row->point.samples_per_s()) : "");
+    }
+    const ReportPoint* row = point_at(report, variant, common);
+    if (row) cells.push_back(formatted("%.1f %%", 100 * row->point.samples_per_s() / most));
+    if (is_timed) cells.push_back(row->has_accuracy ? duration_text(row->accuracy.seconds) : "");
+    table.add(cells);
+  }
+  return "Variants compared:\n" + table.text() + "\n";
+}
+
 std::string value_text(PublishedMetric metric, double value, const std::string& samples) {
   switch (metric) {
     case PublishedMetric::scaling_efficiency:
@@ -221,6 +265,7 @@ std::string comparisons_text(const Report& report) {
 std::string table_text(const Report& report) {
   std::string text;
   for (const Scenario& scenario : report.loaded.variants) text += header(scenario) + points_text(report, scenario);
+  text += variants_text(report);
   text += comparisons_text(report);
   for (const std::string& line : imprecise_profiles(report.loaded.variants)) text += line + ".\n";
   double wall_s = 0;

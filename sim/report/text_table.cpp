@@ -25,8 +25,10 @@ std::string TextTable::text() const {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   std::string text;
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += std::string(widths[i] - width_of(row[i]) + (i ? 2 : 0), ' ') + row[i];
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill(widths[i] - width_of(row[i]), ' ');
+      text += i > 0 ? "  " + fill + row[i] : begins_with_names_ ? row[i] + fill : fill + row[i];
+    }
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }

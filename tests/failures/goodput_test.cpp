@@ -1,4 +1,4 @@
-// Interruptions: laws of the closed form, and the same process event by event.
+// Interruptions: laws of the closed form. The same process event by event: tests/replay/failure_clock_test.cpp.
 #include "sim/failures/goodput.hpp"
 
 #include <cmath>
@@ -86,26 +86,6 @@ TEST_CASE("Erlang's B: a server alone, and tables of telephone traffic") {
   CHECK(sim::erlang_b(5, 0) == 0);
   CHECK(sim::erlang_b(2, 1) == Approx(0.2));  // (1/2) / (1 + 1 + 1/2)
   CHECK(sim::erlang_b(10, 5) == Approx(0.018385).epsilon(1e-4));
-}
-
-TEST_CASE("the process event by event agrees with the closed form within 2 %") {
-  struct Case {
-    double mttf_h, interval_h, checkpoint_h, restart_h, repair_h;
-    int spares;
-  };
-  for (const Case& c :
-       {Case{24, 1, 0.02, 0.25, 0, 0}, Case{3.1, 0.2, 0.01, 0.3, 0, 0}, Case{2, 2, 0.2, 1, 0, 0},
-        Case{10, 0.5, 0.02, 0.25, 5, 0}, Case{10, 0.5, 0.02, 0.25, 12, 1}, Case{4, 0.5, 0.02, 0.1, 24, 5}}) {
-    sim::FailureProcess p = process(c.mttf_h, c.interval_h, c.checkpoint_h, c.restart_h);
-    p.repair_s = c.repair_h * kHour_s;
-    p.spares = c.spares;
-    INFO(c.mttf_h << " h, " << c.spares << " spares");
-    const double closed = sim::goodput(p).share;
-    const double simulated = sim::simulated_goodput(p, 20000 * p.mttf_s, 7);
-    CHECK(simulated == Approx(closed).epsilon(0.02));
-    CHECK(simulated == sim::simulated_goodput(p, 20000 * p.mttf_s, 7));  // by its seed
-    CHECK(simulated != sim::simulated_goodput(p, 20000 * p.mttf_s, 8));
-  }
 }
 
 }  // namespace lockstep::tests

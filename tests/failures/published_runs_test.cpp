@@ -1,5 +1,6 @@
-// Interruptions and goodput of published runs from their stated inputs, each by its own rate and by those of the others: the
-// table of results/validation/failures.md, misses included. LOCKSTEP_UPDATE=1 writes it anew.
+// Interruptions and goodput of published runs from their stated inputs, each by its own rate and with that left out: the
+// tables of results/validation/failures.md, misses included. LOCKSTEP_UPDATE=1 writes it anew.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -12,28 +13,32 @@
 namespace lockstep::tests {
 namespace {
 
+constexpr double kMinute_s = 60, kHour_s = 3600, kDay_s = 86400;
+
 struct Fleet {
   const char* name;
   double per_node_day;
 };
 
 // Interruptions for each node and day, 8 GPUs to a node.
-const Fleet kFleets[] = {{"Llama 3", 419. / (54 * 2048)},  // arXiv 2407.21783: unexpected, 54 days, 16,384 H100
-                         {"RSC-1", 6.50e-3},               // arXiv 2410.21680
-                         {"RSC-2", 2.34e-3},               // the same
-                         {"FT-HSDP", 2.3e-3}};             // arXiv 2602.00277
+constexpr int kFleets = 4;
+const Fleet kFleet[kFleets] = {{"Llama 3", 419. / (54 * 2048)},  // arXiv 2407.21783: unexpected, 54 days, 16,384 H100
+                               {"RSC-1", 6.50e-3},               // arXiv 2410.21680
+                               {"RSC-2", 2.34e-3},               // the same
+                               {"FT-HSDP", 2.3e-3}};             // arXiv 2602.00277
+enum { kLlama, kRsc1, kRsc2, kHsdp };
 
-struct Published {
-  const char* what;
-  int nodes;
-  double mttf_h;
-};
+// What is known of a fleet that nobody has seen: the geometric mean of the others.
+double rate_without(int left_out) {
+  double logs = 0;
+  for (int fleet = 0; fleet < kFleets; ++fleet)
+    if (fleet != left_out) logs += std::log(kFleet[fleet].per_node_day) / (kFleets - 1);
+  return std::exp(logs);
+}
 
-// Mean times to failure that were published beside the rates.
-const Published kRuns[] = {{"Llama 3, 16,384 GPUs", 2048, 54 * 24 / 419.},
-                           {"RSC, 8 GPUs", 1, 47.7 * 24},
-                           {"RSC, 1,024 GPUs", 128, 7.9},
-                           {"RSC, 16,384 GPUs (projected)", 2048, 1.8}};
+double mttf_h(double per_node_day, int nodes) {
+  return 24 / (per_node_day * nodes);
+}
 
 std::string format(const char* pattern, double value) {
   char text[64];
@@ -41,8 +46,36 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-double mttf_h(double per_node_day, int nodes) {
-  return 24 / (per_node_day * nodes);
+// Mean times to failure of whole jobs that were published, and the fleet whose rate stands beside them.
+struct Lifetime {
+  const char* what;
+  int nodes;
+  double mttf_h;
+  int fleet;
+};
+const Lifetime kLifetimes[] = {
+    {"Llama 3, 16,384 GPUs", 2048, 54 * 24 / 419., kLlama}, {"RSC-1, 8 GPUs, measured", 1, 47.7 * 24, kRsc1},
+    {"RSC-1, 1,024 GPUs, measured", 128, 7.9, kRsc1},       {"RSC-1, 16,384 GPUs, projected", 2048, 1.8, kRsc1},
+    {"RSC-1, 131,072 GPUs, projected", 16384, 0.23, kRsc1}, {"FT-HSDP, 98,304 GPUs", 12288, 18 / 60., kHsdp}};
+
+// A goodput, or effective training time, that was published, with what was said beside it. Without a word: the defaults.
+struct Published {
+  const char* what;
+  const char* stated;
+  double share;
+  bool is_least;  ///< "over 90 %"
+  int fleet;      ///< whose rate it goes by; -1: the rate is stated for this figure alone
+  sim::FailureProcess process;
+  int nodes = 0;  ///< for its MTTF by a rate; 0: the process has it
+};
+
+sim::FailureProcess process(double interval_s, double checkpoint_s, double restart_s, double mttf_s = 0) {
+  sim::FailureProcess p;
+  p.mttf_s = mttf_s;
+  p.interval_s = interval_s;
+  p.checkpoint_s = checkpoint_s;
+  p.restart_s = restart_s;
+  return p;
 }
 
 sim::FailureSpec by_default() {
@@ -52,57 +85,155 @@ sim::FailureSpec by_default() {
 }
 
 // 405 billion parameters of single precision, with the two moments of Adam; nodes to spare in a cluster of 24,000 GPUs.
-double llama_goodput(double per_node_day) {
+sim::FailureProcess llama_process() {
   sim::FailureSpec spec = by_default();
-  spec.per_node_day = per_node_day;
   spec.spares = 900;
-  return sim::goodput(sim::process_of(spec, {2048, 405e9 * 12, 5})).share;
+  return sim::process_of(spec, {2048, 405e9 * 12, 5});
+}
+
+// 0: at the best interval, as the source has it.
+const std::vector<Published>& published() {
+  static const std::vector<Published> all{
+      {"Llama 3 405B, 16,384 GPUs, 54 days", "4.9 TB of state; nothing else", 0.90, true, kLlama,
+       process(0, llama_process().checkpoint_s, llama_process().restart_s), 2048},
+      {"RSC-1, runs of 2,048 to 4,096 GPUs, mean", "a checkpoint an hour, restart 5 min", 0.90, true, kRsc1,
+       process(kHour_s, 0, 5 * kMinute_s), 384},
+      {"RSC-1, 16,384 GPUs, projected", "checkpoints every 5 min beside the training, restart 5 min", 0.93, false,
+       kRsc1, process(5 * kMinute_s, 0, 5 * kMinute_s), 2048},
+      {"RSC-1, 12,000 GPUs, projected", "checkpoints of 10 s, restart 5 min", 0.90, false, kRsc1,
+       process(0, 10, 5 * kMinute_s), 1500},
+      {"RSC-1, 12,000 GPUs at 1 failure per 1000 node-days, projected", "checkpoints of 5 min, restart 5 min", 0.90,
+       false, -1, process(0, 5 * kMinute_s, 5 * kMinute_s, kDay_s / (1e-3 * 1500)), 0},
+      {"RSC-2's rate on 100,000 GPUs, projected", "checkpoints every 2 min beside the training, restart 2 min", 0.90,
+       false, kRsc2, process(2 * kMinute_s, 0, 2 * kMinute_s), 12500},
+      {"98,304 GPUs in step (FT-HSDP)", "a failure every 18 min, each stops all for 10 min", 0.44, false, -1,
+       process(5, 0, 10 * kMinute_s, 18 * kMinute_s), 0},
+      {"98,304 GPUs by FT-HSDP", "a failure every 18 min, each stops all for 3 min", 0.80, false, -1,
+       process(5, 0, 3 * kMinute_s, 18 * kMinute_s), 0}};
+  return all;
+}
+
+double predicted(const Published& run, double per_node_day) {
+  sim::FailureProcess p = run.process;
+  if (run.nodes > 0) p.mttf_s = kDay_s / (per_node_day * run.nodes);
+  if (p.interval_s <= 0) p.interval_s = sim::best_interval_s(p.mttf_s, p.checkpoint_s);
+  return sim::goodput(p).share;
+}
+
+double by_own_rate(const Published& run) {
+  return predicted(run, run.fleet < 0 ? 0 : kFleet[run.fleet].per_node_day);
+}
+
+// Points, against a bound only where it is broken.
+double error_of(const Published& run, double share) {
+  return run.is_least && share > run.share ? 0 : 100 * (share - run.share);
+}
+
+std::string lifetimes_text() {
+  std::string text =
+      "| Run | published | by its fleet's rate | that left out | published / left out |\n|---|---:|---:|---:|---:|\n";
+  for (const Lifetime& run : kLifetimes) {
+    const double left_out_h = mttf_h(rate_without(run.fleet), run.nodes);
+    text += std::string("| ") + run.what + " | " + format("%.2f h", run.mttf_h) + " | " +
+            format("%.2f h", mttf_h(kFleet[run.fleet].per_node_day, run.nodes)) + " | " + format("%.2f h", left_out_h) +
+            " | " + format("%.2f", run.mttf_h / left_out_h) + " |\n";
+  }
+  return text;
+}
+
+std::string others_text() {
+  std::string text = "| Predicted | from | by 1 / nodes | published | error |\n|---|---|---:|---:|---:|\n";
+  for (const auto& [to, from] : {std::pair{1, 2}, {2, 1}, {3, 4}, {4, 3}, {2, 3}, {3, 2}}) {
+    const Lifetime &a = kLifetimes[to], &b = kLifetimes[from];
+    const double hours = b.mttf_h * b.nodes / a.nodes;
+    text += std::string("| ") + a.what + " | " + b.what + " | " + format("%.2f h", hours) + " | " +
+            format("%.2f h", a.mttf_h) + " | " + format("%+.0f %%", 100 * (hours / a.mttf_h - 1)) + " |\n";
+  }
+  return text;
+}
+
+std::string goodputs_text() {
+  std::string text =
+      "| Run | stated | published | predicted | error | its rate left out | error "
+      "|\n|---|---|---:|---:|---:|---:|---:|\n";
+  const auto points = [](double error) { return error == 0 ? std::string("kept") : format("%+.1f points", error); };
+  for (const Published& run : published()) {
+    const double own = by_own_rate(run);
+    text += std::string("| ") + run.what + " | " + run.stated + " | " + (run.is_least ? "over " : "") +
+            format("%.0f %%", 100 * run.share) + " | " + format("%.1f %%", 100 * own) + " | " +
+            points(error_of(run, own)) + " | ";
+    if (run.fleet < 0) {
+      text += "the rate is stated for it alone | |\n";
+      continue;
+    }
+    const double left_out = predicted(run, rate_without(run.fleet));
+    text += format("%.1f %%", 100 * left_out) + " | " + points(error_of(run, left_out)) + " |\n";
+  }
+  return text;
 }
 
 std::string document() {
-  std::string text =
-      "# Interruptions and goodput of published runs\n\n"
-      "Mean time between interruptions of a whole job, 24 h / (rate x nodes), by the rate of each fleet; the column of "
-      "a "
-      "run's\nown fleet is no prediction but for Meta RSC's, whose times were published beside its rate.\n\n"
-      "| Run | published |";
-  for (const Fleet& fleet : kFleets) text += std::string(" by ") + fleet.name + " |";
-  text += "\n|---|---:|---:|---:|---:|---:|\n";
-  for (const Published& run : kRuns) {
-    text += std::string("| ") + run.what + " | " + format("%.2f h", run.mttf_h) + " |";
-    for (const Fleet& fleet : kFleets) text += " " + format("%.2f h", mttf_h(fleet.per_node_day, run.nodes)) + " |";
-    text += "\n";
-  }
-  text +=
-      "\nA rule of one over the number of nodes does not give RSC's times of small jobs: 8 and 1,024 GPUs failed three "
-      "times as\noften as its rate per node says, while its projection to 16,384 follows the rule. Rates of four "
-      "fleets "
-      "are within a factor\nof 2.8 of each other: that is how well an unknown fleet is known.\n\n"
-      "Goodput of Llama 3's run (published: over 90 %), from 2,048 nodes, 4.9 TB of weights and Adam's moments, 2 GB/s "
-      "of "
-      "a node\nto the storage, 15 min to recover, nodes to spare, and checkpoints at the best interval:\n\n"
-      "| Rate of | goodput |\n|---|---:|\n";
-  for (const Fleet& fleet : kFleets)
-    text +=
-        std::string("| ") + fleet.name + " | " + format("%.1f %%", 100 * llama_goodput(fleet.per_node_day)) + " |\n";
-  return text +
-         "\nNot predicted: RSC's and ByteRobust's effective training times (97 % dense, 91 % experts), whose "
-         "checkpoint "
-         "and restart\ntimes are not at hand.\n\nSources: arXiv 2407.21783 (Llama 3), 2410.21680 (RSC), 2602.00277 "
-         "(FT-HSDP), 2509.16293 (ByteRobust).\n";
+  return "# Interruptions and goodput of published runs\n\n"
+         "Written by `test_failures`. Rates, for each 1000 nodes of 8 GPUs and day: Llama 3 3.79, RSC-1 6.50, RSC-2 "
+         "2.34,\n"
+         "FT-HSDP 2.30. \"Left out\": a run is predicted by the geometric mean of the other fleets' rates, as one must "
+         "of a\n"
+         "fleet that nobody has seen.\n\n"
+         "## Mean time between interruptions of a whole job\n\n24 h / (rate x nodes).\n\n" +
+         lifetimes_text() +
+         "\nLlama 3's own is no prediction: its rate is made of it. Two misses by a fleet's own rate:\n\n"
+         "- **RSC-1's measured times are 3.2 and 3.65 times shorter than its rate says.** They agree with each other, "
+         "as one\n"
+         "  over the number of nodes (below), and mean 21.0 and 23.7 interruptions for 1000 node-days, where the "
+         "paper's\n"
+         "  projections go by 6.50, which they follow within 2 %. So the paper counts two kinds of failures, those "
+         "that end\n"
+         "  any job and those of the rate; what is in one and not in the other the figures at hand do not say. No rate "
+         "per\n"
+         "  node gives both, and ours is of the second kind: `per_node_day` of a plan wants 20e-3 for what users of "
+         "RSC-1 saw.\n"
+         "- **FT-HSDP's 18 minutes are 2.8 times shorter than its rate**, which is stated of servers in a fleet of "
+         "32,000\n"
+         "  GPUs; 98,304 in one job have more in common that can fail.\n\n"
+         "RSC-1's times from each other:\n\n" +
+         others_text() + "\n## Goodput\n\nBy the closed form, at the best interval where none is stated.\n\n" +
+         goodputs_text() +
+         "\n- **Llama 3** states neither checkpoints nor restarts: 2 GB/s of a node to the storage, 15 min to recover "
+         "and\n"
+         "  nodes to spare are the plan's defaults. It is over 90 % by its own rate and without it.\n"
+         "- **RSC-1's 12,000 GPUs, RSC-2's 100,000**: sources say 0.9, rounded, of what \"about\" 10 s, 1 failure or 2 "
+         "minutes\n"
+         "  reach.\n"
+         "- **FT-HSDP's baseline is missed by 13 points.** 44 % is 1 - 10/18: 18 minutes from failure to failure with "
+         "the\n"
+         "  stop in them. Ours are 18 minutes of running; then the stop, which a failure may prolong: 1 / e^(10/18).\n"
+         "  Where stops are short against the time between failures, as everywhere else, the two are the same.\n\n"
+         "Not predicted: ByteRobust's effective training times (97 % dense, 91 % experts), whose checkpoint and "
+         "restart\n"
+         "times are not at hand.\n\n"
+         "Sources: arXiv 2407.21783 (Llama 3), 2410.21680 (RSC), 2602.00277 (FT-HSDP), 2509.16293 (ByteRobust). RSC's "
+         "and\n"
+         "FT-HSDP's figures were read in excerpts and summaries, not in the papers themselves.\n";
 }
 
 }  // namespace
 
-TEST_CASE("Llama 3's run kept over 90 %, and so it is predicted from its inputs") {
-  CHECK(llama_goodput(kFleets[0].per_node_day) > 0.90);
-  CHECK(llama_goodput(kFleets[0].per_node_day) < 0.95);
-  for (const Fleet& fleet : kFleets) CHECK(llama_goodput(fleet.per_node_day) == Approx(0.9).margin(0.07));
+TEST_CASE("published goodputs follow from their stated inputs") {
+  for (const Published& run : published()) {
+    INFO(run.what);
+    const bool is_missed = std::string(run.what) == "98,304 GPUs in step (FT-HSDP)";  // the document says why
+    CHECK(std::abs(error_of(run, by_own_rate(run))) < (is_missed ? 14 : 5));
+    if (run.fleet >= 0) CHECK(std::abs(error_of(run, predicted(run, rate_without(run.fleet)))) < 5);
+  }
 }
 
-TEST_CASE("RSC's projection is its rate over its nodes, its small jobs are not") {
-  CHECK(mttf_h(kFleets[1].per_node_day, 2048) == Approx(1.8).epsilon(0.02));
-  CHECK(mttf_h(kFleets[1].per_node_day, 128) / 7.9 == Approx(3.65).epsilon(0.02));
+TEST_CASE(
+    "RSC's measured times agree with each other as one over the nodes, its projections with its rate; no rate does "
+    "both") {
+  CHECK(mttf_h(kFleet[kRsc1].per_node_day, 2048) == Approx(1.8).epsilon(0.02));
+  CHECK(mttf_h(kFleet[kRsc1].per_node_day, 16384) == Approx(0.23).epsilon(0.03));
+  CHECK(47.7 * 24 / 128 == Approx(7.9).epsilon(0.14));
+  CHECK(mttf_h(kFleet[kRsc1].per_node_day, 128) / 7.9 == Approx(3.65).epsilon(0.02));
 }
 
 TEST_CASE("the committed table of published runs is what is computed") {

@@ -158,7 +158,7 @@ async function validationWorks(page) {
   const records = documentOf('validation').suites.flatMap(suite => suite.records), test = records.filter(record => record.use === 'test');
   await page.getByLabel('Use').selectOption('test');
   await page.waitForFunction(count => document.querySelector('#records > [role=status]').textContent.startsWith(count + ' record'), test.filter(r => 'error' in r).length);
-  assert.ok((await tipAt(page, chartOf(page, 'Predicted against published'), 0, 0)).length > 10);
+  assert.ok((await tipAt(page, chartOf(page, 'Predicted over published, by class'), 0, 0)).length > 10);
   const table = tableOf(page, 'Records;'), errors = test.filter(record => 'error' in record).map(record => Math.abs(record.error));
   assert.equal(await sortBy(table, 'Error'), 'descending');
   const shown = (await column(table, 'Error')).map(text => Math.abs(parseFloat(text.replace('\u2212', '-'))));

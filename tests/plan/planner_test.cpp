@@ -121,14 +121,19 @@ TEST_CASE("the document has all that its readers count on") {
   CHECK(json["scaling"].size() == 3);
   CHECK(json["scaling"][0]["scaling_efficiency"].get<double>() > 0);
   double parts_s = 0, layers_s = 0, compute_s = 0;
+  int layers = 0;
   for (const Json& part : json["breakdown"]["parts"]) {
     parts_s += part["seconds"].get<double>();
     if (part["name"] == "forward" || part["name"] == "backward" || part["name"] == "update")
       compute_s += part["seconds"].get<double>();
   }
-  for (const Json& g : json["breakdown"]["layer_groups"])
+  for (const Json& g : json["breakdown"]["layer_groups"]) {
     layers_s += g["forward_s"].get<double>() + g["backward_s"].get<double>() + g["update_s"].get<double>();
+    CHECK(g["layers"] > 0);
+    layers += g["layers"].get<int>();
+  }
   CHECK(layers_s == Approx(compute_s));
+  CHECK(layers > static_cast<int>(json["breakdown"]["layer_groups"].size()));  // a group says of how many it is
   for (const Json& point : json["points"]) {
     CHECK(point["time_s_low"] <= point["time_s"]);
     CHECK(point["cost_usd_high"] >= point["cost_usd"]);

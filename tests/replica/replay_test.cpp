@@ -1,68 +1,10 @@
 // Splits replayed message by message: by flows as by SimGrid, and near what the closed form says.
-#include <random>
-
 #include "sim/replica/program.hpp"
 #include "tests/catch.hpp"
-#include "tests/replica/small_split.hpp"
+#include "tests/replica/random_splits.hpp"
 
 namespace lockstep::tests {
 namespace {
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  template <class T>
-  T of(const std::vector<T>& choices) {
-    return choices[std::uniform_int_distribution<std::size_t>(0, choices.size() - 1)(random_)];
-  }
-
- private:
-  std::mt19937 random_;
-};
-
-Json with_latency() {
-  Json cluster = switched_cluster();
-  cluster["intra_node"]["gpu_link"]["latency"] = "1 us";
-  cluster["nic"]["latency"] = "1.5 us";
-  return cluster;
-}
-
-// Of four or eight heads' ranks, stages, pieces of the sequence and replicas, at most 128 GPUs; null: one GPU is a replica.
-Json random_split(Draw& draw, int& gpus) {
-  const int tensor = draw.of<int>({1, 2, 4, 8}), pipeline = draw.of<int>({1, 2, 4});
-  const int context = draw.of<int>({1, 1, 2}), data = draw.of<int>({1, 2, 4, 8});
-  gpus = tensor * pipeline * context * data;
-  if (gpus > 128 || gpus < 2) return {};
-  Json parallel{
-      {"tensor", tensor}, {"pipeline", pipeline}, {"context", context}, {"micro_batch", draw.of<int>({1, 2})}};
-  parallel["micro_batches"] = pipeline * draw.of<int>({1, 2});
-  parallel["sequence"] = draw.of<bool>({false, true}) && tensor > 1;
-  parallel["sharding"] = draw.of<std::string>({"none", "zero1", "zero2", "zero3"});
-  parallel["recompute"] = draw.of<std::string>({"none", "selective", "full"});
-  parallel["tensor_overlap"] = draw.of<std::string>({"none", "backward", "all"});
-  if (draw.of<bool>({false, false, true})) parallel["lora_rank"] = 16;
-  if (draw.of<bool>({false, false, true})) parallel["offload_optimizer"] = true;
-  if (context > 1) parallel["context_exchange"] = draw.of<std::string>({"ring", "all-gather"});
-  if (pipeline > 1) parallel["schedule"] = draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1"});
-  if (parallel.value("schedule", "") == "interleaved") parallel["virtual_stages"] = 2;
-  if (parallel["sharding"] != "none" && data > 2 && draw.of<bool>({false, true})) parallel["sharding_group"] = 2;
-  if (tensor * pipeline * context == 1 && parallel["sharding"] == "none") return {};
-  return parallel;
-}
-
-sim::Scenario random_scenario(Draw& draw) {
-  Json parallel;
-  int gpus = 0;
-  while (parallel.is_null()) parallel = random_split(draw, gpus);
-  Json scenario = split_scenario(parallel, {gpus});
-  if (draw.of<bool>({false, true}))
-    scenario["communication"] = {{"all_reduce", "nccl"}, {"nccl", {{"generation", "hopper"}}}};
-  scenario["communication"]["fusion_threshold"] = draw.of<std::string>({"0 B", "4 MB", "25 MB"});
-  scenario["communication"]["overlap"] = draw.of<bool>({true, true, false});
-  if (draw.of<bool>({false, true}))
-    scenario["compute"]["jitter"] = {{"distribution", "normal"}, {"coefficient_of_variation", 0.05}};
-  return SmallFiles(scenario, with_latency()).one();
-}
 
 double seconds_of(const sim::PointResult& point) {
   return point.mean_iteration_s();
@@ -74,7 +16,7 @@ TEST_CASE("splits by flows take the time that they take by SimGrid's messages") 
   constexpr int kSplits = 200;
   Draw draw(20);
   std::vector<sim::Scenario> scenarios;
-  for (int i = 0; i < kSplits; ++i) scenarios.push_back(random_scenario(draw));
+  for (int i = 0; i < kSplits; ++i) scenarios.push_back(random_split_scenario(draw));
   std::vector<sim::PointJob> jobs;
   for (const sim::Scenario& scenario : scenarios)
     for (const sim::Fidelity fidelity : {sim::Fidelity::fast, sim::Fidelity::message, sim::Fidelity::analytic}) {

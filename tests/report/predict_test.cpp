@@ -1,5 +1,6 @@
 // From points to a report: efficiency against the baseline, time to accuracy, published results beside predictions.
 #include <algorithm>
+#include <map>
 
 #include "sim/report/result.hpp"
 #include "tests/catch.hpp"
@@ -11,6 +12,8 @@ namespace {
 using sim::Comparison;
 using sim::predict;
 using sim::Report;
+using sim::ReportPoint;
+using sim::table_text;
 
 double rate_per_gpu(const SmallFiles& files, int gpus, const Settings& settings = {}) {
   const Report report = predict(files.load(settings, {gpus}), 1, {});
@@ -155,6 +158,38 @@ TEST_CASE("variants are predicted each with its own settings and baseline") {
   REQUIRE(report.comparisons.size() == 1);
   CHECK(report.comparisons[0].variant == "fp16");
   CHECK(report.comparisons[0].predicted == report.points[1].scaling_efficiency);
+}
+
+TEST_CASE("the order of variants is immaterial, and they are compared in one table") {
+  const Json variants = Json::parse(R"([
+    {"name": "ring", "set": {}},
+    {"name": "half", "set": {"/communication/wire": "fp16"}},
+    {"name": "wide", "set": {"/cluster/nic/bandwidth": "80 GB/s"}},
+    {"name": "tree", "set": {"/communication/all_reduce": "tree"}},
+    {"name": "beside", "set": {"/communication/overlap": true}}])");
+  std::map<std::string, std::string> first;
+  std::vector<std::size_t> order{0, 1, 2, 3, 4};
+  for (int permutation = 0; permutation < 6; ++permutation) {
+    SmallFiles files(even_scenario(), even_cluster());
+    files.scenario["compute"]["jitter"] = {{"distribution", "normal"}, {"coefficient_of_variation", 0.05}};
+    files.scenario["variants"] = Json::array();
+    for (std::size_t i : order) files.scenario["variants"].push_back(variants[i]);
+    const Report report = predict(files.load({}, {1, 2}), 2, {});
+    REQUIRE(report.points.size() == 10);
+    for (const ReportPoint& row : report.points) {
+      std::string text;
+      for (double seconds : row.point.iteration_s) text += std::to_string(seconds * 1e9) + " ";
+      text += std::to_string(row.scaling_efficiency) + " " + std::to_string(row.point.bytes_sent_per_gpu);
+      const std::string key = row.variant + " on " + std::to_string(row.point.gpus);
+      INFO(key);
+      CHECK(first.emplace(key, text).first->second == text);
+    }
+    const std::string table = table_text(report);
+    CHECK_THAT(table, Contains("Variants compared:\nimages/s  1 GPU  2 GPUs  of the fastest at 2\n"));
+    CHECK_THAT(table, Contains("100.0 %"));
+    std::rotate(order.begin(), order.begin() + 2, order.end());
+    if (permutation == 2) std::reverse(order.begin(), order.end());
+  }
 }
 
 }  // namespace lockstep::tests

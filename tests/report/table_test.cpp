@@ -95,6 +95,11 @@ GPUs  batch/GPU  global batch  iteration  compute  exposed  images/s  efficiency
    1         16            16    32.0 ms  32.0 ms   0.0 ms       500     100.0 %
 Memory per GPU: 1.4 of 16 GB.
 
+Variants compared:
+images/s  1 GPU  of the fastest at 1
+by group    500              100.0 %
+by size     500              100.0 %
+
 Fidelity fast, 2 iterations a point, simulated in TIME. Inputs: 1 measured, 28 assumed (--json lists them with their sources).
 )");
 }

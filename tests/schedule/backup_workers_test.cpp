@@ -263,6 +263,57 @@ TEST_CASE("more backups never make a step later, on the same luck") {
   }
 }
 
+TEST_CASE("backup workers by hand: who finishes late work may be slower and all the same end sooner") {
+  // N = 1 of 2. Worker 0 takes 1 s a step: theta(1) at 1 s, theta(2) at 2 s. Worker 1's first step takes d, its second
+  // 0.2 s, its third long.
+  //   d = 1.9 s: it reads theta(1), too late for theta(2) at 2.1 s; worker 0 makes theta(3) at 3 s.
+  //   d = 2.05 s: it reads theta(2), and makes theta(3) at 2.25 s.
+  // So no law says that longer ways, slower links or slower workers make such training no faster; where late work is
+  // abandoned (the next test) one does.
+  const auto end_s = [](double first_s) {
+    BackupWorkers o = free_of_communication(2, 1, 0.25, 0.75);
+    o.aggregate = 1;
+    o.steps = 3;
+    o.factor = [=](int worker, int step) { return worker == 0 ? 1.0 : step == 0 ? first_s : step == 1 ? 0.2 : 9.0; };
+    return only(log_of(o), kUpdate).back().time_s;
+  };
+  CHECK(end_s(1.9) == Approx(3));
+  CHECK(end_s(2.05) == Approx(2.25));
+}
+
+TEST_CASE("longer ways never make backup workers faster where late work is abandoned, and in the mean nowhere") {
+  const auto end_s = [](const BackupWorkers& o, double latency_s) {
+    return in_child([&] {
+      ClusterSpec spec = tests::nvswitch_cluster(static_cast<int>(o.workers.size()) + 1, 1);
+      spec.nic.link.latency_s = latency_s;
+      Cluster cluster(spec, spec.nodes);
+      return std::vector<double>{replay_actors(backup_workers(o), cluster, Fidelity::fast).end_s};
+    })[0];
+  };
+  for (bool is_interrupted : {true, false}) {
+    double sum_s = 0, longer_sum_s = 0;
+    for (std::uint64_t trial = 0; trial < 40; ++trial) {
+      const int workers = 3 + static_cast<int>(trial % 6);
+      BackupWorkers o = free_of_communication(workers, 1, 0.4, 0.6);
+      for (int worker = 0; worker < workers; ++worker) o.workers[at(worker)] = {Place::Kind::node, worker + 1};
+      o.aggregate = 1 + static_cast<int>(trial % (at(workers) - 1));
+      o.steps = 20;
+      o.is_interrupted = is_interrupted;
+      DelaySpec spec;
+      spec.kind = DelaySpec::Kind::lognormal;
+      spec.shape = 0.5;
+      const Delay delay(spec);
+      o.factor = [&](int worker, int step) { return delay.draw(trial, worker, step); };
+      const double once_s = end_s(o, 5e-3), twice_s = end_s(o, 10e-3);
+      INFO("trial " << trial << ", " << o.aggregate << " of " << workers);
+      if (is_interrupted) CHECK(twice_s > once_s);
+      sum_s += once_s;
+      longer_sum_s += twice_s;
+    }
+    CHECK(longer_sum_s > sum_s);
+  }
+}
+
 TEST_CASE("the server adds gradients at its own rate") {
   // 2 workers, free network, 1 s of work; each gradient of 1 GB is added at 4 GB/s: 0.25 s. They come together: 1.5 s.
   BackupWorkers o = free_of_communication(2, 1, 0.5, 0.5);

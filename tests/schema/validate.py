@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every shipped scenario and cluster against the committed JSON Schemas, by python3-jsonschema; what a schema must refuse,
+"""Every shipped scenario, cluster and trace of spot nodes against the committed JSON Schemas, by python3-jsonschema; what a schema must refuse,
 is refused. Exit code 77, with the reason, where the validator is missing.
 
 usage: validate.py REPOSITORY
@@ -36,7 +36,7 @@ def files_of(schema):
 
 
 failures = []
-for name, least in (("scenario", 10), ("cluster", 10)):
+for name, least in (("scenario", 10), ("cluster", 10), ("availability", 1)):
     checker = validator(name)
     files = list(files_of(f"lockstep/{name}/1"))
     if len(files) < least:
@@ -59,5 +59,5 @@ for what, change in (
     if scenarios.is_valid(changed):
         failures.append(f"the schema takes {what}")
 
-print("\n".join(failures) or "all shipped scenarios and clusters keep to their schemas")
+print("\n".join(failures) or "all shipped scenarios, clusters and traces keep to their schemas")
 sys.exit(1 if failures else 0)

@@ -4,14 +4,19 @@
 
 const PALETTES = {
   light: {text: '#1d2733', faint: '#55606e', grid: '#d9dfe6', surface: '#ffffff',
-          series: ['#1f5fa8', '#b4540a', '#1c7a4a', '#7a3fa0', '#b8336a', '#0b7285', '#6b5b2a', '#55606e']},
+          series: ['#1f5fa8', '#b4540a', '#1c7a4a', '#7a3fa0', '#b8336a', '#0b7285', '#6b5b2a', '#55606e', '#a11d1d', '#4a4ad0']},
   dark: {text: '#e6ebf1', faint: '#a9b4c2', grid: '#323c48', surface: '#1a2129',
-         series: ['#6fb1ff', '#f2a65a', '#5fd08f', '#c79bf0', '#ff8db4', '#4fd0e0', '#d9c57a', '#a9b4c2']},
+         series: ['#6fb1ff', '#f2a65a', '#5fd08f', '#c79bf0', '#ff8db4', '#4fd0e0', '#d9c57a', '#a9b4c2', '#ff8a7a', '#a9a8ff']},
 };
-const MARKS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot', 'cross', 'rectRounded'];
-const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 4], [12, 4], [1, 3], [6, 2, 2, 2]];
+const MARKS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot', 'cross', 'rectRounded', 'dash', 'line'];
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 4], [12, 4], [1, 3], [6, 2, 2, 2], [3, 3], [8, 2]];
 const HATCHES = ['solid', 'diagonal', 'dots', 'cross', 'across', 'solid', 'diagonal', 'dots'];
 const PAPER_WIDTH = 680;
+
+// A look's colour and mark: no two of the first hundred are alike, and each of the first ten has both of its own.
+const colourOf = (palette, look) => palette.series[look % palette.series.length];
+const markOf = look => MARKS[(look + Math.floor(look / MARKS.length)) % MARKS.length];
+const dashOf = look => DASHES[(look + Math.floor(look / DASHES.length)) % DASHES.length];
 
 const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
 let isPrinting = false;
@@ -179,6 +184,7 @@ function axis(palette, spec) {
     grid: {color: palette.grid, borderColor: palette.faint, tickColor: palette.faint},
     ticks: {color: palette.faint, callback: spec.show, maxRotation: 0, autoSkipPadding: 10},
   };
+  if (spec.exact && !spec.isLog) settings.afterBuildTicks = scale => { scale.ticks = spec.exact.map(value => ({value})); };
   if (spec.step && !spec.isLog)
     settings.afterBuildTicks = scale => { scale.ticks = steppedTicks(scale.min, scale.max, spec.step(scale.max - scale.min)); };
   if (values.length === 0) return {...settings, ...(spec.isLog ? {min: 1, max: 10} : {})};
@@ -218,15 +224,15 @@ function pointChart({x, y, series, ...rest}) {
   const config = palette => ({
     type: 'scatter',
     data: {datasets: series.map((one, index) => {
-      const look = one.look === undefined ? index : one.look, colour = one.isFaint || one.isGuide ? palette.faint : palette.series[look % 8];
+      const look = one.look === undefined ? index : one.look, colour = one.isFaint || one.isGuide ? palette.faint : colourOf(palette, look);
       return {
         label: one.name, isUnnamed: one.isUnnamed, data: one.points, showLine: !!(one.hasLine || one.isGuide), borderColor: colour, borderWidth: one.isGuide ? 1.5 : 2,
-        borderDash: one.isGuide ? [5, 5] : DASHES[look % 8], backgroundColor: one.isFaint ? 'transparent' : colour,
-        pointStyle: one.isGuide ? 'line' : MARKS[look % 8], pointRadius: one.isGuide ? 0 : one.size || 4, order: one.isGuide || one.isFaint ? 1 : 0,
+        borderDash: one.isGuide ? [5, 5] : dashOf(look), backgroundColor: one.isFaint ? 'transparent' : colour,
+        pointStyle: one.isGuide ? 'line' : markOf(look), pointRadius: one.isGuide ? 0 : one.size || 4, order: one.isGuide || one.isFaint ? 1 : 0,
         pointHoverRadius: one.isGuide ? 0 : (one.size || 4) + 2, hasNoBounds: one.isFaint || one.isHollow, pointBorderWidth: one.isFaint || one.isHollow ? 1 : 2,
         ...(one.isHollow && {backgroundColor: 'transparent'}),
-        ...(one.looks && {pointStyle: one.looks.map(at => MARKS[at % 8]), pointBackgroundColor: one.looks.map(at => palette.series[at % 8]),
-                          pointBorderColor: one.looks.map(at => palette.series[at % 8])}),
+        ...(one.looks && {pointStyle: one.looks.map(markOf), pointBackgroundColor: one.looks.map(at => colourOf(palette, at)),
+                          pointBorderColor: one.looks.map(at => colourOf(palette, at))}),
       };
     })},
     options: {scales: {x: axis(palette, {...x, values: [...endsOf(series, 'x'), ...(x.values || [])]}),

@@ -31,7 +31,7 @@ function memoryText(point) {
 
 const planFigures = [
   ['Time', 'time_s', format.duration, true], ['Cost', 'cost', format.money, true], ['Throughput', 'samples_per_s', format.rate, true],
-  ['Goodput', 'goodput', format.percent], ['Without failures', 'time_without_failures_s', format.duration], ['Cost without failures', 'cost_without_failures', format.money], ['Interruptions', 'interruptions', format.number], ['Checkpoint every', 'checkpoint_interval_s', format.duration],
+  ['Goodput', 'goodput', format.percent], ['Without failures', 'time_without_failures_s', format.duration], ['Cost without failures', 'cost_without_failures', format.money], ['Interruptions', 'interruptions', format.number], ['Losses of spot nodes', 'spot_interruptions', format.number], ['Waiting for nodes', 'waiting_for_nodes_s', format.duration], ['Checkpoint every', 'checkpoint_interval_s', format.duration],
   ['Scaling efficiency', 'scaling_efficiency', format.percent], ['GPUs', 'gpus', format.count], ['Nodes', 'nodes', format.count],
   ['Batch per GPU', 'batch_per_gpu', format.count], ['Global batch', 'global_batch', format.count], ['Iteration', 'iteration_s', format.milliseconds], ['Compute', 'compute_s', format.milliseconds],
   ['Exposed communication', 'exposed_communication_s', format.milliseconds], ['Idle', 'idle_s', format.milliseconds],
@@ -120,7 +120,8 @@ function frontierChart(result, byId) {
   const others = placed.filter(point => !point.on_frontier && !named.some(([, one]) => one === point));
   const isLogX = spreadsFar(placed.map(point => point.time_s)), isLogY = spreadsFar(placed.map(point => point.cost));
   const machines = machinesOf(placed);
-  const ends = key => [Math.min(...placed.map(point => point[key])), Math.max(...placed.map(point => point[key]))];
+  const end = (point, key, side) => isNumber(point[key + side]) ? point[key + side] : point[key];  // guides reach as far as bounds
+  const ends = key => [Math.min(...placed.map(point => end(point, key, '_low'))), Math.max(...placed.map(point => end(point, key, '_high')))];
   const {deadline_s: deadline, budget: budget} = plan.objective;
   const guides = [isNumber(deadline) && {name: 'Deadline ' + format.shortDuration(deadline), isGuide: true, points: ends('cost').map(y => ({x: deadline, y}))},
                   isNumber(budget) && {name: 'Budget ' + format.money(budget), isGuide: true, points: ends('time_s').map(x => ({x, y: budget}))}].filter(Boolean);
@@ -152,9 +153,12 @@ function shownGroups(groups) {
   if (groups.length <= GROUPS_SHOWN) return groups;
   const longest = new Set([...groups].sort((a, b) => time(b) - time(a)).slice(0, GROUPS_SHOWN - 1));
   const rest = groups.filter(group => !longest.has(group)), sum = key => rest.reduce((total, group) => total + (group[key] || 0), 0);
-  return [...groups.filter(group => longest.has(group)), {name: plural(rest.length, 'other group'), forward_s: sum('forward_s'),
+  return [...groups.filter(group => longest.has(group)), {name: plural(rest.length, 'other group'), layers: sum('layers') || undefined, forward_s: sum('forward_s'),
           backward_s: sum('backward_s'), update_s: sum('update_s'), gradient_bytes: sum('gradient_bytes')}];
 }
+
+const groupTitle = group => group.name + (isNumber(group.layers) ? ' (' + plural(group.layers, 'layer') + ')' : '');
+const perLayer = group => group.layers > 0 ? (group.forward_s + group.backward_s + group.update_s) / group.layers : undefined;
 
 function planBreakdown(result, byId) {
   const breakdown = result.breakdown;
@@ -168,9 +172,9 @@ function planBreakdown(result, byId) {
     h('p', {}, (point ? settingText(point, result.plan) + ': ' : '') + 'an iteration takes ' + format.milliseconds(breakdown.iteration_s) + '.'),
     breakdown.note && h('p', {class: 'note-line'}, capital(breakdown.note) + '.'),
     iterationChart('The iteration', [{name: 'Iteration', parts}], 'Iteration'),
-    groups.length > 0 && [iterationChart('Computation by group of layers', shownGroups(groups).map(group => ({name: group.name, parts: ofGroup(group)})), 'Group of layers'),
-      dataTable({caption: 'Groups of layers', rows: groups, fileName: 'layer-groups.csv', columns: [{title: 'Group', value: group => group.name, rowHeader: true},
-        column('Forward', 'forward_s', finer), column('Backward', 'backward_s', finer), column('Update', 'update_s', finer),
+    groups.length > 0 && [iterationChart('Computation by group of layers', shownGroups(groups).map(group => ({name: groupTitle(group), parts: ofGroup(group)})), 'Group of layers', 'a long bar is of many layers; the table has the time of each'),
+      dataTable({caption: 'Groups of layers', rows: groups, fileName: 'layer-groups.csv', columns: [{title: 'Group', value: group => group.name, rowHeader: true}, column('Layers', 'layers', format.count),
+        {title: 'A layer', note: 'Mean of forward, backward and update', number: true, value: perLayer, text: group => finer(perLayer(group))}, column('Forward', 'forward_s', finer), column('Backward', 'backward_s', finer), column('Update', 'update_s', finer),
         column('Gradient', 'gradient_bytes', format.bytes)]})]);
 }
 

@@ -57,6 +57,22 @@ function resultTable(points) {
   ]});
 }
 
+// Variants side by side: throughput at every number of GPUs, and what the best makes of the largest that all have.
+function variantsSection(groups) {
+  if (groups.length < 2) return null;
+  const at = (group, gpus) => group.points.find(point => point.gpus === gpus);
+  const counts = [...new Set(groups.flatMap(group => group.points.map(point => point.gpus)))].sort((a, b) => a - b);
+  const common = counts.filter(gpus => groups.every(group => at(group, gpus))).pop();
+  const most = Math.max(...groups.map(group => isNumber(common) ? at(group, common).samples_per_s : 0));
+  const isTimed = isNumber(common) && groups.some(group => isNumber(at(group, common).time_to_accuracy_s));
+  const rate = (group, gpus) => (at(group, gpus) || {}).samples_per_s;
+  return section('variants', 'Variants compared', dataTable({caption: 'Throughput (' + style.rateUnit + ') of the variants by number of GPUs', rows: groups, pageSize: 100, fileName: 'variants.csv', columns: [
+    {title: 'Variant', value: group => group.name, rowHeader: true},
+    ...counts.map(gpus => ({title: plural(gpus, 'GPU'), number: true, value: group => rate(group, gpus), text: group => format.count(rate(group, gpus))})),
+    ...(isNumber(common) ? [{title: 'Of the fastest', note: 'On ' + plural(common, 'GPU'), number: true, value: group => rate(group, common) / most, text: group => format.percent(rate(group, common) / most)}] : []),
+    ...(isTimed ? [{title: 'Time to accuracy', note: 'On ' + plural(common, 'GPU'), number: true, value: group => at(group, common).time_to_accuracy_s, text: group => format.duration(at(group, common).time_to_accuracy_s)}] : [])]}));
+}
+
 function timeCharts(groups, isOneCount) {
   const timed = groups.map(group => ({...group, points: group.points.filter(point => isNumber(point.time_to_accuracy_s))})).filter(
     group => group.points.length > 0);
@@ -130,7 +146,7 @@ function resultPage(result) {
   const isOneCount = groups.every(group => group.points.length === 1);
   showHeader('simulation', scenario.name || 'A simulation', scenario.description, settingsOf(scenario));
   return [
-    resultAnswer(result.points, (scenario.convergence || {}).target),
+    resultAnswer(result.points, (scenario.convergence || {}).target), variantsSection(groups),
     section('scaling', 'Throughput and scaling', h('div', {class: 'charts'}, speedCharts(groups, isOneCount), timeCharts(groups, isOneCount))),
     section('breakdown', 'Where an iteration goes', breakdownOf(groups)),
     section('points', 'All predictions', resultTable(result.points)),

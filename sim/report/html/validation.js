@@ -48,22 +48,35 @@ function suitesTable(validation) {
     {title: 'Worst record', value: row => row.worst_id || undefined, node: row => h('span', {class: 'id'}, row.worst_id || NONE)}]});
 }
 
-// Within factors of 1.25 and 2 of a published value; axes of all units at once, as only the ratio counts here.
+const RATIO_END = 10;
+
+// Classes of results, by what their metrics are called.
+const RESULT_CLASSES = [['throughput', /^(images_per_s|throughput(_per_gpu)?|achieved_flops_per_gpu|model_flops_per_gpu|mfu|hfu)$/],
+                        ['iteration time', /^(step_time|iteration_s|epoch_seconds)$/], ['all-reduce, exchanges', /^(allreduce_|comm_|required_bandwidth|node_traffic)/],
+                        ['time to accuracy', /^(time_to_accuracy_s|training_time_s|epochs_to_accuracy)$/], ['scaling', /^(speedup|scaling_efficiency|throughput_gain)/],
+                        ['peak memory', /memory/], ['other', /./]];
+const classOf = record => RESULT_CLASSES.find(([, metrics]) => metrics.test(record.metric))[0];
+
+// Predicted over published, a column of points for each class of results: what is compared has no unit, and needs no decades.
 function scatterFigure(records) {
-  const shown = records.filter(record => isNumber(record.error) && record.published > 0 && record.predicted > 0);
-  const point = record => ({x: record.published, y: record.predicted, yLow: record.low > 0 ? record.low : undefined, yHigh: record.high > 0 ? record.high : undefined,
-    tip: [record.id, 'predicted ' + format.number(record.predicted) + ', published ' + format.number(record.published) + ' ' + record.unit,
+  const shown = records.filter(record => isNumber(record.error) && record.published > 0 && record.predicted > 0), of = name => shown.filter(record => classOf(record) === name);
+  const classes = RESULT_CLASSES.map(([name]) => name).filter(name => of(name).length > 0);
+  const place = new Map(classes.flatMap((name, column) => of(name).map((record, index, all) => [record, column + 0.7 * ((index + 0.5) / all.length - 0.5)])));
+  const ratio = record => record.predicted / record.published, clipped = value => Math.min(RATIO_END, Math.max(1 / RATIO_END, value));
+  const point = record => ({x: place.get(record), y: clipped(ratio(record)),
+    tip: [record.id, record.metric.replaceAll('_', ' ') + ': predicted ' + format.number(record.predicted) + ', published ' + format.number(record.published) + ' ' + record.unit,
           'error ' + format.change(record.error) + ' (' + record.suite + ', ' + record.use + ')']});
-  const series = ['test', 'fit'].map((use, index) => ({name: use === 'test' ? 'test: not fitted on' : 'fit: fitted on', look: index, size: 3,
+  const series = ['test', 'fit'].map((use, index) => ({name: use === 'test' ? 'test: not fitted on' : 'fit: fitted on', look: index, size: shown.length > 500 ? 2 : 3, isHollow: true,
                                                        points: shown.filter(record => record.use === use).map(point)})).filter(one => one.points.length > 0);
-  const published = shown.map(record => record.published);
-  const ends = published.length ? [Math.min(...published), Math.max(...published)] : [1, 10];
-  const guide = (name, factor, isUnnamed) => ({name, isGuide: true, isUnnamed, isOutside: true, points: ends.map(x => ({x, y: x * factor}))});
-  const missing = records.filter(record => isNumber(record.error)).length - shown.length;
-  return pointChart({title: 'Predicted against published', note: 'each in its own unit; dashed: equal, half and double' + (missing ? '; ' + missing + ' at zero left out' : ''),
-    x: {label: 'Published', show: format.short, isLog: true}, y: {label: 'Predicted', show: format.short, isLog: true},
+  const ends = [-0.5, Math.max(classes.length, 1) - 0.5];
+  const guide = (name, at, isUnnamed) => ({name, isGuide: true, isUnnamed, points: ends.map(x => ({x, y: at}))});
+  const missing = records.filter(record => isNumber(record.error)).length - shown.length, far = shown.filter(record => ratio(record) !== clipped(ratio(record))).length;
+  const medianOf = name => quantile(of(name).map(ratio), 0.5);
+  return pointChart({title: 'Predicted over published, by class', note: 'dashed: equal, half and double' + (far ? '; ' + far + ' beyond a factor of ' + RATIO_END + ' stand at the edge' : '') + (missing ? '; ' + missing + ' at zero left out' : ''),
+    x: {label: 'Class of results', show: value => Number.isInteger(value) && classes[value] !== undefined ? wrapped(classes[value]) : '', exact: classes.map((name, column) => column), min: ends[0], max: ends[1]},
+    y: {label: 'Predicted / published', show: value => trimmed(value), isLog: true, values: [0.4, 2.5]},
     series: [...series, guide('equal, half, double', 1), guide('half', 0.5, true), guide('double', 2, true)], height: 420,
-    summary: plural(shown.length, 'record') + '; the table of records below holds them all.'});
+    summary: classes.map(name => plural(of(name).length, 'record') + ' of ' + name + ', in the median ' + trimmed(medianOf(name)) + ' times the published').join('; ') + '. The table of records below holds them all.'});
 }
 
 const HISTOGRAM_STEP = 0.1, HISTOGRAM_END = 1;

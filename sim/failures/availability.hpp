@@ -1,0 +1,77 @@
+#pragma once
+// When nodes of a spot market are there: a file of intervals, schema "lockstep/availability/1" (sim/plan/README.md). The
+// trace begins anew at its end, for a training that is longer than it. Nodes that leave and nodes that come at the same
+// instant are the same ones, as far as there are as many: a series of counts is written as intervals that follow each other,
+// and of a fall those leave first that the job does not use.
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/base/object_format.hpp"
+
+namespace lockstep::sim {
+inline namespace failures {
+
+/// Nodes that are there together.
+struct AvailableInterval {
+  double from_s = 0;
+  double to_s = 0;
+  int nodes = 1;
+};
+
+struct Availability {
+  std::string name;
+  std::string kind;
+  std::string source;
+  double length_s = 0;  ///< of the trace; 0 in the file: to the end of the last interval
+  double notice_s = 0;  ///< from the warning to the loss of a node
+  std::vector<AvailableInterval> intervals;
+
+  /// Most nodes that are there at once.
+  int most_nodes() const;
+};
+
+/// Reading checks that intervals lie in the trace and are not empty, and sets the length. Throws InputError.
+const ObjectFormat<Availability>& availability_format();
+Json availability_schema();
+
+/// From `from_s` to `to_s` a job has all its nodes; then it loses some. Seconds since the job was first asked for.
+struct Holding {
+  double from_s = 0;
+  double to_s = std::numeric_limits<double>::infinity();
+};
+
+/// A job that wants `nodes` at once, holds them from when so many are there until one of its own leaves, and takes free
+/// ones in the order in which they came. Period after period, without end.
+class Holdings {
+ public:
+  Holdings(const Availability& trace, int nodes, double start_s);
+  /// None: so many are never there again. A period without an end ends at infinity.
+  std::optional<Holding> next();
+
+ private:
+  struct Change {
+    double time_s = 0;
+    std::vector<std::size_t> leave, come;
+  };
+  void collect_changes();
+  void begin();
+  bool take(int wanted);
+  int apply(const Change& change);
+  int step();
+
+  const Availability& trace_;
+  int wanted_;
+  double start_s_, clock_s_ = 0;  // clock: since the start
+  std::vector<Change> changes_;   // of one round, ascending, the last at the trace's end
+  std::size_t change_ = 0;
+  double round_s_ = 0;           // since the start, of the round's begin; negative in the first
+  std::set<std::size_t> there_;  // intervals, by their order
+  std::vector<int> free_, used_;
+  int held_ = 0;
+};
+
+}  // namespace failures
+}  // namespace lockstep::sim

@@ -1,0 +1,66 @@
+#pragma once
+// Random splits of a small transformer over up to 128 GPUs, by a seed.
+#include <random>
+
+#include "tests/replica/small_split.hpp"
+
+namespace lockstep::tests {
+
+/// Choices that follow from a seed.
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  template <class T>
+  T of(const std::vector<T>& choices) {
+    return choices[std::uniform_int_distribution<std::size_t>(0, choices.size() - 1)(random_)];
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+inline Json with_latency() {
+  Json cluster = switched_cluster();
+  cluster["intra_node"]["gpu_link"]["latency"] = "1 us";
+  cluster["nic"]["latency"] = "1.5 us";
+  return cluster;
+}
+
+/// Of four or eight heads' ranks, stages, pieces of the sequence and replicas, at most 128 GPUs; null: one GPU is a replica.
+inline Json random_split(Draw& draw, int& gpus) {
+  const int tensor = draw.of<int>({1, 2, 4, 8}), pipeline = draw.of<int>({1, 2, 4});
+  const int context = draw.of<int>({1, 1, 2}), data = draw.of<int>({1, 2, 4, 8});
+  gpus = tensor * pipeline * context * data;
+  if (gpus > 128 || gpus < 2) return {};
+  Json parallel{
+      {"tensor", tensor}, {"pipeline", pipeline}, {"context", context}, {"micro_batch", draw.of<int>({1, 2})}};
+  parallel["micro_batches"] = pipeline * draw.of<int>({1, 2});
+  parallel["sequence"] = draw.of<bool>({false, true}) && tensor > 1;
+  parallel["sharding"] = draw.of<std::string>({"none", "zero1", "zero2", "zero3"});
+  parallel["recompute"] = draw.of<std::string>({"none", "selective", "full"});
+  parallel["tensor_overlap"] = draw.of<std::string>({"none", "backward", "all"});
+  if (draw.of<bool>({false, false, true})) parallel["lora_rank"] = 16;
+  if (draw.of<bool>({false, false, true})) parallel["offload_optimizer"] = true;
+  if (context > 1) parallel["context_exchange"] = draw.of<std::string>({"ring", "all-gather"});
+  if (pipeline > 1) parallel["schedule"] = draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1"});
+  if (parallel.value("schedule", "") == "interleaved") parallel["virtual_stages"] = 2;
+  if (parallel["sharding"] != "none" && data > 2 && draw.of<bool>({false, true})) parallel["sharding_group"] = 2;
+  if (tensor * pipeline * context == 1 && parallel["sharding"] == "none") return {};
+  return parallel;
+}
+
+inline sim::Scenario random_split_scenario(Draw& draw) {
+  Json parallel;
+  int gpus = 0;
+  while (parallel.is_null()) parallel = random_split(draw, gpus);
+  Json scenario = split_scenario(parallel, {gpus});
+  if (draw.of<bool>({false, true}))
+    scenario["communication"] = {{"all_reduce", "nccl"}, {"nccl", {{"generation", "hopper"}}}};
+  scenario["communication"]["fusion_threshold"] = draw.of<std::string>({"0 B", "4 MB", "25 MB"});
+  scenario["communication"]["overlap"] = draw.of<bool>({true, true, false});
+  if (draw.of<bool>({false, true}))
+    scenario["compute"]["jitter"] = {{"distribution", "normal"}, {"coefficient_of_variation", 0.05}};
+  return SmallFiles(scenario, with_latency()).one();
+}
+
+}  // namespace lockstep::tests
