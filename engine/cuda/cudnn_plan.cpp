@@ -227,11 +227,7 @@ ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const Co
 #if CUDNN_VERSION >= 91100
   if (target_.described != nullptr) engine.set_descriptor(CUDNN_ATTR_ENGINE_DEVICEPROP, *target_.described);
 #endif
-  cudnnStatus_t status = engine.try_finalise();
-  if (status != CUDNN_STATUS_SUCCESS) {
-    remark("the engine is refused: " + cudnn_error(status));
-    return;
-  }
+  if (is_refused("the engine is", engine.try_finalise())) return;
   CudnnDescriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   configuration.set_descriptor(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
   parts_.push_back(std::move(engine));
@@ -248,11 +244,7 @@ ConvolutionEngines::ConvolutionEngines(const ConvolutionTarget& target, const Co
     configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                       static_cast<std::int64_t>(choices.size()), choices.data());
   }
-  status = configuration.try_finalise();
-  if (status != CUDNN_STATUS_SUCCESS) {
-    remark("the engine's settings are refused: " + cudnn_error(status));
-    return;
-  }
+  if (is_refused("the engine's settings are", configuration.try_finalise())) return;
   configurations_.push_back(std::move(configuration));
   recommended_ = 1;
 }
@@ -281,21 +273,13 @@ bool ConvolutionEngines::make_graph(const ConvolutionProblem& problem) {
   operation.set_descriptor(names.convolution, parts_[3]);
   operation.set(names.alpha, CUDNN_TYPE_FLOAT, 1, &alpha);
   operation.set(names.beta, CUDNN_TYPE_FLOAT, 1, &beta);
-  cudnnStatus_t status = operation.try_finalise();
-  if (status != CUDNN_STATUS_SUCCESS) {
-    remark("the operation is refused: " + cudnn_error(status));
-    return false;
-  }
+  if (is_refused("the operation is", operation.try_finalise())) return false;
   std::vector<cudnnBackendDescriptor_t> operations{operation.get()};
   if (problem.has_sums) {
     CudnnDescriptor sums = tensor(kSums, CUDNN_DATA_FLOAT, 1, s.out_channels, 1, 1);
     CudnnDescriptor squares = tensor(kSquares, CUDNN_DATA_FLOAT, 1, s.out_channels, 1, 1);
     CudnnDescriptor summing = statistics(parts_[1], sums, squares);
-    status = summing.try_finalise();
-    if (status != CUDNN_STATUS_SUCCESS) {
-      remark("the sums are refused: " + cudnn_error(status));
-      return false;
-    }
+    if (is_refused("the sums are", summing.try_finalise())) return false;
     operations.push_back(summing.get());
     for (CudnnDescriptor* part : {&sums, &squares, &summing}) parts_.push_back(std::move(*part));
   }
@@ -305,9 +289,12 @@ bool ConvolutionEngines::make_graph(const ConvolutionProblem& problem) {
   if (target_.handle != nullptr) graph_->set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target_.handle);
   graph_->set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
               static_cast<std::int64_t>(operations.size()), operations.data());
-  status = graph_->try_finalise();
-  if (status != CUDNN_STATUS_SUCCESS) remark("the graph is refused: " + cudnn_error(status));
-  return status == CUDNN_STATUS_SUCCESS;
+  return !is_refused("the graph is", graph_->try_finalise());
+}
+
+bool ConvolutionEngines::is_refused(const std::string& what, cudnnStatus_t status) {
+  if (status != CUDNN_STATUS_SUCCESS) remark(what + " refused: " + cudnn_error(status));
+  return status != CUDNN_STATUS_SUCCESS;
 }
 
 void ConvolutionEngines::remark(const std::string& text) {

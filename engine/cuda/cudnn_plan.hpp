@@ -132,6 +132,8 @@ class ConvolutionEngines {
   bool make_graph(const ConvolutionProblem& problem);
   void propose(const char* name, cudnnBackendHeurMode_t mode, const ConvolutionProblem& problem);
   void remark(const std::string& text);
+  /// Remarks on it where it is.
+  bool is_refused(const std::string& what, cudnnStatus_t status);
 
   ConvolutionTarget target_;
   std::string remarks_;

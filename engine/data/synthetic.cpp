@@ -93,21 +93,24 @@ double SyntheticImages::reach() const {
 
 std::int32_t SyntheticImages::read(std::int64_t index, const Draw*, std::uint8_t* out) const {
   const std::int64_t elements = shape_.elements();
-  std::vector<float> pixels(static_cast<std::size_t>(elements));
+  static thread_local std::vector<float> pixels;  // to map new memory for each image takes as long as to draw it
+  pixels.resize(static_cast<std::size_t>(elements));
   pattern(label(index), pixels.data());
   const std::uint64_t key = random_bits(seed_, kNoiseStream, static_cast<std::uint64_t>(first_ + index));
   // A draw of 64 bits serves four pixels; 16 bits of noise are plenty, and generating must not slow training down.
   const float noise = static_cast<float>(noise_ * std::sqrt(12.0) / 65536);
-  const auto reach = static_cast<float>(this->reach());
-  const float steps = kHighestByte / (2 * reach);
   for (std::int64_t i = 0; i < elements; i += 4) {
     std::uint64_t bits = random_bits(key, 0, static_cast<std::uint64_t>(i / 4));
     const std::int64_t end = std::min(i + 4, elements);
-    for (std::int64_t j = i; j < end; ++j, bits >>= 16) {
-      const float value = pixels[static_cast<std::size_t>(j)] + (static_cast<float>(bits & 0xFFFF) - 32767.5F) * noise;
-      const float place = (value + reach) * steps + 0.5F;
-      out[j] = static_cast<std::uint8_t>(std::clamp(place, 0.0F, kHighestByte));  // rounding may reach beyond the ends
-    }
+    for (std::int64_t j = i; j < end; ++j, bits >>= 16)
+      pixels[static_cast<std::size_t>(j)] += (static_cast<float>(bits & 0xFFFF) - 32767.5F) * noise;
+  }
+  const auto reach = static_cast<float>(this->reach());
+  const float steps = kHighestByte / (2 * reach);
+  const float* __restrict values = pixels.data();  // else a byte that is written might be one of them
+  for (std::int64_t i = 0; i < elements; ++i) {    // rounding may reach beyond the ends
+    const float place = std::min(std::max((values[i] + reach) * steps + 0.5F, 0.0F), kHighestByte);
+    out[i] = static_cast<std::uint8_t>(static_cast<int>(place));
   }
   return label(index);
 }

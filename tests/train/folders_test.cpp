@@ -77,6 +77,20 @@ TEST_CASE("A folder with CIFAR-10's binary files is known as such, and said to b
   CHECK(numbers(run_remarked(request, ignored)) != first);
 }
 
+TEST_CASE("ResNet-20 learns from CIFAR-10's binary files") {
+  const TemporaryFolder folder;
+  write_cifar(folder);
+  Request request;
+  request.model = "resnet20_cifar";
+  request.data = folder.path("cifar");
+  request.batch = 8;
+  request.epochs = 8;
+  request.learning_rate = 0.005;
+  request.threads = 1;
+  const Json epochs = run(request).at("epochs");
+  CHECK(epochs.back().at("train_loss").get<double>() < 0.8 * epochs.front().at("train_loss").get<double>());
+}
+
 TEST_CASE("CIFAR-10 by its name lies in the folder of data sets") {
   const TemporaryFolder folder;
   write_cifar(folder);
