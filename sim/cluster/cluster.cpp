@@ -89,6 +89,27 @@ std::string Cluster::link_name(int link) const {
   return "node" + std::to_string(link / links_of_node()) + "." + layout_.links()[at(link % links_of_node())].name;
 }
 
+int Cluster::nodes_of_unit() const {
+  return ways_.empty() ? fabric_->nodes_of_unit() : 0;
+}
+
+int Cluster::gpus_of_unit() const {
+  return nodes_of_unit() > 0 ? nodes_of_unit() * spec_.gpus_per_node : gpus_;
+}
+
+int Cluster::links_of_unit() const {
+  return nodes_of_unit() > 0 ? nodes_of_unit() * links_of_node() + fabric_->links_of_unit() : link_count();
+}
+
+Fabric::UnitLink Cluster::unit_of(int link) const {
+  const int nodes = nodes_of_unit();
+  if (nodes == 0) return {0, link};
+  const int links_of_nodes = nodes * links_of_node();
+  if (link < first_fabric_link()) return {link / links_of_nodes, link % links_of_nodes};
+  const Fabric::UnitLink of_fabric = fabric_->unit_of(link - first_fabric_link());
+  return {of_fabric.unit, links_of_nodes + of_fabric.link};
+}
+
 void Cluster::bundle_messages_of_node(int node, int ways) {
   ways_.resize(at(all_nodes()), 1);
   ways_[at(node)] *= ways;

@@ -94,6 +94,13 @@ class Cluster {
   double link_bandwidth(int link) const;  ///< bytes/s
   std::string link_name(int link) const;
 
+  /// GPUs of a unit: units may change places, and nothing of a message but the numbers of its links changes
+  /// (fabric.hpp). All GPUs where no smaller units are alike.
+  int gpus_of_unit() const;
+  int units() const { return (gpus_ + gpus_of_unit() - 1) / gpus_of_unit(); }
+  Fabric::UnitLink unit_of(int link) const;
+  int links_of_unit() const;
+
   /// From now on every message from or to the node stands for `ways` alike ones, to or from as many nodes: its links
   /// carry 1/ways of their bandwidth. Links of the fabric stay as they are.
   void bundle_messages_of_node(int node, int ways);
@@ -110,6 +117,7 @@ class Cluster {
   static const char* network_model();
 
  private:
+  int nodes_of_unit() const;  // 0: all
   int first_fabric_link() const { return all_nodes() * links_of_node(); }
   int links_of_node() const { return static_cast<int>(layout_.links().size()); }
   double latency_s(Endpoint from, Endpoint to, int hops) const;

@@ -25,6 +25,9 @@ class Star : public Fabric {
     links.push_back(first_link + 2 * to + 1);
   }
   int hops(int, int) const override { return 1; }
+  int nodes_of_unit() const override { return 1; }
+  UnitLink unit_of(int link) const override { return {link / 2, link % 2}; }
+  int links_of_unit() const override { return ports_ > 0 ? 2 : 0; }
 
  private:
   const double bandwidth_;
@@ -72,6 +75,22 @@ class FatTree : public Hops {
     while (digit >= 0 && digit_of(0, from, digit) == digit_of(0, to, digit)) --digit;
     return 2 * (digit + 1);
   }
+
+  // Of two levels, a leaf with its nodes: the uplink is the destination modulo the uplinks, the same of all leaves where
+  // these divide the leaf's nodes.
+  int nodes_of_unit() const override {
+    const bool is_plain = levels() == 2 && tree_.up[0] == 1 && tree_.count == std::vector<int>{1, 1};
+    return is_plain && tree_.down[0] % tree_.up[1] == 0 ? tree_.down[0] : 0;
+  }
+  UnitLink unit_of(int link) const override {
+    const int nodes = nodes_of_unit();
+    if (nodes == 0) return {0, link};
+    if (link < 2 * first_[1]) return {link / (2 * nodes), link % (2 * nodes)};
+    const int of_level = link - 2 * first_[1], of_leaf = 2 * ports(1);
+    return {of_level / of_leaf, 2 * nodes + of_level % of_leaf};
+  }
+
+  int links_of_unit() const override { return nodes_of_unit() > 0 ? 2 * (nodes_of_unit() + ports(1)) : links(); }
 
   void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
     int level = 0, position = from, by_level = to;

@@ -28,6 +28,16 @@ class Fabric {
   virtual void append_route(int from, int to, int first_link, std::vector<int>& links) const = 0;
   /// How many times a message between the two pays the fabric's latency.
   virtual int hops(int from, int to) const = 0;
+
+  /// Units: so many nodes in a row that units may change places. A route takes links of its ends' units alone, and the same
+  /// ones of them whichever two units these are, or whichever one. 0: no fewer than all nodes are such a unit.
+  virtual int nodes_of_unit() const { return 0; }
+  struct UnitLink {
+    int unit;
+    int link;  ///< of the unit's
+  };
+  virtual UnitLink unit_of(int link) const { return {0, link}; }
+  virtual int links_of_unit() const { return links(); }
 };
 
 /// Of `spec.fabric`, with `nodes` nodes on the places of lowest number.

@@ -6,36 +6,76 @@ namespace lockstep::sim {
 inline namespace collective {
 namespace {
 
-struct Edge {
+// Edges from children at one depth to their parents, at even distances; the root's depth is 0.
+struct Edges {
   int child;
   int parent;
-  int depth;  // of the child; the root's is 0
+  int depth;
+  int count;
+  int stride;
 };
 
-// In-order binary tree over labels low..high: the inner labels are those whose trailing bits the leaves lack.
-// Appends the edges below `label_root` and returns the depth of the deepest node.
-int add_subtree(int low, int high, int parent, int depth, std::vector<Edge>& edges) {
+// In-order binary tree over labels low..high: the inner labels are those whose trailing bits the leaves lack. Below a
+// root of `span` labels, a power of two less one, a level's children stand at even distances on both sides of theirs.
+void add_full_subtree(int low, int span, int depth, std::vector<Edges>& edges) {
+  for (int half = (span + 1) / 2, parents = 1; half > 1; half /= 2, parents *= 2) {
+    const int root = low + half - 1, below = half / 2;
+    ++depth;
+    edges.push_back({root - below, root, depth, parents, 2 * half});
+    edges.push_back({root + below, root, depth, parents, 2 * half});
+  }
+}
+
+int levels_of(int span) {
+  int levels = 0;
+  for (; span > 0; span /= 2) ++levels;
+  return levels;
+}
+
+// Appends the edges below `parent` (-1: none) and returns the depth of the deepest node.
+int add_subtree(int low, int high, int parent, int depth, std::vector<Edges>& edges) {
   if (low > high) return depth - 1;
   int span = 1;
   while (span * 2 <= high - low + 1) span *= 2;  // the largest power of two within the interval: its root's label
   const int root = low + span - 1;
-  if (parent >= 0) edges.push_back({root, parent, depth});
-  const int left = add_subtree(low, root - 1, root, depth + 1, edges);
-  const int right = add_subtree(root + 1, high, root, depth + 1, edges);
-  return std::max({left, right, depth});
+  if (parent >= 0) edges.push_back({root, parent, depth, 1, 0});
+  int deepest = depth;
+  if (span > 1) {
+    edges.push_back({low + span / 2 - 1, root, depth + 1, 1, 0});
+    add_full_subtree(low, span - 1, depth + 1, edges);
+    deepest = depth + levels_of(span - 1);
+  }
+  return std::max(deepest, add_subtree(root + 1, high, root, depth + 1, edges));
+}
+
+// One label further on, the last one to the first.
+std::vector<Edges> shifted(const std::vector<Edges>& edges, int ranks) {
+  std::vector<Edges> result;
+  for (Edges some : edges) {
+    const int last_child = some.child + (some.count - 1) * some.stride;
+    const int last_parent = some.parent + (some.count - 1) * some.stride;
+    const bool wraps = std::max(last_child, last_parent) + 1 == ranks;
+    if (wraps) result.push_back({(last_child + 1) % ranks, (last_parent + 1) % ranks, some.depth, 1, 0});
+    some.count -= wraps ? 1 : 0;
+    ++some.child;
+    ++some.parent;
+    if (some.count > 0) result.push_back(some);
+  }
+  return result;
 }
 
 // Slices climb, then descend, one level a round, and the descent of a slice starts as soon as the root has it: in round
 // t the node at depth d sends slice t - (deepest - d) upwards and receives slice t - (deepest + d - 1) from above. The
 // edges of a depth are a block, for their slices are alike.
-void append_tree(std::vector<Phase>& phases, const std::vector<Edge>& edges, int deepest, int slices,
+void append_tree(std::vector<Phase>& phases, const std::vector<Edges>& edges, int deepest, int slices,
                  std::int64_t slice) {
   const int total = 2 * deepest - 1 + slices;
   if (static_cast<int>(phases.size()) < total) phases.resize(static_cast<std::size_t>(total));
   std::vector<Transfers::Block> climbs(static_cast<std::size_t>(deepest) + 1), descents(climbs.size());
-  for (const Edge& edge : edges) {
-    climbs[static_cast<std::size_t>(edge.depth)].push_back({edge.child, edge.parent, slice, true});
-    descents[static_cast<std::size_t>(edge.depth)].push_back({edge.parent, edge.child, slice});
+  for (const Edges& e : edges) {
+    climbs[static_cast<std::size_t>(e.depth)].append(Run{e.child, e.parent, slice, true, e.count, e.stride, e.stride});
+    descents[static_cast<std::size_t>(e.depth)].append(
+        Run{e.parent, e.child, slice, false, e.count, e.stride, e.stride});
   }
   for (int depth = 1; depth <= deepest; ++depth) {
     const auto climb = std::make_shared<const Transfers::Block>(std::move(climbs[static_cast<std::size_t>(depth)]));
@@ -52,14 +92,10 @@ void append_tree(std::vector<Phase>& phases, const std::vector<Edge>& edges, int
 Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes) {
   Plan plan{"double-binary-tree", ranks, bytes, {}};
   if (ranks < 2) return plan;
-  std::vector<Edge> first;
+  std::vector<Edges> first;
   const int deepest = add_subtree(0, ranks - 1, -1, 0, first);
   // The second tree: the same shape shifted by one rank, so that an inner (odd) label becomes a leaf (even) one.
-  std::vector<Edge> second = first;
-  for (Edge& edge : second) {
-    edge.child = (edge.child + 1) % ranks;
-    edge.parent = (edge.parent + 1) % ranks;
-  }
+  const std::vector<Edges> second = shifted(first, ranks);
   const std::int64_t slice = chunk_bytes(chunk_bytes(bytes, 2), slices);
   append_tree(plan.phases, first, deepest, slices, slice);
   append_tree(plan.phases, second, deepest, slices, slice);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sim/collective/collectives.hpp"
@@ -6,15 +7,45 @@ namespace lockstep::sim {
 inline namespace collective {
 namespace {
 
-// The pairs of one exchange at `distance` among the core ranks; `rank_of` maps a core index to its rank.
-Phase exchange(const std::vector<int>& rank_of, int distance, std::int64_t bytes, bool reduces) {
-  Transfers::Block block;
-  block.reserve(rank_of.size());
-  for (int i = 0; i < static_cast<int>(rank_of.size()); ++i)
-    block.push_back(
-        {rank_of[static_cast<std::size_t>(i)], rank_of[static_cast<std::size_t>(i ^ distance)], bytes, reduces});
-  return {Transfers(std::move(block)), 1};
-}
+// Ranks of the core: of the first `folded` pairs the even ones, then all others.
+class Core {
+ public:
+  Core(int size, int folded) : size_(size), folded_(folded) {}
+
+  /// All pairs of core indices i and i ^ distance send to each other.
+  Phase exchange(int distance, std::int64_t bytes, bool reduces) const {
+    Transfers::Block block;
+    const int halves = size_ / (2 * distance);  // blocks of 2 distance indices, the first half with the second
+    const bool is_far = distance > halves;
+    for (int n = 0; n < (is_far ? halves : distance); ++n) {
+      const int first = is_far ? 2 * distance * n : n, stride = is_far ? 1 : 2 * distance;
+      add(first, first + distance, is_far ? distance : halves, stride, bytes, reduces, block);
+    }
+    return {Transfers(std::move(block)), 1};
+  }
+
+ private:
+  int rank(int index) const { return index < folded_ ? 2 * index : index + folded_; }
+  int stride(int index, int of_indices) const { return index < folded_ ? 2 * of_indices : of_indices; }
+
+  // Indices from, from + stride, ... and their partners, in pieces that lie on one side of the fold.
+  void add(int from, int partner, int count, int step, std::int64_t bytes, bool reduces,
+           Transfers::Block& block) const {
+    for (int i = 0; i < count;) {
+      const int a = from + i * step, b = partner + i * step;
+      int piece = count - i;
+      for (int index : {a, b})
+        if (index < folded_) piece = std::min(piece, (folded_ - index + step - 1) / step);
+      const int apart_a = stride(a, step), apart_b = stride(b, step);
+      block.append(Run{rank(a), rank(b), bytes, reduces, piece, apart_a, apart_b});
+      block.append(Run{rank(b), rank(a), bytes, reduces, piece, apart_b, apart_a});
+      i += piece;
+    }
+  }
+
+  int size_;
+  int folded_;
+};
 
 }  // namespace
 
@@ -24,23 +55,18 @@ Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes) {
   int core = 1;
   while (core * 2 <= ranks) core *= 2;
   const int folded = ranks - core;  // the first 2 * folded ranks pair up; the even one of a pair stays in the core
-
-  std::vector<int> rank_of;
-  for (int i = 0; i < core; ++i) rank_of.push_back(i < folded ? 2 * i : i + folded);
-
+  const Core pairs(core, folded);
   Phase fold, unfold;
-  for (int i = 0; i < folded; ++i) {
-    fold.transfers.push_back({2 * i + 1, 2 * i, bytes, true});
-    unfold.transfers.push_back({2 * i, 2 * i + 1, bytes});
-  }
+  fold.transfers.append(Run{1, 0, bytes, true, folded, 2, 2});
+  unfold.transfers.append(Run{0, 1, bytes, false, folded, 2, 2});
   if (folded > 0) plan.phases.push_back(fold);
   // Halving: half of what is left goes to the partner at half the distance; doubling retraces the way.
   std::int64_t parts = 2;
   for (int distance = core / 2; distance >= 1; distance /= 2, parts *= 2)
-    plan.phases.push_back(exchange(rank_of, distance, chunk_bytes(bytes, parts), true));
+    plan.phases.push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), true));
   for (int distance = 1; distance < core; distance *= 2) {
     parts /= 2;
-    plan.phases.push_back(exchange(rank_of, distance, chunk_bytes(bytes, parts), false));
+    plan.phases.push_back(pairs.exchange(distance, chunk_bytes(bytes, parts), false));
   }
   if (folded > 0) plan.phases.push_back(unfold);
   return plan;

@@ -6,34 +6,24 @@ namespace lockstep::sim {
 inline namespace collective {
 namespace {
 
-struct Group {
-  int first;
-  int size;
-};
-
-std::vector<Group> groups_of(int ranks, int group_size) {
-  std::vector<Group> groups;
-  for (int first = 0; first < ranks; first += group_size)
-    groups.push_back({first, std::min(group_size, ranks - first)});
-  return groups;
-}
-
 // Chains of all groups side by side. In the reduce, slice s leaves member m (counted from the master, m >= 1) in round
 // (size - 1 - m) + s towards member m - 1; in the broadcast it leaves member m in round m + s towards member m + 1. All
 // slices of a hop are alike: a block.
-void append_chains(Plan& plan, const std::vector<Group>& groups, int group_size, int slices, bool towards_master) {
+void append_chains(Plan& plan, int group_size, int slices, bool towards_master) {
   const std::int64_t slice = chunk_bytes(plan.bytes, slices);
+  const int full_groups = plan.ranks / group_size, rest = plan.ranks % group_size;
   std::vector<std::shared_ptr<const Transfers::Block>> hops;
   for (int hop = 0; hop + 1 < group_size; ++hop) {
     Transfers::Block block;
-    for (const Group& group : groups) {
-      if (hop + 1 >= group.size) continue;
-      const int near = group.first + (towards_master ? group.size - 2 - hop : hop);
+    const auto add = [&](int first, int size, int count) {
+      const int near = first + (towards_master ? size - 2 - hop : hop);
       if (towards_master)
-        block.push_back({near + 1, near, slice, true});
+        block.append(Run{near + 1, near, slice, true, count, group_size, group_size});
       else
-        block.push_back({near, near + 1, slice});
-    }
+        block.append(Run{near, near + 1, slice, false, count, group_size, group_size});
+    };
+    add(0, group_size, full_groups);
+    if (hop + 1 < rest) add(full_groups * group_size, rest, 1);
     hops.push_back(std::make_shared<const Transfers::Block>(std::move(block)));
   }
   const int rounds = (group_size - 1) + (slices - 1);
@@ -54,14 +44,11 @@ Plan hierarchical_all_reduce(int ranks, int group_size, std::int64_t bytes, int 
     return plan;
   }
   Plan plan{"hierarchical", ranks, bytes, {}};
-  const std::vector<Group> groups = groups_of(ranks, group_size);
-  std::vector<int> masters;
-  for (const Group& group : groups) masters.push_back(group.first);
-
+  const int groups = (ranks + group_size - 1) / group_size;
   const int m = slices > 0 ? slices : group_size;
-  append_chains(plan, groups, group_size, m, true);
-  append_ring_all_reduce(plan, masters, chunk_bytes(bytes, static_cast<std::int64_t>(masters.size())));
-  append_chains(plan, groups, group_size, m, false);
+  append_chains(plan, group_size, m, true);
+  append_ring_all_reduce(plan, group_size, groups, chunk_bytes(bytes, groups));
+  append_chains(plan, group_size, m, false);
   return plan;
 }
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -11,59 +13,107 @@ namespace lockstep::sim {
 inline namespace collective {
 namespace {
 
-// All that ranks exchange in a call, summed over its channels and rounds.
+// Between nodes, all of whose transfers are alike: `halves` of a share each.
+struct NodeEdges {
+  int src;
+  int dst;
+  int halves;
+  int count;
+  int stride;
+};
+
+// The double binary tree over the nodes, up and down, as each half of the vector crosses it; what both trees send from a
+// node to another is one transfer of two halves.
+std::vector<NodeEdges> edges_of_node_trees(int nodes) {
+  // Those of a level stand 4 times as far from each other as their ends are.
+  struct Edge {
+    int apart, src;
+    int place() const { return src % (4 * std::abs(apart)); }
+    bool operator<(const Edge& other) const {
+      if (apart != other.apart) return apart < other.apart;
+      return place() != other.place() ? place() < other.place() : src < other.src;
+    }
+  };
+  std::vector<Edge> edges;
+  const Plan tree = double_binary_tree_all_reduce(nodes, 1, 2);
+  for (const Phase& phase : tree.phases)
+    for (const Transfer& t : phase.transfers) edges.push_back({t.dst - t.src, t.src});
+  std::sort(edges.begin(), edges.end());
+  std::vector<NodeEdges> single, twofold;
+  for (std::size_t i = 0; i < edges.size();) {
+    const Edge& edge = edges[i];
+    int halves = 0;
+    for (; i < edges.size() && !(edge < edges[i]); ++i) ++halves;
+    std::vector<NodeEdges>& all = halves == 1 ? single : twofold;
+    if (!all.empty() && all.back().dst - all.back().src == edge.apart && all.back().halves == halves) {
+      NodeEdges& last = all.back();
+      if (last.count == 1) last.stride = edge.src - last.src;
+      if (last.src + last.count * last.stride == edge.src) {
+        ++last.count;
+        continue;
+      }
+    }
+    all.push_back({edge.src, edge.src + edge.apart, halves, 1, 0});
+  }
+  single.insert(single.end(), twofold.begin(), twofold.end());
+  return single;
+}
+
+// The same for the number of nodes that was asked for last: calls of a job differ in bytes alone.
+const std::vector<NodeEdges>& known_edges_of_node_trees(int nodes) {
+  thread_local std::pair<int, std::vector<NodeEdges>> latest{0, {}};
+  if (latest.first != nodes) latest = {nodes, edges_of_node_trees(nodes)};
+  return latest.second;
+}
+
+// All that ranks exchange in a call, summed over its channels and rounds. Every node has the same within, and sends to
+// other nodes alike.
 class Traffic {
  public:
-  explicit Traffic(const NcclSystem& system)
-      : system_(system), ppn_(system.ranks / system.nodes), sent_(at(system.ranks)) {}
+  explicit Traffic(const NcclSystem& system) : system_(system), ppn_(system.ranks / system.nodes) {}
 
   // Every rank sends `bytes` around the rings. Channel j enters a node at its NIC's GPU and leaves it at the GPU
   // before.
   void add_ring(double bytes) {
     const double share = bytes / static_cast<double>(system_.entry_gpus.size());
-    for (int node = 0; node < system_.nodes; ++node) {
-      std::vector<double> local(at(ppn_), bytes);
-      for (int entry : system_.entry_gpus) {
-        if (system_.nodes == 1) break;
-        const int exit = (entry + ppn_ - 1) % ppn_;
-        add(rank(node, exit), rank((node + 1) % system_.nodes, entry), share);
-        local[at(exit)] -= share;
-      }
-      for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(node, gpu, local[at(gpu)], false);
+    std::vector<double> local(at(ppn_), bytes);
+    for (int entry : system_.entry_gpus) {
+      if (system_.nodes == 1) break;
+      const int exit = (entry + ppn_ - 1) % ppn_;
+      to_next_node_[{exit, entry}] += share;
+      local[at(exit)] -= share;
     }
+    for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(gpu, local[at(gpu)], false);
   }
 
   // Up a chain over the node's GPUs and down again; the channels' chains begin at different GPUs.
   void add_chains(double bytes) {
-    for (int node = 0; node < system_.nodes; ++node)
-      for (int gpu = 0; gpu < ppn_; ++gpu)
-        for (bool backwards : {false, true}) add_to_neighbours(node, gpu, bytes * (ppn_ - 1) / ppn_, backwards);
+    for (int gpu = 0; gpu < ppn_; ++gpu)
+      for (bool backwards : {false, true}) add_to_neighbours(gpu, bytes * (ppn_ - 1) / ppn_, backwards);
   }
 
   // The switch reads the vector of every GPU and takes the reduced shares from those that asked for them.
   void add_switch(double bytes) {
-    for (int node = 0; node < system_.nodes; ++node)
-      for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(node, gpu, bytes * (1 + 1.0 / ppn_), false);
+    for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(gpu, bytes * (1 + 1.0 / ppn_), false);
   }
 
   // A double binary tree over the nodes, each NIC with its share of the vector.
   void add_node_trees(double bytes) {
     const double share = bytes / static_cast<double>(system_.entry_gpus.size());
-    const Plan tree = double_binary_tree_all_reduce(system_.nodes, 1, 2);  // one byte of each half over each edge
-    for (const Phase& phase : tree.phases)
-      for (const Transfer& edge : phase.transfers)
-        for (int gpu : system_.entry_gpus) add(rank(edge.src, gpu), rank(edge.dst, gpu), share / 2);
+    for (int gpu : system_.entry_gpus) half_over_trees_[gpu] += share / 2;
   }
 
-  // By sender, then receiver.
   Phase phase() const {
     Transfers::Block block;
-    for (int src = 0; src < system_.ranks; ++src) {
-      std::vector<std::pair<int, double>> sent = sent_[at(src)];
-      std::sort(sent.begin(), sent.end());
-      for (const auto& [dst, bytes] : sent)
-        block.push_back({src, dst, static_cast<std::int64_t>(std::ceil(bytes - 1e-6))});
+    for (const auto& [pair, bytes] : in_node_) add(block, pair.first, pair.second, bytes, system_.nodes, 1);
+    for (const auto& [pair, bytes] : to_next_node_) {
+      add(block, pair.first, rank(1, pair.second), bytes, system_.nodes - 1, 1);
+      add(block, rank(system_.nodes - 1, pair.first), pair.second, bytes, 1, 0);
     }
+    if (!half_over_trees_.empty())
+      for (const NodeEdges& edges : known_edges_of_node_trees(system_.nodes))
+        for (const auto& [gpu, half] : half_over_trees_)
+          add(block, rank(edges.src, gpu), rank(edges.dst, gpu), half * edges.halves, edges.count, edges.stride);
     Phase phase;
     if (!block.empty()) phase.transfers = Transfers(std::move(block));
     return phase;
@@ -71,29 +121,27 @@ class Traffic {
 
  private:
   int rank(int node, int gpu) const { return node * ppn_ + gpu; }
-  void add(int src, int dst, double bytes) {
+  // `count` transfers, `nodes_apart` from each other.
+  void add(Transfers::Block& block, int src, int dst, double bytes, int count, int nodes_apart) const {
     if (bytes <= 0) return;
-    for (auto& [receiver, sum] : sent_[at(src)])
-      if (receiver == dst) {
-        sum += bytes;
-        return;
-      }
-    sent_[at(src)].emplace_back(dst, bytes);
+    const int stride = nodes_apart * ppn_;
+    block.append(Run{src, dst, static_cast<std::int64_t>(std::ceil(bytes - 1e-6)), false, count, stride, stride});
   }
-  void add_to_neighbours(int node, int gpu, double bytes, bool backwards) {
-    if (ppn_ == 1) return;
+  void add_to_neighbours(int gpu, double bytes, bool backwards) {
+    if (ppn_ == 1 || bytes <= 0) return;
     int links = 0;
     for (const auto& [a, b, count] : system_.nvlinks)
       if (reaches(a, b, gpu)) links += count;
-    if (links == 0) add(rank(node, gpu), rank(node, (gpu + (backwards ? ppn_ - 1 : 1)) % ppn_), bytes);
+    if (links == 0) in_node_[{gpu, (gpu + (backwards ? ppn_ - 1 : 1)) % ppn_}] += bytes;
     for (const auto& [a, b, count] : system_.nvlinks)
-      if (reaches(a, b, gpu)) add(rank(node, gpu), rank(node, a == gpu ? b : a), bytes * count / links);
+      if (reaches(a, b, gpu)) in_node_[{gpu, a == gpu ? b : a}] += bytes * count / links;
   }
   bool reaches(int a, int b, int gpu) const { return (a == gpu || b == gpu) && a < ppn_ && b < ppn_; }
 
   const NcclSystem& system_;
   int ppn_;
-  std::vector<std::vector<std::pair<int, double>>> sent_;  // by sender: receiver, bytes; few
+  std::map<std::pair<int, int>, double> in_node_, to_next_node_;  // bytes by sending and receiving GPU of a node
+  std::map<int, double> half_over_trees_;                         // bytes by GPU
 };
 
 }  // namespace

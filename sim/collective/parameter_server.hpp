@@ -13,6 +13,7 @@
 //
 // Consistency is bulk-synchronous per exchange: a server leaves the push when all gradients are there, and only then
 // takes part in the pull.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,11 +23,14 @@ namespace lockstep::sim {
 inline namespace collective {
 
 struct Roles {
-  int ranks = 0;                        ///< GPUs, those that only serve included
-  std::vector<std::vector<int>> nodes;  ///< workers that share a node; the first of each is its leader
-  std::vector<int> servers;             ///< ranks
+  int ranks = 0;             ///< GPUs, those that only serve included
+  int workers = 0;           ///< the first ranks
+  int gpus_per_node = 1;     ///< workers that share a node; the last node may have fewer
+  std::vector<int> servers;  ///< ranks
 
-  int workers() const;
+  int nodes() const { return (workers + gpus_per_node - 1) / gpus_per_node; }  ///< of workers
+  int workers_of_node(int node) const { return std::min(gpus_per_node, workers - node * gpus_per_node); }
+  int leader(int node) const { return node * gpus_per_node; }
 };
 
 /// `workers` GPUs in nodes of `gpus_per_node`; `servers` of the leaders serve too (0: all of them), at most all.
@@ -48,6 +52,14 @@ class ShardDealer {
   int servers_;
   int next_ = 0;
 };
+
+/// What the workers of every node but its leader send to the leader, or the leaders to them; with nodes of one worker
+/// nothing.
+Phase to_leaders(const Roles& roles, std::int64_t bytes, bool reduces);
+Phase from_leaders(const Roles& roles, std::int64_t bytes);
+/// What every leader sends to `server` (a rank), or the server to every leader; what is a leader's own stays at home.
+void append_to_server(const Roles& roles, int server, std::int64_t bytes, bool reduces, Phase& phase);
+void append_from_server(const Roles& roles, int server, std::int64_t bytes, Phase& phase);
 
 /// Local sum at the leaders, then every leader to every server that holds a share. The shares add up to the gradient.
 Plan push_gradients(const Roles& roles, const std::vector<std::int64_t>& bytes_by_server);

@@ -1,19 +1,71 @@
 #include "sim/collective/plan.hpp"
 
-#include <numeric>
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 namespace lockstep::sim {
 inline namespace collective {
 
+bool Run::is_alike(const Run& other) const {
+  return src == other.src && dst == other.dst && reduces == other.reduces && count == other.count &&
+         src_stride == other.src_stride && dst_stride == other.dst_stride;
+}
+
+void Transfers::Block::push_back(const Transfer& t) {
+  if (!runs_.empty()) {
+    Run& last = runs_.back();
+    const bool is_like_last = last.bytes == t.bytes && last.reduces == t.reduces;
+    if (is_like_last && last.count == 1) {
+      last.src_stride = t.src - last.src;
+      last.dst_stride = t.dst - last.dst;
+    }
+    if (is_like_last && last.src_at(last.count) == t.src && last.dst_at(last.count) == t.dst) {
+      ++last.count;
+      return;
+    }
+  }
+  runs_.push_back({t.src, t.dst, t.bytes, t.reduces});
+}
+
+void Transfers::Block::append(const Run& run) {
+  if (run.count == 1)
+    push_back(run.at(0));
+  else if (run.count > 1)
+    runs_.push_back(run);
+}
+
+std::size_t Transfers::Block::size() const {
+  std::size_t sum = 0;
+  for (const Run& run : runs_) sum += static_cast<std::size_t>(run.count);
+  return sum;
+}
+
+std::int64_t Transfers::Block::bytes_of_each() const {
+  if (runs_.empty()) return -1;
+  const std::int64_t bytes = runs_.front().bytes;
+  const bool are_same = std::all_of(runs_.begin(), runs_.end(), [bytes](const Run& run) { return run.bytes == bytes; });
+  return are_same ? bytes : -1;
+}
+
+bool Transfers::Block::is_alike(const Block& other) const {
+  return std::equal(runs_.begin(), runs_.end(), other.runs_.begin(), other.runs_.end(),
+                    [](const Run& a, const Run& b) { return a.is_alike(b); });
+}
+
+Transfers::Block Transfers::Block::of_bytes(std::int64_t bytes) const {
+  Block block = *this;
+  for (Run& run : block.runs_) run.bytes = bytes;
+  return block;
+}
+
 // A block that another one shares stays as it is: use_count() counts open_ and blocks_.
-void Transfers::push_back(const Transfer& transfer) {
+Transfers::Block& Transfers::open() {
   if (!open_ || open_.use_count() > 2 || blocks_.back() != open_) {
     open_ = std::make_shared<Block>();
     blocks_.push_back(open_);
   }
-  open_->push_back(transfer);
+  return *open_;
 }
 
 void Transfers::append(const std::shared_ptr<const Block>& block) {
@@ -47,7 +99,7 @@ std::unordered_map<const Transfers::Block*, std::int64_t> times_of_blocks(const 
 std::int64_t Plan::bytes_sent() const {
   std::int64_t sent = 0;
   for (const auto& [block, times] : times_of_blocks(*this))
-    for (const Transfer& transfer : *block) sent += transfer.bytes * times;
+    for (const Run& run : block->runs()) sent += run.bytes * run.count * times;
   return sent;
 }
 
@@ -62,25 +114,17 @@ std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts) {
   return (bytes + parts - 1) / parts;
 }
 
-Phase ring_phase(const std::vector<int>& members, std::int64_t bytes, int rounds, bool reduces) {
-  Transfers::Block transfers;
-  transfers.reserve(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i)
-    transfers.push_back({members[i], members[(i + 1) % members.size()], bytes, reduces});
-  return {Transfers(std::move(transfers)), rounds};
+Phase ring_phase(int first, int stride, int members, std::int64_t bytes, int rounds, bool reduces) {
+  Transfers::Block block;
+  block.append(Run{first, first + stride, bytes, reduces, members - 1, stride, stride});
+  block.push_back({first + (members - 1) * stride, first, bytes, reduces});
+  return {Transfers(std::move(block)), rounds};
 }
 
-void append_ring_all_reduce(Plan& plan, const std::vector<int>& members, std::int64_t bytes) {
-  const int rounds = static_cast<int>(members.size()) - 1;
-  if (rounds < 1) return;
-  plan.phases.push_back(ring_phase(members, bytes, rounds, true));
-  plan.phases.push_back(ring_phase(members, bytes, rounds, false));
-}
-
-std::vector<int> all_ranks(int n) {
-  std::vector<int> ranks(static_cast<std::size_t>(n));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
+void append_ring_all_reduce(Plan& plan, int stride, int members, std::int64_t bytes) {
+  if (members < 2) return;
+  plan.phases.push_back(ring_phase(0, stride, members, bytes, members - 1, true));
+  plan.phases.push_back(ring_phase(0, stride, members, bytes, members - 1, false));
 }
 
 }  // namespace collective

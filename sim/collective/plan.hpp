@@ -11,9 +11,11 @@
 // textbook's total.
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::sim {
@@ -26,43 +28,106 @@ struct Transfer {
   bool reduces = false;  ///< the receiver adds the data to its own as they arrive
 };
 
+/// Transfers alike, at even distances: the i-th goes from src + i src_stride to dst + i dst_stride.
+struct Run {
+  int src;
+  int dst;
+  std::int64_t bytes;
+  bool reduces = false;
+  int count = 1;
+  int src_stride = 0;
+  int dst_stride = 0;
+
+  int src_at(int i) const { return src + i * src_stride; }
+  int dst_at(int i) const { return dst + i * dst_stride; }
+  Transfer at(int i) const { return {src_at(i), dst_at(i), bytes, reduces}; }
+  /// The same ranks in the same order, whatever the bytes.
+  bool is_alike(const Run& other) const;
+};
+
 /// The transfers of a round, in blocks. Phases of a pipeline have blocks in common, and copies of a plan all: a block is
-/// kept once.
+/// kept once. A block is runs, so that a plan takes memory by its shape and not by its ranks.
 class Transfers {
  public:
-  using Block = std::vector<Transfer>;
+  class Block {
+   public:
+    class Iterator {
+     public:
+      Iterator(const Run* run, int place) : run_(run), place_(place) {}
+      Transfer operator*() const { return run_->at(place_); }
+      Iterator& operator++() {
+        if (++place_ == run_->count) {
+          place_ = 0;
+          ++run_;
+        }
+        return *this;
+      }
+      bool operator!=(const Iterator& other) const { return run_ != other.run_ || place_ != other.place_; }
+
+     private:
+      const Run* run_;
+      int place_;
+    };
+
+    Block() = default;
+    Block(std::initializer_list<Transfer> transfers) {
+      for (const Transfer& transfer : transfers) push_back(transfer);
+    }
+
+    /// Goes on with the last run where it can.
+    void push_back(const Transfer& transfer);
+    /// Of a count of 0: nothing.
+    void append(const Run& run);
+    const std::vector<Run>& runs() const { return runs_; }
+    bool empty() const { return runs_.empty(); }
+    std::size_t size() const;
+    /// Bytes of each transfer where all have the same; -1 where some differ or there is none.
+    std::int64_t bytes_of_each() const;
+    bool is_alike(const Block& other) const;
+    /// With so many bytes in each transfer.
+    Block of_bytes(std::int64_t bytes) const;
+    Iterator begin() const { return {runs_.data(), 0}; }
+    Iterator end() const { return {runs_.data() + runs_.size(), 0}; }
+
+   private:
+    std::vector<Run> runs_;  // none empty
+  };
 
   class Iterator {
    public:
-    Iterator(const Transfers& all, std::size_t block, std::size_t place) : all_(&all), block_(block), place_(place) {}
-    const Transfer& operator*() const { return (*all_->blocks_[block_])[place_]; }
+    Iterator(const Transfers& all, std::size_t block)
+        : all_(&all), block_(block), place_(block < all.blocks_.size() ? all.blocks_[block]->begin() : nowhere()) {}
+    Transfer operator*() const { return *place_; }
     Iterator& operator++() {
-      if (++place_ == all_->blocks_[block_]->size()) {
-        place_ = 0;
-        ++block_;
-      }
+      ++place_;
+      if (!(place_ != all_->blocks_[block_]->end())) *this = Iterator(*all_, block_ + 1);
       return *this;
     }
     bool operator!=(const Iterator& other) const { return block_ != other.block_ || place_ != other.place_; }
 
    private:
+    static Block::Iterator nowhere() { return {nullptr, 0}; }
     const Transfers* all_;
     std::size_t block_;
-    std::size_t place_;
+    Block::Iterator place_;
   };
 
   Transfers() = default;
   explicit Transfers(Block transfers) { append(std::make_shared<const Block>(std::move(transfers))); }
 
-  void push_back(const Transfer& transfer);
+  void push_back(const Transfer& transfer) { open().push_back(transfer); }
+  void append(const Run& run) {
+    if (run.count > 0) open().append(run);
+  }
   void append(const std::shared_ptr<const Block>& block);
   const std::vector<std::shared_ptr<const Block>>& blocks() const { return blocks_; }
   bool empty() const { return blocks_.empty(); }
   std::size_t size() const;
-  Iterator begin() const { return {*this, 0, 0}; }
-  Iterator end() const { return {*this, blocks_.size(), 0}; }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, blocks_.size()}; }
 
  private:
+  Block& open();
   std::vector<std::shared_ptr<const Block>> blocks_;  // none empty
   std::shared_ptr<Block> open_;                       // the last one, where push_back() began it
 };
@@ -97,12 +162,12 @@ struct Plan {
 
 /// ceil(bytes / parts).
 std::int64_t chunk_bytes(std::int64_t bytes, std::int64_t parts);
-/// A ring over `members`: in every round member i sends `bytes` to member i + 1, the last to the first.
-Phase ring_phase(const std::vector<int>& members, std::int64_t bytes, int rounds, bool reduces);
-/// Ring all-reduce over `members` of chunks of `bytes`: the reduce-scatter and the all-gather, n - 1 rounds each.
-void append_ring_all_reduce(Plan& plan, const std::vector<int>& members, std::int64_t bytes);
-/// Ranks 0 .. n - 1.
-std::vector<int> all_ranks(int n);
+/// A ring over the ranks first, first + stride, ..., `members` of them, two or more: in every round each sends `bytes` to
+/// the next one, the last to the first.
+Phase ring_phase(int first, int stride, int members, std::int64_t bytes, int rounds, bool reduces);
+/// Ring all-reduce over `members` ranks 0, stride, 2 stride, ... of chunks of `bytes`: the reduce-scatter and the
+/// all-gather, n - 1 rounds each.
+void append_ring_all_reduce(Plan& plan, int stride, int members, std::int64_t bytes);
 
 }  // namespace collective
 }  // namespace lockstep::sim

@@ -9,16 +9,9 @@ std::int64_t factor_bytes(std::int64_t batch, std::int64_t inputs, std::int64_t 
 
 Plan broadcast_factors(const Roles& roles, std::int64_t bytes) {
   Plan plan{"sufficient factors", roles.ranks, bytes, {}};
-  Phase gather, exchange, hand_on;
-  for (const std::vector<int>& node : roles.nodes) {
-    const auto workers = static_cast<std::int64_t>(node.size());
-    for (std::size_t i = 1; i < node.size(); ++i) {
-      gather.transfers.push_back({node[i], node.front(), bytes});
-      hand_on.transfers.push_back({node.front(), node[i], bytes * (roles.workers() - 1)});
-    }
-    for (const std::vector<int>& other : roles.nodes)
-      if (other.front() != node.front()) exchange.transfers.push_back({node.front(), other.front(), bytes * workers});
-  }
+  Phase gather = to_leaders(roles, bytes, false), hand_on = from_leaders(roles, bytes * (roles.workers - 1)), exchange;
+  for (int node = 0; node < roles.nodes(); ++node)
+    append_from_server(roles, roles.leader(node), bytes * roles.workers_of_node(node), exchange);
   for (Phase* phase : {&gather, &exchange, &hand_on})
     if (!phase->transfers.empty()) plan.phases.push_back(std::move(*phase));
   return plan;

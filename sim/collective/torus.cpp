@@ -4,9 +4,26 @@ namespace lockstep::sim {
 inline namespace collective {
 namespace {
 
-void append_to(Phase& phase, const Phase& more) {
-  for (const Transfer& transfer : more.transfers) phase.transfers.push_back(transfer);
-  phase.rounds = more.rounds;
+// Rings side by side, each of `members` ranks `stride` apart; the i-th begins at rank i * apart.
+Phase rings(int count, int apart, int members, int stride, std::int64_t bytes, bool reduces) {
+  Phase phase;
+  phase.rounds = members - 1;
+  for (int member = 0; member < members; ++member) {
+    const int next = (member + 1) % members;
+    phase.transfers.append(Run{member * stride, next * stride, bytes, reduces, count, apart, apart});
+  }
+  return phase;
+}
+
+// The same, as one run for each ring: for rings of many members.
+Phase long_rings(int count, int apart, int members, int stride, std::int64_t bytes, bool reduces) {
+  Phase phase;
+  phase.rounds = members - 1;
+  for (int ring = 0; ring < count; ++ring) {
+    const Phase one = ring_phase(ring * apart, stride, members, bytes, 1, reduces);
+    for (const Run& run : one.transfers.blocks().front()->runs()) phase.transfers.append(run);
+  }
+  return phase;
 }
 
 }  // namespace
@@ -17,22 +34,18 @@ Plan torus_all_reduce(int ranks, int columns, std::int64_t bytes) {
   const int rows = ranks / columns;
   const std::int64_t row_chunk = chunk_bytes(bytes, columns);
   const std::int64_t column_chunk = chunk_bytes(row_chunk, rows);
-
-  Phase scatter_rows, gather_rows, scatter_columns, gather_columns;
-  for (int row = 0; row < rows && columns > 1; ++row) {
-    std::vector<int> members;
-    for (int column = 0; column < columns; ++column) members.push_back(row * columns + column);
-    append_to(scatter_rows, ring_phase(members, row_chunk, columns - 1, true));
-    append_to(gather_rows, ring_phase(members, row_chunk, columns - 1, false));
-  }
-  for (int column = 0; column < columns && rows > 1; ++column) {
-    std::vector<int> members;
-    for (int row = 0; row < rows; ++row) members.push_back(row * columns + column);
-    append_to(scatter_columns, ring_phase(members, column_chunk, rows - 1, true));
-    append_to(gather_columns, ring_phase(members, column_chunk, rows - 1, false));
-  }
-  for (Phase* phase : {&scatter_rows, &scatter_columns, &gather_columns, &gather_rows})
-    if (!phase->transfers.empty()) plan.phases.push_back(std::move(*phase));
+  const auto along_rows = [&](bool reduces) {
+    const auto make = columns < rows ? rings : long_rings;
+    if (columns > 1) plan.phases.push_back(make(rows, columns, columns, 1, row_chunk, reduces));
+  };
+  const auto along_columns = [&](bool reduces) {
+    const auto make = rows < columns ? rings : long_rings;
+    if (rows > 1) plan.phases.push_back(make(columns, 1, rows, columns, column_chunk, reduces));
+  };
+  along_rows(true);
+  along_columns(true);
+  along_columns(false);
+  along_rows(false);
   return plan;
 }
 

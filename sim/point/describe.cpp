@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <tuple>
 
 #include "engine/base/units.hpp"
 #include "sim/program/nccl_system.hpp"
@@ -16,16 +18,24 @@ struct Traffic {
   std::int64_t in = 0;
 };
 
-// What the GPU with the most traffic sends and receives in one iteration.
+// What the GPU with the most traffic sends and receives in one iteration. Exchanges have their runs of ranks in common
+// and differ in bytes.
 Traffic busiest(const std::vector<LayerExchange>& exchanges, int ranks) {
-  std::vector<Traffic> traffic(static_cast<std::size_t>(ranks));
+  std::map<std::tuple<int, int, int, int, int>, std::int64_t> runs;
   for (const LayerExchange& exchange : exchanges)
     for (const Plan* plan : {&exchange.push, &exchange.pull})
       for (const Phase& phase : plan->phases)
-        for (const Transfer& t : phase.transfers) {
-          traffic[static_cast<std::size_t>(t.src)].out += t.bytes * phase.rounds;
-          traffic[static_cast<std::size_t>(t.dst)].in += t.bytes * phase.rounds;
-        }
+        for (const auto& block : phase.transfers.blocks())
+          for (const Run& run : block->runs())
+            runs[{run.src, run.dst, run.count, run.src_stride, run.dst_stride}] += run.bytes * phase.rounds;
+  std::vector<Traffic> traffic(static_cast<std::size_t>(ranks));
+  for (const auto& [ranks_of_run, bytes] : runs) {
+    const auto& [src, dst, count, src_stride, dst_stride] = ranks_of_run;
+    for (int i = 0; i < count; ++i) {
+      traffic[static_cast<std::size_t>(src + i * src_stride)].out += bytes;
+      traffic[static_cast<std::size_t>(dst + i * dst_stride)].in += bytes;
+    }
+  }
   return *std::max_element(traffic.begin(), traffic.end(),
                            [](const Traffic& a, const Traffic& b) { return a.out + a.in < b.out + b.in; });
 }

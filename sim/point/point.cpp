@@ -60,11 +60,11 @@ std::vector<double> bytes_of_calls(const Program& program) {
 
 // Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
 // What a profile measured badly widens its group. `costs`: of a program with the same plans.
-void set_bounds(const Scenario& scenario, const Program& program, const Cluster& cluster, const PlanCosts& costs,
-                double slowest, PointResult& point) {
+void set_bounds(const Scenario& scenario, const Program& program, const PlanCosts& costs, double slowest,
+                PointResult& point) {
   const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
   const auto iteration_s = [&](const Perturbation& perturbation) {
-    const std::vector<double> ends = replay_analytic(program, cluster, slowest, perturbation, costs).iteration_end_s;
+    const std::vector<double> ends = replay_analytic(program, slowest, perturbation, costs).iteration_end_s;
     const int round = warm_up_iterations(scenario);
     return (ends.back() - ends[ends.size() - 1 - static_cast<std::size_t>(round)]) / round;
   };
@@ -88,9 +88,9 @@ void set_bounds(const Scenario& scenario, const Program& program, const Cluster&
 
 // The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.
 Replay replay_closed_form(const Scenario& scenario, const PointRequest& request, const Program& program,
-                          const Cluster& cluster, const PlanCosts& costs) {
+                          const PlanCosts& costs) {
   const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-  Replay replay = replay_analytic(program, cluster, slowest, {}, costs);
+  Replay replay = replay_analytic(program, slowest, {}, costs);
   for (double& compute_s : replay.compute_s) compute_s *= double(request.gpus) / program.gpus;
   return replay;
 }
@@ -107,13 +107,13 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
   ReplayOptions options;
   options.timeline_gpus = request.trace_gpus;
   const Jitter jitter = jitter_at(scenario, request);
-  if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, cluster, costs);
+  if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, costs);
   Replay replay;
   if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
   if (request.fidelity == Fidelity::message) return replay_messages(program, cluster, jitter, options);
   const double messages = program.messages_per_iteration() * program.iterations;
   if (request.most_messages > 0 && messages > request.most_messages)
-    return replay_closed_form(scenario, request, program, cluster, costs);
+    return replay_closed_form(scenario, request, program, costs);
   const bool is_large = request.gpus > kMostGpusByFlows;
   const bool are_too_many = messages > (is_large ? kFewMessages : kManyMessages);
   if (are_too_many || (is_large && messages > kFewMessagesOnOwnLinks)) {
@@ -142,7 +142,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
     const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
     costs = plan_costs(rounds, cluster);
     const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-    set_bounds(scenario, rounds, cluster, costs, slowest, point);
+    set_bounds(scenario, rounds, costs, slowest, point);
   }
   const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();

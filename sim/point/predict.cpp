@@ -1,4 +1,5 @@
 #include <stdexcept>
+#include <utility>
 
 #include "engine/base/process_pool.hpp"
 #include "sim/point/point.hpp"
@@ -7,33 +8,34 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-// Doubles survive JSON exactly: the library prints the shortest text that reads back as the same number.
+// Doubles survive JSON exactly: the library prints the shortest text that reads back as the same number. The trace, which
+// may be many megabytes, follows on lines of its own as it is.
 std::string to_text(const PointResult& p) {
-  return Json{{"gpus", p.gpus},
-              {"nodes", p.nodes},
-              {"batch_per_gpu", p.batch_per_gpu},
-              {"samples_per_iteration", p.samples_per_iteration},
-              {"iteration_s", p.iteration_s},
-              {"compute_s", p.compute_s},
-              {"exposed_communication_s", p.exposed_communication_s},
-              {"input_wait_s", p.input_wait_s},
-              {"relative_low", p.relative_low},
-              {"relative_high", p.relative_high},
-              {"spread", {p.spread.compute, p.spread.bandwidth, p.spread.latency}},
-              {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
-              {"messages", p.messages},
-              {"fidelity", p.fidelity},
-              {"method", p.method},
-              {"wall_s", p.wall_s},
-              {"events", p.events},
-              {"details", p.details},
-              {"notes", p.notes},
-              {"trace_events", p.trace_events}}
-      .dump();
+  const Json json{{"gpus", p.gpus},
+                  {"nodes", p.nodes},
+                  {"batch_per_gpu", p.batch_per_gpu},
+                  {"samples_per_iteration", p.samples_per_iteration},
+                  {"iteration_s", p.iteration_s},
+                  {"compute_s", p.compute_s},
+                  {"exposed_communication_s", p.exposed_communication_s},
+                  {"input_wait_s", p.input_wait_s},
+                  {"relative_low", p.relative_low},
+                  {"relative_high", p.relative_high},
+                  {"spread", {p.spread.compute, p.spread.bandwidth, p.spread.latency}},
+                  {"bytes_sent_per_gpu", p.bytes_sent_per_gpu},
+                  {"messages", p.messages},
+                  {"fidelity", p.fidelity},
+                  {"method", p.method},
+                  {"wall_s", p.wall_s},
+                  {"events", p.events},
+                  {"details", p.details},
+                  {"notes", p.notes}};
+  return json.dump() + "\n" + p.trace_events;
 }
 
-PointResult from_text(const std::string& text) {
-  const Json json = Json::parse(text);
+PointResult from_text(std::string text) {
+  const std::size_t end = text.find('\n');
+  const Json json = Json::parse(text.substr(0, end));
   PointResult p;
   p.gpus = json["gpus"];
   p.nodes = json["nodes"];
@@ -54,7 +56,7 @@ PointResult from_text(const std::string& text) {
   p.events = json["events"];
   p.details = json["details"];
   p.notes = json["notes"].get<std::vector<std::string>>();
-  p.trace_events = json["trace_events"];
+  p.trace_events = std::move(text.erase(0, end + 1));
   return p;
 }
 
@@ -72,7 +74,8 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
     }
   };
   std::vector<PointResult> results;
-  for (const std::string& text : in_processes(points.size(), jobs, work, progress)) results.push_back(from_text(text));
+  for (std::string& text : in_processes(points.size(), jobs, work, progress))
+    results.push_back(from_text(std::move(text)));
   return results;
 }
 

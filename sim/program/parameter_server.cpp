@@ -19,14 +19,14 @@ std::int64_t inputs_of(const model::Layer& layer) {
 }
 
 std::int64_t batch_of_node(const Roles& roles, int batch_per_gpu) {
-  return static_cast<std::int64_t>(batch_per_gpu) * static_cast<std::int64_t>(roles.nodes.front().size());
+  return std::int64_t{batch_per_gpu} * roles.workers_of_node(0);
 }
 
 }  // namespace
 
 SchemeCost scheme_cost_of(const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
-  return scheme_cost(inputs_of(layer), layer.out.elements(), batch_of_node(roles, batch_per_gpu),
-                     static_cast<int>(roles.nodes.size()), static_cast<int>(roles.servers.size()));
+  return scheme_cost(inputs_of(layer), layer.out.elements(), batch_of_node(roles, batch_per_gpu), roles.nodes(),
+                     static_cast<int>(roles.servers.size()));
 }
 
 LayerScheme scheme_of(const Scenario& scenario, const model::Layer& layer, const Roles& roles, int batch_per_gpu) {
@@ -130,7 +130,7 @@ class ExchangeBuilder {
   double apply_s(const std::vector<std::int64_t>& by_server) const {
     if (spec_.apply_bytes_per_s <= 0) return 0;
     const std::int64_t share = *std::max_element(by_server.begin(), by_server.end());
-    return static_cast<double>(share) * static_cast<double>(roles_.nodes.size()) / spec_.apply_bytes_per_s;
+    return static_cast<double>(share) * roles_.nodes() / spec_.apply_bytes_per_s;
   }
 
   void add_by_server(int i, const std::string& name, const std::vector<std::int64_t>& by_server) {
@@ -162,7 +162,7 @@ class ExchangeBuilder {
 
   void add_factors(int i, const model::Layer& layer) {
     const std::int64_t bytes = factor_bytes(batch_, inputs_of(layer), layer.out.elements(), wire_bytes_);
-    const int others = roles_.workers() - 1;
+    const int others = roles_.workers - 1;
     LayerExchange& exchange = add(i, layer.name);
     if (others == 0) return;
     exchange.to_host_s = staging_s(bytes);
@@ -179,14 +179,14 @@ class ExchangeBuilder {
     LayerExchange& exchange = add(i, layer.name);
     exchange.to_host_s = staging_s(bytes);
     exchange.push = push_factors(roles_, bytes, owner);
-    exchange.server_s = gpu_.multiply_out_s(layer, static_cast<std::int64_t>(batch_) * roles_.workers());
+    exchange.server_s = gpu_.multiply_out_s(layer, static_cast<std::int64_t>(batch_) * roles_.workers);
     exchange.pull = pull_parameters(roles_, matrix);
     exchange.to_device_s = staging_s(sum(matrix));
   }
 
   // A rate that the scenario gives is that of adding what has been expanded, in single precision.
   double serve_quantised_s(std::int64_t share) const {
-    const std::int64_t pushes = static_cast<std::int64_t>(roles_.nodes.size());
+    const std::int64_t pushes = roles_.nodes();
     if (spec_.apply_bytes_per_s <= 0)
       return gpu_.memory_s(serve_quantised_memory_bytes(share, static_cast<int>(pushes)));
     return static_cast<double>(4 * share * pushes) / spec_.apply_bytes_per_s +
@@ -204,7 +204,7 @@ class ExchangeBuilder {
     const std::int64_t bytes = one_bit_bytes(weights, columns) + others * wire_bytes_;
     const std::vector<std::int64_t> by_server(roles_.servers.size(), chunk_bytes(bytes, servers));
     LayerExchange& exchange = add(i, layer.name);
-    if (roles_.workers() == 1) return;
+    if (roles_.workers == 1) return;
     exchange.encode_s = gpu_.memory_s(quantise_memory_bytes(weights));
     exchange.to_host_s = staging_s(bytes);
     exchange.push = push_gradients(roles_, by_server);

@@ -41,7 +41,7 @@ AllReduce profile_all_reduce(const Scenario& scenario) {
     const calib::LineFit& line = measured.over(gpus)->line;
     const double latency_s = line.at(0), seconds = line.at(double(bytes));
     plan.call = CallTime{std::min(latency_s, seconds), std::max(seconds - latency_s, 1e-12)};
-    plan.phases.push_back(ring_phase(all_ranks(gpus), 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));
+    plan.phases.push_back(ring_phase(0, 1, gpus, 2 * (gpus - 1) * chunk_bytes(bytes, gpus), 1, false));
     return plan;
   };
 }
@@ -54,23 +54,23 @@ namespace {
 // of a plan for the same sizes. `key`: the collective and what it depends on beside GPUs and bytes.
 AllReduce remembering(std::string key, AllReduce make) {
   return [key = std::move(key), make = std::move(make)](int gpus, std::int64_t bytes) {
-    constexpr std::size_t kTransfers = 1'000'000;
+    constexpr std::size_t kRuns = 1'000'000;
     thread_local std::map<std::tuple<std::string, int, std::int64_t>, Plan> known;
     thread_local std::size_t kept = 0;
     const auto found = known.find({key, gpus, bytes});
     if (found != known.end()) return found->second;
     Plan plan = make(gpus, bytes);
     std::set<const Transfers::Block*> blocks;
-    std::size_t transfers = plan.phases.size();
+    std::size_t runs = plan.phases.size();
     for (const Phase& phase : plan.phases)
       for (const auto& block : phase.transfers.blocks())
-        if (blocks.insert(block.get()).second) transfers += block->size();
-    if (kept + transfers > kTransfers) {
+        if (blocks.insert(block.get()).second) runs += block->runs().size();
+    if (kept + runs > kRuns) {
       known.clear();
       kept = 0;
     }
-    if (transfers > kTransfers / 2) return plan;
-    kept += transfers;
+    if (runs > kRuns / 2) return plan;
+    kept += runs;
     known.emplace(std::tuple{key, gpus, bytes}, plan);
     return plan;
   };

@@ -11,11 +11,11 @@ inline namespace replay {
 
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation) {
-  return replay_analytic(program, cluster, expected_slowest, perturbation, plan_costs(program, cluster));
+  return replay_analytic(program, expected_slowest, perturbation, plan_costs(program, cluster));
 }
 
-Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
-                       const Perturbation& perturbation, const PlanCosts& costs) {
+Replay replay_analytic(const Program& program, double expected_slowest, const Perturbation& perturbation,
+                       const PlanCosts& costs) {
   std::vector<double> plan_s;
   for (const auto& cost : costs.phases) plan_s.push_back(seconds_of(cost, perturbation));
   std::map<Work::Source, double> copy_s;
@@ -28,7 +28,7 @@ Replay replay_analytic(const Program& program, const Cluster& cluster, double ex
   replay.slowed_s.assign(at(program.iterations), 0);
   replay.input_wait_s.assign(at(program.iterations), 0);
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
-  LinkQueue links(program, cluster, costs, perturbation);
+  LinkQueue links(program, costs, perturbation);
   const bool is_slowed = has_slowdowns(program);
   // GPUs are in lockstep: one stands for all. Streams that share it are taken one after the other.
   const int streams = static_cast<int>(program.streams.size());

@@ -11,53 +11,60 @@ namespace {
 constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one by one: some tenths of a second
 constexpr double kTolerance = 1e-6;              // of a capacity: sizes are rounded up to whole bytes
 
-double longest_latency_s(const Plan& plan, const Cluster& cluster) {
-  double longest = 0;
+template <typename Do>
+void for_runs(const Plan& plan, const AlikeUnits& units, Do&& what) {
   for (const Phase& phase : plan.phases)
-    for (const Transfer& t : phase.transfers) longest = std::max(longest, cluster.message_latency_s(t.src, t.dst));
+    for (const auto& block : phase.transfers.blocks())
+      for (const Run& run : block->runs()) what(run, units.of(run));
+}
+
+double longest_latency_s(const Plan& plan, const AlikeUnits& units) {
+  double longest = 0;
+  for_runs(plan, units, [&](const Run&, const RunOnLinks& on_links) {
+    for (const RunOnLinks::Way& way : on_links.ways) longest = std::max(longest, way.latency_s);
+  });
   return longest;
+}
+
+double wait_s(const Plan& plan, const AlikeUnits& units) {
+  return std::max(0.0, plan.call->latency_s - longest_latency_s(plan, units));
 }
 
 }  // namespace
 
 double call_wait_s(const Plan& plan, const Cluster& cluster) {
-  return std::max(0.0, plan.call->latency_s - longest_latency_s(plan, cluster));
+  return wait_s(plan, AlikeUnits({&plan}, cluster));
 }
 
 CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
+  const AlikeUnits units({&plan}, cluster);
   CallOnCluster call{0, true};
-  std::vector<double> load(at(cluster.link_count()), 0);
-  Route route;
-  for (const Phase& phase : plan.phases)
-    for (const Transfer& t : phase.transfers) {
-      cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
-      const double bytes = static_cast<double>(t.bytes);
-      const double rate = std::min(bytes / plan.call->transfer_s, route.bandwidth_bytes_per_s);
-      call.seconds = std::max(call.seconds, route.latency_s + bytes / rate);
-      for (int link : route.links) {
-        load[at(link)] += rate;
-        call.fits = call.fits && load[at(link)] <= cluster.link_bandwidth(link) * (1 + kTolerance);
-      }
-    }
-  call.seconds += call_wait_s(plan, cluster);
+  std::vector<double> load(at(units.links()), 0);
+  for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
+    const double bytes = static_cast<double>(run.bytes), rate = bytes / plan.call->transfer_s;
+    for (const RunOnLinks::Way& way : on_links.ways)
+      call.seconds = std::max(call.seconds, way.latency_s + bytes / std::min(rate, way.route_bytes_per_s));
+    for (const RunOnLinks::Crossing& crossing : on_links.crossings)
+      load[at(crossing.link)] += crossing.messages * std::min(rate, crossing.route_bytes_per_s);
+  });
+  for (int link = 0; link < units.links(); ++link)
+    call.fits = call.fits && load[at(link)] <= units.bandwidth(link) * (1 + kTolerance);
+  call.seconds += wait_s(plan, units);
   if (call.fits || plan.messages() > kMostMessages) return call;
   const std::vector<double> ends_s = plan_by_flows(plan, cluster, std::vector<double>(at(plan.ranks), 0));
   return {*std::max_element(ends_s.begin(), ends_s.end()), true};
 }
 
-PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster) {
+PlanCosts::Flow call_closed_form(const Plan& plan, const AlikeUnits& units) {
+  std::vector<double> bytes(at(units.links()), 0);
+  for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
+    for (const RunOnLinks::Crossing& crossing : on_links.crossings)
+      bytes[at(crossing.link)] += crossing.messages * static_cast<double>(run.bytes);
+  });
   double transfer_s = plan.call->transfer_s;
-  std::vector<double> load(at(cluster.link_count()), 0);
-  Route route;
-  for (const Phase& phase : plan.phases)
-    for (const Transfer& t : phase.transfers) {
-      cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
-      for (int link : route.links) {
-        load[at(link)] += static_cast<double>(t.bytes);
-        transfer_s = std::max(transfer_s, load[at(link)] / cluster.link_bandwidth(link));
-      }
-    }
-  return {std::max(plan.call->latency_s, longest_latency_s(plan, cluster)), transfer_s};
+  for (int link = 0; link < units.links(); ++link)
+    if (bytes[at(link)] > 0) transfer_s = std::max(transfer_s, bytes[at(link)] / units.bandwidth(link));
+  return {std::max(plan.call->latency_s, longest_latency_s(plan, units)), transfer_s};
 }
 
 }  // namespace replay

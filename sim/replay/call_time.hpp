@@ -2,6 +2,7 @@
 // Plans whose time a library's cost model gives (Plan::call), on a cluster.
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
+#include "sim/replay/alike_units.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -19,7 +20,7 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster);
 double call_wait_s(const Plan& plan, const Cluster& cluster);
 
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
-PlanCosts::Flow call_closed_form(const Plan& plan, const Cluster& cluster);
+PlanCosts::Flow call_closed_form(const Plan& plan, const AlikeUnits& units);
 
 }  // namespace replay
 }  // namespace lockstep::sim

@@ -1,7 +1,8 @@
 #include "sim/replay/link_queue.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <set>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/copies.hpp"
@@ -11,72 +12,68 @@ inline namespace replay {
 
 namespace {
 
-// Adds up the bytes that cross links.
-class BytesOfLinks {
- public:
-  explicit BytesOfLinks(const Cluster& cluster) : cluster_(cluster), bytes_(at(cluster.link_count()), 0) {}
-  void add(int link, double bytes) {
-    if (bytes_[at(link)] == 0) crossed_.push_back(link);
-    bytes_[at(link)] += bytes;
-  }
-  /// Of all since it was last asked.
-  PlanCosts::LinkSeconds take() {
-    PlanCosts::LinkSeconds busy_s;
-    std::sort(crossed_.begin(), crossed_.end());
-    crossed_.erase(std::unique(crossed_.begin(), crossed_.end()), crossed_.end());
-    for (int link : crossed_) {
-      busy_s.emplace_back(link, bytes_[at(link)] / cluster_.link_bandwidth(link));
-      bytes_[at(link)] = 0;
-    }
-    crossed_.clear();
-    return busy_s;
-  }
+using LinkSeconds = PlanCosts::LinkSeconds;
 
- private:
-  const Cluster& cluster_;
-  std::vector<double> bytes_;  // by link
-  std::vector<int> crossed_;
-};
+LinkSeconds busy_links(const std::map<int, double>& bytes, const AlikeUnits& units) {
+  LinkSeconds busy_s;
+  for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / units.bandwidth(link));
+  return busy_s;
+}
 
-// In the order in which the plan first has them.
-std::vector<std::pair<const Transfers::Block*, int>> rounds_of_blocks(const Plan& plan) {
-  std::vector<std::pair<const Transfers::Block*, int>> blocks;
-  std::unordered_map<const Transfers::Block*, std::size_t> known;
+LinkSeconds busy_by_plan(const Plan& plan, const AlikeUnits& units) {
+  std::map<int, double> bytes;
   for (const Phase& phase : plan.phases)
-    for (const auto& block : phase.transfers.blocks()) {
-      const auto [place, is_new] = known.try_emplace(block.get(), blocks.size());
-      if (is_new) blocks.emplace_back(block.get(), 0);
-      blocks[place->second].second += phase.rounds;
-    }
-  return blocks;
+    for (const auto& block : phase.transfers.blocks())
+      for (const Run& run : block->runs())
+        for (const RunOnLinks::Crossing& crossing : units.of(run).crossings)
+          bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * phase.rounds;
+  return busy_links(bytes, units);
+}
+
+// With input on links, units are one, and links have the cluster's numbers.
+LinkSeconds busy_by_copies(const Program& program, Work::Source source, const Cluster& cluster) {
+  std::map<int, double> bytes;
+  for (const Route& route : routes_of_copies(program, source, cluster))
+    for (int link : route.links) bytes[link] += static_cast<double>(bytes_of_copy(program, source));
+  LinkSeconds busy_s;
+  for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / cluster.link_bandwidth(link));
+  return busy_s;
+}
+
+// Of links that every plan keeps busy for the same time, the first; others end nothing later. Links get new numbers.
+void keep_one_of_alike(std::vector<LinkSeconds>& of_plans, int& links) {
+  std::map<int, std::vector<std::pair<std::size_t, double>>> of_links;  // by plan
+  for (std::size_t plan = 0; plan < of_plans.size(); ++plan)
+    for (const auto& [link, seconds] : of_plans[plan]) of_links[link].emplace_back(plan, seconds);
+  std::set<std::vector<std::pair<std::size_t, double>>> known;
+  for (LinkSeconds& of_plan : of_plans) of_plan.clear();
+  links = 0;
+  for (const auto& [link, of_link] : of_links) {
+    if (!known.insert(of_link).second) continue;
+    for (const auto& [plan, seconds] : of_link) of_plans[plan].emplace_back(links, seconds);
+    ++links;
+  }
 }
 
 }  // namespace
 
-void find_busy_links(const Program& program, const Cluster& cluster, PlanCosts& costs) {
-  if (collective_streams(program) < 2 && !has_input_on_links(program)) return;
-  BytesOfLinks links(cluster);
-  for (const Plan& plan : program.plans) {
-    Route route;
-    for (const auto& [block, times] : rounds_of_blocks(plan))
-      for (const Transfer& t : *block) {
-        cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
-        for (int link : route.links) links.add(link, static_cast<double>(t.bytes) * times);
-      }
-    costs.busy_s.push_back(links.take());
-  }
-  for (const Work::Source source : input_sources(program)) {
-    for (const Route& route : routes_of_copies(program, source, cluster))
-      for (int link : route.links) links.add(link, static_cast<double>(bytes_of_copy(program, source)));
-    costs.busy_by_copies_s[source] = links.take();
-  }
+bool has_busy_links(const Program& program) {
+  return collective_streams(program) >= 2 || has_input_on_links(program);
 }
 
-LinkQueue::LinkQueue(const Program& program, const Cluster& cluster, const PlanCosts& costs,
-                     const Perturbation& perturbation)
-    : shares_evenly_(has_input_on_links(program)), costs_(costs), bandwidth_(perturbation.bandwidth) {
-  if (!costs.busy_s.empty() || !costs.busy_by_copies_s.empty()) free_s_.assign(at(cluster.link_count()), 0);
+void find_busy_links(const Program& program, const Cluster& cluster, const AlikeUnits& units, PlanCosts& costs) {
+  for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units));
+  for (const Work::Source source : input_sources(program))
+    costs.busy_by_copies_s[source] = busy_by_copies(program, source, cluster);
+  costs.busy_links = cluster.link_count();
+  if (costs.busy_by_copies_s.empty()) keep_one_of_alike(costs.busy_s, costs.busy_links);
 }
+
+LinkQueue::LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation)
+    : shares_evenly_(has_input_on_links(program)),
+      costs_(costs),
+      bandwidth_(perturbation.bandwidth),
+      free_s_(at(costs.busy_links), 0) {}
 
 double LinkQueue::end_s(int plan, double start_s, double alone_end_s) {
   return free_s_.empty() ? alone_end_s : end_s(costs_.busy_s[at(plan)], start_s, alone_end_s);

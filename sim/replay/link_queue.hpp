@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/replay/alike_units.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -19,7 +20,7 @@ inline namespace replay {
 class LinkQueue {
  public:
   /// With collectives on one stream only and no copies over links, it does nothing. `costs` must stay.
-  LinkQueue(const Program& program, const Cluster& cluster, const PlanCosts& costs, const Perturbation& perturbation);
+  LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation);
   /// When a collective of `plan` ends that starts at `start_s` and alone would end at `alone_end_s`.
   double end_s(int plan, double start_s, double alone_end_s);
   /// The same for the copies of all GPUs from a source.
@@ -34,8 +35,11 @@ class LinkQueue {
   std::vector<double> free_s_;  // by link
 };
 
-/// What costs of a program have of links: PlanCosts::busy_s and busy_by_copies_s.
-void find_busy_links(const Program& program, const Cluster& cluster, PlanCosts& costs);
+/// Whether collectives of the program meet others, or copies, on links.
+bool has_busy_links(const Program& program);
+/// What costs of such a program have of links: PlanCosts::busy_s and busy_by_copies_s. `units`: of its plans, as one where it
+/// has input on links.
+void find_busy_links(const Program& program, const Cluster& cluster, const AlikeUnits& units, PlanCosts& costs);
 
 /// The order in which the closed form takes a program's work: as enqueued; where copies cross links, these as soon as
 /// they start before what is next; where collectives run on several streams, all by the time at which it can start.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/alike_units.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/link_queue.hpp"
@@ -27,54 +28,32 @@ std::vector<Flow> longest_of(std::vector<Flow> flows) {
   return kept;
 }
 
-// The routes of a block's transfers.
-struct BlockRoutes {
-  std::vector<std::size_t> first;  // by transfer, in links; then the end of the last
-  std::vector<int> links;
-  std::vector<double> latency_s;
-};
-
-BlockRoutes routes_of(const Transfers::Block& block, const Cluster& cluster) {
-  BlockRoutes routes;
-  Route route;
-  for (const Transfer& t : block) {
-    cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
-    routes.first.push_back(routes.links.size());
-    routes.links.insert(routes.links.end(), route.links.begin(), route.links.end());
-    routes.latency_s.push_back(route.latency_s);
-  }
-  routes.first.push_back(routes.links.size());
-  return routes;
-}
-
-// Bytes that cross each link in one round of a phase.
+// Bytes that cross each link in one round of a phase, in which all flows start together and share every link evenly until
+// the last has left.
 class RoundLoad {
  public:
-  explicit RoundLoad(const Cluster& cluster) : cluster_(cluster), seconds_(at(cluster.link_count()), 0) {}
-  const Cluster& cluster() const { return cluster_; }
-  /// Transfers of a round in which all flows start together and share every link evenly until the last has left.
-  std::vector<Flow> flows(const Phase& phase, const std::vector<const BlockRoutes*>& routes, double reduction_rate) {
-    const auto& blocks = phase.transfers.blocks();
-    for_links(blocks, routes,
-              [this](int link, const Transfer& t) { seconds_[at(link)] += static_cast<double>(t.bytes); });
-    // Bytes become seconds once, where a link is first met.
-    for_links(blocks, routes, [this](int link, const Transfer&) {
-      if (seconds_[at(link)] > 0) seconds_[at(link)] /= -cluster_.link_bandwidth(link);
+  explicit RoundLoad(const AlikeUnits& units) : units_(units), bytes_(at(units.links()), 0) {}
+
+  std::vector<Flow> flows(const Phase& phase, double reduction_rate) {
+    for_runs(phase, [this](const Run& run, const RunOnLinks& on_links) {
+      for (const RunOnLinks::Crossing& crossing : on_links.crossings)
+        bytes_[at(crossing.link)] += crossing.messages * static_cast<double>(run.bytes);
     });
     std::vector<Flow> flows;
-    for (std::size_t b = 0; b < blocks.size(); ++b)
-      for (std::size_t i = 0; i < blocks[b]->size(); ++i) {
-        const Transfer& t = (*blocks[b])[i];
+    for_runs(phase, [&](const Run& run, const RunOnLinks& on_links) {
+      for (const RunOnLinks::Way& way : on_links.ways) {
         double transfer_s = 0;
-        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l)
-          transfer_s = std::max(transfer_s, -seconds_[at(routes[b]->links[l])]);
-        if (t.reduces && reduction_rate > 0)
-          transfer_s = std::max(transfer_s, static_cast<double>(t.bytes) / reduction_rate);
-        const Flow flow{routes[b]->latency_s[i], transfer_s};
+        for (int link : way.links) transfer_s = std::max(transfer_s, bytes_[at(link)] / units_.bandwidth(link));
+        if (run.reduces && reduction_rate > 0)
+          transfer_s = std::max(transfer_s, static_cast<double>(run.bytes) / reduction_rate);
+        const Flow flow{way.latency_s, transfer_s};
         // Many are alike: what repeats, or is outlasted by one that is known, needs no place in the list.
         if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
       }
-    for_links(blocks, routes, [this](int link, const Transfer&) { seconds_[at(link)] = 0; });
+    });
+    for_runs(phase, [this](const Run&, const RunOnLinks& on_links) {
+      for (const RunOnLinks::Crossing& crossing : on_links.crossings) bytes_[at(crossing.link)] = 0;
+    });
     return longest_of(std::move(flows));
   }
 
@@ -83,16 +62,13 @@ class RoundLoad {
     return flow.latency_s <= by.latency_s && flow.transfer_s <= by.transfer_s;
   }
   template <typename Do>
-  static void for_links(const std::vector<std::shared_ptr<const Transfers::Block>>& blocks,
-                        const std::vector<const BlockRoutes*>& routes, Do&& what) {
-    for (std::size_t b = 0; b < blocks.size(); ++b)
-      for (std::size_t i = 0; i < blocks[b]->size(); ++i)
-        for (std::size_t l = routes[b]->first[i]; l < routes[b]->first[i + 1]; ++l)
-          what(routes[b]->links[l], (*blocks[b])[i]);
+  void for_runs(const Phase& phase, Do&& what) const {
+    for (const auto& block : phase.transfers.blocks())
+      for (const Run& run : block->runs()) what(run, units_.of(run));
   }
 
-  const Cluster& cluster_;
-  std::vector<double> seconds_;  // by link; while they are added up, bytes; then seconds below 0
+  const AlikeUnits& units_;
+  std::vector<double> bytes_;  // by link
 };
 
 // Copies of one source: those of all GPUs start together and share every link until the last has ended.
@@ -114,36 +90,23 @@ PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, co
 
 using PlanCost = std::vector<PlanCosts::PhaseCost>;
 
-PlanCost plan_cost(const Plan& plan, RoundLoad& load, double reduction_rate) {
-  const Cluster& cluster = load.cluster();
-  if (plan.call) return {{1, {call_closed_form(plan, cluster)}}};
+PlanCost plan_cost(const Plan& plan, const AlikeUnits& units, double reduction_rate) {
+  if (plan.call) return {{1, {call_closed_form(plan, units)}}};
+  RoundLoad load(units);
   PlanCost cost;
-  std::unordered_map<const Transfers::Block*, BlockRoutes> known;
-  for (const Phase& phase : plan.phases) {
-    std::vector<const BlockRoutes*> routes;
-    for (const auto& block : phase.transfers.blocks()) {
-      const auto [of_block, is_new] = known.try_emplace(block.get());
-      if (is_new) of_block->second = routes_of(*block, cluster);
-      routes.push_back(&of_block->second);
-    }
-    cost.push_back({phase.rounds, load.flows(phase, routes, reduction_rate)});
-  }
+  for (const Phase& phase : plan.phases) cost.push_back({phase.rounds, load.flows(phase, reduction_rate)});
   return cost;
 }
 
 // Bytes of each phase's messages where they all have the same; nothing where some differ.
 std::optional<std::vector<double>> bytes_of_phases(const Plan& plan) {
-  std::unordered_map<const Transfers::Block*, std::int64_t> of_block;
   std::vector<double> bytes;
   for (const Phase& phase : plan.phases) {
     std::int64_t of_phase = -1;
     for (const auto& block : phase.transfers.blocks()) {
-      const auto [entry, is_new] = of_block.try_emplace(block.get(), block->front().bytes);
-      const std::int64_t first = entry->second;
-      if (is_new && std::any_of(block->begin(), block->end(), [first](const Transfer& t) { return t.bytes != first; }))
-        return std::nullopt;
-      if (of_phase >= 0 && of_phase != first) return std::nullopt;
-      of_phase = first;
+      const std::int64_t of_block = block->bytes_of_each();
+      if (of_block < 0 || (of_phase >= 0 && of_phase != of_block)) return std::nullopt;
+      of_phase = of_block;
     }
     bytes.push_back(static_cast<double>(of_phase));
   }
@@ -160,11 +123,7 @@ bool are_alike(const Plan& plan, const Plan& other) {
     for (std::size_t b = 0; b < mine.size(); ++b) {
       const auto [entry, is_new] = known.try_emplace(mine[b].get(), others[b].get());
       if (entry->second != others[b].get()) return false;
-      if (!is_new || mine[b] == others[b]) continue;
-      const auto is_same = [](const Transfer& x, const Transfer& y) {
-        return x.src == y.src && x.dst == y.dst && x.reduces == y.reduces;
-      };
-      if (!std::equal(mine[b]->begin(), mine[b]->end(), others[b]->begin(), others[b]->end(), is_same)) return false;
+      if (is_new && !mine[b]->is_alike(*others[b])) return false;
     }
   }
   return true;
@@ -178,16 +137,29 @@ Plan of_one_byte(const Plan& plan) {
     of_one.phases[p].transfers = Transfers();
     for (const auto& block : plan.phases[p].transfers.blocks()) {
       auto& mine = known[block.get()];
-      if (!mine) {
-        Transfers::Block bytes = *block;
-        for (Transfer& t : bytes) t.bytes = 1;
-        mine = std::make_shared<const Transfers::Block>(std::move(bytes));
-      }
+      if (!mine) mine = std::make_shared<const Transfers::Block>(block->of_bytes(1));
       of_one.phases[p].transfers.append(mine);
     }
   }
   return of_one;
 }
+
+// What a program's messages do on links, worked out when it is first asked for.
+class ProgramOnLinks {
+ public:
+  ProgramOnLinks(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {}
+  const AlikeUnits& units() {
+    if (units_) return *units_;
+    std::vector<const Plan*> plans;
+    for (const Plan& plan : program_.plans) plans.push_back(&plan);
+    return units_.emplace(plans, cluster_, has_input_on_links(program_));
+  }
+
+ private:
+  const Program& program_;
+  const Cluster& cluster_;
+  std::optional<AlikeUnits> units_;
+};
 
 // What a cluster's links carry for collectives: worked out once for all sizes of one, by messages of a byte, for the
 // clusters that were asked for last. Points of a plan, and the buckets of a job, differ by little else than sizes.
@@ -210,15 +182,15 @@ class CostsOfCollectives {
   CostsOfCollectives(std::vector<double> signature, double reduction_rate)
       : signature_(std::move(signature)), reduction_rate_(reduction_rate) {}
 
-  PlanCost cost(const Plan& plan, RoundLoad& load) {
-    if (plan.call || plan.phases.empty()) return plan_cost(plan, load, reduction_rate_);
-    const std::optional<std::vector<double>> bytes = bytes_of_phases(plan);
-    if (!bytes) return plan_cost(plan, load, reduction_rate_);
+  PlanCost cost(const Plan& plan, ProgramOnLinks& program) {
+    if (plan.phases.empty()) return {};
+    const std::optional<std::vector<double>> bytes = plan.call ? std::nullopt : bytes_of_phases(plan);
+    if (!bytes) return plan_cost(plan, program.units(), reduction_rate_);
     auto known =
         std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return are_alike(one.first, plan); });
     if (known == known_.end()) {
       const Plan of_one = of_one_byte(plan);
-      known_.emplace_front(of_one, plan_cost(of_one, load, reduction_rate_));
+      known_.emplace_front(of_one, plan_cost(of_one, program.units(), reduction_rate_));
       known = known_.begin();
     }
     PlanCost cost = known->second;
@@ -231,13 +203,14 @@ class CostsOfCollectives {
   void keep_small() {
     std::size_t kept = 0;
     known_.remove_if([&kept](const auto& one) {
-      for (const Phase& phase : one.first.phases) kept += phase.transfers.size();
-      return kept > kTransfers;
+      for (const Phase& phase : one.first.phases)
+        for (const auto& block : phase.transfers.blocks()) kept += block->runs().size();
+      return kept > kRuns;
     });
   }
 
  private:
-  static constexpr std::size_t kClusters = 8, kTransfers = 500'000;
+  static constexpr std::size_t kClusters = 8, kRuns = 500'000;
   std::vector<double> signature_;
   double reduction_rate_;
   std::list<std::pair<Plan, PlanCost>> known_;  // the latest first
@@ -258,18 +231,17 @@ double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturb
 
 double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate,
                        const Perturbation& perturbation) {
-  RoundLoad load(cluster);
-  return seconds_of(plan_cost(plan, load, reduction_rate), perturbation);
+  return seconds_of(plan_cost(plan, AlikeUnits({&plan}, cluster), reduction_rate), perturbation);
 }
 
 PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   PlanCosts costs;
   CostsOfCollectives& known = CostsOfCollectives::on(cluster, program.reduction_rate_bytes_per_s);
-  RoundLoad load(cluster);
-  for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, load));
+  ProgramOnLinks on_links(program, cluster);
+  for (const Plan& plan : program.plans) costs.phases.push_back(known.cost(plan, on_links));
   known.keep_small();
   for (const Work::Source source : input_sources(program)) costs.copies[source] = copies_cost(program, source, cluster);
-  find_busy_links(program, cluster, costs);
+  if (has_busy_links(program)) find_busy_links(program, cluster, on_links.units(), costs);
   return costs;
 }
 

@@ -111,12 +111,13 @@ struct PlanCosts {
     int rounds;
     std::vector<Flow> flows;  ///< those that can be the longest
   };
-  /// Links in their order, and the seconds for which all messages keep each.
+  /// Links by number, and the seconds for which all messages keep each. Of alike links there is one.
   using LinkSeconds = std::vector<std::pair<int, double>>;
   std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
   std::map<Work::Source, PhaseCost> copies;    ///< over links: of all GPUs at once
   std::vector<LinkSeconds> busy_s;             ///< per plan; nothing where collectives meet neither others nor copies
   std::map<Work::Source, LinkSeconds> busy_by_copies_s;
+  int busy_links = 0;  ///< above every number of a link
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
 /// Of phases one after the other.
@@ -125,8 +126,9 @@ double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturb
 /// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
-Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
-                       const Perturbation& perturbation, const PlanCosts& costs);
+/// With what plan_costs() found for the program, or for one with the same plans.
+Replay replay_analytic(const Program& program, double expected_slowest, const Perturbation& perturbation,
+                       const PlanCosts& costs);
 
 /// Seconds of one plan with all ranks starting together, by the closed form.
 double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate = 0,

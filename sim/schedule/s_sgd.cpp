@@ -28,6 +28,13 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
   const int last_layer = static_cast<int>(graph.layers.size()) - 1;
   const Segment forward = forward_segment(graph, cost, 0, last_layer);
   const Segment whole_backward = backward_segment(graph, cost, last_layer, 0);
+  std::vector<Segment> backward;  // up to each bucket, then the rest
+  int layer = last_layer;
+  for (const Bucket& bucket : buckets) {
+    backward.push_back(backward_segment(graph, cost, layer, bucket.last_layer));
+    layer = bucket.last_layer - 1;
+  }
+  const Segment rest = backward_segment(graph, cost, layer, 0);
   InputPipeline input(gpu, options, kInput, kCopy);
   int updated = -1;
 
@@ -46,15 +53,11 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
     start_step();
 
     std::vector<int> ready;
-    int layer = last_layer;
-    for (const Bucket& bucket : buckets) {
-      const Segment backward = backward_segment(graph, cost, layer, bucket.last_layer);
-      layer = bucket.last_layer - 1;
-      ready.push_back(gpu.compute(kCompute, "backward", backward.seconds, {}, backward.parts));
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      ready.push_back(gpu.compute(kCompute, "backward", backward[b].seconds, {}, backward[b].parts));
       if (options.overlap && options.gpus > 1)
-        updated = gpu.collective(kAllReduce, bucket.name, plans[ready.size() - 1], options.launch_s, {ready.back()});
+        updated = gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {ready.back()});
     }
-    const Segment rest = backward_segment(graph, cost, layer, 0);
     const int done = rest.seconds > 0 ? gpu.compute(kCompute, "backward", rest.seconds, {}, rest.parts) : ready.back();
     for (std::size_t b = 0; b < buckets.size() && !options.overlap && options.gpus > 1; ++b)
       updated = gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {done});

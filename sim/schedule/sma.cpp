@@ -109,7 +109,7 @@ class SmaProgram {
     return options_.host_wait_s + (options_.gpus - 1) * (cost_.differences.seconds + options_.host_wait_s);
   }
   Plan turns_of_all_gpus() const {
-    Plan plan{"host", options_.gpus, 0, {ring_phase(all_ranks(options_.gpus), 1, 1, false)}};
+    Plan plan{"host", options_.gpus, 0, {ring_phase(0, 1, options_.gpus, 1, 1, false)}};
     plan.call = CallTime{until_last_turn_s(), 1e-9};
     return plan;
   }

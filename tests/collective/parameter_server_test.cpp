@@ -46,7 +46,7 @@ TEST_CASE("parameter server: every gradient reaches every server once, whoever s
         const Roles roles =
             separate ? separate_servers(workers, of_node, servers) : co_located_servers(workers, of_node, servers);
         INFO(workers << " workers in nodes of " << of_node << ", " << servers << (separate ? " separate" : ""));
-        REQUIRE(roles.workers() == workers);
+        REQUIRE(roles.workers == workers);
         ShardDealer dealer(static_cast<int>(roles.servers.size()));
         const Bytes shares = dealer.deal_pairs(1'000'003, 1000);
         REQUIRE(sum(shares) == 1'000'003);
@@ -57,9 +57,9 @@ TEST_CASE("parameter server: every gradient reaches every server once, whoever s
         for (std::size_t s = 0; s < roles.servers.size(); ++s) {
           const int rank = roles.servers[s];
           std::int64_t applied = received[static_cast<std::size_t>(rank)];
-          for (const std::vector<int>& node : roles.nodes)
-            if (node.front() == rank) applied += shares[s] - 1'000'003 * (static_cast<std::int64_t>(node.size()) - 1);
-          CHECK(applied == shares[s] * static_cast<std::int64_t>(roles.nodes.size()));
+          for (int node = 0; node < roles.nodes(); ++node)
+            if (roles.leader(node) == rank) applied += shares[s] - 1'000'003 * (roles.workers_of_node(node) - 1);
+          CHECK(applied == shares[s] * roles.nodes());
         }
         for (const Phase& phase : push.phases)
           for (const Transfer& t : phase.transfers) CHECK(t.reduces);

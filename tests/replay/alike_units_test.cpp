@@ -1,0 +1,142 @@
+// What is known of alike units once is what it is of each: the closed form by classes and link by link, of every
+// collective on every kind of cluster, and sizes at which nothing divides.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/collective/collectives.hpp"
+#include "sim/collective/exchange.hpp"
+#include "sim/collective/parameter_server.hpp"
+#include "sim/replay/alike_units.hpp"
+#include "sim/replay/replay.hpp"
+#include "tests/catch.hpp"
+#include "tests/replay/clusters.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+// Of 8 GPUs a node, with a node to spare.
+std::vector<ClusterSpec> clusters_of(int nodes) {
+  std::vector<ClusterSpec> specs{tests::nvswitch_cluster(nodes, 8), tests::nvswitch_cluster(nodes, 8),
+                                 tests::pcie_cluster(nodes, 8), tests::pcie_cluster(nodes, 8)};
+  specs[1].name = "a NIC per GPU, narrow ports";
+  specs[1].nic.per_node = 8;
+  specs[1].fabric.link.bandwidth_bytes_per_s = 30e9;
+  specs[3].name = "staged";
+  specs[3].nic.gpudirect = false;
+  specs[3].intra_node.pcie.peer_across_sockets = false;
+  const auto add = [&](const char* name, FabricSpec fabric) {
+    specs.push_back(tests::nvswitch_cluster(nodes, 8));
+    specs.back().name = name;
+    fabric.link = specs.back().fabric.link;
+    specs.back().fabric = fabric;
+  };
+  const int leaves = (nodes + 3) / 4;
+  FabricSpec tree;
+  tree.kind = FabricKind::fat_tree;
+  tree.fat_tree = {{4, leaves}, {1, 2}, {1, 1}};
+  add("fat tree, 2:1", tree);
+  tree.fat_tree = {{4, leaves}, {1, 3}, {1, 1}};
+  add("fat tree whose uplinks do not divide the leaf's nodes", tree);
+  tree.fat_tree = {{2, 2, leaves}, {1, 2, 1}, {1, 1, 2}};
+  add("fat tree of three levels", tree);
+  return specs;
+}
+
+std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
+  std::vector<Plan> plans{ring_all_reduce(gpus, bytes),
+                          hierarchical_all_reduce(gpus, 8, bytes),
+                          hierarchical_all_reduce(gpus, 3, bytes, 5),
+                          halving_doubling_all_reduce(gpus, bytes),
+                          tree_all_reduce(gpus, bytes),
+                          double_binary_tree_all_reduce(gpus, 5, bytes),
+                          reduce_scatter(gpus, bytes),
+                          all_to_all(gpus, bytes)};
+  for (int columns : {2, 8, 16})
+    if (gpus % columns == 0) plans.push_back(torus_all_reduce(gpus, columns, bytes));
+  for (int servers : {0, 3}) {
+    const Roles roles = co_located_servers(gpus, 8, servers);
+    const std::vector<std::int64_t> shares =
+        ShardDealer(static_cast<int>(roles.servers.size())).deal_pairs(bytes, 70'000);
+    plans.push_back(push_gradients(roles, shares));
+    plans.push_back(pull_parameters(roles, shares));
+  }
+  return plans;
+}
+
+// The same cluster, whose nodes are said to differ.
+Cluster link_by_link(const ClusterSpec& spec, int gpus) {
+  Cluster cluster(spec, gpus);
+  cluster.bundle_messages_of_node(0, 1);
+  return cluster;
+}
+
+}  // namespace
+
+TEST_CASE("law: the closed form by classes of alike units is that link by link") {
+  for (int gpus : {8, 16, 24, 50, 64, 136, 200, 512})
+    for (const ClusterSpec& spec : clusters_of((gpus + 7) / 8 + 1)) {
+      Cluster by_class(spec, gpus), by_link = link_by_link(spec, gpus);
+      REQUIRE(by_link.gpus_of_unit() == gpus);
+      for (Cluster* cluster : {&by_class, &by_link}) cluster->set_message_overhead({5e-6, 7e-6});
+      for (const Plan& plan : plans_of(gpus, 3'000'017)) {
+        INFO(plan.algorithm << " over " << gpus << " on " << spec.name);
+        for (double rate : {0.0, 5e9})
+          CHECK(analytic_plan_s(plan, by_class, rate) == Approx(analytic_plan_s(plan, by_link, rate)).epsilon(1e-13));
+      }
+    }
+}
+
+TEST_CASE("law: links of a class carry the bytes of each of their links") {
+  for (const ClusterSpec& spec : clusters_of(9)) {
+    const Cluster by_class(spec, 64), by_link = link_by_link(spec, 64);
+    for (const Plan& plan : plans_of(64, 3'000'017)) {
+      INFO(plan.algorithm << " on " << spec.name);
+      std::set<double> loads[2];  // seconds for which links are busy
+      for (int way = 0; way < 2; ++way) {
+        const AlikeUnits units({&plan}, way == 0 ? by_class : by_link);
+        std::map<int, double> seconds;
+        for (const Phase& phase : plan.phases)
+          for (const auto& block : phase.transfers.blocks())
+            for (const Run& run : block->runs())
+              for (const RunOnLinks::Crossing& crossing : units.of(run).crossings)
+                seconds[crossing.link] +=
+                    phase.rounds * crossing.messages * double(run.bytes) / units.bandwidth(crossing.link);
+        for (const auto& [link, busy_s] : seconds) loads[way].insert(std::round(busy_s * 1e13));
+      }
+      CHECK(loads[0] == loads[1]);
+    }
+  }
+}
+
+TEST_CASE("a ring over many nodes has few classes of nodes and as many ways of messages") {
+  // Nodes inside, the first and the last, which the ring's last message joins.
+  const Cluster cluster(tests::nvswitch_cluster(1024, 8), 8192);
+  const Plan plan = ring_all_reduce(8192, 1'000'000);
+  const AlikeUnits units({&plan}, cluster);
+  CHECK(units.links() == 3 * cluster.links_of_unit());
+  std::size_t ways = 0;
+  for (const Run& run : plan.phases[0].transfers.blocks().front()->runs()) ways += units.of(run).ways.size();
+  CHECK(ways < 3 * 8 + 4);
+  CHECK(plan.phases[0].transfers.blocks().front()->runs().size() == 2);
+}
+
+TEST_CASE("runs: a block keeps the order of its transfers") {
+  Transfers::Block block;
+  const std::vector<Transfer> all{{0, 1, 5},       {2, 3, 5},       {4, 5, 5}, {4, 5, 6},
+                                  {9, 2, 6, true}, {8, 2, 6, true}, {1, 1, 1}};
+  for (const Transfer& t : all) block.push_back(t);
+  CHECK(block.size() == all.size());
+  CHECK(block.runs().size() == 4);
+  std::size_t i = 0;
+  for (const Transfer& t : block) {
+    CHECK(t.src == all[i].src);
+    CHECK(t.dst == all[i].dst);
+    CHECK(t.bytes == all[i].bytes);
+    CHECK(t.reduces == all[i].reduces);
+    ++i;
+  }
+  CHECK(i == all.size());
+}
