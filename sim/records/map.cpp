@@ -226,55 +226,6 @@ void map_metric(Mapping& m) {
   throw Unmapped{"metric " + in_quotes(m.job.record->metric) + " is not predicted from records"};
 }
 
-constexpr int kFewTokens = 4096;         // of a pass on a GPU, below which launches and small products decide
-constexpr std::size_t kManyGuesses = 2;  // facts that a record's collector took from elsewhere
-
-// Passes over few tokens, and adapters, are known half as well as others, and so are records of which much is assumed.
-std::string how_sure_of_sequences(const Mapping& m) {
-  const RecordRun& run = m.result.target.front();
-  const bool has_little_work =
-      m.job.split.task == kAdapters || std::int64_t{run.batch_per_gpu} * m.model->tokens < kFewTokens;
-  return std::string(has_little_work ? ", little work" : ", much work") +
-         (m.job.assumed.size() >= kManyGuesses ? ", assumed" : ", stated");
-}
-
-// Clouds' own transports differ from each other by more than InfiniBand's machines do.
-std::string where_of_all_reduce(const Mapping& m) {
-  if (m.network == nullptr) return ", in a node";
-  return m.network->rdma && !m.network->has_slow_plugin ? ", by RDMA" : ", by a transport of its own";
-}
-
-std::string bounds_class_of(const Mapping& m) {
-  const MappedRecord& r = m.result;
-  switch (r.quantity) {
-    case Quantity::all_reduce_s:
-    case Quantity::bus_bandwidth:
-    case Quantity::algorithm_bandwidth:
-    case Quantity::alpha_s:
-    case Quantity::beta_s_per_byte:
-      return "all-reduce" + std::string(m.intra_node->is_nvlink ? ", NVLink" : ", PCIe") + where_of_all_reduce(m);
-    case Quantity::exchange_s:
-      return "exchange";
-    case Quantity::epochs:
-      return "epochs";
-    case Quantity::memory:
-      return "memory";
-    case Quantity::speedup:
-    case Quantity::efficiency:
-    case Quantity::time_ratio:
-    case Quantity::iteration_increase:
-      return m.job.transport == Transport::nccl ? "scaling, NCCL" : "scaling, servers and MPI";
-    default:
-      break;
-  }
-  const bool is_mlperf = m.job.is_mlperf();
-  const bool anchored = !r.target.empty() && !r.target.front().scenario.compute.rates.empty();
-  if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
-    return "sequences" + (anchored ? std::string(", anchored") : how_sure_of_sequences(m));
-  const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
-  return what + (anchored ? ", anchored" : "");
-}
-
 void set_model(Mapping& m) {
   m.model = m.job.own_model ? &m.job.own_model->entry : m.catalogue.models.with_id(m.job.model.id);
   const int tokens = m.job.shape.sequence;

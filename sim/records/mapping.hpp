@@ -53,6 +53,8 @@ RecordRun with_schedule(Mapping& mapping, RecordRun run);
 
 /// Whether the job's replicas are groups of GPUs, or share their state (split_map.cpp).
 bool is_split(const JobSpec& job);
+/// The class whose bounds a prediction has (bounds.hpp), of what `m.result` is by then: kinds in order, wider ones first.
+std::string bounds_class_of(const Mapping& m);
 int micro_batch_of(Mapping& mapping);
 /// An iteration of such a job.
 RecordRun with_split(Mapping& mapping, RecordRun run);
