@@ -144,6 +144,16 @@ async function simulationWorks(page) {
   await page.waitForFunction(() => document.querySelector('#assumptions tbody').rows.length === 1);
 }
 
+// Series differ by colour and by mark: both for the first ten, one of them for a hundred.
+async function looksDiffer(page) {
+  const looks = await page.evaluate(() => Array.from({length: 100}, (unused, look) => [colourOf(PALETTES.light, look), markOf(look), colourOf(PALETTES.dark, look)]));
+  for (const part of [0, 1, 2]) assert.equal(new Set(looks.slice(0, 10).map(look => look[part])).size, 10);
+  assert.equal(new Set(looks.map(([colour, mark]) => colour + mark)).size, 100);
+  const {points} = documentOf('variants'), table = tableOf(page, 'of the variants by number of GPUs');
+  assert.equal(await table.locator('tbody tr').count(), new Set(points.map(point => point.variant)).size);
+  assert.ok((await column(table, 'Of the fastest')).some(text => text.startsWith('100.0')));
+}
+
 async function printWorks(page) {
   const colourOf = () => page.evaluate(() => Chart.getChart(document.querySelector('canvas')).options.color);
   const before = await colourOf();
@@ -159,6 +169,8 @@ async function validationWorks(page) {
   await page.getByLabel('Use').selectOption('test');
   await page.waitForFunction(count => document.querySelector('#records > [role=status]').textContent.startsWith(count + ' record'), test.filter(r => 'error' in r).length);
   assert.ok((await tipAt(page, chartOf(page, 'Predicted over published, by class'), 0, 0)).length > 10);
+  const ratios = await chartOf(page, 'Predicted over published, by class').evaluate(element => Chart.getChart(element).data.datasets.flatMap(one => one.data.map(point => point.y)));
+  assert.ok(ratios.every(ratio => ratio >= 0.1 && ratio <= 10), 'ratios, within a factor of ten');
   const table = tableOf(page, 'Records;'), errors = test.filter(record => 'error' in record).map(record => Math.abs(record.error));
   assert.equal(await sortBy(table, 'Error'), 'descending');
   const shown = (await column(table, 'Error')).map(text => Math.abs(parseFloat(text.replace('\u2212', '-'))));
@@ -217,7 +229,7 @@ const range = (count, value) => Array.from({length: count}, (unused, index) => v
 writePlan('plan', samplePlan([32, 64, 128, 256, 1024]));
 writePlan('long-plan', samplePlan(range(1000, index => index + 1)));
 const runs = [
-  ['simulation', 'desktop', 4, simulationWorks], ['simulation', 'night', 4, printWorks], ['simulation', 'phone', 4], ['variants', 'desktop', 3], ['variants', 'phone', 3],
+  ['simulation', 'desktop', 4, simulationWorks], ['simulation', 'night', 4, printWorks], ['simulation', 'phone', 4], ['variants', 'desktop', 3, looksDiffer], ['variants', 'phone', 3],
   ['validation', 'desktop', 2, validationWorks], ['validation', 'phone', 2], ['plan', 'desktop', 6, planWorks], ['plan', 'night', 6], ['plan', 'phone', 6],
   ['long-plan', 'desktop', 6, longPlanWorks]];
 if (fs.existsSync(pageFile('planned'))) runs.push(['planned', 'desktop', 1], ['planned', 'phone', 1]);

@@ -184,7 +184,10 @@ function axis(palette, spec) {
     grid: {color: palette.grid, borderColor: palette.faint, tickColor: palette.faint},
     ticks: {color: palette.faint, callback: spec.show, maxRotation: 0, autoSkipPadding: 10},
   };
-  if (spec.exact && !spec.isLog) settings.afterBuildTicks = scale => { scale.ticks = spec.exact.map(value => ({value})); };
+  if (spec.exact && !spec.isLog) {
+    Object.assign(settings.ticks, {autoSkip: false, maxRotation: 60});
+    settings.afterBuildTicks = scale => { scale.ticks = spec.exact.map(value => ({value})); };
+  }
   if (spec.step && !spec.isLog)
     settings.afterBuildTicks = scale => { scale.ticks = steppedTicks(scale.min, scale.max, spec.step(scale.max - scale.min)); };
   if (values.length === 0) return {...settings, ...(spec.isLog ? {min: 1, max: 10} : {})};
