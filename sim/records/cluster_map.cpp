@@ -99,7 +99,11 @@ Ports default_network(Mapping& m, const std::string& why) {
   const std::optional<NetworkFound> usual = read_network_text(m.catalogue, m.gpu->network);
   if (!usual) throw Unmapped{"no usual network for " + m.gpu->name};
   m.assume("network", m.gpu->network, why + "; usual for " + m.gpu->name);
-  return ports_of(*usual->entry, usual->ports, usual->port_bytes_per_s);
+  // A part of an NVLink domain has its part of the domain's ports.
+  const int domain = m.gpu->gpus_per_node, mine = std::min(m.job.gpus_per_node, domain);
+  const bool is_part = domain > kUsualGpusPerNode && mine > 0;
+  const int count = is_part ? std::max(1, usual->ports * mine / domain) : usual->ports;
+  return ports_of(*usual->entry, count, usual->port_bytes_per_s);
 }
 
 Ports network_of(Mapping& m) {
@@ -133,14 +137,14 @@ void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
   m.network = ports.entry;
   const int nics = ports.nics(cluster.gpus_per_node);
   cluster.nic.per_node = nics;
-  const double reached = by_socket(m, *ports.entry, share * ports.bytes_per_s);
-  cluster.nic.link.bandwidth_bytes_per_s = ports.count * reached / nics;
+  cluster.nic.link.bandwidth_bytes_per_s = share * ports.all_bytes_per_s() / nics;
   cluster.nic.link.latency_s = ports.entry->latency_s / 2 + m.constant({"network hop/" + kind}) / 2;
   cluster.nic.gpudirect = ports.entry->rdma;
   const int switches = static_cast<int>(cluster.intra_node.pcie.switches.size());  // none of an NVLink node
   for (int nic = 0; switches > 0 && nic < nics; ++nic) cluster.nic.attach.push_back(nic * switches / nics);
   cluster.fabric.kind = FabricKind::star;
-  cluster.fabric.link = {nics * cluster.nic.link.bandwidth_bytes_per_s, 0.2e-6};
+  // NCCL takes a port for what its line carries; sockets hold up what goes over it.
+  cluster.fabric.link = {ports.count * by_socket(m, *ports.entry, share * ports.bytes_per_s), 0.2e-6};
 }
 
 // What software reaches of a node's links. GPUs of servers whose sockets are apart for peers show half of a PCIe slot

@@ -49,7 +49,7 @@ TEST_CASE("all-reduce: a cloud's machine has all of its ports, and NCCL's one so
   CHECK(bus_of("aws-p5", 8) == Approx(bus_of("8x 400 Gb/s InfiniBand", 8)).epsilon(0.1));
   // What 25 Gbit/s carry a socket carries, too; of 100 and 400 Gbit/s no more than the 4 GB/s of one thread.
   CHECK(bus_of("25 GbE", 1) < 25e9 / 8);
-  CHECK(bus_of("100 GbE", 1) >= bus_of("25 GbE", 1));  // NCCL's speeds for Hopper have none between 3 and 6 GB/s
+  CHECK(bus_of("100 GbE", 1) > 3.8e9);
   CHECK(bus_of("100 GbE", 1) < 4.1e9);
   CHECK(bus_of("400 GbE", 1) == Approx(bus_of("100 GbE", 1)).epsilon(0.01));
 }

@@ -242,8 +242,10 @@ TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says
   job.gpus = {96};
   CHECK(why_refused(job) == "--gpus: 96 GPUs do not fill whole nodes; allowed: up to 64, or a multiple of it");
   job.gpus_per_node = 4;
-  job.network = "4x NDR";
-  CHECK(sim::read_job(job, catalogue()).scenario.cluster.gpus_per_node == 4);
+  const sim::ClusterSpec tray = sim::read_job(job, catalogue()).scenario.cluster;
+  CHECK(tray.gpus_per_node == 4);
+  CHECK(tray.nic.per_node == 4);
+  CHECK(tray.nic.link.bandwidth_bytes_per_s == domain.nic.link.bandwidth_bytes_per_s);
 }
 
 TEST_CASE("what is stated of a split stays, whether the rest of it is usual or searched", "[job]") {
