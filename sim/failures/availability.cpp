@@ -137,21 +137,20 @@ void Holdings::begin() {
     const AvailableInterval& interval = trace_.intervals[i];
     if (interval.from_s > start_s_ || interval.to_s <= start_s_) continue;
     there_.insert(i);
-    free_[i] = interval.nodes;
+    free_now_ += free_[i] = interval.nodes;
   }
   while (change_ + 1 < changes_.size() && changes_[change_].time_s <= start_s_) ++change_;
 }
 
 // Of those that are there and free, in their order.
 bool Holdings::take(int wanted) {
-  int there = 0;
-  for (std::size_t i : there_) there += free_[i];
-  if (there < wanted) return false;
+  if (free_now_ < wanted) return false;
   for (std::size_t i : there_) {
     const int taken = std::min(wanted, free_[i]);
     free_[i] -= taken;
     used_[i] += taken;
     held_ += taken;
+    free_now_ -= taken;
     if ((wanted -= taken) == 0) break;
   }
   return true;
@@ -162,6 +161,7 @@ int Holdings::apply(const Change& change) {
   int lost = 0;
   for (std::size_t i : change.leave) {
     lost += used_[i];
+    free_now_ -= free_[i];
     used_[i] = free_[i] = 0;
     there_.erase(i);
   }
@@ -169,7 +169,7 @@ int Holdings::apply(const Change& change) {
     const int stay = std::min(lost, trace_.intervals[i].nodes);
     lost -= stay;
     used_[i] = stay;
-    free_[i] = trace_.intervals[i].nodes - stay;
+    free_now_ += free_[i] = trace_.intervals[i].nodes - stay;
     there_.insert(i);
   }
   held_ -= lost;

@@ -3,6 +3,7 @@
 // trace begins anew at its end, for a training that is longer than it. Nodes that leave and nodes that come at the same
 // instant are the same ones, as far as there are as many: a series of counts is written as intervals that follow each other,
 // and of a fall those leave first that the job does not use.
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <set>
@@ -71,6 +72,7 @@ class Holdings {
   std::set<std::size_t> there_;  // intervals, by their order
   std::vector<int> free_, used_;
   int held_ = 0;
+  std::int64_t free_now_ = 0;  // over all that are there
 };
 
 }  // namespace failures

@@ -1,5 +1,6 @@
 // Scenarios, clusters, plans and their journals, convergence profiles and the records of runs, published records, the
 // catalogue. What they name is looked for beside them, in the folders of scenarios/.
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 
@@ -7,6 +8,7 @@
 #include "engine/base/provenance.hpp"
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/failures/spot_run.hpp"
 #include "sim/plan/journal.hpp"
 #include "sim/plan/plan_spec.hpp"
 #include "sim/records/explicit_records.hpp"
@@ -76,6 +78,20 @@ Json journal(const std::string& text) {
   return left;
 }
 
+// When jobs of some sizes hold their nodes; a time without an end is left out.
+Json availability(const std::string& text) {
+  const JsonDocument document = JsonDocument::parse(text, kFile);
+  const sim::Availability trace = sim::availability_format().read(document.root());
+  Json left{sim::availability_format().write(trace), trace.most_nodes()};
+  for (int nodes : {1, 8, trace.most_nodes()}) {
+    left.push_back(sim::mean_holding_s(trace, nodes));
+    sim::Holdings holdings(trace, nodes, 0.3 * trace.length_s);
+    const auto holding = holdings.next();
+    if (holding && std::isfinite(holding->to_s)) left.push_back({holding->from_s, holding->to_s});
+  }
+  return left;
+}
+
 Json convergence(const std::string& text) {
   const JsonDocument document = JsonDocument::parse(text, kFile);
   sim::ConvergenceProfile profile = sim::convergence_profile_from_json(document.root());
@@ -140,6 +156,7 @@ std::vector<Reader> readers_of_sim() {
        {of_scenarios + "clusters/dgx_h100.json", of_scenarios + "clusters/jizhi_p40_100gbe.json",
         of_scenarios + "clusters/theano_mpi_k80_fdr.json", own("cluster.json")}},
       {"plan", plan, at, {own("plan.json")}},
+      {"availability", availability, kFile, {of_scenarios + "availability/office_week.json"}},
       {"journal", journal, at, {own("journal.jsonl")}},
       {"convergence",
        convergence,
