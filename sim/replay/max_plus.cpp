@@ -50,6 +50,9 @@ class MaxPlusReplay {
     for (const Work::Source source : input_sources(program))
       for (const Route& route : routes_of_copies(program, source, cluster))
         copies_[source].push_back(links_.other_flow(route));
+    if (!copies_.empty() && !round_)
+      for (const Plan& plan : program.plans)
+        if (plan.call) links_.add_call(plan);
     links_.find_contested_links();
     for (MaxPlusPlan& plan : plans_) plan.find_contested(links_);
   }

@@ -33,6 +33,18 @@ int LinkUse::other_flow(const Route& route) {
   return static_cast<int>(flows_.size()) - 1;
 }
 
+void LinkUse::add_call(const Plan& plan) {
+  for (const Phase& phase : plan.phases)
+    for (const auto& block : phase.transfers.blocks())
+      for (const Transfer& transfer : *block) {
+        cluster_.find_message_route(cluster_.gpu(transfer.src), cluster_.gpu(transfer.dst), route_);
+        const int flow = other_flow(route_);
+        double& rate = flows_[at(flow)].bandwidth;
+        if (plan.call->transfer_s > 0)
+          rate = std::min(rate, static_cast<double>(transfer.bytes) / plan.call->transfer_s);
+      }
+}
+
 void LinkUse::find_contested_links() {
   const std::size_t links = at(cluster_.link_count());
   load_.assign(links, 0);

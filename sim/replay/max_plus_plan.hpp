@@ -26,6 +26,9 @@ class LinkUse {
   double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
   /// A flow of its own, beside those of pairs of GPUs.
   int other_flow(const Route& route);
+  /// What a library's call sends (Plan::call), each transfer at the rate that the call's time leaves it. Without it calls
+  /// are taken to meet nothing.
+  void add_call(const Plan& plan);
   /// After all flows are known: links whose flows together could exceed the capacity are contested.
   void find_contested_links();
   /// Flows of one round, all active at once: false once they exceed a link. Ends with end_round().

@@ -162,10 +162,16 @@ double last_backward_s(const SplitJob& job, const RankSeconds& seconds, int stag
   return sum;
 }
 
+// Of a node whose PCIe switches are not described, four GPUs to a socket, as DGX and HGX servers have them.
+int sockets_of(const ClusterSpec& cluster) {
+  const int described = cluster.intra_node.pcie.sockets();
+  return described > 0 ? described : std::max(1, cluster.gpus_per_node / 4);
+}
+
 double update_on_host_s(const Scenario& scenario, const SplitJob& job, double parameters, double backward_s) {
   const ClusterSpec& cluster = scenario.cluster;
   const double to_host = cluster.intra_node.pcie.gpu_link.bandwidth_bytes_per_s;
-  const double host_memory = cluster.host.memory_bandwidth_bytes_per_s * std::max(1, cluster.intra_node.pcie.sockets());
+  const double host_memory = cluster.host.memory_bandwidth_bytes_per_s * sockets_of(cluster);
   const int ranks = std::min(cluster.gpus_per_node, job.spec.gpus_of_replica() * job.spec.data);
   const double gradient = job.traffic.gradient_bytes, weight = job.traffic.weight_bytes;
   const double arrays = model::update_arrays(scenario.compute.optimizer).passes() * 4;

@@ -41,7 +41,8 @@ double recomputed_share(const Scenario& scenario);
 /// them, a kernel for each of the stage's tensors. With /parallel/offload_optimizer by the processors of the node, in host
 /// memory (Ren et al. 2021, "ZeRO-Offload"): P parameters a rank, g bytes of a gradient and w of a weight as they travel,
 ///   gradients  g P / (the GPU's way to the host), beside the stage's last backward pass: what is longer counts
-///   update     (arrays + g + w) P of all ranks of the node, over the host memory of its sockets
+///   update     (arrays + g + w) P of all ranks of the node, over the host memory of its sockets (where they are not
+///              described: four GPUs to a socket)
 ///   weights    w P / (the GPU's way to the host), beside the update in pieces: the longer counts
 /// What the processors compute is taken to be no longer than what they read and write.
 double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const RankSeconds& seconds, int stage);

@@ -150,7 +150,7 @@ std::vector<Case> cases() {
       // Compute
       {s, "/compute", "{}", "scenario.json: /compute: missing key \"precision\""},
       {s, "/compute/precision", "\"fp64\"",
-       "scenario.json: /compute/precision: \"fp64\" is unknown; allowed: fp32, tf32, fp16, bf16, mixed, fp8"},
+       "scenario.json: /compute/precision: \"fp64\" is unknown; allowed: fp32, tf32, fp16, bf16, mixed, fp8, fp4"},
       {s, "/compute/precision", "\"tf32\"",
        "scenario.json: /compute/precision: the cluster's GPU has no peak rate for \"tf32\""},
       {s, "/compute/rates", "[{\"batch\": 64, \"rate\": \"200\"}]",
