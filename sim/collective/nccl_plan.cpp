@@ -27,17 +27,19 @@ struct NodeEdges {
 std::vector<NodeEdges> edges_of_node_trees(int nodes) {
   // Those of a level stand 4 times as far from each other as their ends are.
   struct Edge {
-    int apart, src;
-    int place() const { return src % (4 * std::abs(apart)); }
+    int apart, place, src;
     bool operator<(const Edge& other) const {
       if (apart != other.apart) return apart < other.apart;
-      return place() != other.place() ? place() < other.place() : src < other.src;
+      return place != other.place ? place < other.place : src < other.src;
     }
   };
   std::vector<Edge> edges;
   const Plan tree = double_binary_tree_all_reduce(nodes, 1, 2);
   for (const Phase& phase : tree.phases)
-    for (const Transfer& t : phase.transfers) edges.push_back({t.dst - t.src, t.src});
+    for (const Transfer& t : phase.transfers) {
+      const int apart = t.dst - t.src;
+      edges.push_back({apart, t.src % (4 * std::abs(apart)), t.src});
+    }
   std::sort(edges.begin(), edges.end());
   std::vector<NodeEdges> single, twofold;
   for (std::size_t i = 0; i < edges.size();) {

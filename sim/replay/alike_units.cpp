@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/base/index.hpp"
@@ -123,18 +124,6 @@ int period_of(const Run& run, int gpus) {
 
 }  // namespace
 
-std::size_t AlikeUnits::HashRun::operator()(const Run& run) const {
-  std::uint64_t all = 0;
-  for (int number : {run.src, run.dst, run.count, run.src_stride, run.dst_stride})
-    all = mixed(all, static_cast<std::uint64_t>(static_cast<std::uint32_t>(number)));
-  return all;
-}
-
-bool AlikeUnits::SameRanks::operator()(const Run& a, const Run& b) const {
-  return a.src == b.src && a.dst == b.dst && a.count == b.count && a.src_stride == b.src_stride &&
-         a.dst_stride == b.dst_stride;
-}
-
 AlikeUnits::AlikeUnits(const std::vector<const Plan*>& plans, const Cluster& cluster, bool as_one)
     : cluster_(cluster),
       as_one_(as_one || cluster.gpus_of_unit() >= cluster.gpus()),
@@ -170,7 +159,7 @@ void AlikeUnits::find_classes(const std::set<const Transfers::Block*>& blocks) {
     std::map<std::int64_t, std::size_t> first_of_bytes;
     for (std::size_t r = 0; r < block->runs().size(); ++r) {
       const Run& run = block->runs()[r];
-      ranks = mixed(mixed(ranks, HashRun()(run)), first_of_bytes.try_emplace(run.bytes, r).first->second);
+      ranks = mixed(mixed(ranks, hash_of_ranks(run)), first_of_bytes.try_emplace(run.bytes, r).first->second);
     }
     if (!known_blocks.insert(ranks).second) continue;
     for (const Run& run : block->runs()) {
@@ -250,40 +239,52 @@ void AlikeUnits::find_ways(const Run& run, RunOnLinks& found) {
     return;
   }
   const int src_apart = run.src_stride * period / gpus_of_unit_, dst_apart = run.dst_stride * period / gpus_of_unit_;
-  struct Step {
-    int src_class, dst_class, first;  // message, counted from the place's
-  };
-  std::vector<Step> steps;
+  std::vector<int> first;  // messages of each two classes, counted from the place's
   int src_before = -1, dst_before = -1, count_before = 0;
   for (int place = 0; place < period; ++place) {
     const int src = unit_of(run.src_at(place)), dst = unit_of(run.dst_at(place));
     const int count = (run.count - place + period - 1) / period;
     if (src != src_before || dst != dst_before || count != count_before) {
-      steps.clear();
-      std::set<std::pair<int, int>> known;
-      std::pair<int, int> latest{-1, -1};
+      first.clear();
+      std::unordered_set<std::uint64_t> known;
+      std::uint64_t latest = ~std::uint64_t{0};
       for (int n = 0; n < count; ++n) {
-        const std::pair<int, int> classes{class_of(src + n * src_apart), class_of(dst + n * dst_apart)};
-        if (classes == latest) continue;
-        latest = classes;
-        if (known.insert(classes).second) steps.push_back({classes.first, classes.second, n * period});
+        const int src_class = class_of(src + n * src_apart), dst_class = class_of(dst + n * dst_apart);
+        const std::uint64_t both = static_cast<std::uint64_t>(src_class) << 32 | static_cast<std::uint32_t>(dst_class);
+        if (both == latest) continue;
+        latest = both;
+        if (known.insert(both).second) first.push_back(n * period);
       }
       src_before = src;
       dst_before = dst;
       count_before = count;
     }
-    for (const Step& step : steps) add_way(run, place + step.first, found);
+    for (int i : first) add_way(run, place + i, found);
   }
 }
 
 void AlikeUnits::add_way(const Run& run, int i, RunOnLinks& found) {
-  cluster_.find_message_route(cluster_.gpu(run.src_at(i)), cluster_.gpu(run.dst_at(i)), route_);
+  const int src = run.src_at(i), dst = run.dst_at(i);
+  const auto place = [this](int gpu) {
+    return static_cast<std::uint64_t>(class_of(unit_of(gpu))) * at(gpus_of_unit_) + at(gpu % gpus_of_unit_);
+  };
+  const std::uint64_t ends = place(src) << 32 | place(dst) << 1 | (unit_of(src) == unit_of(dst) ? 1u : 0u);
+  const auto [known, is_new] = known_ways_.try_emplace(ends, nullptr);
+  if (is_new) {
+    ways_.push_back(way_of(src, dst));
+    known->second = &ways_.back();
+  }
+  found.ways.push_back(known->second);
+}
+
+RunOnLinks::Way AlikeUnits::way_of(int src, int dst) {
+  cluster_.find_message_route(cluster_.gpu(src), cluster_.gpu(dst), route_);
   RunOnLinks::Way way{route_.latency_s, route_.bandwidth_bytes_per_s, {}};
   for (const int link : route_.links) {
     const Fabric::UnitLink of_unit = as_one_ ? Fabric::UnitLink{0, link} : cluster_.unit_of(link);
     way.links.push_back(class_of(of_unit.unit) * links_of_unit_ + of_unit.link);
   }
-  found.ways.push_back(std::move(way));
+  return way;
 }
 
 }  // namespace replay

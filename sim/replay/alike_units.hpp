@@ -8,12 +8,14 @@
 // and on the GPUs within them, so that of a run only messages that differ in these are kept.
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
+#include "sim/replay/block_shapes.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
@@ -34,7 +36,7 @@ struct RunOnLinks {
     std::vector<int> links;
   };
   std::vector<Crossing> crossings;
-  std::vector<Way> ways;
+  std::vector<const Way*> ways;  ///< kept by AlikeUnits
 };
 
 class AlikeUnits {
@@ -49,10 +51,10 @@ class AlikeUnits {
 
  private:
   struct HashRun {
-    std::size_t operator()(const Run& run) const;
+    std::size_t operator()(const Run& run) const { return hash_of_ranks(run); }
   };
   struct SameRanks {
-    bool operator()(const Run& a, const Run& b) const;
+    bool operator()(const Run& a, const Run& b) const { return have_same_ranks(a, b); }
   };
   using Runs = std::unordered_map<Run, RunOnLinks, HashRun, SameRanks>;
 
@@ -61,6 +63,7 @@ class AlikeUnits {
   void find_ways(const Run& run, RunOnLinks& found);
   void cross(const Run& run, int i, int unit, double messages, RunOnLinks& found);
   void add_way(const Run& run, int i, RunOnLinks& found);
+  RunOnLinks::Way way_of(int src, int dst);
   int unit_of(int gpu) const { return gpu / gpus_of_unit_; }
   int class_of(int unit) const { return class_of_[static_cast<std::size_t>(unit)]; }
 
@@ -73,6 +76,8 @@ class AlikeUnits {
   std::vector<double> bandwidth_;  // by link of the classes; 0 where no message has met it
   std::vector<int> crossing_of_;   // by link, of the run at hand; -1: none
   Runs runs_;
+  std::deque<RunOnLinks::Way> ways_;
+  std::unordered_map<std::uint64_t, const RunOnLinks::Way*> known_ways_;  // by the classes and places of both ends
   Route route_;
 };
 

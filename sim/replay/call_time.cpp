@@ -21,7 +21,7 @@ void for_runs(const Plan& plan, const AlikeUnits& units, Do&& what) {
 double longest_latency_s(const Plan& plan, const AlikeUnits& units) {
   double longest = 0;
   for_runs(plan, units, [&](const Run&, const RunOnLinks& on_links) {
-    for (const RunOnLinks::Way& way : on_links.ways) longest = std::max(longest, way.latency_s);
+    for (const RunOnLinks::Way* way : on_links.ways) longest = std::max(longest, way->latency_s);
   });
   return longest;
 }
@@ -42,8 +42,8 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
   std::vector<double> load(at(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
     const double bytes = static_cast<double>(run.bytes), rate = bytes / plan.call->transfer_s;
-    for (const RunOnLinks::Way& way : on_links.ways)
-      call.seconds = std::max(call.seconds, way.latency_s + bytes / std::min(rate, way.route_bytes_per_s));
+    for (const RunOnLinks::Way* way : on_links.ways)
+      call.seconds = std::max(call.seconds, way->latency_s + bytes / std::min(rate, way->route_bytes_per_s));
     for (const RunOnLinks::Crossing& crossing : on_links.crossings)
       load[at(crossing.link)] += crossing.messages * std::min(rate, crossing.route_bytes_per_s);
   });

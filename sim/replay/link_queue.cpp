@@ -14,20 +14,44 @@ namespace {
 
 using LinkSeconds = PlanCosts::LinkSeconds;
 
-LinkSeconds busy_links(const std::map<int, double>& bytes, const AlikeUnits& units) {
-  LinkSeconds busy_s;
-  for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / units.bandwidth(link));
-  return busy_s;
-}
-
-LinkSeconds busy_by_plan(const Plan& plan, const AlikeUnits& units) {
-  std::map<int, double> bytes;
+template <typename Do>
+void for_crossings(const Plan& plan, const AlikeUnits& units, Do&& what) {
   for (const Phase& phase : plan.phases)
     for (const auto& block : phase.transfers.blocks())
       for (const Run& run : block->runs())
-        for (const RunOnLinks::Crossing& crossing : units.of(run).crossings)
-          bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * phase.rounds;
-  return busy_links(bytes, units);
+        for (const RunOnLinks::Crossing& crossing : units.of(run).crossings) what(phase, run, crossing);
+}
+
+// Which links stand for all that the same messages cross, whatever the plan.
+std::vector<bool> links_to_ask(const Program& program, const AlikeUnits& units) {
+  std::vector<std::vector<std::pair<std::size_t, double>>> crossed(at(units.links()));
+  std::set<const RunOnLinks*> known_runs;
+  for (const Plan& plan : program.plans)
+    for (const Phase& phase : plan.phases)
+      for (const auto& block : phase.transfers.blocks())
+        for (const Run& run : block->runs()) {
+          const RunOnLinks& on_links = units.of(run);
+          if (!known_runs.insert(&on_links).second) continue;
+          for (const RunOnLinks::Crossing& crossing : on_links.crossings)
+            crossed[at(crossing.link)].emplace_back(known_runs.size(), crossing.messages);
+        }
+  std::set<std::pair<double, std::vector<std::pair<std::size_t, double>>>> known;
+  std::vector<bool> is_asked(crossed.size(), false);
+  for (int link = 0; link < units.links(); ++link)
+    if (!crossed[at(link)].empty())
+      is_asked[at(link)] = known.insert({units.bandwidth(link), std::move(crossed[at(link)])}).second;
+  return is_asked;
+}
+
+LinkSeconds busy_by_plan(const Plan& plan, const AlikeUnits& units, const std::vector<bool>& is_asked) {
+  std::map<int, double> bytes;
+  for_crossings(plan, units, [&](const Phase& phase, const Run& run, const RunOnLinks::Crossing& crossing) {
+    if (is_asked[at(crossing.link)])
+      bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * phase.rounds;
+  });
+  LinkSeconds busy_s;
+  for (const auto& [link, of_link] : bytes) busy_s.emplace_back(link, of_link / units.bandwidth(link));
+  return busy_s;
 }
 
 // With input on links, units are one, and links have the cluster's numbers.
@@ -62,11 +86,14 @@ bool has_busy_links(const Program& program) {
 }
 
 void find_busy_links(const Program& program, const Cluster& cluster, const AlikeUnits& units, PlanCosts& costs) {
-  for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units));
+  const bool has_copies = has_input_on_links(program);
+  const std::vector<bool> is_asked =
+      has_copies ? std::vector<bool>(at(units.links()), true) : links_to_ask(program, units);
+  for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units, is_asked));
   for (const Work::Source source : input_sources(program))
     costs.busy_by_copies_s[source] = busy_by_copies(program, source, cluster);
   costs.busy_links = cluster.link_count();
-  if (costs.busy_by_copies_s.empty()) keep_one_of_alike(costs.busy_s, costs.busy_links);
+  if (!has_copies) keep_one_of_alike(costs.busy_s, costs.busy_links);
 }
 
 LinkQueue::LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation)

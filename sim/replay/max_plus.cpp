@@ -7,6 +7,7 @@
 #include "sim/replay/in_flight.hpp"
 #include "sim/replay/max_plus_plan.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/rounds_fit.hpp"
 #include "sim/replay/shared_rounds.hpp"
 
 namespace lockstep::sim {
@@ -42,19 +43,6 @@ class MaxPlusReplay {
         in_flight_(program.gpus),
         factors_(at(program.draws)) {
     if (meetings != Meetings::none) round_.emplace(cluster);
-    for (const Plan& plan : program.plans)
-      if (round_)
-        shared_plans_.emplace_back(plan, cluster, program.reduction_rate_bytes_per_s, *round_);
-      else
-        plans_.emplace_back(plan, links_, program.reduction_rate_bytes_per_s);
-    for (const Work::Source source : input_sources(program))
-      for (const Route& route : routes_of_copies(program, source, cluster))
-        copies_[source].push_back(links_.other_flow(route));
-    if (!copies_.empty() && !round_)
-      for (const Plan& plan : program.plans)
-        if (plan.call) links_.add_call(plan);
-    links_.find_contested_links();
-    for (MaxPlusPlan& plan : plans_) plan.find_contested(links_);
   }
 
   bool run() {
@@ -62,8 +50,10 @@ class MaxPlusReplay {
     if (meetings_ != Meetings::in_rounds && collective_streams(program_) > 1) return false;
     if (program_.shares_gpu) return false;
     if (is_slowed_ && !knows_what_is_in_flight(program_)) return false;
+    if (meetings_ == Meetings::none && !rounds_fit(program_, links_.cluster())) return false;
+    lay_out_plans();
     for (const MaxPlusPlan& plan : plans_)
-      if (!plan.fits(links_)) return false;
+      if (!plan.has_time()) return false;
     for (const SharedPlan& plan : shared_plans_)
       if (meetings_ == Meetings::on_own_links && !plan.has_own_links()) return false;
     // Copies and messages come at any time: a link that could not carry all of them at once may slow some.
@@ -82,6 +72,33 @@ class MaxPlusReplay {
   }
 
  private:
+  void lay_out_plans() {
+    const double reduction_rate = program_.reduction_rate_bytes_per_s;
+    MaxPlusShapes shapes;
+    shared_plans_.reserve(program_.plans.size());
+    for (const Plan& plan : program_.plans) {
+      if (!round_)
+        plans_.emplace_back(plan, links_, shapes, reduction_rate);
+      else
+        shared_plans_.emplace_back(plan, links_.cluster(), reduction_rate, *round_, alike_to(plan));
+    }
+    for (const Work::Source source : input_sources(program_))
+      for (const Route& route : routes_of_copies(program_, source, links_.cluster()))
+        copies_[source].push_back(links_.other_flow(route));
+    if (!copies_.empty() && !round_)
+      for (const Plan& plan : program_.plans)
+        if (plan.call) links_.add_call(plan);
+    links_.find_contested_links();
+    for (MaxPlusPlan& plan : plans_) plan.find_watched(links_);
+  }
+
+  // Of the plans laid out so far, one between the same ranks.
+  const SharedPlan* alike_to(const Plan& plan) const {
+    for (std::size_t p = 0; p < shared_plans_.size() && !plan.call; ++p)
+      if (!program_.plans[p].call && have_same_ranks(program_.plans[p], plan)) return &shared_plans_[p];
+    return nullptr;
+  }
+
   void prepare() {
     replay_ = Replay{};
     replay_.method = round_ ? "max-plus, links shared round by round" : "max-plus";
@@ -274,12 +291,14 @@ bool replay_shared_rounds(const Program& program, const Cluster& cluster, const 
 }
 
 bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<double>& times_s, double reduction_rate) {
+  if (!rounds_fit(plan, cluster)) return false;
   LinkUse links(cluster);
-  MaxPlusPlan compiled(plan, links, reduction_rate);
+  MaxPlusShapes shapes;
+  MaxPlusPlan compiled(plan, links, shapes, reduction_rate);
   links.find_contested_links();
-  compiled.find_contested(links);
+  compiled.find_watched(links);
   std::int64_t events = 0;
-  return compiled.fits(links) && compiled.run(times_s, links, events);
+  return compiled.has_time() && compiled.run(times_s, links, events);
 }
 
 std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,

@@ -16,19 +16,34 @@ constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which 
 }  // namespace
 
 int LinkUse::flow(int src, int dst) {
-  const std::uint64_t key =
-      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(src)) << 32) | static_cast<std::uint32_t>(dst);
-  const auto [entry, is_new] = index_.try_emplace(key, static_cast<int>(flows_.size()));
-  if (is_new) {
+  if (2 * (pairs_ + 1) > places_.size()) grow();
+  const std::size_t place = place_of(src, dst);
+  if (places_[place] < 0) {
     cluster_.find_message_route(cluster_.gpu(src), cluster_.gpu(dst), route_);
-    other_flow(route_);
+    places_[place] = add_flow(route_, src, dst);
+    ++pairs_;
   }
-  return entry->second;
+  return places_[place];
 }
 
-int LinkUse::other_flow(const Route& route) {
-  flows_.push_back({route.latency_s, route.bandwidth_bytes_per_s, static_cast<std::uint32_t>(links_.size()),
-                    static_cast<std::uint16_t>(route.links.size()), false});
+std::size_t LinkUse::place_of(int src, int dst) const {
+  std::uint64_t key = static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst);
+  key *= 0x9e3779b97f4a7c15u;
+  std::size_t place = static_cast<std::size_t>(key ^ key >> 32) & (places_.size() - 1);
+  while (places_[place] >= 0 && (flows_[at(places_[place])].src != src || flows_[at(places_[place])].dst != dst))
+    place = (place + 1) & (places_.size() - 1);
+  return place;
+}
+
+void LinkUse::grow() {
+  places_.assign(std::max<std::size_t>(64, 2 * places_.size()), -1);
+  for (std::size_t f = 0; f < flows_.size(); ++f)
+    if (flows_[f].src != LinkOwners::kNobody) places_[place_of(flows_[f].src, flows_[f].dst)] = static_cast<int>(f);
+}
+
+int LinkUse::add_flow(const Route& route, int src, int dst) {
+  flows_.push_back({route.latency_s, route.bandwidth_bytes_per_s, src, dst, static_cast<std::uint32_t>(links_.size()),
+                    static_cast<std::uint16_t>(route.links.size()), false, false});
   links_.insert(links_.end(), route.links.begin(), route.links.end());
   return static_cast<int>(flows_.size()) - 1;
 }
@@ -47,102 +62,95 @@ void LinkUse::add_call(const Plan& plan) {
 
 void LinkUse::find_contested_links() {
   const std::size_t links = at(cluster_.link_count());
-  load_.assign(links, 0);
-  is_contested_.assign(links, false);
+  std::vector<double> load(links, 0);
+  LinkOwners owners(cluster_);
   for (const Flow& flow : flows_)
-    for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) load_[at(links_[l])] += flow.bandwidth;
-  for (std::size_t l = 0; l < links; ++l)
-    is_contested_[l] = load_[l] > 0 && load_[l] > cluster_.link_bandwidth(static_cast<int>(l)) * (1 + kTolerance);
+    for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) {
+      load[at(links_[l])] += flow.bandwidth;
+      owners.cross(links_[l], flow.src, flow.dst);
+    }
+  std::vector<bool> is_contested(links, false);
+  is_watched_.assign(links, false);
+  for (std::size_t l = 0; l < links; ++l) {
+    const int link = static_cast<int>(l);
+    is_contested[l] = load[l] > 0 && load[l] > cluster_.link_bandwidth(link) * (1 + kTolerance);
+    is_watched_[l] = is_contested[l] && !owners.has_owner(link);
+  }
   for (Flow& flow : flows_)
-    for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l)
-      flow.is_contested = flow.is_contested || is_contested_[at(links_[l])];
-  std::fill(load_.begin(), load_.end(), 0.0);
-}
-
-template <typename Do>
-void LinkUse::for_contested_links(int f, Do&& what) {
-  const Flow& flow = flows_[at(f)];
-  if (!flow.is_contested) return;
-  for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l)
-    if (is_contested_[at(links_[l])]) what(links_[l], flow);
-}
-
-bool LinkUse::join_round(const std::vector<int>& flows) {
-  bool fits = true;
-  for (int f : flows)
-    for_contested_links(f, [&](int link, const Flow& flow) {
-      load_[at(link)] += flow.bandwidth;
-      loaded_.push_back(link);
-      fits = fits && load_[at(link)] <= cluster_.link_bandwidth(link) * (1 + kTolerance);
-    });
-  return fits;
-}
-
-void LinkUse::end_round() {
-  for (int link : loaded_) load_[at(link)] = 0;
-  loaded_.clear();
+    for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) {
+      flow.is_contested = flow.is_contested || is_contested[at(links_[l])];
+      flow.is_watched = flow.is_watched || is_watched_[at(links_[l])];
+    }
+  occupied_.resize(links);
 }
 
 bool LinkUse::occupy(int f, double start_s, double end_s) {
-  if (occupied_.empty()) occupied_.resize(load_.size());
+  const Flow& flow = flows_[at(f)];
   bool fits = true;
-  for_contested_links(f, [&](int link, const Flow&) {
-    Occupied& last = occupied_[at(link)];
+  for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) {
+    if (!is_watched_[at(links_[l])]) continue;
+    Occupied& last = occupied_[at(links_[l])];
     const bool is_apart = start_s >= last.until_s - kTouch_s || end_s <= last.from_s + kTouch_s;
     if (last.flow >= 0 && last.flow != f && !is_apart) fits = false;
     if (last.flow != f || start_s > last.until_s) last.from_s = start_s;
     last.flow = f;
     last.until_s = std::max(last.until_s, end_s);
-  });
+  }
   return fits;
 }
 
-MaxPlusPlan::Block MaxPlusPlan::compiled(const Transfers::Block& transfers, LinkUse& links, double reduction_rate) {
-  Block block;
+MaxPlusShape MaxPlusPlan::shape_of(const Transfers::Block& transfers, LinkUse& links) {
+  MaxPlusShape shape;
+  std::vector<bool> is_member(at(links.cluster().gpus()), false);
   for (const Transfer& transfer : transfers) {
     const int flow = links.flow(transfer.src, transfer.dst);
-    block.src.push_back(transfer.src);
-    block.dst.push_back(transfer.dst);
-    block.flow.push_back(flow);
-    block.bytes.push_back(transfer.bytes);
-    const bool is_limited = transfer.reduces && reduction_rate > 0;
-    const double rate = is_limited ? std::min(links.bandwidth(flow), reduction_rate) : links.bandwidth(flow);
-    block.duration_s.push_back(links.latency_s(flow) + static_cast<double>(transfer.bytes) / rate);
+    shape.src.push_back(transfer.src);
+    shape.dst.push_back(transfer.dst);
+    shape.flow.push_back(flow);
+    shape.latency_s.push_back(links.latency_s(flow));
+    shape.bandwidth.push_back(links.bandwidth(flow));
+    for (int rank : {transfer.src, transfer.dst}) {
+      if (!is_member[at(rank)]) shape.members.push_back(rank);
+      is_member[at(rank)] = true;
+    }
   }
-  block.members = block.src;
-  block.members.insert(block.members.end(), block.dst.begin(), block.dst.end());
-  std::sort(block.members.begin(), block.members.end());
-  block.members.erase(std::unique(block.members.begin(), block.members.end()), block.members.end());
-  return block;
+  return shape;
 }
 
-MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate) {
+// what(source, destination, duration) of every transfer, in their order.
+template <typename Do>
+void MaxPlusPlan::for_transfers(const Block& block, Do&& what) const {
+  const MaxPlusShape& shape = *block.shape;
+  std::size_t i = 0;
+  for (const Run& run : block.transfers->runs()) {
+    const double bytes = static_cast<double>(run.bytes);
+    const double most = run.reduces && reduction_rate_ > 0 ? reduction_rate_ : std::numeric_limits<double>::infinity();
+    for (const std::size_t end = i + at(run.count); i < end; ++i)
+      what(shape.src[i], shape.dst[i], shape.latency_s[i] + bytes / std::min(shape.bandwidth[i], most));
+  }
+}
+
+MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes, double reduction_rate)
+    : reduction_rate_(reduction_rate) {
   if (plan.call) {
     call_ = call_on_cluster(plan, links.cluster());
     return;
   }
-  std::unordered_map<const Transfers::Block*, std::shared_ptr<Block>> known;
-  std::vector<std::size_t> seen_in;  // by flow, the last step it was met in, counted from 1
   for (const Phase& phase : plan.phases) {
     Step step;
     step.rounds = phase.rounds;
-    for (const auto& transfers : phase.transfers.blocks()) {
-      std::shared_ptr<Block>& block = known[transfers.get()];
-      if (!block) block = std::make_shared<Block>(compiled(*transfers, links, reduction_rate));
-      step.blocks.push_back(block);
-      for (int flow : block->flow) {
-        if (at(flow) >= seen_in.size()) seen_in.resize(at(flow) + 1, 0);
-        repeats_a_pair_ = repeats_a_pair_ || seen_in[at(flow)] == steps_.size() + 1;
-        seen_in[at(flow)] = steps_.size() + 1;
-      }
-    }
-    if (step.blocks.size() == 1) {
-      const Block& block = *step.blocks.front();
-      for (const std::vector<int>& transfers : rings_of(block.src, block.dst, plan.ranks)) {
+    for (const auto& transfers : phase.transfers.blocks())
+      step.blocks.push_back(
+          {shapes.of(transfers, [&](const Transfers::Block& block) { return shape_of(block, links); }), transfers});
+    if (step.blocks.size() == 1 && step.rounds > 1) {
+      const MaxPlusShape& shape = *step.blocks.front().shape;
+      std::vector<double> durations_s;
+      for_transfers(step.blocks.front(), [&](int, int, double duration_s) { durations_s.push_back(duration_s); });
+      for (const std::vector<int>& transfers : rings_of(shape.src, shape.dst, plan.ranks)) {
         step.rings.emplace_back();
         for (int i : transfers) {
-          step.rings.back().members.push_back(block.src[at(i)]);
-          step.rings.back().duration_s.push_back(block.duration_s[at(i)]);
+          step.rings.back().members.push_back(shape.src[at(i)]);
+          step.rings.back().duration_s.push_back(durations_s[at(i)]);
         }
       }
     }
@@ -150,26 +158,13 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate
   }
 }
 
-void MaxPlusPlan::find_contested(const LinkUse& links) {
+void MaxPlusPlan::find_watched(const LinkUse& links) {
   for (const Step& step : steps_)
-    for (const auto& block : step.blocks) {
-      block->contested.clear();
-      for (std::size_t i = 0; i < block->flow.size(); ++i)
-        if (links.is_contested(block->flow[i])) block->contested.push_back(static_cast<int>(i));
+    for (const Block& block : step.blocks) {
+      block.shape->watched.clear();
+      for (std::size_t i = 0; i < block.shape->flow.size(); ++i)
+        if (links.is_watched(block.shape->flow[i])) block.shape->watched.push_back(static_cast<int>(i));
     }
-}
-
-bool MaxPlusPlan::fits(LinkUse& links) const {
-  if (call_) return call_->fits;
-  // Two messages of a pair in one round share every link of their route, contested or not.
-  if (repeats_a_pair_) return false;
-  return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-    const bool fits = std::all_of(step.blocks.begin(), step.blocks.end(), [&](const auto& block) {
-      return block->contested.empty() || links.join_round(block->flow);
-    });
-    links.end_round();
-    return fits;
-  });
 }
 
 bool MaxPlusPlan::run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
@@ -193,11 +188,11 @@ bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::
     if (!run_step(step, times_s, links, events)) return false;
     for (std::size_t t = 0; t < timelines.size(); ++t) {
       const int gpu = timelines[t].gpu;
-      for (const auto& block : step.blocks)
-        for (std::size_t i = 0; i < block->src.size(); ++i) {
-          if (block->src[i] != gpu && block->dst[i] != gpu) continue;
-          const bool is_send = block->src[i] == gpu;
-          timelines[t].add({work, is_send ? block->dst[i] : block->src[i], is_send, block->bytes[i] * step.rounds,
+      for (const Block& block : step.blocks)
+        for (const Transfer& transfer : *block.transfers) {
+          if (transfer.src != gpu && transfer.dst != gpu) continue;
+          const bool is_send = transfer.src == gpu;
+          timelines[t].add({work, is_send ? transfer.dst : transfer.src, is_send, transfer.bytes * step.rounds,
                             step.rounds, entered_s[t], times_s[at(gpu)]});
         }
     }
@@ -207,15 +202,16 @@ bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::
 
 bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const {
   struct Start {
-    const Block* block;
+    const MaxPlusShape* shape;
     std::size_t transfer;
     double start_s;
   };
-  std::vector<Start> starts;  // of the contested flows
-  for (const auto& block : step.blocks)
-    for (int contested : block->contested) {
-      const std::size_t i = at(contested);
-      starts.push_back({block.get(), i, std::max(times_s[at(block->src[i])], times_s[at(block->dst[i])])});
+  std::vector<Start> starts;  // of the watched flows
+  for (const Block& block : step.blocks)
+    for (int watched : block.shape->watched) {
+      const std::size_t i = at(watched);
+      starts.push_back(
+          {block.shape.get(), i, std::max(times_s[at(block.shape->src[i])], times_s[at(block.shape->dst[i])])});
     }
 
   if (step.rings.empty()) {
@@ -224,43 +220,42 @@ bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkU
     for (const Ring& ring : step.rings) events += run_ring(ring, step.rounds, times_s);
   }
 
-  for (const auto& [block, i, start_s] : starts) {
-    const double end_s = std::min(times_s[at(block->src[i])], times_s[at(block->dst[i])]);
-    if (!links.occupy(block->flow[i], start_s, end_s)) return false;
+  for (const auto& [shape, i, start_s] : starts) {
+    const double end_s = std::min(times_s[at(shape->src[i])], times_s[at(shape->dst[i])]);
+    if (!links.occupy(shape->flow[i], start_s, end_s)) return false;
   }
   return true;
 }
 
-std::int64_t MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) {
+std::int64_t MaxPlusPlan::run_general(const Step& step, std::vector<double>& times_s) const {
   std::vector<double> next(times_s.size());
   std::int64_t evaluated = 0;
   for (int round = 1; round <= step.rounds; ++round) {
-    for (const auto& block : step.blocks)
-      for (int rank : block->members) next[at(rank)] = times_s[at(rank)];
-    for (const auto& block : step.blocks) {
-      for (std::size_t i = 0; i < block->src.size(); ++i) {
-        const int s = block->src[i], r = block->dst[i];
-        const double end = std::max(times_s[at(s)], times_s[at(r)]) + block->duration_s[i];
+    for (const Block& block : step.blocks)
+      for (int rank : block.shape->members) next[at(rank)] = times_s[at(rank)];
+    for (const Block& block : step.blocks) {
+      for_transfers(block, [&](int s, int r, double duration_s) {
+        const double end = std::max(times_s[at(s)], times_s[at(r)]) + duration_s;
         next[at(s)] = std::max(next[at(s)], end);
         next[at(r)] = std::max(next[at(r)], end);
-      }
-      evaluated += static_cast<std::int64_t>(block->src.size());
+      });
+      evaluated += static_cast<std::int64_t>(block.shape->src.size());
     }
     double least = std::numeric_limits<double>::infinity(), most = -least;
-    for (const auto& block : step.blocks)
-      for (int rank : block->members) {
+    for (const Block& block : step.blocks)
+      for (int rank : block.shape->members) {
         least = std::min(least, next[at(rank)] - times_s[at(rank)]);
         most = std::max(most, next[at(rank)] - times_s[at(rank)]);
       }
     const bool is_steady = most - least <= kSteady_s;
     const double more_s = is_steady ? (step.rounds - round) * most : 0;
-    for (const auto& block : step.blocks)
-      for (int rank : block->members) times_s[at(rank)] = next[at(rank)];
+    for (const Block& block : step.blocks)
+      for (int rank : block.shape->members) times_s[at(rank)] = next[at(rank)];
     if (!is_steady) continue;
     if (more_s > 0) {
       std::vector<bool> is_moved(times_s.size(), false);
-      for (const auto& block : step.blocks)
-        for (int rank : block->members)
+      for (const Block& block : step.blocks)
+        for (int rank : block.shape->members)
           if (!is_moved[at(rank)]) {
             times_s[at(rank)] += more_s;
             is_moved[at(rank)] = true;

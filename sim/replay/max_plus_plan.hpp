@@ -3,19 +3,21 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
+#include "sim/replay/block_shapes.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/link_owners.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/ring.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 
-/// Who may meet on which link, over all plans of a program; finds out whether flows ever do.
+/// Who may meet on which link, over all plans of a program whose rounds fit on their links each by itself
+/// (rounds_fit.hpp); finds out whether messages of different rounds ever do.
 class LinkUse {
  public:
   explicit LinkUse(const Cluster& cluster) : cluster_(cluster) {}
@@ -25,55 +27,65 @@ class LinkUse {
   double latency_s(int flow) const { return flows_[static_cast<std::size_t>(flow)].latency_s; }
   double bandwidth(int flow) const { return flows_[static_cast<std::size_t>(flow)].bandwidth; }
   /// A flow of its own, beside those of pairs of GPUs.
-  int other_flow(const Route& route);
+  int other_flow(const Route& route) { return add_flow(route, LinkOwners::kNobody, LinkOwners::kNobody); }
   /// What a library's call sends (Plan::call), each transfer at the rate that the call's time leaves it. Without it calls
   /// are taken to meet nothing.
   void add_call(const Plan& plan);
   /// After all flows are known: links whose flows together could exceed the capacity are contested.
   void find_contested_links();
-  /// Flows of one round, all active at once: false once they exceed a link. Ends with end_round().
-  bool join_round(const std::vector<int>& flows);
-  void end_round();
   bool is_contested(int flow) const { return flows_[static_cast<std::size_t>(flow)].is_contested; }
-  /// Notes that a flow was active in [start, end]; false when another flow was so on one of its contested links.
+  /// Contested on a link on which rounds may meet.
+  bool is_watched(int flow) const { return flows_[static_cast<std::size_t>(flow)].is_watched; }
+  /// Notes that a flow was active in [start, end]; false when another flow was so on one of its watched links.
   bool occupy(int flow, double start_s, double end_s);
 
  private:
   struct Flow {
     double latency_s;
     double bandwidth;
+    int src, dst;
     std::uint32_t first_link;  // in links_
     std::uint16_t links;
-    bool is_contested;
+    bool is_contested, is_watched;
   };
   struct Occupied {
     int flow = -1;
     double from_s = 0;
     double until_s = 0;
   };
-  template <typename Do>
-  void for_contested_links(int flow, Do&& what);
+  int add_flow(const Route& route, int src, int dst);
+  std::size_t place_of(int src, int dst) const;
+  void grow();
 
   const Cluster& cluster_;
-  Route route_;  // its memory is used again
-  std::unordered_map<std::uint64_t, int> index_;
+  Route route_;              // its memory is used again
+  std::vector<int> places_;  // flows of pairs by their hash, -1: free; a power of two, at most half of it taken
+  std::size_t pairs_ = 0;
   std::vector<Flow> flows_;
   std::vector<int> links_;          // of all flows
-  std::vector<bool> is_contested_;  // by link
+  std::vector<bool> is_watched_;    // by link
   std::vector<Occupied> occupied_;  // by link
-  std::vector<double> load_;        // by link, of the round's flows
-  std::vector<int> loaded_;         // links
 };
+
+/// Transfers between ranks, whatever their bytes.
+struct MaxPlusShape {
+  std::vector<int> src, dst;
+  std::vector<double> latency_s, bandwidth;
+  std::vector<int> flow;
+  std::vector<int> members;  // ranks that take part
+  std::vector<int> watched;  // transfers whose flow is
+};
+using MaxPlusShapes = ByShape<MaxPlusShape>;
 
 /// A plan with its transfers' times on a cluster; reducing transfers run at `reduction_rate` (bytes/s, 0: no limit) at
 /// most.
 class MaxPlusPlan {
  public:
-  MaxPlusPlan(const Plan& plan, LinkUse& links, double reduction_rate);
+  MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes, double reduction_rate);
   /// Call after LinkUse::find_contested_links, before the rest.
-  void find_contested(const LinkUse& links);
-  /// False when the messages of a round share a link.
-  bool fits(LinkUse& links) const;
+  void find_watched(const LinkUse& links);
+  /// Whether its time is known: of a library's call whose messages do not fit on their links, it may not be.
+  bool has_time() const { return !call_ || call_->fits; }
   /// times_s: in, when each rank arrives; out, when it leaves. False when flows met on a link.
   bool run(std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
   /// The same, noting what the timelines' GPUs exchange in this piece of work.
@@ -83,23 +95,22 @@ class MaxPlusPlan {
  private:
   // Transfers that steps may have in common.
   struct Block {
-    std::vector<int> src, dst, flow;
-    std::vector<std::int64_t> bytes;
-    std::vector<double> duration_s;
-    std::vector<int> members;    // ranks that take part
-    std::vector<int> contested;  // transfers whose flow is
+    std::shared_ptr<MaxPlusShape> shape;
+    std::shared_ptr<const Transfers::Block> transfers;
   };
   struct Step {
-    std::vector<std::shared_ptr<Block>> blocks;
+    std::vector<Block> blocks;
     std::vector<Ring> rings;  // all that the step is, where it is rings
     int rounds = 1;
   };
-  static Block compiled(const Transfers::Block& transfers, LinkUse& links, double reduction_rate);
+  static MaxPlusShape shape_of(const Transfers::Block& transfers, LinkUse& links);
+  template <typename Do>
+  void for_transfers(const Block& block, Do&& what) const;
   bool run_step(const Step& step, std::vector<double>& times_s, LinkUse& links, std::int64_t& events) const;
-  static std::int64_t run_general(const Step& step, std::vector<double>& times_s);
+  std::int64_t run_general(const Step& step, std::vector<double>& times_s) const;
 
+  double reduction_rate_;
   std::vector<Step> steps_;
-  bool repeats_a_pair_ = false;  // some round has two messages of one sender to one receiver
   std::optional<CallOnCluster> call_;
 };
 

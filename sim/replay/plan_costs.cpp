@@ -41,12 +41,12 @@ class RoundLoad {
     });
     std::vector<Flow> flows;
     for_runs(phase, [&](const Run& run, const RunOnLinks& on_links) {
-      for (const RunOnLinks::Way& way : on_links.ways) {
+      for (const RunOnLinks::Way* way : on_links.ways) {
         double transfer_s = 0;
-        for (int link : way.links) transfer_s = std::max(transfer_s, bytes_[at(link)] / units_.bandwidth(link));
+        for (int link : way->links) transfer_s = std::max(transfer_s, bytes_[at(link)] / units_.bandwidth(link));
         if (run.reduces && reduction_rate > 0)
           transfer_s = std::max(transfer_s, static_cast<double>(run.bytes) / reduction_rate);
-        const Flow flow{way.latency_s, transfer_s};
+        const Flow flow{way->latency_s, transfer_s};
         // Many are alike: what repeats, or is outlasted by one that is known, needs no place in the list.
         if (flows.empty() || !is_outlasted(flow, flows.back())) flows.push_back(flow);
       }

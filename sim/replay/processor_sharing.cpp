@@ -23,6 +23,32 @@ bool are_alike(const std::vector<SharingFlow>& flows) {
   });
 }
 
+// The first starts no later than the second.
+void run_two(const SharingFlow& first, const SharingFlow& second, double bandwidth, double& first_end_s,
+             double& second_end_s) {
+  const double first_alone = std::min(first.most_bytes_per_s, bandwidth);
+  const double second_alone = std::min(second.most_bytes_per_s, bandwidth);
+  first_end_s = first.start_s + first.bytes / first_alone;
+  if (first_end_s <= second.start_s) {
+    second_end_s = second.start_s + second.bytes / second_alone;
+    return;
+  }
+  const double left = first.bytes - first_alone * (second.start_s - first.start_s), half = bandwidth / 2;
+  double first_rate = half, second_rate = half;
+  if (first.most_bytes_per_s <= half) {
+    first_rate = first.most_bytes_per_s;
+    second_rate = std::min(second.most_bytes_per_s, bandwidth - first_rate);
+  } else if (second.most_bytes_per_s <= half) {
+    second_rate = second.most_bytes_per_s;
+    first_rate = std::min(first.most_bytes_per_s, bandwidth - second_rate);
+  }
+  const double first_s = left / first_rate, second_s = second.bytes / second_rate;
+  const double together_s = std::min(first_s, second_s);
+  first_end_s = second_end_s = second.start_s + together_s;
+  if (first_s > together_s) first_end_s += (left - first_rate * together_s) / first_alone;
+  if (second_s > together_s) second_end_s += (second.bytes - second_rate * together_s) / second_alone;
+}
+
 }  // namespace
 
 void ProcessorSharing::run(const std::vector<SharingFlow>& flows, double bandwidth, std::vector<double>& ends_s) {
@@ -32,6 +58,10 @@ void ProcessorSharing::run(const std::vector<SharingFlow>& flows, double bandwid
     const SharingFlow& one = flows.front();
     const double rate = std::min(one.most_bytes_per_s, bandwidth / static_cast<double>(flows.size()));
     std::fill(ends_s.begin(), ends_s.end(), one.start_s + one.bytes / rate);
+  } else if (flows.size() == 2) {
+    const bool is_in_order = flows[0].start_s <= flows[1].start_s;
+    const std::size_t first = is_in_order ? 0 : 1, second = 1 - first;
+    run_two(flows[first], flows[second], bandwidth, ends_s[first], ends_s[second]);
   } else if (flows.size() <= kFew) {
     run_few(flows, bandwidth, ends_s);
   } else {

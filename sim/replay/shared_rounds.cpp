@@ -51,36 +51,13 @@ std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, doubl
   return shared;
 }
 
-// Whether some rank is at an end of every message that crosses a link, link by link.
-class Owners {
- public:
-  explicit Owners(const Cluster& cluster) : of_link_(at(cluster.link_count()), {kUnknown, kUnknown}) {}
-  /// False once the link has no such rank.
-  bool cross(int link, int src, int dst) {
-    auto& [a, b] = of_link_[at(link)];
-    if (a == kUnknown && b == kUnknown) {
-      a = src;
-      b = dst;
-    } else {
-      if (a != src && a != dst) a = kNobody;
-      if (b != src && b != dst) b = kNobody;
-    }
-    return a != kNobody || b != kNobody;
-  }
-
- private:
-  static constexpr int kUnknown = -2, kNobody = -1;
-  std::vector<std::pair<int, int>> of_link_;  // ranks that may be it
-};
-
 }  // namespace
 
 // Crossings of each link beside each other, links in the order in which messages first cross them.
 void RoundOfMessages::gather() {
   served_.clear();
-  std::size_t crossings = 0;
   for (const Message& message : messages_)
-    for (const int* link = message.links; link != message.links + message.link_count; ++link, ++crossings) {
+    for (const int* link = message.links; link != message.links + message.link_count; ++link) {
       int& place = place_of_[at(*link)];
       if (place < 0) {
         place = static_cast<int>(served_.size());
@@ -88,16 +65,20 @@ void RoundOfMessages::gather() {
       }
       ++served_[at(place)].last;
     }
-  std::size_t first = 0;
-  for (Served& link : served_) {
-    const std::size_t count = link.last;
-    link.first = link.last = first;
-    first += count;
+  // A message alone on a link is held up by others of its route.
+  std::size_t first = 0, kept = 0;
+  for (const Served link : served_) {
+    place_of_[at(link.link)] = link.last > 1 ? static_cast<int>(kept) : -1;
+    if (link.last < 2) continue;
+    served_[kept++] = {link.link, first, first};
+    first += link.last;
   }
-  crossings_.resize(crossings);
+  served_.resize(kept);
+  crossings_.resize(first);
   for (std::size_t m = 0; m < messages_.size(); ++m)
     for (const int* link = messages_[m].links; link != messages_[m].links + messages_[m].link_count; ++link)
-      crossings_[served_[at(place_of_[at(*link)])].last++] = {static_cast<int>(m), kInfinity};
+      if (const int place = place_of_[at(*link)]; place >= 0)
+        crossings_[served_[at(place)].last++] = {static_cast<int>(m), kInfinity, 0};
   for (const Served& link : served_) place_of_[at(link.link)] = -1;
 }
 
@@ -106,14 +87,24 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   const double bandwidth = cluster_.link_bandwidth(link.link);
   flows_.clear();
   double together = 0;
+  bool is_as_before = is_last;  // other links hold none of the flows up
   for (std::size_t c = link.first; c < link.last; ++c) {
     const std::size_t m = at(crossings_[c].message);
     double most = messages_[m].most_bytes_per_s;
-    if (is_last) most = std::min(most, crossings_[c].rate > least_[m] ? least_[m] : second_[m]);
+    const double elsewhere = crossings_[c].rate > least_[m] ? least_[m] : second_[m];
+    is_as_before = is_as_before && elsewhere >= most;
+    if (is_last) most = std::min(most, elsewhere);
     flows_.push_back({messages_[m].start_s, messages_[m].bytes, most});
     together += most;
   }
   if (!is_last && together <= bandwidth * (1 + kTolerance)) return;
+  if (is_as_before) {
+    for (std::size_t c = link.first; c < link.last; ++c) {
+      double& end_s = ends_s_[at(crossings_[c].message)];
+      end_s = std::max(end_s, crossings_[c].end_s);
+    }
+    return;
+  }
   sharing_.run(flows_, bandwidth, flow_ends_s_);
   for (std::size_t c = link.first, i = 0; c < link.last; ++c, ++i) {
     const std::size_t m = at(crossings_[c].message);
@@ -121,6 +112,7 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
       ends_s_[m] = std::max(ends_s_[m], flow_ends_s_[i]);
       continue;
     }
+    crossings_[c].end_s = flow_ends_s_[i];
     crossings_[c].rate = flows_[i].bytes / (flow_ends_s_[i] - flows_[i].start_s);
     if (crossings_[c].rate < least_[m]) {
       second_[m] = least_[m];
@@ -145,51 +137,37 @@ const std::vector<double>& RoundOfMessages::ends_s() {
   return ends_s_;
 }
 
-SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round) {
-  const double call_transfer_s = plan.call ? plan.call->transfer_s : 0;
-  const std::vector<bool> shared = links_to_share(plan, cluster, call_transfer_s);
-  std::unordered_map<const Transfers::Block*, std::shared_ptr<const Block>> known;
-  Route route;
-  Owners owners(cluster);
-  first_rank_ = plan.ranks;
-  const auto compiled = [&](const Transfers::Block& transfers) {
-    Block block;
-    for (const Transfer& t : transfers) {
-      cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
-      double most = route.bandwidth_bytes_per_s;
-      if (call_transfer_s > 0) most = std::min(most, static_cast<double>(t.bytes) / call_transfer_s);
-      if (call_transfer_s == 0 && t.reduces && reduction_rate > 0) most = std::min(most, reduction_rate);
-      first_rank_ = std::min({first_rank_, t.src, t.dst});
-      end_rank_ = std::max({end_rank_, t.src + 1, t.dst + 1});
-      block.src.push_back(t.src);
-      block.dst.push_back(t.dst);
-      block.latency_s.push_back(route.latency_s);
-      block.bytes.push_back(static_cast<double>(t.bytes));
-      block.most_bytes_per_s.push_back(most);
-      block.first_link.push_back(static_cast<std::uint32_t>(block.links.size()));
-      for (int link : route.links)
-        if (shared[at(link)] && t.bytes > 0) {
-          block.links.push_back(link);
-          has_own_links_ = owners.cross(link, t.src, t.dst) && has_own_links_;
-        }
-    }
-    block.first_link.push_back(static_cast<std::uint32_t>(block.links.size()));
-    return block;
-  };
+SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round,
+                       const SharedPlan* alike)
+    : reduction_rate_(reduction_rate) {
+  if (plan.call) alike = nullptr;  // its links depend on its time
+  if (alike) {
+    first_rank_ = alike->first_rank_;
+    end_rank_ = alike->end_rank_;
+    has_own_links_ = alike->has_own_links_;
+  } else {
+    call_transfer_s_ = plan.call ? plan.call->transfer_s : 0;
+    first_rank_ = plan.ranks;
+  }
+  const std::vector<bool> shared = alike ? std::vector<bool>() : links_to_share(plan, cluster, call_transfer_s_);
+  LinkOwners owners(cluster);
+  ByShape<Shape> shapes;
   for (const Phase& phase : plan.phases) {
     Step step{{}, {}, phase.rounds};
     for (const auto& transfers : phase.transfers.blocks()) {
-      std::shared_ptr<const Block>& block = known[transfers.get()];
-      if (!block) block = std::make_shared<const Block>(compiled(*transfers));
-      step.blocks.push_back(block);
+      const std::shared_ptr<const Shape> shape = alike ? alike->steps_[steps_.size()].blocks[step.blocks.size()].shape
+                                                       : shapes.of(transfers, [&](const Transfers::Block& block) {
+                                                           return shape_of(block, cluster, shared, owners);
+                                                         });
+      step.blocks.push_back({shape, transfers});
     }
     if (phase.rounds > 1 && step.blocks.size() == 1) {
-      const Block& block = *step.blocks.front();
+      const Shape& shape = *step.blocks.front().shape;
       const std::vector<double>& ends_s = ends_of(step, std::vector<double>(at(plan.ranks), 0), round);
-      for (const std::vector<int>& transfers : rings_of(block.src, block.dst, plan.ranks)) {
+      for (const std::vector<int>& transfers : rings_of(shape.src, shape.dst, plan.ranks)) {
         step.rings.emplace_back();
         for (int i : transfers) {
-          step.rings.back().members.push_back(block.src[at(i)]);
+          step.rings.back().members.push_back(shape.src[at(i)]);
           step.rings.back().duration_s.push_back(ends_s[at(i)]);
         }
       }
@@ -209,15 +187,47 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
   steps_.clear();
 }
 
+SharedPlan::Shape SharedPlan::shape_of(const Transfers::Block& transfers, const Cluster& cluster,
+                                       const std::vector<bool>& shared, LinkOwners& owners) {
+  Shape shape;
+  Route route;
+  for (const Transfer& t : transfers) {
+    cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
+    first_rank_ = std::min({first_rank_, t.src, t.dst});
+    end_rank_ = std::max({end_rank_, t.src + 1, t.dst + 1});
+    shape.src.push_back(t.src);
+    shape.dst.push_back(t.dst);
+    shape.latency_s.push_back(route.latency_s);
+    shape.bytes_per_s.push_back(route.bandwidth_bytes_per_s);
+    shape.first_link.push_back(static_cast<std::uint32_t>(shape.links.size()));
+    for (int link : route.links)
+      if (shared[at(link)]) {
+        shape.links.push_back(link);
+        has_own_links_ = owners.cross(link, t.src, t.dst) && has_own_links_;
+      }
+  }
+  shape.first_link.push_back(static_cast<std::uint32_t>(shape.links.size()));
+  return shape;
+}
+
 const std::vector<double>& SharedPlan::ends_of(const Step& step, const std::vector<double>& times_s,
-                                               RoundOfMessages& round) {
+                                               RoundOfMessages& round) const {
   std::vector<RoundOfMessages::Message>& messages = round.messages();
   messages.clear();
-  for (const auto& block : step.blocks)
-    for (std::size_t i = 0; i < block->src.size(); ++i)
-      messages.push_back({std::max(times_s[at(block->src[i])], times_s[at(block->dst[i])]) + block->latency_s[i],
-                          block->bytes[i], block->most_bytes_per_s[i], block->links.data() + block->first_link[i],
-                          static_cast<int>(block->first_link[i + 1] - block->first_link[i])});
+  for (const Block& block : step.blocks) {
+    const Shape& shape = *block.shape;
+    std::size_t i = 0;
+    for (const Run& run : block.transfers->runs()) {
+      const double bytes = static_cast<double>(run.bytes);
+      double most = kInfinity;
+      if (call_transfer_s_ > 0) most = bytes / call_transfer_s_;
+      if (call_transfer_s_ == 0 && run.reduces && reduction_rate_ > 0) most = reduction_rate_;
+      for (const std::size_t end = i + at(run.count); i < end; ++i)
+        messages.push_back({std::max(times_s[at(shape.src[i])], times_s[at(shape.dst[i])]) + shape.latency_s[i], bytes,
+                            std::min(most, shape.bytes_per_s[i]), shape.links.data() + shape.first_link[i],
+                            run.bytes > 0 ? static_cast<int>(shape.first_link[i + 1] - shape.first_link[i]) : 0});
+    }
+  }
   return round.ends_s();
 }
 
@@ -232,16 +242,16 @@ void SharedPlan::run_step(const Step& step, std::vector<double>& times_s, RoundO
     events += static_cast<std::int64_t>(ends_s.size());
     const std::vector<double> entered_s = left > 1 ? times_s : std::vector<double>();
     std::size_t message = 0;
-    for (const auto& block : step.blocks)
-      for (std::size_t i = 0; i < block->src.size(); ++i, ++message)
-        for (int rank : {block->src[i], block->dst[i]})
+    for (const Block& block : step.blocks)
+      for (std::size_t i = 0; i < block.shape->src.size(); ++i, ++message)
+        for (int rank : {block.shape->src[i], block.shape->dst[i]})
           times_s[at(rank)] = std::max(times_s[at(rank)], ends_s[message]);
     if (left == 1) break;
     double least = kInfinity, most = 0;
     const auto look_at_members = [&](auto&& what) {
-      for (const auto& block : step.blocks)
-        for (std::size_t i = 0; i < block->src.size(); ++i)
-          for (int rank : {block->src[i], block->dst[i]}) what(at(rank));
+      for (const Block& block : step.blocks)
+        for (std::size_t i = 0; i < block.shape->src.size(); ++i)
+          for (int rank : {block.shape->src[i], block.shape->dst[i]}) what(at(rank));
     };
     look_at_members([&](std::size_t rank) {
       least = std::min(least, times_s[rank] - entered_s[rank]);
@@ -257,13 +267,12 @@ void SharedPlan::note(const Step& step, const std::vector<double>& entered_s, co
                       int work, std::vector<GpuTimeline>& timelines) {
   for (std::size_t t = 0; t < timelines.size(); ++t) {
     const int gpu = timelines[t].gpu;
-    for (const auto& block : step.blocks)
-      for (std::size_t i = 0; i < block->src.size(); ++i) {
-        const bool is_send = block->src[i] == gpu;
-        if (!is_send && block->dst[i] != gpu) continue;
-        timelines[t].add({work, is_send ? block->dst[i] : block->src[i], is_send,
-                          static_cast<std::int64_t>(block->bytes[i]) * step.rounds, step.rounds, entered_s[t],
-                          times_s[at(gpu)]});
+    for (const Block& block : step.blocks)
+      for (const Transfer& transfer : *block.transfers) {
+        const bool is_send = transfer.src == gpu;
+        if (!is_send && transfer.dst != gpu) continue;
+        timelines[t].add({work, is_send ? transfer.dst : transfer.src, is_send, transfer.bytes * step.rounds,
+                          step.rounds, entered_s[t], times_s[at(gpu)]});
       }
   }
 }

@@ -16,6 +16,8 @@
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
+#include "sim/replay/block_shapes.hpp"
+#include "sim/replay/link_owners.hpp"
 #include "sim/replay/processor_sharing.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/ring.hpp"
@@ -43,7 +45,8 @@ class RoundOfMessages {
  private:
   struct Crossing {
     int message;
-    double rate;  // mean, that the link gave it
+    double rate;   // mean, that the link gave it as if no other link held its flows up
+    double end_s;  // likewise
   };
   struct Served {
     int link;
@@ -66,8 +69,10 @@ class RoundOfMessages {
 
 class SharedPlan {
  public:
-  /// Reducing messages run at `reduction_rate` (bytes/s, 0: no limit) at most.
-  SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round);
+  /// Reducing messages run at `reduction_rate` (bytes/s, 0: no limit) at most. `alike`: of a plan between the same ranks
+  /// (block_shapes.hpp), without a call.
+  SharedPlan(const Plan& plan, const Cluster& cluster, double reduction_rate, RoundOfMessages& round,
+             const SharedPlan* alike = nullptr);
   /// Every link that may be filled carries messages from or to one rank alone.
   bool has_own_links() const { return has_own_links_; }
   /// Between these, the second excluded, are all ranks that take part.
@@ -78,24 +83,32 @@ class SharedPlan {
            std::vector<GpuTimeline>& timelines) const;
 
  private:
-  // Messages that phases have in common.
-  struct Block {
+  // Messages whatever their bytes.
+  struct Shape {
     std::vector<int> src, dst;
-    std::vector<double> latency_s, bytes, most_bytes_per_s;
-    std::vector<std::uint32_t> first_link;  // by message, in `links`; then the end of the last
-    std::vector<int> links;                 // those that may be filled
+    std::vector<double> latency_s, bytes_per_s;  // of the route
+    std::vector<std::uint32_t> first_link;       // by message, in `links`; then the end of the last
+    std::vector<int> links;                      // those that may be filled
+  };
+  struct Block {
+    std::shared_ptr<const Shape> shape;
+    std::shared_ptr<const Transfers::Block> transfers;
   };
   struct Step {
-    std::vector<std::shared_ptr<const Block>> blocks;
+    std::vector<Block> blocks;
     std::vector<Ring> rings;  // where it is rounds of rings
     int rounds;
   };
+  Shape shape_of(const Transfers::Block& transfers, const Cluster& cluster, const std::vector<bool>& shared,
+                 LinkOwners& owners);
   void run_step(const Step& step, std::vector<double>& times_s, RoundOfMessages& round, std::int64_t& events) const;
-  static const std::vector<double>& ends_of(const Step& step, const std::vector<double>& times_s,
-                                            RoundOfMessages& round);
+  const std::vector<double>& ends_of(const Step& step, const std::vector<double>& times_s,
+                                     RoundOfMessages& round) const;
   static void note(const Step& step, const std::vector<double>& entered_s, const std::vector<double>& times_s, int work,
                    std::vector<GpuTimeline>& timelines);
 
+  double reduction_rate_;
+  double call_transfer_s_ = 0;
   std::vector<Step> steps_;
   int first_rank_ = 0, end_rank_ = 0;
   bool has_own_links_ = true;

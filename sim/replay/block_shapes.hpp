@@ -1,0 +1,43 @@
+#pragma once
+// Blocks of transfers between the same ranks in the same order: buckets of a job differ in bytes alone, and a collective
+// often goes back the way it came. What follows from ranks is worked out once for all of them.
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/collective/plan.hpp"
+
+namespace lockstep::sim {
+inline namespace replay {
+
+bool have_same_ranks(const Run& a, const Run& b);
+bool have_same_ranks(const Transfers::Block& a, const Transfers::Block& b);
+/// Whether phase by phase all blocks do, and stand for the same ones where they come again.
+bool have_same_ranks(const Plan& a, const Plan& b);
+std::uint64_t hash_of_ranks(const Run& run);
+std::uint64_t hash_of_ranks(const Transfers::Block& block);
+
+/// Something for every shape of blocks.
+template <typename Of>
+class ByShape {
+ public:
+  /// What is known of the block's shape, or made from the block.
+  template <typename Make>
+  std::shared_ptr<Of> of(const std::shared_ptr<const Transfers::Block>& block, Make&& make) {
+    auto& alike = known_[hash_of_ranks(*block)];
+    for (const auto& [other, of_other] : alike)
+      if (other == block || have_same_ranks(*other, *block)) return of_other;
+    alike.emplace_back(block, std::make_shared<Of>(make(*block)));
+    return alike.back().second;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t,
+                     std::vector<std::pair<std::shared_ptr<const Transfers::Block>, std::shared_ptr<Of>>>>
+      known_;
+};
+
+}  // namespace replay
+}  // namespace lockstep::sim
