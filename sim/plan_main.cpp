@@ -104,7 +104,7 @@ void declare(CLI::App& app, Options& o) {
       "Examples:\n  plan scenarios/plans/imagenet_hour.json -o report.html\n  plan job --model resnet50 --gpu "
       "H100,A100 "
       "--nodes 1,2,4 --epochs 90   (see plan job --help)");
-  app.add_option("plan", o.plan, "Plan file (JSON)");
+  app.add_option("file", o.plan, "Plan file (JSON)");
   app.add_flag("--ignore-memory", o.ignore_memory, "Predicts points that do not fit into a GPU's memory, too");
   declare_work(app, o);
 }
