@@ -75,10 +75,9 @@ class Group {
 Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& processes)
     : gpus_(gpus),
       all_(gpus.size() * static_cast<std::size_t>(processes.count())),
+      before_(gpus.size() * static_cast<std::size_t>(processes.rank())),
       ranks_(gpus.size(), nullptr),
       has_adding_switches_(find_adding_switches(gpus, all_, processes)) {
-  const int before = static_cast<int>(gpus.size()) * processes.rank();
-  const int all = static_cast<int>(gpus.size()) * processes.count();
   ncclUniqueId id{};
   const OnDevice on_first(gpus_.front());  // NCCL begins on the device that is current
   if (processes.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
@@ -87,9 +86,9 @@ Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& proces
   Group group;
   for (std::size_t d = 0; d < gpus_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
-    const int rank = before + static_cast<int>(d);
-    check(ncclCommInitRank(&ranks_[d], all, id, rank),
-          "ncclCommInitRank, rank " + std::to_string(rank) + " of " + std::to_string(all));
+    const int rank = static_cast<int>(before_ + d);
+    check(ncclCommInitRank(&ranks_[d], static_cast<int>(all_), id, rank),
+          "ncclCommInitRank, rank " + std::to_string(rank) + " of " + std::to_string(all_));
   }
   group.end("ncclCommInitRank");
 }
@@ -123,6 +122,38 @@ void Communicator::all_average(std::int64_t n, const std::vector<const float*>& 
           what);
   }
   group.end(what);
+}
+
+// Parts differ in length by one, which NCCL's reduce-scatter and all-gather do not have.
+void Communicator::average_parts(std::int64_t n, const std::vector<const float*>& send,
+                                 const std::vector<float*>& receive, const std::vector<cudaStream_t>& streams) {
+  Group group;
+  for (std::size_t d = 0; d < ranks_.size(); ++d) {
+    const OnDevice on_device(gpus_[d]);
+    for (std::size_t root = 0; root < all_; ++root) {
+      const sync::Part part = sync::part_of(n, static_cast<int>(root), static_cast<int>(all_));
+      check(ncclReduce(send[d] + part.begin, receive[d], static_cast<std::size_t>(part.count), ncclFloat, ncclAvg,
+                       static_cast<int>(root), ranks_[d], streams[d]),
+            "ncclReduce");
+    }
+  }
+  group.end("ncclReduce of every part of " + std::to_string(n) + " floats");
+}
+
+void Communicator::share_parts(std::int64_t n, const std::vector<float*>& buffers,
+                               const std::vector<cudaStream_t>& streams) {
+  Group group;
+  for (std::size_t d = 0; d < ranks_.size(); ++d) {
+    const OnDevice on_device(gpus_[d]);
+    for (std::size_t root = 0; root < all_; ++root) {
+      const sync::Part part = sync::part_of(n, static_cast<int>(root), static_cast<int>(all_));
+      float* const at = buffers[d] + part.begin;
+      check(ncclBroadcast(at, at, static_cast<std::size_t>(part.count), ncclFloat, static_cast<int>(root), ranks_[d],
+                          streams[d]),
+            "ncclBroadcast");
+    }
+  }
+  group.end("ncclBroadcast of every part of " + std::to_string(n) + " floats");
 }
 
 void Communicator::exchange(device::Collective collective, device::Precision element, std::int64_t n,

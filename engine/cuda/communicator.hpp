@@ -28,6 +28,11 @@ class Communicator {
   /// bits everywhere.
   void all_average(std::int64_t n, const std::vector<const float*>& send, const std::vector<float*>& receive,
                    const std::vector<cudaStream_t>& streams);
+  /// Rank k's part is sync::part_of(n, k, ranks). average_parts(): receive[d] <- the part of this process's d-th rank of
+  /// the mean of all send, made as all_average() makes it. share_parts(): every buffer gets each rank's part from its own.
+  void average_parts(std::int64_t n, const std::vector<const float*>& send, const std::vector<float*>& receive,
+                     const std::vector<cudaStream_t>& streams);
+  void share_parts(std::int64_t n, const std::vector<float*>& buffers, const std::vector<cudaStream_t>& streams);
   /// Whether a sum may be faster than a mean: the switches between the GPUs add (NVLink SHARP), but floats only
   /// plainly, so that NCCL takes a mean through the GPUs. The same in all processes.
   bool has_adding_switches() const { return has_adding_switches_; }
@@ -46,7 +51,8 @@ class Communicator {
   void exchange_of_rank(device::Collective collective, device::Precision element, std::size_t n, const OfRank& rank);
 
   std::vector<int> gpus_;
-  std::size_t all_;  ///< ranks of all processes
+  std::size_t all_;     ///< ranks of all processes
+  std::size_t before_;  ///< of them in the processes before this one
   std::vector<ncclComm_t> ranks_;
   bool has_adding_switches_;
 };

@@ -21,6 +21,20 @@ void CudaVectorOps::average_all(std::int64_t n, const std::vector<const float*>&
   for (std::size_t j = 1; j < outputs.size(); ++j) copy(n, outputs.front(), outputs[j]);
 }
 
+void CudaVectorOps::average_parts(std::int64_t n, const std::vector<const float*>& inputs,
+                                  const std::vector<float*>& outputs) {
+  if (processes() == 1) return VectorOps::average_parts(n, inputs, outputs);
+  const std::vector<std::vector<const float*>> from = by_device(inputs);
+  sync::require(is_for_nccl(from) && inputs.size() == devices_.size(), "vector: parts over processes, one of each GPU");
+  communicator().average_parts(n, inputs, outputs, streams_of_all());
+}
+
+void CudaVectorOps::gather_parts(std::int64_t n, const std::vector<float*>& buffers) {
+  if (processes() == 1) return VectorOps::gather_parts(n, buffers);
+  sync::require(buffers.size() == devices_.size(), "vector: parts over processes, one of each GPU");
+  communicator().share_parts(n, buffers, streams_of_all());
+}
+
 /// `share` is 1 over the number of all inputs of all processes, some devices of which may have more than others.
 void CudaVectorOps::average_everywhere(std::int64_t n, const std::vector<std::vector<const float*>>& inputs,
                                        const std::vector<std::vector<float*>>& outputs, float share) {

@@ -357,6 +357,25 @@ void CudaVectorOps::momentum_update(const sync::Layout& layout, const sync::Step
   operation.finish();
 }
 
+void CudaVectorOps::nesterov_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
+                                    float* w) {
+  const int device = device_of(w);
+  const SegmentTable table = table_of(device, layout);
+  Operation operation(*this, device, layout.count);
+  launch_nesterov_update(operation.stream(), table, scalars(step), operation.read(g), operation.write(v), w);
+  operation.finish();
+}
+
+void CudaVectorOps::adam_update(const sync::Layout& layout, const sync::AdamStep& step, const float* g, float* m,
+                                float* v, float* w) {
+  const int device = device_of(w);
+  const SegmentTable table = table_of(device, layout);
+  Operation operation(*this, device, layout.count);
+  launch_adam_update(operation.stream(), table, sync::AdamScalars(step), operation.read(g), operation.write(m),
+                     operation.write(v), w);
+  operation.finish();
+}
+
 void CudaVectorOps::lars_update(const sync::Layout& layout, const sync::StepSize& step, const sync::LarsOptions& lars,
                                 const float* g, float* v, float* w) {
   const int device = device_of(w);

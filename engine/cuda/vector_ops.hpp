@@ -84,6 +84,11 @@ class CudaVectorOps final : public sync::VectorOps {
   /// one, the inputs are summed in their order and then scaled, as the host does it.
   void average_all(std::int64_t n, const std::vector<const float*>& inputs,
                    const std::vector<float*>& outputs) override;
+  /// vector_averages.cpp. Over GPUs of several processes by NCCL, a reduction or broadcast for every part in one group;
+  /// within a process by copies between the GPUs, in the host's order of summation.
+  void average_parts(std::int64_t n, const std::vector<const float*>& inputs,
+                     const std::vector<float*>& outputs) override;
+  void gather_parts(std::int64_t n, const std::vector<float*>& buffers) override;
   /// device::Backend::set_gradient_wire().
   void set_wire(device::Precision wire) { wire_ = wire; }
   /// device::Backend::exchange(). Throws std::runtime_error where two devices are one GPU.
@@ -99,6 +104,10 @@ class CudaVectorOps final : public sync::VectorOps {
                   float* w) override;
   void momentum_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
                        float* w) override;
+  void nesterov_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
+                       float* w) override;
+  void adam_update(const sync::Layout& layout, const sync::AdamStep& step, const float* g, float* m, float* v,
+                   float* w) override;
   void lars_update(const sync::Layout& layout, const sync::StepSize& step, const sync::LarsOptions& lars,
                    const float* g, float* v, float* w) override;
 

@@ -66,6 +66,28 @@ struct MomentumUpdate {  // g; v, w
   }
 };
 
+struct NesterovUpdate {  // g; v, w
+  static constexpr int kRead = 1, kWrite = 2;
+  float rate, decay, momentum;
+  __device__ void operator()(const float* in, float* out) const {
+    const float step_down = rate * (in[0] + decay * out[1]);
+    out[0] = momentum * out[0] - step_down;
+    out[1] += momentum * out[0] - step_down;
+  }
+};
+
+struct AdamUpdate {  // g; m, v, w
+  static constexpr int kRead = 1, kWrite = 3;
+  sync::AdamScalars s;
+  __device__ void operator()(const float* in, float* out) const {
+    const float h = in[0] + s.coupled * out[2];
+    out[0] = s.beta1 * out[0] + s.one_minus_beta1 * h;
+    out[1] = s.beta2 * out[1] + s.one_minus_beta2 * h * h;
+    out[2] -= s.shrink * out[2];
+    out[2] -= s.rate * out[0] / (sqrtf(out[1]) * s.root + s.epsilon);
+  }
+};
+
 struct CorrectedUpdate {  // g, z; w, sum
   static constexpr int kRead = 2, kWrite = 2;
   float rate, decay, alpha;
@@ -144,13 +166,21 @@ __device__ bool is_held_back(const double* guard) {
   return guard != nullptr && !isfinite(*guard);
 }
 
+template <typename Op>
+__device__ void leave_decay_out(Op& op) {
+  op.decay = 0;
+}
+__device__ void leave_decay_out(AdamUpdate& op) {
+  op.s.coupled = op.s.shrink = 0;
+}
+
 /// A block per chunk; weight decay on weights only.
 template <typename Op>
 __global__ void __launch_bounds__(kThreads)
     sweep_chunks(const Chunk* chunks, const double* guard, ArraysOf<Op> arrays, bool is_aligned, Op op) {
   if (is_held_back(guard)) return;
   const Chunk chunk = chunks[blockIdx.x];
-  if (!chunk.is_weight) op.decay = 0;
+  if (!chunk.is_weight) leave_decay_out(op);
   sweep(arrays, op, chunk.begin, chunk.begin + chunk.count, is_aligned, threadIdx.x, kThreads);
 }
 
@@ -371,6 +401,18 @@ void launch_momentum_update(cudaStream_t stream, const SegmentTable& table, cons
   launch_on_chunks<MomentumUpdate>(
       stream, table, {{g}, {v, w}},
       {as_float(step.learning_rate), as_float(step.weight_decay), as_float(step.momentum)});
+}
+
+void launch_nesterov_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step, const float* g,
+                            float* v, float* w) {
+  launch_on_chunks<NesterovUpdate>(
+      stream, table, {{g}, {v, w}},
+      {as_float(step.learning_rate), as_float(step.weight_decay), as_float(step.momentum)});
+}
+
+void launch_adam_update(cudaStream_t stream, const SegmentTable& table, const sync::AdamScalars& step, const float* g,
+                        float* m, float* v, float* w) {
+  launch_on_chunks<AdamUpdate>(stream, table, {{g}, {m, v, w}}, {step});
 }
 
 void launch_lars_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step,

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "engine/sync/adam.hpp"
+
 namespace lockstep::cuda {
 
 constexpr int kMostInputs = 16;      ///< of one accumulate()
@@ -81,6 +83,10 @@ void launch_sgd_update(cudaStream_t stream, const SegmentTable& table, const Upd
                        float* w);
 void launch_momentum_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step, const float* g,
                             float* v, float* w);
+void launch_nesterov_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step, const float* g,
+                            float* v, float* w);
+void launch_adam_update(cudaStream_t stream, const SegmentTable& table, const sync::AdamScalars& step, const float* g,
+                        float* m, float* v, float* w);
 /// After launch_squares(w, g): the rate of each weight segment times its trust ratio.
 void launch_lars_update(cudaStream_t stream, const SegmentTable& table, const UpdateScalars& step,
                         const LarsScalars& lars, const float* g, float* v, float* w);

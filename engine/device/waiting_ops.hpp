@@ -49,6 +49,38 @@ class WaitingOps final : public sync::VectorOps {
     if (processes_.count() == 1) return now().average_all(n, inputs, outputs);
     VectorOps::average_all(n, inputs, outputs);
   }
+  void average_parts(std::int64_t n, const std::vector<const float*>& inputs,
+                     const std::vector<float*>& outputs) override {
+    if (processes_.count() == 1) return now().average_parts(n, inputs, outputs);
+    executor_.wait();
+    const std::size_t here = inputs.size();
+    const std::vector<std::int64_t> begins = begins_of_parts(n, here);
+    const float* sum = inputs.front();
+    if (here > 1) {  // in the order of sum_all()
+      sums_.assign(inputs.front(), inputs.front() + n);
+      for (std::size_t j = 1; j < here; ++j) ops_.axpy(n, 1, inputs[j], sums_.data());
+      sum = sums_.data();
+    }
+    const auto rank = static_cast<std::size_t>(processes_.rank());
+    own_.resize(static_cast<std::size_t>(begins[rank + 1] - begins[rank]));
+    processes_.add_parts(begins, sum, own_.data());
+    for (std::size_t j = 0; j < here; ++j) {
+      const sync::Part part = part_here(n, j, here);
+      if (part.count == 0) continue;
+      ops_.copy(part.count, own_.data() + (part.begin - begins[rank]), outputs[j]);
+      ops_.scale(part.count, 1.0 / (static_cast<double>(here) * processes_.count()), outputs[j]);
+    }
+  }
+  void gather_parts(std::int64_t n, const std::vector<float*>& buffers) override {
+    if (processes_.count() == 1) return now().gather_parts(n, buffers);
+    executor_.wait();
+    for (std::size_t j = 1; j < buffers.size(); ++j) {
+      const sync::Part part = part_here(n, j, buffers.size());
+      if (part.count > 0) ops_.copy(part.count, buffers[j] + part.begin, buffers.front() + part.begin);
+    }
+    processes_.share_parts(begins_of_parts(n, buffers.size()), buffers.front());
+    for (std::size_t j = 1; j < buffers.size(); ++j) ops_.copy(n, buffers.front(), buffers[j]);
+  }
   int processes() const override { return processes_.count(); }
 
   bool averages_beside() const override { return processes_.count() > 1 && processes_.may_change_thread(); }
@@ -69,6 +101,14 @@ class WaitingOps final : public sync::VectorOps {
   void momentum_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
                        float* w) override {
     now().momentum_update(layout, step, g, v, w);
+  }
+  void nesterov_update(const sync::Layout& layout, const sync::StepSize& step, const float* g, float* v,
+                       float* w) override {
+    now().nesterov_update(layout, step, g, v, w);
+  }
+  void adam_update(const sync::Layout& layout, const sync::AdamStep& step, const float* g, float* m, float* v,
+                   float* w) override {
+    now().adam_update(layout, step, g, m, v, w);
   }
   void lars_update(const sync::Layout& layout, const sync::StepSize& step, const sync::LarsOptions& lars,
                    const float* g, float* v, float* w) override {
@@ -91,7 +131,22 @@ class WaitingOps final : public sync::VectorOps {
     return ops_;
   }
 
+  /// Part of this process's buffer j of `here`.
+  sync::Part part_here(std::int64_t n, std::size_t j, std::size_t here) const {
+    const int count = static_cast<int>(here);
+    return sync::part_of(n, processes_.rank() * count + static_cast<int>(j), count * processes_.count());
+  }
+  /// Of each process's parts together, and n.
+  std::vector<std::int64_t> begins_of_parts(std::int64_t n, std::size_t here) const {
+    std::vector<std::int64_t> begins;
+    const int count = static_cast<int>(here), all = count * processes_.count();
+    for (int p = 0; p < processes_.count(); ++p) begins.push_back(sync::part_of(n, p * count, all).begin);
+    begins.push_back(n);
+    return begins;
+  }
+
   Executor& executor_;
+  std::vector<float> sums_, own_;  ///< of average_parts()
   SideThread side_;
   sync::Processes& processes_;
   sync::HostVectorOps ops_;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/sync/vector_ops.hpp"
+
 namespace lockstep::mpi {
 namespace {
 
@@ -46,7 +48,12 @@ class MpiProcesses final : public sync::Processes {
   int local_count() const override { return local_count_; }
 
   void sum(std::int64_t n, float* x) override {
-    for_blocks(n, [&](std::int64_t begin, int count) { sum_block(count, x + begin); });
+    for_blocks(n, [&](std::int64_t begin, int count) {
+      const std::vector<std::int64_t> parts = even_parts(count);
+      float* const block = x + begin;
+      add_parts(parts, block, block + parts[static_cast<std::size_t>(rank_)]);
+      share_parts(parts, block);
+    });
   }
 
   /// Few numbers: all of them to everybody.
@@ -98,6 +105,33 @@ class MpiProcesses final : public sync::Processes {
     });
   }
 
+  void add_parts(const std::vector<std::int64_t>& begins, const float* x, float* own) override {
+    for_blocks_of_parts(begins, [&](std::int64_t begin) {
+      if (is_one_block(begins)) return add_block(x, own);
+      sent_.clear();
+      for (std::size_t p = 0; p < sizes_.size(); ++p)
+        sent_.insert(sent_.end(), x + begins[p] + begin, x + begins[p] + begin + sizes_[p]);
+      add_block(sent_.data(), own + begin);
+    });
+  }
+
+  void share_parts(const std::vector<std::int64_t>& begins, float* x) override {
+    const auto self = static_cast<std::size_t>(rank_);
+    for_blocks_of_parts(begins, [&](std::int64_t begin) {
+      if (is_one_block(begins)) {
+        check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, x, sizes_.data(), begins_.data(), MPI_FLOAT, MPI_COMM_WORLD),
+              "MPI_Allgatherv");
+        return;
+      }
+      received_.resize(static_cast<std::size_t>(begins_.back()) + static_cast<std::size_t>(sizes_.back()));
+      check(MPI_Allgatherv(x + begins[self] + begin, sizes_[self], MPI_FLOAT, received_.data(), sizes_.data(),
+                           begins_.data(), MPI_FLOAT, MPI_COMM_WORLD),
+            "MPI_Allgatherv");
+      for (std::size_t p = 0; p < sizes_.size(); ++p)
+        std::copy_n(received_.data() + begins_[p], sizes_[p], x + begins[p] + begin);
+    });
+  }
+
   bool may_change_thread() const override { return may_change_thread_; }
 
   std::string send(int from, int to, const std::string& bytes) override {
@@ -122,6 +156,13 @@ class MpiProcesses final : public sync::Processes {
   }
 
  private:
+  std::vector<std::int64_t> even_parts(std::int64_t n) const {
+    std::vector<std::int64_t> begins;
+    for (int p = 0; p < count_; ++p) begins.push_back(sync::part_of(n, p, count_).begin);
+    begins.push_back(n);
+    return begins;
+  }
+
   template <typename Task>
   void for_blocks(std::int64_t n, const Task& task) const {
     for (std::int64_t begin = 0; begin < n; begin += most_at_once_) {
@@ -148,28 +189,46 @@ class MpiProcesses final : public sync::Processes {
       std::copy_n(blocks + std::int64_t{p} * count, count, parts + p * part + begin);
   }
 
-  /// Process p's share of n numbers: [begins_[p], begins_[p] + sizes_[p]).
-  void share_out(int n) {
-    sizes_.assign(static_cast<std::size_t>(count_), n / count_);
-    for (int p = 0; p < n % count_; ++p) ++sizes_[static_cast<std::size_t>(p)];
-    begins_.assign(sizes_.size(), 0);
-    for (std::size_t p = 1; p < sizes_.size(); ++p) begins_[p] = begins_[p - 1] + sizes_[p - 1];
+  /// Block `begin` of every part, at most `most` numbers of each: sizes_, and where they lie side by side or, where the
+  /// whole is one block, in the numbers themselves.
+  void lay_out(const std::vector<std::int64_t>& begins, std::int64_t begin, std::int64_t most) {
+    sizes_.clear();
+    begins_.clear();
+    std::int64_t side_by_side = 0;
+    for (std::size_t p = 0; p + 1 < begins.size(); ++p) {
+      const std::int64_t left = begins[p + 1] - begins[p] - begin;
+      sizes_.push_back(static_cast<int>(std::clamp<std::int64_t>(left, 0, most)));
+      begins_.push_back(static_cast<int>(is_one_block(begins) ? begins[p] : side_by_side));
+      side_by_side += sizes_.back();
+    }
+  }
+  bool is_one_block(const std::vector<std::int64_t>& begins) const { return begins.back() <= most_at_once_; }
+
+  /// `task` for each block of parts, from what number of each on.
+  template <typename Task>
+  void for_blocks_of_parts(const std::vector<std::int64_t>& begins, const Task& task) {
+    std::int64_t longest = 0;
+    for (std::size_t p = 0; p + 1 < begins.size(); ++p) longest = std::max(longest, begins[p + 1] - begins[p]);
+    const std::int64_t most = is_one_block(begins) ? longest : std::max<std::int64_t>(1, most_at_once_ / count_);
+    for (std::int64_t begin = 0; begin < longest; begin += most) {
+      lay_out(begins, begin, most);
+      task(begin);
+    }
   }
 
-  void sum_block(int n, float* x) {
-    share_out(n);
-    const int own = sizes_[static_cast<std::size_t>(rank_)];
-    const std::vector<int> own_sizes(sizes_.size(), own);
+  /// Every process's numbers of this process's part, added in the order of the ranks.
+  void add_block(const float* blocks, float* own) {
+    const int count = sizes_[static_cast<std::size_t>(rank_)];
+    const std::vector<int> own_sizes(sizes_.size(), count);
     std::vector<int> own_begins(sizes_.size());
-    for (std::size_t p = 0; p < own_begins.size(); ++p) own_begins[p] = static_cast<int>(p) * own;
-    received_.resize(static_cast<std::size_t>(own) * sizes_.size());
-    check(MPI_Alltoallv(x, sizes_.data(), begins_.data(), MPI_FLOAT, received_.data(), own_sizes.data(),
+    for (std::size_t p = 0; p < own_begins.size(); ++p) own_begins[p] = static_cast<int>(p) * count;
+    received_.resize(static_cast<std::size_t>(count) * sizes_.size());
+    check(MPI_Alltoallv(blocks, sizes_.data(), begins_.data(), MPI_FLOAT, received_.data(), own_sizes.data(),
                         own_begins.data(), MPI_FLOAT, MPI_COMM_WORLD),
           "MPI_Alltoallv");
-    const auto size = static_cast<std::size_t>(own);
+    const auto size = static_cast<std::size_t>(count);
     for (std::size_t k = size; k < received_.size(); ++k) received_[k % size] += received_[k];
-    check(MPI_Allgatherv(received_.data(), own, MPI_FLOAT, x, sizes_.data(), begins_.data(), MPI_FLOAT, MPI_COMM_WORLD),
-          "MPI_Allgatherv");
+    std::copy_n(received_.begin(), size, own);
   }
 
   std::int64_t most_at_once_;

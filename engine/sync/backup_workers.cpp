@@ -70,14 +70,12 @@ BackupWorkers::BackupWorkers(VectorOps& ops, Layout layout, const std::vector<fl
     : ops_(ops),
       layout_(std::move(layout)),
       backup_(backup),
-      options_(options),
       first_(first_of(backup.rank, ops.processes(), backup.workers + backup.backups)),
       own_(first_of(backup.rank + 1, ops.processes(), backup.workers + backup.backups) - first_),
       parameters_(ops, layout_.count),
-      velocity_(ops, layout_.count),
+      updater_(ops, layout_.count, 0, options),
       average_(ops, layout_.count) {
   check(backup_, ops_.processes());
-  sync::check(options_);
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "backup workers: initial model of wrong size");
   ops_.upload(layout_.count, initial.data(), parameters_.data());
   busy_until_s_.assign(static_cast<std::size_t>(backup_.workers + backup_.backups), 0);
@@ -117,7 +115,7 @@ BackupStep BackupWorkers::step(double learning_rate, const GradientFunction& gra
   std::vector<const float*> gradients;
   for (const auto& entry : by_worker) gradients.push_back(entry.second);
   average(gradients);
-  update(ops_, layout_, options_, learning_rate, average_.data(), velocity_.data(), parameters_.data());
+  updater_.update(layout_, learning_rate, average_.data(), parameters_.data());
   ++iteration_;
   return step;
 }
@@ -140,7 +138,7 @@ void BackupWorkers::visit_state(StateVisitor& state) {
     state.real("busy_until_s/" + std::to_string(j), busy_until_s_[j]);
   }
   state.vector("parameters", parameters_);
-  state.vector("velocity", velocity_);
+  updater_.visit_state(state);
 }
 
 }  // namespace lockstep::sync

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/sync/lars.hpp"
 #include "engine/sync/state.hpp"
+#include "engine/sync/update.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -81,11 +81,10 @@ class BackupWorkers {
   VectorOps& ops_;
   Layout layout_;
   BackupOptions backup_;
-  UpdateOptions options_;
   int first_;
   int own_;
   DeviceVector parameters_;
-  DeviceVector velocity_;
+  Updater updater_;
   DeviceVector average_;
   std::vector<double> busy_until_s_;  ///< of each worker
   double time_s_ = 0;

@@ -130,6 +130,35 @@ void HostVectorOps::momentum_update(const Layout& layout, const StepSize& step, 
   for (const Segment& segment : layout.segments) momentum_segment(segment, step.learning_rate, step, g, v, w);
 }
 
+void HostVectorOps::nesterov_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) {
+  const float rate = as_float(step.learning_rate), momentum = as_float(step.momentum);
+  for (const Segment& segment : layout.segments) {
+    const float decay = decay_of(segment, step.weight_decay);
+    const std::int64_t end = segment.begin + segment.count;
+    for (std::int64_t i = segment.begin; i < end; ++i) {
+      const float step_down = rate * (g[i] + decay * w[i]);
+      v[i] = momentum * v[i] - step_down;
+      w[i] += momentum * v[i] - step_down;
+    }
+  }
+}
+
+void HostVectorOps::adam_update(const Layout& layout, const AdamStep& step, const float* g, float* m, float* v,
+                                float* w) {
+  for (const Segment& segment : layout.segments) {
+    AdamScalars s(step);
+    if (!segment.is_weight) s.coupled = s.shrink = 0;
+    const std::int64_t end = segment.begin + segment.count;
+    for (std::int64_t i = segment.begin; i < end; ++i) {
+      const float h = g[i] + s.coupled * w[i];
+      m[i] = s.beta1 * m[i] + s.one_minus_beta1 * h;
+      v[i] = s.beta2 * v[i] + s.one_minus_beta2 * h * h;
+      w[i] -= s.shrink * w[i];
+      w[i] -= s.rate * m[i] / (std::sqrt(v[i]) * s.root + s.epsilon);
+    }
+  }
+}
+
 void HostVectorOps::lars_update(const Layout& layout, const StepSize& step, const LarsOptions& lars, const float* g,
                                 float* v, float* w) {
   const std::vector<double> weight_norms = norms(layout, w);

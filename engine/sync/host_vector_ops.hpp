@@ -27,6 +27,8 @@ class HostVectorOps final : public VectorOps {
 
   void sgd_update(const Layout& layout, double learning_rate, double weight_decay, const float* g, float* w) override;
   void momentum_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) override;
+  void nesterov_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) override;
+  void adam_update(const Layout& layout, const AdamStep& step, const float* g, float* m, float* v, float* w) override;
   void lars_update(const Layout& layout, const StepSize& step, const LarsOptions& lars, const float* g, float* v,
                    float* w) override;
 

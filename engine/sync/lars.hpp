@@ -10,27 +10,11 @@
 //
 // Biases and batch-norm parameters take r = 1 and no decay. With mixed precision, w and g are the float master copies:
 // with eta = 0.001, r_s is below what half precision can hold.
-#include <optional>
-
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
 
 /// r_s of one weight tensor. 1 where a norm is 0 (a tensor not yet trained, or not reached by the loss): no ratio.
 double trust_ratio(const LarsOptions& lars, double weight_norm, double gradient_norm, double weight_decay);
-
-/// What S-SGD and its relatives do with an averaged gradient.
-struct UpdateOptions {
-  double momentum = 0.9;
-  double weight_decay = 0;
-  std::optional<LarsOptions> lars;  ///< none: the same learning rate everywhere
-};
-
-/// Throws std::invalid_argument: momentum outside [0, 1), negative decay, coefficient <= 0, negative epsilon.
-void check(const UpdateOptions& options);
-
-/// One update of the parameters w with the gradient g; v is the velocity, kept between calls.
-void update(VectorOps& ops, const Layout& layout, const UpdateOptions& options, double learning_rate, const float* g,
-            float* v, float* w);
 
 }  // namespace lockstep::sync

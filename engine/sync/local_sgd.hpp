@@ -2,15 +2,15 @@
 // Local SGD (Stich 2019, "Local SGD converges fast and communicates little", Alg. 1): replicas train by themselves and
 // are replaced by their mean in every tau-th iteration.
 //
-//   v_j <- mu v_j - gamma (g_j(w_j) + lambda w_j);  w_j <- w_j + v_j        (or with LARS; see lars.hpp)
+//   v_j <- mu v_j - gamma (g_j(w_j) + lambda w_j);  w_j <- w_j + v_j        (or by another rule; see update.hpp)
 //   w_j <- (1/k) sum_i w_i      in iterations tau, 2 tau, ..., over the k replicas of all processes
 //
 // Velocities stay each replica's own (Lin et al. 2020, "Don't use large mini-batches, use local SGD", local momentum).
 // With tau 1 and no momentum it is S-SGD, to rounding.
 #include <vector>
 
-#include "engine/sync/lars.hpp"
 #include "engine/sync/state.hpp"
+#include "engine/sync/update.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -39,9 +39,8 @@ class LocalSgd {
   VectorOps& ops_;
   Layout layout_;
   LocalSgdOptions options_;
-  UpdateOptions update_;
   std::vector<DeviceVector> parameters_;  ///< w_j
-  std::vector<DeviceVector> velocities_;  ///< v_j
+  std::vector<Updater> updaters_;         ///< v_j
   std::vector<DeviceVector> averages_;    ///< one on every replica's device
   std::int64_t iteration_ = 0;
 };

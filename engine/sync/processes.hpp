@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep::sync {
 
@@ -37,6 +38,11 @@ class Processes {
   virtual void reduce_scatter(std::int64_t part, const float* send, float* receive);
   virtual void all_gather(std::int64_t part, const float* send, float* receive);
   virtual void all_to_all(std::int64_t part, const float* send, float* receive);
+  /// The two halves of sum(), of parts that need not be equal: process p's is [begins[p], begins[p + 1]) of the numbers,
+  /// begins[P] how many there are. add_parts(): `own` <- this process's part of the sum of all x, with sum()'s bits.
+  /// share_parts(): each process's part of its x goes to all others.
+  virtual void add_parts(const std::vector<std::int64_t>& begins, const float* x, float* own);
+  virtual void share_parts(const std::vector<std::int64_t>& begins, float* x);
   /// Whether another thread may make calls while this one makes none.
   virtual bool may_change_thread() const { return true; }
   /// Ends all processes at once: the others would wait for this one for ever. Returns where there are no others.

@@ -7,17 +7,12 @@ namespace lockstep::sync {
 
 SSgd::SSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, int replicas, UpdateOptions options,
            std::optional<std::int64_t> bucket_bytes)
-    : ops_(ops),
-      layout_(std::move(layout)),
-      options_(options),
-      bucket_bytes_(bucket_bytes),
-      mean_(ops, layout_.count, replicas) {
+    : ops_(ops), layout_(std::move(layout)), bucket_bytes_(bucket_bytes), mean_(ops, layout_.count, replicas) {
   require(replicas >= 1, "S-SGD: at least one replica");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "S-SGD: initial model of the wrong size");
-  check(options_);
   for (int j = 0; j < replicas; ++j) {
     parameters_.emplace_back(ops_, layout_.count, j);
-    velocities_.emplace_back(ops_, layout_.count, j);
+    updaters_.emplace_back(ops_, layout_.count, j, options);
     ops_.upload(layout_.count, initial.data(), parameters_.back().data());
   }
 }
@@ -26,7 +21,7 @@ void SSgd::step(double learning_rate, const GradientFunction& gradient) {
   const std::vector<const float*> means = means_of(gradient);
   const auto update_all = [&] {
     for (std::size_t j = 0; j < parameters_.size(); ++j)
-      update(ops_, layout_, options_, learning_rate, means[j], velocities_[j].data(), parameters_[j].data());
+      updaters_[j].update(layout_, learning_rate, means[j], parameters_[j].data());
   };
   if (gradient.is_to_be_judged())
     gradient.judged(ops_.update_where_finite(layout_.count, means, update_all));
@@ -53,7 +48,7 @@ void SSgd::visit_state(StateVisitor& state) {
   state.integer("iteration", iteration_);
   for (std::size_t j = 0; j < parameters_.size(); ++j) {
     state.vector("parameters/" + std::to_string(j), parameters_[j]);
-    state.vector("velocity/" + std::to_string(j), velocities_[j]);
+    updaters_[j].visit_state(state, "/" + std::to_string(j));
   }
 }
 

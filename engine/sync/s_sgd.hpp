@@ -5,7 +5,7 @@
 // k replicas hold the same parameters; each computes a gradient on its own batch, and all apply the average:
 //
 //   g  = (1/k) sum_j g_j(w)
-//   v <- mu v - gamma (g + lambda w);  w <- w + v        (or with LARS; see lars.hpp)
+//   v <- mu v - gamma (g + lambda w);  w <- w + v        (or by another rule; see update.hpp)
 //
 // which is one replica with k times the batch, to rounding. Replicas stay identical bit by bit. Every device has its
 // own copy of g, by an all-reduce over all replicas of all processes. With `bucket_bytes` parts of g are reduced while
@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/sync/lars.hpp"
 #include "engine/sync/mean_gradient.hpp"
 #include "engine/sync/state.hpp"
+#include "engine/sync/update.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -45,10 +45,9 @@ class SSgd {
 
   VectorOps& ops_;
   Layout layout_;
-  UpdateOptions options_;
   std::optional<std::int64_t> bucket_bytes_;
   std::vector<DeviceVector> parameters_;  ///< w, one per replica
-  std::vector<DeviceVector> velocities_;  ///< v, one per replica
+  std::vector<Updater> updaters_;         ///< one per replica
   MeanGradient mean_;                     ///< g
   std::int64_t iteration_ = 0;
 };

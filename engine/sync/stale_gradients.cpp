@@ -30,18 +30,13 @@ int staleness_at(const StalenessOptions& options, std::int64_t t) {
 
 StaleGradients::StaleGradients(VectorOps& ops, Layout layout, const std::vector<float>& initial,
                                const StalenessOptions& staleness, UpdateOptions options)
-    : ops_(ops),
-      layout_(std::move(layout)),
-      staleness_(staleness),
-      options_(options),
-      mean_(ops, layout_.count, staleness.replicas) {
+    : ops_(ops), layout_(std::move(layout)), staleness_(staleness), mean_(ops, layout_.count, staleness.replicas) {
   require(staleness_.staleness >= 0, "stale gradients: staleness must not be negative");
   require(staleness_.ramp_iterations >= 0, "stale gradients: the ramp must not be negative");
   require(staleness_.replicas >= 1, "stale gradients: at least one replica");
   require(static_cast<std::int64_t>(initial.size()) == layout_.count, "stale gradients: initial model of wrong size");
-  check(options_);
   for (int j = 0; j < staleness_.replicas; ++j) {
-    replicas_.push_back({{}, {ops_, layout_.count, j}});
+    replicas_.push_back({{}, {ops_, layout_.count, j, options}});
     std::vector<DeviceVector>& ring = replicas_.back().ring;
     for (int i = 0; i <= largest_staleness(staleness_); ++i) ring.emplace_back(ops_, layout_.count, j);
     ops_.upload(layout_.count, initial.data(), ring.front().data());
@@ -67,7 +62,7 @@ void StaleGradients::step(double learning_rate, const GradientFunction& gradient
     const auto places = static_cast<std::int64_t>(replica.ring.size());
     DeviceVector& next = replica.ring[static_cast<std::size_t>((iteration_ + 1) % places)];
     if (places > 1) ops_.copy(layout_.count, newest, next.data());
-    update(ops_, layout_, options_, learning_rate, means[index], replica.velocity.data(), next.data());
+    replica.updater.update(layout_, learning_rate, means[index], next.data());
   }
   ++iteration_;
 }
@@ -78,7 +73,7 @@ void StaleGradients::visit_state(StateVisitor& state) {
     const std::string of = j == 0 ? "" : "/of_" + std::to_string(j);  // the first as when there was one only
     std::vector<DeviceVector>& ring = replicas_[j].ring;
     for (std::size_t i = 0; i < ring.size(); ++i) state.vector("past/" + std::to_string(i) + of, ring[i]);
-    state.vector("velocity" + of, replicas_[j].velocity);
+    replicas_[j].updater.visit_state(state, of);
   }
 }
 

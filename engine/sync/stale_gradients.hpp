@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/sync/lars.hpp"
 #include "engine/sync/mean_gradient.hpp"
 #include "engine/sync/state.hpp"
+#include "engine/sync/update.hpp"
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::sync {
@@ -52,7 +52,7 @@ class StaleGradients {
  private:
   struct Replica {
     std::vector<DeviceVector> ring;  ///< w(t) at t mod size: as many as s(t) can reach back to
-    DeviceVector velocity;           ///< v
+    Updater updater;                 ///< v
   };
   /// w(t - age) of a replica.
   const DeviceVector& past(int replica, int age) const;
@@ -60,7 +60,6 @@ class StaleGradients {
   VectorOps& ops_;
   Layout layout_;
   StalenessOptions staleness_;
-  UpdateOptions options_;
   std::vector<Replica> replicas_;
   MeanGradient mean_;  ///< g
   std::int64_t iteration_ = 0;

@@ -15,6 +15,35 @@ void VectorOps::average_all(std::int64_t n, const std::vector<const float*>& inp
   for (float* output : outputs) scale(n, 1.0 / (static_cast<double>(inputs.size()) * processes()), output);
 }
 
+Part part_of(std::int64_t n, int k, int all) {
+  const std::int64_t even = n / all, longer = n % all;
+  return {k * even + std::min<std::int64_t>(k, longer), even + (k < longer ? 1 : 0)};
+}
+
+void VectorOps::average_parts(std::int64_t n, const std::vector<const float*>& inputs,
+                              const std::vector<float*>& outputs) {
+  require(inputs.size() == outputs.size(), "vector: as many parts as inputs");
+  require(processes() == 1, "vector: no parts over processes here");
+  const int all = static_cast<int>(inputs.size());
+  for (int k = 0; k < all; ++k) {
+    const Part part = part_of(n, k, all);
+    std::vector<const float*> from;
+    for (const float* input : inputs) from.push_back(input + part.begin);
+    if (part.count > 0) average(part.count, from, outputs[static_cast<std::size_t>(k)]);
+  }
+}
+
+void VectorOps::gather_parts(std::int64_t n, const std::vector<float*>& buffers) {
+  require(processes() == 1, "vector: no parts over processes here");
+  const int all = static_cast<int>(buffers.size());
+  for (int k = 0; k < all; ++k) {
+    const Part part = part_of(n, k, all);
+    const float* own = buffers[static_cast<std::size_t>(k)] + part.begin;
+    for (float* buffer : buffers)
+      if (part.count > 0 && buffer + part.begin != own) copy(part.count, own, buffer + part.begin);
+  }
+}
+
 std::shared_ptr<Verdict> VectorOps::update_where_finite(std::int64_t n, const std::vector<const float*>& gradients,
                                                         const std::function<void()>& work) {
   class Known final : public Verdict {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/sync/adam.hpp"
 #include "engine/sync/learner.hpp"
 
 namespace lockstep::sync {
@@ -28,6 +29,15 @@ struct LarsOptions {
   double coefficient = 0.001;
   double epsilon = 0;
 };
+
+/// Elements [begin, begin + count) of a vector.
+struct Part {
+  std::int64_t begin;
+  std::int64_t count;
+};
+
+/// Part k of n elements that are shared out among `all`: evenly, the first n % all parts with one more.
+Part part_of(std::int64_t n, int k, int all);
 
 class VectorOps {
  public:
@@ -61,6 +71,13 @@ class VectorOps {
   /// outputs as inputs, output j on the device of input j. Here in steps of the operations above; a backend may do it
   /// in fewer passes. Over several devices, inputs may be scaled before they are summed: results differ by rounding.
   virtual void average_all(std::int64_t n, const std::vector<const float*>& inputs, const std::vector<float*>& outputs);
+  /// A reduce-scatter and an all-gather over the buffers of all processes, N of them: process r's buffer j is number
+  /// k = r * inputs.size() + j, and part k is part_of(n, k, N); every process names as many.
+  ///   average_parts: outputs[j] <- part k of the mean of all inputs, with the bits of average_all() on the host
+  ///   gather_parts: every buffer <- from each its own part
+  virtual void average_parts(std::int64_t n, const std::vector<const float*>& inputs,
+                             const std::vector<float*>& outputs);
+  virtual void gather_parts(std::int64_t n, const std::vector<float*>& buffers);
   /// Whether begin_average() goes on beside what the caller does next.
   virtual bool averages_beside() const { return false; }
   /// output <- the mean of the n elements at `input` in every process, with the bits of average_all(): begun here in all
@@ -85,7 +102,12 @@ class VectorOps {
                           float* w) = 0;
   /// Polyak's momentum: v_i <- mu v_i - gamma (g_i + lambda_i w_i); w_i <- w_i + v_i
   virtual void momentum_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) = 0;
-  /// The same with gamma multiplied, in every segment s, by trust_ratio(|w_s|, |g_s|) of lars.hpp.
+  /// Nesterov's momentum: v_i <- mu v_i - gamma (g_i + lambda_i w_i); w_i <- w_i + mu v_i - gamma (g_i + lambda_i w_i)
+  virtual void nesterov_update(const Layout& layout, const StepSize& step, const float* g, float* v, float* w) = 0;
+  /// Adam's update of moments m and v and of w; see adam.hpp.
+  virtual void adam_update(const Layout& layout, const AdamStep& step, const float* g, float* m, float* v,
+                           float* w) = 0;
+  /// momentum_update() with gamma multiplied, in every segment s, by trust_ratio(|w_s|, |g_s|) of lars.hpp.
   virtual void lars_update(const Layout& layout, const StepSize& step, const LarsOptions& lars, const float* g,
                            float* v, float* w) = 0;
 

@@ -95,7 +95,9 @@ void declare_algorithm(CLI::App& app, Request& r) {
   app.add_option("--algorithm", r.algorithm, algorithms_help());
   app.add_option("--learners", r.learners, "Learners per GPU (1; ea-sgd, backup-workers: 4)");
   app.add_option("--batch", r.batch, "Images per learner (s-sgd, async-sgd: 32; else 16)");
-  app.add_option("--learning-rate", r.learning_rate, "Base rate (0.005; sma, ea-sgd: 0.01)");
+  app.add_option("--learning-rate", r.learning_rate, "Base rate (0.005; sma, ea-sgd: 0.01; adam, adamw: 0.001)");
+  app.add_option("--optimizer", r.optimizer,
+                 joined(readers_of("--optimizer")) + ": " + joined(choice_names<sync::UpdateRule>()) + " (momentum)");
   app.add_option("--momentum", r.momentum, "Of the gradient; with sma, of the average model (0.9)");
   app.add_option("--weight-decay", r.weight_decay, "Of weights, not of biases and batch norm (0)");
   app.add_option("--schedule", r.schedule, "constant, steps, linear, cosine (constant)");

@@ -88,7 +88,9 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
     trainable.step(learning_rate, of);
     return true;
   }
-  if (settings_.algorithm == Algorithm::s_sgd && backend_.ops().judges_on_devices()) {
+  // Adam counts the updates that were made: the host must know of each before the next.
+  const bool may_go_on = settings_.algorithm == Algorithm::s_sgd && !sync::is_adam(settings_.rule);
+  if (may_go_on && backend_.ops().judges_on_devices()) {
     judged_step(trainable, learning_rate, of);
     return true;
   }

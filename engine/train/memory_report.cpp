@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "engine/model/memory_plan.hpp"
+#include "engine/train/trained_algorithm.hpp"
 
 namespace lockstep::train {
 namespace {
@@ -48,6 +49,7 @@ Json memory_plan_json(const model::Graph& graph, const Settings& settings) {
   json["replicated_bytes"] = bytes(plan.arena_elements) * learners;
   const bool takes_turns = settings.request.device == "host";
   json["turns_bytes"] = takes_turns ? Json(bytes(plan.arena_elements) * passes_at_once(settings, learners)) : nullptr;
+  json["optimizer_bytes"] = optimizer_bytes(settings, graph.parameter_count());
   json["pooled_is"] = takes_turns ? "computed: the host takes turns in whole arenas (turns_bytes)"
                                   : "computed: a captured pass has fixed addresses, so each learner has its own";
   json["pooled_bytes"] = model::pooled_bytes(graph, plan, learners, settings.batch, element_bytes(settings));
@@ -63,6 +65,11 @@ std::string memory_plan_text(const model::Graph& graph, const Settings& settings
   text += line("one learner, every buffer by itself", unplanned, unplanned);
   text += line("one learner, offline plan", plan.at("offline_bytes"), unplanned);
   text += line("  (live at the fullest step)", plan.at("least_bytes"), unplanned);
+  if (plan.at("optimizer_bytes") > 0) {
+    const std::int64_t bytes = plan.at("optimizer_bytes");
+    text += "beside them the state of --optimizer " + name_of(settings.rule) +
+            ", of each replica: " + format_bytes(static_cast<double>(bytes)) + "\n";
+  }
   if (learners == 1) return text;
   const std::string all = std::to_string(learners) + " learners, ";
   text += line(all + "every buffer by itself", unplanned * learners, unplanned * learners);

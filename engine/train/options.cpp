@@ -10,6 +10,8 @@
 namespace lockstep::train {
 namespace {
 
+constexpr double kAdamRate = 0.001;  // Kingma & Ba 2015, Alg. 1; steps are of about its size whatever the gradients are
+
 template <typename Value>
 Value choose(const std::string& flag, const std::string& text, const std::vector<std::string>& names,
              const std::vector<Value>& values) {
@@ -58,8 +60,24 @@ void only_where_read(const std::string& flag, const TrainedAlgorithm& algorithm)
   refuse(flag, "has no meaning with --algorithm " + name_of(algorithm.algorithm()), "with " + names_of(readers));
 }
 
+/// What the rule of updates has no use for.
+void check_optimizer(const Request& r, sync::UpdateRule rule) {
+  const bool is_adam = sync::is_adam(rule);
+  for (const char* flag : {"--beta1", "--beta2", "--epsilon"})
+    if (is_given(r, flag) && !is_adam)
+      refuse(flag, "has no meaning with --optimizer " + name_of(rule), "with --optimizer adam or adamw");
+  share_of(r, "--beta1");
+  share_of(r, "--beta2");
+  positive_of(r, "--epsilon");
+  if (r.momentum && is_adam)
+    refuse("--momentum", "has no meaning with --optimizer " + name_of(rule), "--beta1, or another --optimizer");
+  if (r.lars && rule != sync::UpdateRule::momentum)
+    refuse("--lars", "adapts the rates of momentum, not of " + name_of(rule), "with --optimizer momentum");
+}
+
 void check_flags_of_algorithms(const Request& r, const TrainedAlgorithm& algorithm) {
   for (const auto& given : r.of_algorithm) only_where_read(given.first, algorithm);
+  if (r.optimizer != Request{}.optimizer) only_where_read("--optimizer", algorithm);
   if (r.momentum) only_where_read("--momentum", algorithm);
   if (r.moving_average) only_where_read("--moving-average", algorithm);
   if (r.lars) only_where_read("--lars", algorithm);
@@ -146,6 +164,8 @@ Settings resolve(const Request& r, int processes) {
     refuse("--precision tf32", "the host has no TF32", "fp32, fp16, bf16 (emulated), or --device cuda");
   const TrainedAlgorithm& trained = trained_algorithm(s.algorithm);
   check_flags_of_algorithms(r, trained);
+  s.rule = choice_named<sync::UpdateRule>(r.optimizer, "--optimizer");
+  check_optimizer(r, s.rule);
   check_counts(r);
   check_numbers(r);
   check_schedule(r);
@@ -154,8 +174,9 @@ Settings resolve(const Request& r, int processes) {
   const Usual usual = trained.usual();
   s.learners = r.learners.value_or(usual.learners);
   s.batch = r.batch.value_or(usual.batch);
-  s.learning_rate = r.learning_rate.value_or(usual.learning_rate);
-  s.momentum = trained.reads("--momentum") ? r.momentum.value_or(0.9) : 0;
+  s.learning_rate = r.learning_rate.value_or(sync::is_adam(s.rule) ? kAdamRate : usual.learning_rate);
+  const bool has_momentum = trained.reads("--momentum") && !sync::is_adam(s.rule);
+  s.momentum = has_momentum ? r.momentum.value_or(0.9) : 0;
   return s;
 }
 
@@ -202,7 +223,14 @@ void add_algorithm(const Settings& s, Json& json) {
   json["batch"] = s.batch;
   json["learning_rate"] = s.learning_rate;
   const TrainedAlgorithm& trained = trained_algorithm(s.algorithm);
-  if (trained.reads("--momentum")) json["momentum"] = s.momentum;
+  if (trained.reads("--momentum") && !sync::is_adam(s.rule)) json["momentum"] = s.momentum;
+  if (s.rule != sync::UpdateRule::momentum) json["optimizer"] = name_of(s.rule);  // earlier records still count
+  if (sync::is_adam(s.rule)) {
+    const sync::AdamOptions adam = update_options(s).adam;
+    json["beta1"] = adam.beta1;
+    json["beta2"] = adam.beta2;
+    json["epsilon"] = adam.epsilon;
+  }
   json["weight_decay"] = r.weight_decay;
   trained.add_to_json(s, json);
   json["lars"] = r.lars ? Json(*r.lars) : Json(nullptr);

@@ -11,6 +11,7 @@
 #include "engine/device/backend.hpp"
 #include "engine/sync/algorithm.hpp"
 #include "engine/sync/learning_rate.hpp"
+#include "engine/sync/update.hpp"
 
 namespace lockstep::train {
 
@@ -40,6 +41,7 @@ struct Request {
   std::optional<double> max_minutes;
 
   std::optional<double> learning_rate, momentum;
+  std::string optimizer = "momentum";  ///< sync::UpdateRule
   double weight_decay = 0;
   std::string schedule = "constant";
   std::vector<int> step_epochs;
@@ -80,6 +82,7 @@ struct Settings {
   int batch;     ///< of a learner
   double learning_rate;
   double momentum;
+  sync::UpdateRule rule;
   int processes = 1;  ///< of mpirun, each with `request.gpus` GPUs
 
   /// Learners of all GPUs of a process that take a batch in every iteration; the most that any process has.

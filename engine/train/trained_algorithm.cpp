@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/base/text.hpp"
+#include "engine/model/optimizer.hpp"
 #include "engine/sync/sma.hpp"
 
 namespace lockstep::train {
@@ -16,11 +17,12 @@ const TrainedAlgorithm& ea_sgd_algorithm();
 const TrainedAlgorithm& backup_workers_algorithm();
 const TrainedAlgorithm& async_sgd_algorithm();
 const TrainedAlgorithm& local_sgd_algorithm();
+const TrainedAlgorithm& sharded_algorithm();
 
 const std::vector<const TrainedAlgorithm*>& all_trained_algorithms() {
-  static const std::vector<const TrainedAlgorithm*> all{&s_sgd_algorithm(),     &sma_algorithm(),
-                                                        &ea_sgd_algorithm(),    &backup_workers_algorithm(),
-                                                        &async_sgd_algorithm(), &local_sgd_algorithm()};
+  static const std::vector<const TrainedAlgorithm*> all{
+      &s_sgd_algorithm(),     &sma_algorithm(),       &ea_sgd_algorithm(), &backup_workers_algorithm(),
+      &async_sgd_algorithm(), &local_sgd_algorithm(), &sharded_algorithm()};
   return all;
 }
 
@@ -36,9 +38,36 @@ bool TrainedAlgorithm::reads(const std::string& flag) const {
 }
 
 sync::UpdateOptions update_options(const Settings& s) {
-  sync::UpdateOptions options{s.momentum, s.request.weight_decay, std::nullopt};
-  if (s.request.lars) options.lars = sync::LarsOptions{*s.request.lars, 0};
+  const Request& r = s.request;
+  sync::UpdateOptions options;
+  options.momentum = s.momentum;
+  options.weight_decay = r.weight_decay;
+  if (r.lars) options.lars = sync::LarsOptions{*r.lars, 0};
+  options.rule = s.rule;
+  options.adam.beta1 = share_of(r, "--beta1").value_or(options.adam.beta1);
+  options.adam.beta2 = share_of(r, "--beta2").value_or(options.adam.beta2);
+  options.adam.epsilon = positive_of(r, "--epsilon").value_or(options.adam.epsilon);
   return options;
+}
+
+std::int64_t optimizer_bytes(const Settings& s, std::int64_t parameters) {
+  const TrainedAlgorithm& trained = trained_algorithm(s.algorithm);
+  if (!trained.reads("--optimizer")) return 0;
+  const std::int64_t shards = trained.shards(s);
+  const int arrays =
+      model::update_arrays(sync::is_adam(s.rule) ? model::Optimizer::adam : model::Optimizer::momentum).state;
+  return arrays * ((parameters + shards - 1) / shards) * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::vector<Flag> update_flags(std::vector<Flag> others) {
+  std::vector<Flag> flags{{"--momentum", ""},
+                          {"--lars", ""},
+                          {"--optimizer", ""},
+                          {"--beta1", "Adam's decay of the mean of gradients (0.9)"},
+                          {"--beta2", "Adam's decay of the mean of their squares (0.999)"},
+                          {"--epsilon", "Adam's, added to the root of that mean (1e-8)"}};
+  flags.insert(flags.end(), others.begin(), others.end());
+  return flags;
 }
 
 std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Processes& processes, sync::VectorOps& ops,
@@ -94,6 +123,12 @@ std::optional<double> at_least_0_of(const Request& request, const std::string& f
   const std::optional<double> value = number_of(request, flag);
   if (value && !(*value >= 0 && std::isfinite(*value)))
     refuse(flag, short_number(*value) + " is out of range", "0 or more");
+  return value;
+}
+
+std::optional<double> share_of(const Request& request, const std::string& flag) {
+  const std::optional<double> value = number_of(request, flag);
+  if (value && !(*value >= 0 && *value < 1)) refuse(flag, short_number(*value) + " is out of range", "0 to below 1");
   return value;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sync/lars.hpp"
+#include "engine/sync/update.hpp"
 #include "engine/train/algorithm.hpp"
 #include "engine/train/options.hpp"
 
@@ -59,6 +59,8 @@ class TrainedAlgorithm {
   virtual std::int64_t global_batch(const Settings& s) const {
     return std::int64_t{s.processes} * s.request.gpus * s.learners * s.batch;
   }
+  /// Replicas that an optimizer's state is shared out among.
+  virtual int shards(const Settings& /*settings*/) const { return 1; }
   virtual std::unique_ptr<Trainable> make(const Making& making) const = 0;
 
   bool reads(const std::string& flag) const;
@@ -69,8 +71,12 @@ const std::vector<const TrainedAlgorithm*>& all_trained_algorithms();
 /// Throws std::logic_error for one that is not trained: resolve() refuses it before.
 const TrainedAlgorithm& trained_algorithm(Algorithm algorithm);
 
-/// Momentum, decay and LARS of the run.
+/// Rule, momentum, decay and LARS of the run.
 sync::UpdateOptions update_options(const Settings& settings);
+/// Bytes of a replica's state of updates, its share where they are shared out; 0 where the algorithm has rules of its own.
+std::int64_t optimizer_bytes(const Settings& settings, std::int64_t parameters);
+/// What of them is read of the command line; the others follow.
+std::vector<Flag> update_flags(std::vector<Flag> others = {});
 
 // ---- values of flags, each refused in one line where it is none ----
 
@@ -80,6 +86,8 @@ std::optional<double> number_of(const Request& request, const std::string& flag)
 /// Above 0, and 0 or more.
 std::optional<double> positive_of(const Request& request, const std::string& flag);
 std::optional<double> at_least_0_of(const Request& request, const std::string& flag);
+/// 0 or more, below 1.
+std::optional<double> share_of(const Request& request, const std::string& flag);
 std::optional<std::int64_t> whole_of(const Request& request, const std::string& flag, std::int64_t least,
                                      std::int64_t most);
 /// Iterations, 1 unless given; sync::kNever where `may_be_never`.

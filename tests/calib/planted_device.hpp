@@ -283,6 +283,12 @@ class PlantedDevice final : public device::Backend, private sync::VectorOps {
   void momentum_update(const sync::Layout& layout, const sync::StepSize&, const float*, float*, float*) override {
     spend(costs.momentum.of(double(layout.count)));
   }
+  void nesterov_update(const sync::Layout& layout, const sync::StepSize&, const float*, float*, float*) override {
+    spend(costs.momentum.of(double(layout.count)));
+  }
+  void adam_update(const sync::Layout& layout, const sync::AdamStep&, const float*, float*, float*, float*) override {
+    spend(costs.momentum.of(double(layout.count)));
+  }
   void lars_update(const sync::Layout& layout, const sync::StepSize&, const sync::LarsOptions&, const float*, float*,
                    float*) override {
     spend(costs.lars.of(double(layout.count)));

@@ -142,6 +142,34 @@ TEST_CASE("The mean of buffers of two processes is over both, and the sum too") 
   CHECK(x1.to_host() == sum);
 }
 
+TEST_CASE("Parts of the mean of two processes' buffers are each its own, and go to both") {
+  LOCKSTEP_NEEDS_AN_EMULATED_GPU();
+  OneOfTwo first_of_two(0), second_of_two(1);
+  CudaVectorOps first({0}, &first_of_two), second({1}, &second_of_two);
+  const std::int64_t n = 101, longer = 51;  // of two parts the first has one more
+  const std::vector<Floats> inputs = random_arrays(2, n);
+  sync::DeviceVector x0(first, n), x1(second, n), part0(first, longer), part1(second, n - longer);
+  first.upload(n, inputs[0].data(), x0.data());
+  second.upload(n, inputs[1].data(), x1.data());
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  first.average_parts(n, {x0.data()}, {part0.data()});
+  second.average_parts(n, {x1.data()}, {part1.data()});
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  const Floats a = part0.to_host(), b = part1.to_host();
+  for (std::size_t i = 0; i < inputs[0].size(); ++i) {
+    const float mean = 0.5F * inputs[0][i] + 0.5F * inputs[1][i];
+    CHECK((i < a.size() ? a[i] : b[i - a.size()]) == mean);
+  }
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  first.gather_parts(n, {x0.data()});
+  second.gather_parts(n, {x1.data()});
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  Floats gathered(inputs[0].begin(), inputs[0].begin() + longer);
+  gathered.insert(gathered.end(), inputs[1].begin() + longer, inputs[1].end());
+  CHECK(x0.to_host() == gathered);
+  CHECK(x1.to_host() == gathered);
+}
+
 // What S-SGD does in every step: replicas' gradients are averaged while nothing waits for the devices.
 TEST_CASE("The mean over two GPUs comes after what its inputs are made of and before what overwrites them") {
   LOCKSTEP_NEEDS_GPUS(2);

@@ -120,6 +120,20 @@ TEST_CASE("The average model's update on a GPU is the host's") {
   });
 }
 
+TEST_CASE("Nesterov's and Adam's updates on a GPU are the host's, in fours and one by one") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  check_layouts(3, kSameBits, [](sync::VectorOps& ops, const sync::Layout& layout, const std::vector<float*>& x) {
+    for (int t = 0; t < 3; ++t) ops.nesterov_update(layout, {0.1, 0.9, 0.01}, x[0], x[1], x[2]);
+  });
+  for (const bool is_decoupled : {false, true}) {
+    check_layouts(4, kSameBits, [&](sync::VectorOps& ops, const sync::Layout& layout, const std::vector<float*>& x) {
+      ops.zero(layout.count, x[2]);  // a mean of squares is not negative
+      for (std::int64_t t = 1; t < 4; ++t)
+        ops.adam_update(layout, {0.01, 0.1, 0.9, 0.999, 1e-8, is_decoupled, t}, x[0], x[1], x[2], x[3]);
+    });
+  }
+}
+
 TEST_CASE("Averages and sums of 1, 2, 16, 17 and 40 buffers on a GPU are the host's") {
   LOCKSTEP_NEEDS_GPUS(1);
   CudaVectorOps gpu({0});

@@ -5,6 +5,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -118,6 +119,27 @@ void join(const std::vector<cudaStream_t>& streams, const std::function<void()>&
   cudaSetDevice(before);
 }
 
+/// Every rank's first call, every rank's second, and so on.
+std::vector<std::vector<Call>> rounds_of(const std::vector<Call>& all) {
+  std::vector<std::vector<Call>> rounds;
+  std::map<const Rank*, std::size_t> made;
+  for (const Call& call : all) {
+    const std::size_t round = made[call.rank]++;
+    if (rounds.size() <= round) rounds.emplace_back();
+    rounds[round].push_back(call);
+  }
+  return rounds;
+}
+
+/// The same collective, called by all.
+bool belong_together(const std::vector<Call>& round, std::size_t ranks) {
+  const Call& first = round.front();
+  return round.size() == ranks && std::all_of(round.begin(), round.end(), [&](const Call& call) {
+           return call.kind == first.kind && call.is_mean == first.is_mean && call.count == first.count &&
+                  call.type == first.type && call.peer == first.peer;
+         });
+}
+
 ncclResult_t end_group() {
   if (calls.empty()) return ncclSuccess;
   const std::vector<Call> all = std::move(calls);
@@ -134,13 +156,12 @@ ncclResult_t end_group() {
   }
   if (streams.size() != ranks) return ncclInvalidUsage;  // it would wait for ever
   if (all.front().kind != Kind::send && all.front().kind != Kind::receive) {
-    const auto is_like_the_first = [&](const Call& call) {
-      return call.kind == all.front().kind && call.is_mean == all.front().is_mean && call.count == all.front().count &&
-             call.type == all.front().type;
-    };
-    if (all.size() != streams.size() || !std::all_of(all.begin(), all.end(), is_like_the_first))
+    const std::vector<std::vector<Call>> rounds = rounds_of(all);
+    if (!std::all_of(rounds.begin(), rounds.end(), [&](const auto& round) { return belong_together(round, ranks); }))
       return ncclInvalidUsage;
-    join(streams, [all] { compute(all); });
+    join(streams, [rounds] {
+      for (const std::vector<Call>& round : rounds) compute(round);
+    });
     return ncclSuccess;
   }
   join(streams, [all] {

@@ -4,6 +4,7 @@
 
 #include "engine/sync/host_vector_ops.hpp"
 #include "engine/sync/s_sgd.hpp"
+#include "engine/sync/update.hpp"
 #include "tests/catch.hpp"
 #include "tests/sync/quadratic.hpp"
 

@@ -3,7 +3,8 @@
 //   engine_dump graph MODEL                       the zoo's network as lockstep/model/1, on stdout
 //   engine_dump gradients MODEL.json BATCH OUT    one training pass in double from a fixed seed
 //   engine_dump trajectory ALGORITHM MODEL.json BATCH STEPS OUT
-//                                                 an algorithm of engine/sync in float on gradients in double
+//                                                 an algorithm of engine/sync in float on gradients in double; S-SGD
+//                                                 by a rule of updates is ALGORITHM "adam", say
 //
 // OUT of a trajectory is JSON, of gradients a line of JSON and then doubles. Layouts are engine/host/network.hpp's.
 #include <cstdio>
@@ -113,8 +114,9 @@ class Learners {
   Json batches_ = Json::object();
 };
 
-sync::UpdateOptions update_options() {
+sync::UpdateOptions update_options(sync::UpdateRule rule = sync::UpdateRule::momentum) {
   sync::UpdateOptions options;
+  options.rule = rule;
   options.momentum = kMomentum;
   options.weight_decay = kWeightDecay;
   return options;
@@ -126,8 +128,9 @@ std::vector<float> run(const std::string& algorithm, Learners& learners, int ste
   const sync::Layout layout = sync::plain_layout(learners.count());
   const sync::GradientFunction gradient = learners.gradient();
   const std::vector<float>& initial = learners.initial();
-  if (algorithm == "s-sgd") {
-    sync::SSgd s(ops, layout, initial, kLearners, update_options());
+  const std::optional<sync::UpdateRule> rule = find_choice<sync::UpdateRule>(algorithm);
+  if (algorithm == "s-sgd" || rule) {
+    sync::SSgd s(ops, layout, initial, kLearners, update_options(rule.value_or(sync::UpdateRule::momentum)));
     for (int t = 0; t < steps; ++t) s.step(kLearningRate, gradient);
     return s.parameters(0).to_host();
   }

@@ -107,6 +107,7 @@ TEST_CASE("Killed at random moments and resumed: the same bits") {
   if (algorithm == "stale")
     arguments.insert(arguments.end(), {"--staleness", "3", "--staleness-drawn", "--moving-average", "0.99"});
   if (algorithm == "ssgd") arguments.insert(arguments.end(), {"--precision", "fp16"});
+  if (algorithm == "backup") arguments.insert(arguments.end(), {"--optimizer", "adam"});
 
   std::vector<std::string> whole = arguments;
   whole.insert(whole.end(), {"-o", folder.path("whole.json")});

@@ -23,10 +23,11 @@ struct BadUsage {
 
 const BadUsage kBadUsage[] = {
     {"--algorithm sgd",
-     "--algorithm: \"sgd\" is unknown; allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd, local-sgd"},
-    {"--algorithm sharded",
-     "--algorithm: \"sharded\" is predicted by simulate, and not trained; allowed: s-sgd, sma, ea-sgd, "
-     "backup-workers, async-sgd, local-sgd"},
+     "--algorithm: \"sgd\" is unknown; allowed: s-sgd, sma, ea-sgd, backup-workers, async-sgd, local-sgd, "
+     "sharded"},
+    {"--algorithm parameter-server",
+     "--algorithm: \"parameter-server\" is predicted by simulate, and not trained; allowed: s-sgd, sma, ea-sgd, "
+     "backup-workers, async-sgd, local-sgd, sharded"},
     {"--device gpu", "--device: \"gpu\" is unknown; allowed: host, cuda"},
     {"--precision fp8", "--precision: \"fp8\" is unknown; allowed: fp32, tf32, fp16, bf16"},
     {"--wire bf16", "--wire bf16: the host's devices exchange floats; allowed: fp32, or --device cuda"},
@@ -72,6 +73,17 @@ const BadUsage kBadUsage[] = {
     {"--learning-rate 0", "--learning-rate: 0 is out of range; allowed: above 0"},
     {"--learning-rate nan", "--learning-rate: nan is out of range; allowed: above 0"},
     {"--momentum 1", "--momentum: 1 is out of range; allowed: 0 to below 1"},
+    {"--optimizer sgd", "--optimizer \"sgd\" is not known; allowed: momentum, nesterov, adam, adamw"},
+    {"--algorithm sma --optimizer adam",
+     "--optimizer: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd, local-sgd, "
+     "sharded"},
+    {"--optimizer adam --momentum 0.5",
+     "--momentum: has no meaning with --optimizer adam; allowed: --beta1, or another --optimizer"},
+    {"--optimizer nesterov --lars 0.001",
+     "--lars: adapts the rates of momentum, not of nesterov; allowed: with --optimizer momentum"},
+    {"--beta1 0.5", "--beta1: has no meaning with --optimizer momentum; allowed: with --optimizer adam or adamw"},
+    {"--optimizer adam --beta2 1", "--beta2: 1 is out of range; allowed: 0 to below 1"},
+    {"--optimizer adamw --epsilon 0", "--epsilon: 0 is out of range; allowed: above 0"},
     {"--weight-decay -1", "--weight-decay: -1 is out of range; allowed: 0 or more"},
     {"--schedule slow", "--schedule: \"slow\" is unknown; allowed: constant, steps, linear, cosine"},
     {"--schedule steps", "--schedule steps: without --step-epochs; allowed: --step-epochs 30,60"},
@@ -85,7 +97,7 @@ const BadUsage kBadUsage[] = {
     {"--warmup-epochs -1", "--warmup-epochs: -1 is out of range; allowed: 0 or more"},
     {"--moving-average 1", "--moving-average: 1 is out of range; allowed: above 0, below 1"},
     {"--moving-average 0.9 --algorithm sma",
-     "--moving-average: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd"},
+     "--moving-average: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd, sharded"},
     {"--tau 2", "--tau: has no meaning with --algorithm s-sgd; allowed: with sma, ea-sgd, local-sgd"},
     {"--algorithm easgd --tau never", "--tau: \"never\" is no number of iterations; allowed: 1 to 1000000"},
     {"--algorithm sma --tau 0", "--tau: \"0\" is no number of iterations; allowed: 1 to 1000000, or never"},
@@ -96,7 +108,9 @@ const BadUsage kBadUsage[] = {
      "--momentum 0: one SMA learner diverges without momentum; allowed: a momentum, --alpha below 1, more learners"},
     {"--algorithm easgd --momentum 0.9",
      "--momentum: has no meaning with --algorithm ea-sgd; allowed: with s-sgd, sma, backup-workers, async-sgd, "
-     "local-sgd"},
+     "local-sgd, sharded"},
+    {"--algorithm sharded --lars 0.001",
+     "--lars: has no meaning with --algorithm sharded; allowed: with s-sgd, backup-workers, async-sgd, local-sgd"},
     {"--algorithm sma --lars 0.001",
      "--lars: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd, local-sgd"},
     {"--algorithm sma --auto-tune --learners 2",

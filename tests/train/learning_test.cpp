@@ -27,7 +27,7 @@ Request learning_request(const TemporaryFolder& folder, const std::string& algor
 }
 
 TEST_CASE("Every algorithm learns the synthetic images") {
-  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale", "local-sgd");
+  const std::string algorithm = GENERATE("ssgd", "sma", "easgd", "backup", "stale", "local-sgd", "sharded");
   INFO(algorithm);
   const TemporaryFolder folder;
   const Json record = run(learning_request(folder, algorithm));
@@ -35,6 +35,22 @@ TEST_CASE("Every algorithm learns the synthetic images") {
   CHECK(record.at("best_test_accuracy").get<double>() >= 0.95);
   const Json& epochs = record.at("epochs");
   CHECK(epochs.back().at("train_loss").get<double>() < std::log(4.0));  // the loss of guessing
+}
+
+TEST_CASE("Every rule of updates learns at its usual rate, and is in the record") {
+  const std::string optimizer = GENERATE("momentum", "nesterov", "adam", "adamw");
+  INFO(optimizer);
+  const TemporaryFolder folder;
+  Request r = learning_request(folder, "ssgd");
+  r.optimizer = optimizer;
+  const Json record = run(r);
+  CHECK(record.at("best_test_accuracy").get<double>() >= 0.95);
+  const Json& options = record.at("options");
+  const bool is_adam = optimizer.rfind("adam", 0) == 0;
+  CHECK(options.value("optimizer", "momentum") == optimizer);
+  CHECK(options.contains("momentum") == !is_adam);
+  CHECK(options.value("beta2", 0.0) == (is_adam ? 0.999 : 0.0));
+  CHECK(options.at("learning_rate") == (is_adam ? 0.001 : 0.005));
 }
 
 TEST_CASE("A single SMA learner learns with the defaults") {

@@ -74,6 +74,9 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
   same(2, "--algorithm sma --averaging reference --schedule steps --step-epochs 1");  // restarts
   same(3, "--algorithm easgd --learners 1 --tau 2");
   same(2, "--algorithm ssgd --precision fp16");
+  same(3, "--algorithm ssgd --optimizer nesterov");
+  same(3, "--algorithm sharded");
+  same(2, "--algorithm sharded --optimizer adam --precision fp16");
   same(3, "--algorithm stale --staleness 3");
   same(2, "--algorithm stale --staleness 2 --staleness-drawn --staleness-ramp-epochs 1 --lars 0.01 --precision fp16");
 }
@@ -96,6 +99,25 @@ TEST_CASE("Gradients that are sent while others are computed train the same bits
   REQUIRE(run_processes(folder, 2, kSmall + "--precision fp16 -o after.json").code == 0);
   REQUIRE(run_processes(folder, 2, kSmall + "--precision fp16 --bucket-bytes 0 -o during.json").code == 0);
   CHECK(numbers(read(folder.path("during.json"))) == numbers(read(folder.path("after.json"))));
+}
+
+// The same reduction in the same order, then the same arithmetic element by element.
+TEST_CASE(
+    "A sharded optimizer over processes trains the bits of S-SGD, and each process keeps its share of the state") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  const std::string arguments = kSmall + "--optimizer adam ";
+  const auto kept_bytes = [](const Json& record) { return record.at("memory").at("plan").at("optimizer_bytes"); };
+  REQUIRE(run_processes(folder, 3, arguments + "-o whole.json").code == 0);
+  const tests::Outcome outcome = run_processes(folder, 3, arguments + "--algorithm sharded -o sharded.json");
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const Json whole = read(folder.path("whole.json")), sharded = read(folder.path("sharded.json"));
+  CHECK(numbers(sharded) == numbers(whole));
+  const std::int64_t parameters = whole.at("model").at("parameters");
+  CHECK(kept_bytes(whole) == 2 * 4 * parameters);
+  CHECK(kept_bytes(sharded) == 2 * 4 * ((parameters + 2) / 3));
 }
 
 // The auto-tuner decides by measured time, so that runs last until it has decided, however slow the machine is; what is
@@ -187,7 +209,7 @@ TEST_CASE("Processes resume from the checkpoint of all of them, to the bit") {
   folder.write("small.json", small_model(kNormAndDropout));
   for (const std::string algorithm :
        {"ssgd --precision fp16", "sma --learners 2 --tau 2", "sma --averaging reference --gpus 2", "easgd", "backup",
-        "stale --staleness 4 --staleness-drawn"}) {
+        "stale --staleness 4 --staleness-drawn", "sharded --gpus 2 --optimizer adamw"}) {
     INFO(algorithm);
     const std::string arguments = kSmall + "--algorithm " + algorithm + " ";
     const tests::Outcome whole = run_processes(folder, 2, arguments + "-o whole.json");

@@ -15,12 +15,10 @@ class AsyncSgdAlgorithm final : public TrainedAlgorithm {
   Algorithm algorithm() const override { return Algorithm::async_sgd; }
   std::string summary() const override { return "gradients are as old as is given"; }
   std::vector<Flag> flags() const override {
-    return {{"--momentum", ""},
-            {"--lars", ""},
-            {"--moving-average", ""},
-            {"--staleness", "age of the gradient, in iterations (0)"},
-            {"--staleness-drawn", "uniform with that mean", true},
-            {"--staleness-ramp-epochs", "grows over so many epochs (0)"}};
+    return update_flags({{"--moving-average", ""},
+                         {"--staleness", "age of the gradient, in iterations (0)"},
+                         {"--staleness-drawn", "uniform with that mean", true},
+                         {"--staleness-ramp-epochs", "grows over so many epochs (0)"}});
   }
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int /*processes*/) const override {

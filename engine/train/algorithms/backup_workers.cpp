@@ -30,15 +30,13 @@ class BackupAlgorithm final : public TrainedAlgorithm {
   Algorithm algorithm() const override { return Algorithm::backup_workers; }
   std::string summary() const override { return "the first N of N + b gradients count, by drawn delays"; }
   std::vector<Flag> flags() const override {
-    return {{"--momentum", ""},
-            {"--lars", ""},
-            {"--moving-average", ""},
-            {"--backups", "workers more than are waited for (1)"},
-            {"--delay", "lognormal, gamma, pareto (lognormal)"},
-            {"--delay-scale", "in seconds (1)"},
-            {"--delay-shape", "shape of the distribution (0.1)"},
-            {"--delay-shift", "seconds added (0)"},
-            {"--interrupt", "late workers abandon their gradient", true}};
+    return update_flags({{"--moving-average", ""},
+                         {"--backups", "workers more than are waited for (1)"},
+                         {"--delay", "lognormal, gamma, pareto (lognormal)"},
+                         {"--delay-scale", "in seconds (1)"},
+                         {"--delay-shape", "shape of the distribution (0.1)"},
+                         {"--delay-shift", "seconds added (0)"},
+                         {"--interrupt", "late workers abandon their gradient", true}});
   }
   Usual usual() const override { return {kWorkers, 16, 0.005}; }
   void check(const Request& r, int processes) const override {

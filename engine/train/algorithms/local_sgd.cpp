@@ -15,9 +15,7 @@ class LocalSgdAlgorithm final : public TrainedAlgorithm {
  public:
   Algorithm algorithm() const override { return Algorithm::local_sgd; }
   std::string summary() const override { return "replicas train alone and are averaged every few iterations"; }
-  std::vector<Flag> flags() const override {
-    return {{"--momentum", ""}, {"--lars", ""}, {"--tau", "iterations per synchronisation (1)"}};
-  }
+  std::vector<Flag> flags() const override { return update_flags({{"--tau", "iterations per synchronisation (1)"}}); }
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int /*processes*/) const override {
     require_one_replica(r, algorithm());

@@ -16,12 +16,10 @@ class SSgdAlgorithm final : public TrainedAlgorithm {
   Algorithm algorithm() const override { return Algorithm::s_sgd; }
   std::string summary() const override { return "all replicas apply the mean of their gradients"; }
   std::vector<Flag> flags() const override {
-    return {{"--momentum", ""},
-            {"--lars", ""},
-            {"--moving-average", ""},
-            {"--bucket-bytes",
-             "over processes, gradients are sent while others are computed, as soon as so many bytes "
-             "are complete; 0: each layer's at once (all, after the pass)"}};
+    return update_flags({{"--moving-average", ""},
+                         {"--bucket-bytes",
+                          "over processes, gradients are sent while others are computed, as soon as so many bytes "
+                          "are complete; 0: each layer's at once (all, after the pass)"}});
   }
   Usual usual() const override { return {1, 32, 0.005}; }
   void check(const Request& r, int /*processes*/) const override {
