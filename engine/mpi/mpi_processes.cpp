@@ -5,14 +5,19 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/sync/vector_ops.hpp"
 
 namespace lockstep::mpi {
 namespace {
+
+// Between two looks for a message.
+constexpr std::chrono::microseconds kLeastPause{20}, kMostPause{500};
 
 void check(int result, const char* call) {
   if (result == MPI_SUCCESS) return;
@@ -151,6 +156,19 @@ class MpiProcesses final : public sync::Processes {
     return received;
   }
 
+  // Not MPI_Probe, which takes a processor for itself while it waits: others compute meanwhile.
+  int next_sender() override {
+    for (auto pause = kLeastPause;; pause = std::min(2 * pause, kMostPause)) {
+      for (int k = 1; k <= count_; ++k) {
+        const int from = (last_sender_ + k) % count_;
+        int is_there = 0;
+        check(MPI_Iprobe(from, 0, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE), "MPI_Iprobe");
+        if (is_there != 0) return last_sender_ = from;
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
   void abort(int exit_code) override {
     if (count_ > 1) MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
@@ -236,6 +254,7 @@ class MpiProcesses final : public sync::Processes {
   int rank_ = 0;
   int local_rank_ = 0;
   int local_count_ = 1;
+  int last_sender_ = 0;  ///< of next_sender()
   std::vector<int> sizes_, begins_;
   std::vector<float> sent_, received_;
   bool may_change_thread_ = false;

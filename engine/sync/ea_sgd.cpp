@@ -5,17 +5,12 @@
 #include <utility>
 
 namespace lockstep::sync {
-namespace {
-
-constexpr double kBeta = 0.9;  // Zhang et al. 2015, section 5: alpha = 0.9 / p
-
-}  // namespace
 
 EaSgd::EaSgd(VectorOps& ops, Layout layout, const std::vector<float>& initial, const EaSgdOptions& options)
     : ops_(ops),
       layout_(std::move(layout)),
       options_(options),
-      alpha_(options.alpha.value_or(kBeta / (options.workers * ops.processes()))) {
+      alpha_(options.alpha.value_or(kElasticBeta / (options.workers * ops.processes()))) {
   require(options_.workers >= 1, "EA-SGD: at least one worker");
   require(alpha_ >= 0 && alpha_ <= 1, "EA-SGD: alpha must be in [0, 1]");
   require(options_.weight_decay >= 0, "EA-SGD: weight decay must not be negative");

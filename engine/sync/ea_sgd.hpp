@@ -28,6 +28,8 @@
 
 namespace lockstep::sync {
 
+constexpr double kElasticBeta = 0.9;  ///< Zhang et al. 2015, section 5: alpha = 0.9 / p
+
 struct EaSgdOptions {
   int workers = 1;              ///< of this process
   std::optional<double> alpha;  ///< in [0, 1]; none: 0.9 / workers of all processes

@@ -5,6 +5,7 @@
 // thread at a time.
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class Processes {
   /// Process `from`'s bytes, returned by process `to`, another one. For all others nothing happens, and they, as
   /// `from`, get an empty string.
   virtual std::string send(int /*from*/, int /*to*/, const std::string& /*bytes*/) { return {}; }
+  /// A process whose bytes for this one, by send(), wait to be taken; returns when there is one. They take turns where
+  /// several wait: only the two of a send() need know of it.
+  virtual int next_sender() { throw std::logic_error("a single process waits for no other"); }
   /// MPI's collectives of its own order of summation, on host memory, out of place; P processes. Of reduce() rank 0
   /// gets the sum of all processes' n numbers, of the others `receive` stays. all_gather() has `part` numbers to send
   /// and P parts to receive, in the order of the ranks; reduce_scatter() and all_to_all() have P parts to send, of

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/sync/centre.hpp"
 #include "engine/sync/learner.hpp"
 #include "engine/sync/processes.hpp"
 #include "engine/sync/state.hpp"
@@ -35,6 +36,11 @@ class Trainable {
   /// Of an epoch's record: what only this algorithm knows.
   virtual void add_facts(Json& /*epoch*/) const {}
 
+  /// Of an algorithm whose processes do not keep step: where they meet. step() is then an iteration of this process's
+  /// only learner, between begin_stretch(), which begins a stretch at the centre, and Centre::end(). Null: they do.
+  virtual sync::Centre* centre() { return nullptr; }
+  virtual void begin_stretch(std::int64_t /*iterations*/) {}
+
   /// Learners one more or one less on `gpu`; throws std::logic_error for algorithms with a fixed number.
   virtual void add_learner(int gpu);
   virtual void remove_learner(int gpu);
@@ -45,8 +51,8 @@ class Trainable {
 };
 
 /// `images`: of the training set, for what is given in epochs. `ops` must be over the same `processes`.
-std::unique_ptr<Trainable> make_trainable(const Settings& settings, const sync::Processes& processes,
-                                          sync::VectorOps& ops, const sync::Layout& layout,
-                                          const std::vector<float>& initial, std::int64_t images);
+std::unique_ptr<Trainable> make_trainable(const Settings& settings, sync::Processes& processes, sync::VectorOps& ops,
+                                          const sync::Layout& layout, const std::vector<float>& initial,
+                                          std::int64_t images);
 
 }  // namespace lockstep::train

@@ -159,6 +159,8 @@ Images all_images(const Request& request, const model::Graph& graph) {
   const int classes = static_cast<int>(graph.layers.back().out.elements());
   if (request.data == "mnist" || request.data == "fashion-mnist") return mnist_of(request);
   if (request.data == "cifar-10") {
+    if (const std::string first = folder_of(request) + "/" + data::kCifarFirstFile; !std::filesystem::exists(first))
+      throw InputError(first + ": no such file; run ./bootstrap data cifar-10");
     Images images = cifar_of(folder_of(request));
     images.about.clear();
     return images;

@@ -161,6 +161,12 @@ double Learners::loss() {
   return sums[0] / sums[1];
 }
 
+double Learners::own_loss() {
+  double sum = 0;
+  for (const int learner : asked_) sum += replicas_[at(learner)]->loss();
+  return sum / static_cast<double>(asked_.size());
+}
+
 std::vector<float> Learners::mean_running_statistics() {
   std::vector<double> sum;
   for (const auto& replica : replicas_) {

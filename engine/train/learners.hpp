@@ -27,6 +27,8 @@ class Learners {
   bool step(Trainable& trainable, double learning_rate, const std::vector<data::Batch>& batches);
   /// Mean loss of the gradients of the last step, over all processes. Waits for them.
   double loss();
+  /// Of those of this process alone.
+  double own_loss();
   /// True when not even an unscaled gradient fits: no later step will.
   bool is_stuck() const { return stuck_; }
   std::int64_t dropped() const { return scale_ ? scale_->overflows() : 0; }

@@ -90,7 +90,12 @@ struct Settings {
   /// Images of an iteration whose gradients count.
   std::int64_t global_batch() const;
   /// Whether the number of learners follows the observed throughput.
-  bool tunes_learners() const { return request.of_algorithm.count("--auto-tune") > 0; }
+  bool tunes_learners() const { return request.of_algorithm.count("--auto-tune") > 0 || !tuned_like().empty(); }
+  /// The record whose decisions on that number are made again; empty: none.
+  std::string tuned_like() const {
+    const auto found = request.of_algorithm.find("--auto-tune-from");
+    return found == request.of_algorithm.end() ? std::string() : found->second;
+  }
 };
 
 /// For a run of `processes` processes. Throws InputError.

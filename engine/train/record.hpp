@@ -10,8 +10,12 @@
 //     iterations, images and train_s since the run began; seconds are of training alone, without evaluation,
 //     checkpoints and set-up, and go on across --resume; images are those whose gradients counted; samples_per_s is
 //     null where an iteration of more images than there are has passed over the epoch
+//     of processes at their own pace (async-easgd, async-sgd --own-pace) also staleness {mean, max, histogram: [[staleness,
+//     meetings], ...]} (sync/centre.hpp) and iterations_of_processes
 //   evaluations: only with several per epoch: [{epoch, iterations, images, train_s, test_accuracy}], each epoch's own
 //     one among them; `epoch` is images over training images, a real number
+//   tuned: only with --auto-tune and --auto-tune-from: [{iteration, gpu, learners}], the learners that a GPU of each process
+//     had from there on
 //   status: running, epochs done, target reached, time is up, diverged
 //   target, epochs_to_target, iterations_to_target, seconds_to_target: of the first evaluation whose test accuracy
 //     reaches the target, else null
@@ -22,6 +26,7 @@
 //   for themselves), activation_bytes (as one learner's pass really lays out outputs and their gradients, beside
 //   plan.offline_bytes), shared_bytes (memory that learners and evaluation really take turns in, workspaces included,
 //   beside plan.turns_bytes; 0 where each has its own), process_peak_bytes, plan (see memory_report.hpp)}
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -47,5 +52,9 @@ void add_outcome(Json& record, const Json& epochs, const Json& evaluations, cons
 
 /// Largest resident memory of this process so far, in bytes.
 std::int64_t process_peak_bytes();
+
+inline double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
 
 }  // namespace lockstep::train

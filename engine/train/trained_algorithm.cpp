@@ -18,11 +18,12 @@ const TrainedAlgorithm& backup_workers_algorithm();
 const TrainedAlgorithm& async_sgd_algorithm();
 const TrainedAlgorithm& local_sgd_algorithm();
 const TrainedAlgorithm& sharded_algorithm();
+const TrainedAlgorithm& async_easgd_algorithm();
 
 const std::vector<const TrainedAlgorithm*>& all_trained_algorithms() {
   static const std::vector<const TrainedAlgorithm*> all{
-      &s_sgd_algorithm(),     &sma_algorithm(),       &ea_sgd_algorithm(), &backup_workers_algorithm(),
-      &async_sgd_algorithm(), &local_sgd_algorithm(), &sharded_algorithm()};
+      &s_sgd_algorithm(),     &sma_algorithm(),       &ea_sgd_algorithm(),  &backup_workers_algorithm(),
+      &async_sgd_algorithm(), &local_sgd_algorithm(), &sharded_algorithm(), &async_easgd_algorithm()};
   return all;
 }
 
@@ -70,7 +71,7 @@ std::vector<Flag> update_flags(std::vector<Flag> others) {
   return flags;
 }
 
-std::unique_ptr<Trainable> make_trainable(const Settings& s, const sync::Processes& processes, sync::VectorOps& ops,
+std::unique_ptr<Trainable> make_trainable(const Settings& s, sync::Processes& processes, sync::VectorOps& ops,
                                           const sync::Layout& layout, const std::vector<float>& initial,
                                           std::int64_t images) {
   return trained_algorithm(s.algorithm).make({s, processes, ops, layout, initial, images});
@@ -81,6 +82,31 @@ void Trainable::add_learner(int) {
 }
 void Trainable::remove_learner(int) {
   throw std::logic_error("this algorithm has a fixed number of learners");
+}
+
+void add_meetings(const sync::Centre& centre, Json& epoch) {
+  const std::vector<std::int64_t>& counts = centre.meetings_by_staleness();
+  std::int64_t meetings = 0, sum = 0;
+  Json histogram = Json::array();  // as simulate has it: [staleness, how often]
+  for (std::size_t age = 0; age < counts.size(); ++age) {
+    meetings += counts[age];
+    sum += counts[age] * static_cast<std::int64_t>(age);
+    if (counts[age] > 0) histogram.push_back({age, counts[age]});
+  }
+  const bool has_any = meetings > 0;
+  epoch["staleness"] = {{"mean", has_any ? Json(static_cast<double>(sum) / static_cast<double>(meetings)) : Json()},
+                        {"max", has_any ? Json(counts.size() - 1) : Json()},
+                        {"histogram", histogram}};
+  epoch["iterations_of_processes"] = centre.iterations_of();
+}
+
+void check_asynchronous(const Request& r, int processes, const std::string& what) {
+  if (processes < 2) refuse(what, "its workers are processes, and this is the only one", "mpirun -n 2 or more");
+  if (r.device != "host") refuse("--device " + r.device, what + " has its centre on the host", "--device host");
+  if (r.gpus != 1) refuse("--gpus", what + " has a worker in each process", "1");
+  if (r.learners.value_or(1) != 1) refuse("--learners", what + " has a worker in each process", "1");
+  if (r.precision == "fp16")
+    refuse("--precision fp16", "a loss scale is agreed upon in every iteration", "fp32 or bf16 with " + what);
 }
 
 // ---- values of flags ----
@@ -154,6 +180,12 @@ int tau_of(const Request& request, bool may_be_never) {
     refuse("--tau", in_quotes(*word) + " is no number of iterations",
            may_be_never ? "1 to 1000000, or never" : "1 to 1000000");
   return tau;
+}
+
+std::optional<double> pull_of(const Request& request) {
+  const std::optional<double> alpha = number_of(request, "--alpha");
+  if (alpha && !(*alpha >= 0 && *alpha <= 1)) refuse("--alpha", short_number(*alpha) + " is out of range", "0 to 1");
+  return alpha;
 }
 
 void require_one_replica(const Request& request, Algorithm algorithm) {

@@ -32,7 +32,7 @@ struct Usual {
 /// What an algorithm is made of.
 struct Making {
   const Settings& settings;
-  const sync::Processes& processes;
+  sync::Processes& processes;
   sync::VectorOps& ops;
   const sync::Layout& layout;
   const std::vector<float>& initial;
@@ -92,6 +92,8 @@ std::optional<std::int64_t> whole_of(const Request& request, const std::string& 
                                      std::int64_t most);
 /// Iterations, 1 unless given; sync::kNever where `may_be_never`.
 int tau_of(const Request& request, bool may_be_never);
+/// --alpha, from 0 to 1.
+std::optional<double> pull_of(const Request& request);
 [[noreturn]] void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed);
 
 /// One replica per GPU: more learners would be a larger batch.
@@ -121,5 +123,34 @@ class TrainableOfReplicas : public TrainableOf<Sync> {
   int learners() const override { return this->sync_.replicas(); }
   int gpu_of(int learner) const override { return learner; }
 };
+
+/// A Trainable whose processes come to a centre, each at its own pace.
+template <typename Sync>
+class AsynchronousTrainable : public Trainable {
+ public:
+  /// `arguments` are those of Sync.
+  template <typename... Arguments>
+  explicit AsynchronousTrainable(sync::Processes& processes, Arguments&&... arguments)
+      : Trainable(processes), sync_(processes, std::forward<Arguments>(arguments)...) {}
+  void step(double learning_rate, const sync::GradientFunction& gradient) override {
+    sync_.step(learning_rate, gradient);
+  }
+  int learners() const override { return 1; }
+  int gpu_of(int /*learner*/) const override { return 0; }
+  int counted() const override { return 1; }  // the images of an iteration of one of them
+  const sync::DeviceVector& model() const override { return sync_.parameters(); }
+  void visit_state(sync::StateVisitor& state) override { sync_.visit_state(state); }
+  void add_facts(Json& epoch) const override { add_meetings(sync_.centre(), epoch); }
+  sync::Centre* centre() override { return &sync_.centre(); }
+  void begin_stretch(std::int64_t iterations) override { sync_.begin(iterations); }
+
+ private:
+  Sync sync_;
+};
+
+/// Of an epoch's record: how stale what the workers brought was, and how many iterations each process made.
+void add_meetings(const sync::Centre& centre, Json& epoch);
+/// What a run of processes that do not keep step cannot be: of one process, of several learners each, on GPUs, in fp16.
+void check_asynchronous(const Request& request, int processes, const std::string& what);
 
 }  // namespace lockstep::train

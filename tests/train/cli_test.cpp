@@ -53,6 +53,8 @@ const BadUsage kBadUsage[] = {
      "--data synthetic-cifar: images are 3x32x32 in 10 classes; allowed: 1x28x28 in 10 classes, as model "
      "lenet_crossbow takes"},
     {"--data mnist --data-dir .", "./mnist/train-images-idx3-ubyte: no such file; run ./bootstrap data"},
+    {"--data cifar-10 --data-dir . --model resnet20_cifar",
+     "./cifar-10/data_batch_1.bin: no such file; run ./bootstrap data cifar-10"},
     {"--data synthetic --train-images 10001", "--train-images: 10001 is more than there are; allowed: 1 to 10000"},
     {"--train-images 0", "--train-images: 0 is out of range; allowed: 1 to 4294967296"},
     {"--gpus 0", "--gpus: 0 is out of range; allowed: 1 to 1024"},
@@ -115,6 +117,8 @@ const BadUsage kBadUsage[] = {
      "--lars: has no meaning with --algorithm sma; allowed: with s-sgd, backup-workers, async-sgd, local-sgd"},
     {"--algorithm sma --auto-tune --learners 2",
      "--learners: the auto-tuner chooses it, beginning with one; allowed: without --auto-tune"},
+    {"--algorithm sma --auto-tune --auto-tune-from run.json",
+     "--auto-tune-from: repeats what the auto-tuner chose; allowed: without --auto-tune"},
     {"--auto-tune", "--auto-tune: has no meaning with --algorithm s-sgd; allowed: with sma"},
     {"--backups 1", "--backups: has no meaning with --algorithm s-sgd; allowed: with backup-workers"},
     {"--algorithm backup --backups -1", "--backups: -1 is out of range; allowed: 0 to 1024"},

@@ -120,6 +120,73 @@ TEST_CASE(
   CHECK(kept_bytes(sharded) == 2 * 4 * ((parameters + 2) / 3));
 }
 
+// Each at its own pace: what is trained is not the same every time, but what is counted keeps its laws.
+TEST_CASE("Asynchronous processes learn, and say how stale what they brought was") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  const std::string arguments =
+      "--model small.json --data synthetic --train-images 512 --test-images 200 --batch 8 --epochs 8 --threads 1 "
+      "--quiet --target 0.9 --stop never --evaluations-per-epoch 2 ";
+  for (const std::string algorithm :
+       {"async-sgd --own-pace --momentum 0 --learning-rate 0.02", "async-easgd --tau 2 --learning-rate 0.02"}) {
+    INFO(algorithm);
+    const tests::Outcome outcome = run_processes(folder, 3, arguments + "--algorithm " + algorithm + " -o run.json");
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const Json record = read(folder.path("run.json"));
+    CHECK(record.at("best_test_accuracy").get<double>() >= 0.9);
+    CHECK(record.at("evaluations").size() == 16);
+    std::int64_t iterations = 0;
+    for (const Json& epoch : record.at("epochs")) {
+      const std::int64_t of_epoch = epoch.at("iterations").get<std::int64_t>() - iterations;
+      iterations += of_epoch;
+      CHECK(epoch.at("images").get<std::int64_t>() == 8 * iterations);
+      std::int64_t of_all = 0, meetings = 0;
+      for (const Json& of_process : epoch.at("iterations_of_processes")) {
+        CHECK(of_process.get<std::int64_t>() > 0);
+        of_all += of_process.get<std::int64_t>();
+      }
+      CHECK(of_all == of_epoch);
+      for (const Json& entry : epoch.at("staleness").at("histogram")) meetings += entry.at(1).get<std::int64_t>();
+      CHECK(meetings == of_epoch / (algorithm.rfind("async-easgd", 0) == 0 ? 2 : 1));
+      const double mean = epoch.at("staleness").at("mean");
+      CHECK(mean <= 2);
+      CHECK(mean >= 2 - 2 * 3 / static_cast<double>(meetings));  // two stretches
+    }
+    CHECK(iterations >= 8 * 64);
+    CHECK(iterations < 8 * 64 + 2 * 3 * 2);  // those under way when the last of the epochs was reached
+  }
+}
+
+TEST_CASE("Asynchronous processes resume after a time limit, and are refused what they cannot do") {
+  if (!has_mpi()) return;
+  TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  for (const std::string algorithm : {"async-sgd --own-pace", "async-easgd"}) {
+    INFO(algorithm);
+    const std::string kept = kSmall + "--checkpoint state --resume -o run.json --algorithm " + algorithm;
+    const tests::Outcome part = run_processes(folder, 2, kept + " --max-minutes 0.000001");
+    INFO(part.err);
+    REQUIRE(part.code == 0);
+    CHECK(part.out.find("time is up") != std::string::npos);
+    const tests::Outcome rest = run_processes(folder, 2, kept);
+    INFO(rest.err);
+    REQUIRE(rest.code == 0);
+    const Json record = read(folder.path("run.json"));
+    CHECK(record.at("resumed") == 1);
+    CHECK(record.at("epochs").size() == 2);
+    std::filesystem::remove(folder.path("state"));
+    const std::string what = algorithm == "async-easgd" ? "--algorithm async-easgd" : "--own-pace";
+    const tests::Outcome alone = run_program(folder.path(""), "train", kSmall + "--algorithm " + algorithm);
+    CHECK(alone.code == 2);
+    CHECK(alone.err == what + ": its workers are processes, and this is the only one; allowed: mpirun -n 2 or more\n");
+    const tests::Outcome half = run_processes(folder, 2, kSmall + "--precision fp16 --algorithm " + algorithm);
+    CHECK(half.code == 2);
+    CHECK(half.err.find("--precision fp16: a loss scale is agreed upon in every iteration") != std::string::npos);
+  }
+}
+
 // The auto-tuner decides by measured time, so that runs last until it has decided, however slow the machine is; what is
 // checked holds for whatever it decides.
 TEST_CASE("Processes tune their learners together, and resume with as many") {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/cli/process.hpp"
 #include "tests/train/small_runs.hpp"
 
 namespace lockstep::train {
@@ -152,6 +153,69 @@ TEST_CASE("The number of learners of a checkpoint is that of its tuner") {
   const Json resumed = run(r);
   CHECK(resumed.at("resumed") == 1);
   CHECK(Checkpoint(r.checkpoint).facts().at("numbers").at("learners") == state.at("learners"));
+}
+
+TEST_CASE("Decisions of a record are made again after the same iterations, once each") {
+  sync::Processes alone;
+  Tuning tuning(2, alone, {{3, 0, 2}, {3, 1, 2}, {5, 0, 1}});
+  tuning.observe_from(0, 0);
+  CHECK(tuning.decide(2, 100, has_room).empty());
+  CHECK(tuning.decide(3, 100, has_room) == std::vector<int>{0, 1});
+  CHECK(tuning.state_of(0).change == 1);
+  CHECK(tuning.decide(3, 100, has_room).empty());  // of an iteration that was dropped
+  CHECK(tuning.decide(5, 100, has_room) == std::vector<int>{0});
+  CHECK(tuning.state_of(0).learners == 1);
+  CHECK(tuning.state_of(0).change == -1);
+  CHECK(tuning.state_of(1).learners == 2);
+}
+
+TEST_CASE("A run tuned as a record says trains the same bits, also after a pause, and is what it says again") {
+  const TemporaryFolder folder;
+  Request r = small_request(folder, "sma");
+  r.epochs = 3;
+  const std::string record =
+      folder.write("tuned.json", R"({"schema": "lockstep/run/1", "options": {"gpus": 1}, "tuned": [
+        {"iteration": 20, "gpu": 0, "learners": 2}, {"iteration": 40, "gpu": 0, "learners": 3},
+        {"iteration": 60, "gpu": 0, "learners": 2}]})");
+  r.of_algorithm["--auto-tune-from"] = record;
+  const Json whole = run(r);
+  CHECK(whole.at("tuned") == Json::parse(tests::slurp(record)).at("tuned"));
+  CHECK(whole.at("epochs").back().at("learners") == 2);
+  r.threads = 3;
+  CHECK(numbers(run(r)) == numbers(whole));
+  const std::string again = folder.write("again.json", whole.dump());
+  r.of_algorithm["--auto-tune-from"] = again;
+  CHECK(numbers(run(r)) == numbers(whole));
+  r.checkpoint = folder.path("state");
+  r.resume = true;
+  for (const double minutes : {1e-6, 1e-3, 10.0}) {
+    r.max_minutes = minutes;
+    const Json part = run(r);
+    if (part.at("status") == "epochs done") CHECK(numbers(part) == numbers(whole));
+  }
+}
+
+TEST_CASE("A record without the auto-tuner's decisions, or of other GPUs, is refused") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& options, const std::string& tuned) {
+    const std::string path = folder.write("r.json", R"({"schema": "lockstep/run/1", "options": )" + options +
+                                                        (tuned.empty() ? "" : ", \"tuned\": " + tuned) + "}");
+    try {
+      decisions_of_record(path, 1);
+    } catch (const InputError& error) {
+      return std::string(error.what()).substr(path.size());
+    }
+    return std::string();
+  };
+  const std::string one = R"({"gpus": 1})";
+  CHECK(refusal(one, "[]").empty());
+  CHECK(refusal(one, "").find("missing key \"tuned\"") != std::string::npos);
+  CHECK(refusal(R"({"gpus": 2})", "[]").find(": /options/gpus: is not --gpus 1") == 0);
+  CHECK(refusal(one, R"([{"iteration": 20, "gpu": 1, "learners": 2}])").find(": /tuned/0/gpu: ") == 0);
+  CHECK(refusal(one, R"([{"iteration": 20, "gpu": 0, "learners": 3}])") ==
+        ": /tuned/0/learners: follows 1 learners; allowed: one more or one less");
+  CHECK(refusal(one, R"([{"iteration": 20, "gpu": 0, "learners": 2}, {"iteration": 10, "gpu": 0, "learners": 3}])") ==
+        ": /tuned/1/iteration: comes before the one above it");
 }
 
 }  // namespace lockstep::train

@@ -1,6 +1,5 @@
 #include "engine/sync/ea_sgd.hpp"
 
-#include "engine/base/text.hpp"
 #include "engine/train/trained_algorithm.hpp"
 
 namespace lockstep::train {
@@ -29,26 +28,19 @@ class EaSgdAlgorithm final : public TrainedAlgorithm {
   }
   Usual usual() const override { return {4, 16, 0.01}; }
   void check(const Request& r, int /*processes*/) const override {
-    alpha(r);
+    pull_of(r);
     tau_of(r, false);
   }
   void add_to_json(const Settings& s, Json& json) const override {
     json["tau"] = tau_of(s.request, false);
-    const std::optional<double> pull = alpha(s.request);
+    const std::optional<double> pull = pull_of(s.request);
     json["alpha"] = pull ? Json(*pull) : Json("from the number of learners");
   }
   std::unique_ptr<Trainable> make(const Making& m) const override {
     const Request& r = m.settings.request;
-    const sync::EaSgdOptions options{m.workers(), alpha(r), r.weight_decay, tau_of(r, false), r.gpus};
+    const sync::EaSgdOptions options{m.workers(), pull_of(r), r.weight_decay, tau_of(r, false), r.gpus};
     return std::make_unique<EaSgdTrainable>(m.processes, sync::EaSgd(m.ops, m.layout, m.initial, options), m.workers(),
                                             r.gpus);
-  }
-
- private:
-  static std::optional<double> alpha(const Request& r) {
-    const std::optional<double> alpha = number_of(r, "--alpha");
-    if (alpha && !(*alpha >= 0 && *alpha <= 1)) refuse("--alpha", short_number(*alpha) + " is out of range", "0 to 1");
-    return alpha;
   }
 };
 

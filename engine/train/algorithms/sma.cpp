@@ -33,16 +33,19 @@ class SmaAlgorithm final : public TrainedAlgorithm {
             {"--tau", "iterations per synchronisation, or never (1)"},
             {"--alpha", "pull to the average (from the number of learners)"},
             {"--averaging", "on several GPUs: one or reference (one)"},
-            {"--auto-tune", "learners per GPU by the observed throughput", true}};
+            {"--auto-tune", "learners per GPU by the observed throughput", true},
+            {"--auto-tune-from", "learners per GPU as the auto-tuner chose them in the run of this record"}};
   }
   /// One SMA learner bears a third of the rate that plain SGD does: on a loss of curvature h, Alg. 1 with alpha 1 and
   /// momentum mu oscillates from a rate of 2 mu / (1 + 2 mu) / h on. After a warm-up (--warmup-epochs), several times
   /// more is better.
   Usual usual() const override { return {1, 16, 0.01}; }
   void check(const Request& r, int processes) const override {
-    if (is_given(r, "--auto-tune") && r.learners)
+    if (is_tuned(r) && r.learners)
       refuse("--learners", "the auto-tuner chooses it, beginning with one", "without --auto-tune");
-    const std::optional<double> pull = alpha(r);
+    if (is_given(r, "--auto-tune") && is_given(r, "--auto-tune-from"))
+      refuse("--auto-tune-from", "repeats what the auto-tuner chose", "without --auto-tune");
+    const std::optional<double> pull = pull_of(r);
     averaging(r);
     tau_of(r, true);
     // Alg. 1 with one learner is a leapfrog: without momentum it diverges (see engine/sync/sma.hpp).
@@ -52,27 +55,24 @@ class SmaAlgorithm final : public TrainedAlgorithm {
   void add_to_json(const Settings& s, Json& json) const override {
     const int tau = tau_of(s.request, true);
     json["tau"] = tau == sync::kNever ? Json("never") : Json(tau);
-    const std::optional<double> pull = alpha(s.request);
+    const std::optional<double> pull = pull_of(s.request);
     json["alpha"] = pull ? Json(*pull) : Json("from the number of learners");
     json["averaging"] = word_of(s.request, "--averaging").value_or("one");
-    json["auto_tune"] = is_given(s.request, "--auto-tune");
+    json["auto_tune"] = is_tuned(s.request);
+    if (is_given(s.request, "--auto-tune-from")) json["auto_tune_from"] = s.tuned_like();
   }
   std::unique_ptr<Trainable> make(const Making& m) const override {
     const Settings& s = m.settings;
     const Request& r = s.request;
-    const int learners = is_given(r, "--auto-tune") ? 1 : s.learners;
+    const int learners = is_tuned(r) ? 1 : s.learners;
     const double restart_drop = r.schedule == "steps" ? kRestartDrop : 1;  // see sma.hpp
-    const sync::SmaOptions options{r.gpus,         learners,        averaging(r), alpha(r),          s.momentum,
+    const sync::SmaOptions options{r.gpus,         learners,        averaging(r), pull_of(r),        s.momentum,
                                    r.weight_decay, tau_of(r, true), restart_drop, m.processes.rank()};
     return std::make_unique<SmaTrainable>(m.processes, sync::Sma(m.ops, m.layout, m.initial, options));
   }
 
  private:
-  static std::optional<double> alpha(const Request& r) {
-    const std::optional<double> alpha = number_of(r, "--alpha");
-    if (alpha && !(*alpha >= 0 && *alpha <= 1)) refuse("--alpha", short_number(*alpha) + " is out of range", "0 to 1");
-    return alpha;
-  }
+  static bool is_tuned(const Request& r) { return is_given(r, "--auto-tune") || is_given(r, "--auto-tune-from"); }
   static sync::Averaging averaging(const Request& r) {
     const std::string word = word_of(r, "--averaging").value_or("one");
     if (word != "one" && word != "reference") refuse("--averaging", in_quotes(word) + " is unknown", "one, reference");
