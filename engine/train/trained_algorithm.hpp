@@ -124,6 +124,9 @@ class TrainableOfReplicas : public TrainableOf<Sync> {
   int gpu_of(int learner) const override { return learner; }
 };
 
+/// Of an epoch's record: how stale what the workers brought was, and how many iterations each process made.
+void add_meetings(const sync::Centre& centre, Json& epoch);
+
 /// A Trainable whose processes come to a centre, each at its own pace.
 template <typename Sync>
 class AsynchronousTrainable : public Trainable {
@@ -148,8 +151,6 @@ class AsynchronousTrainable : public Trainable {
   Sync sync_;
 };
 
-/// Of an epoch's record: how stale what the workers brought was, and how many iterations each process made.
-void add_meetings(const sync::Centre& centre, Json& epoch);
 /// What a run of processes that do not keep step cannot be: of one process, of several learners each, on GPUs, in fp16.
 void check_asynchronous(const Request& request, int processes, const std::string& what);
 
