@@ -4,6 +4,7 @@
 #include "engine/sync/ea_sgd.hpp"
 #include "engine/sync/moving_average.hpp"
 #include "engine/sync/s_sgd.hpp"
+#include "engine/sync/sharded.hpp"
 #include "engine/sync/sma.hpp"
 #include "engine/sync/stale_gradients.hpp"
 #include "tests/cuda/both.hpp"
@@ -87,6 +88,15 @@ std::vector<Floats> run_s_sgd(sync::VectorOps& ops, int replicas, const sync::Up
   return models;
 }
 
+std::vector<Floats> run_sharded(sync::VectorOps& ops, int replicas, const sync::UpdateOptions& options) {
+  Gradients gradients(ops, [](int j) { return j; });
+  sync::Sharded sharded(ops, small_layout(), random_floats(kParameters, 5), replicas, 0, options);
+  for (int t = 0; t < kSteps; ++t) sharded.step(0.05, gradients.function());
+  std::vector<Floats> models;
+  for (int j = 0; j < replicas; ++j) models.push_back(sharded.parameters(j).to_host());
+  return models;
+}
+
 std::vector<Floats> run_stale(sync::VectorOps& ops, int replicas) {
   Gradients gradients(ops, [](int j) { return j; });
   sync::StalenessOptions staleness;
@@ -153,6 +163,15 @@ TEST_CASE("S-SGD on a GPU is the host's run, with momentum and with LARS") {
   sync::UpdateOptions lars = momentum;
   lars.lars = sync::LarsOptions{0.01, 0};
   check_run([&](sync::VectorOps& ops) { return run_s_sgd(ops, 3, lars); }, 1e-5);
+}
+
+TEST_CASE("S-SGD by Adam, whole and sharded, on a GPU is the host's run") {
+  LOCKSTEP_NEEDS_GPUS(1);
+  sync::UpdateOptions adam;
+  adam.rule = sync::UpdateRule::adamw;
+  adam.weight_decay = 1e-3;
+  check_run([&](sync::VectorOps& ops) { return run_s_sgd(ops, 3, adam); }, kSameBits);
+  check_run([&](sync::VectorOps& ops) { return run_sharded(ops, 3, adam); }, kSameBits);
 }
 
 TEST_CASE("Stale gradients on a GPU are the host's run") {

@@ -10,6 +10,7 @@
 #include "engine/sweep/sweep.hpp"
 #include "engine/sync/host_vector_ops.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/tuning.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
 
@@ -101,6 +102,13 @@ Json study(const std::string& text) {
   return left;
 }
 
+Json tuned_run(const std::string& text) {
+  Json all = Json::array();
+  for (const train::TuningDecision& decision : train::decisions_of_record(folder().write("run.json", text), 2))
+    all.push_back(to_json(decision));
+  return all;
+}
+
 std::string own(const std::string& name) {
   return "tests/fuzz/corpus/" + name;
 }
@@ -121,6 +129,7 @@ std::vector<Reader> readers_of_engine() {
       {"idx", idx, kFile, {own("images.idx")}},
       {"cifar", cifar, kFile, {own("cifar.bin")}},
       {"sweep", sweep, folder().path("sweep.json"), {own("sweep.json")}},
+      {"tuned-run", tuned_run, folder().path("run.json"), {own("tuned_run.json")}},
       {"study", study, folder().path("study.jsonl"), {own("study.jsonl")}},
   };
   if (data::has_jpeg())
