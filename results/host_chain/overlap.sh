@@ -5,7 +5,7 @@
 # Called again it goes on where it was interrupted. With two processes some eight minutes.
 #   NETWORKS             name:batch (lenet:16 resnet32_crossbow:16 vgg16_cifar100:8)
 #   PROCESSES            numbers of processes of one thread (2, and 3 where there are three cores)
-#   SECONDS_PER_SERIES   longest time of one series of samples (1)
+#   SECONDS_PER_SERIES   longest time of one series of samples (0.6)
 #   SECONDS_PER_RUN      of the second epoch of a training, about (3)
 set -euo pipefail
 build=$(realpath "$1")
@@ -30,31 +30,31 @@ wait_for_quiet() {
   done
 }
 
+# join WORD...: with commas.
+join() { local IFS=,; echo "$*"; }
+
 wait_for_quiet
+mapfile -t batches < <(printf '%s\n' "${networks[@]#*:}" | sort -un)
 for processes in "${all_processes[@]}"; do
-  for network in "${networks[@]}"; do
-    model=${network%:*} batch=${network#*:}
-    profile=$out/profile-$model-$processes
-    [[ -e "$profile.json" ]] && continue
-    "${mpi[@]}" -n "$processes" "$build/calibrate" --device host --threads 1 --models "$model" --batches "$batch" \
-      --probes iteration,gradient,collective,layer,pass,overlap,update,input --seconds "${SECONDS_PER_SERIES:-1}" \
-      --most-bytes 67108864 --resume --quiet -o "$profile.json"
-  done
+  profile=$out/profile-$processes
+  [[ -e "$profile.json" ]] && continue
+  "${mpi[@]}" -n "$processes" "$build/calibrate" --device host --threads 1 --models "$(join "${networks[@]%:*}")" \
+    --batches "$(join "${batches[@]}")" --probes iteration,collective,layer,overlap --most-bytes 67108864 \
+    --seconds "${SECONDS_PER_SERIES:-0.6}" --resume --quiet -o "$profile.json"
 done
 
 # Gradients after the pass are one all-reduce of all; in buckets each goes as soon as it is full.
 for processes in "${all_processes[@]}"; do
+  scenario=$out/scenario-$processes.json
+  "$build/calibrate" scenario "$out/profile-$processes.json" --batch "${batches[0]}" -o "$scenario" >/dev/null
   for network in "${networks[@]}"; do
-    model=${network%:*} batch=${network#*:}
-    scenario=$out/scenario-$model-$processes.json
-    "$build/calibrate" scenario "$out/profile-$model-$processes.json" --model "$model" --batch "$batch" -o "$scenario" >/dev/null
     for when in after during; do
       overlap=false threshold="1 TB"
       if [ $when = during ]; then overlap=true threshold="$bucket_bytes B"; fi
-      "$build/simulate" "$scenario" --quiet --set /gpus="[$processes]" --set /baseline/gpus="$processes" \
-        --set /communication/overlap=$overlap --set /communication/fusion=threshold \
-        --set /communication/fusion_threshold="\"$threshold\"" --set /communication/all_reduce=profile-average \
-        --csv "$out/predicted-$model-$processes-$when.csv" >/dev/null
+      "$build/simulate" "$scenario" --quiet --set /model="${network%:*}" --set /batch_per_gpu="${network#*:}" \
+        --set /gpus="[$processes]" --set /baseline/gpus="$processes" --set /communication/overlap=$overlap \
+        --set /communication/fusion=threshold --set /communication/fusion_threshold="$threshold" \
+        --set /communication/all_reduce=profile-average --csv "$out/predicted-${network%:*}-$processes-$when.csv" >/dev/null
     done
   done
 done
