@@ -123,10 +123,11 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
 }
 
 RunTask plan_runner(const PlanSpec& plan) {
-  return [&plan](const std::string& text, bool is_first, std::string& outcome) {
+  return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario)](const std::string& text, bool is_first,
+                                                                            std::string& outcome) {
     const Task task = Task::from_text(text);
     if (needs_own_process(task) && !is_first) return false;
-    outcome = evaluate(plan, task).text();
+    outcome = evaluate(plan, task, *series).text();
     return true;
   };
 }

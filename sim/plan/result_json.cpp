@@ -50,7 +50,7 @@ Json plan_spec_json(const PlanSpec& plan) {
 Json point_json(const PlanSpec& plan, const PlanRow& row) {
   const Outcome& o = row.outcome;
   const bool ok = o.is_ok(), has_cost = ok && row.money.is_known;
-  Json json{{"id", row.point->id}, {"setting", row.point->setting}, {"status", o.status}, {"why", o.why}};
+  Json json{{"id", row.point->id}, {"setting", row.setting()}, {"status", o.status}, {"why", o.why}};
   json["fidelity"] = ok ? Json(o.fidelity) : Json(nullptr);
   json["cluster"] = o.cluster;
   json["gpu"] = o.gpu;

@@ -22,21 +22,6 @@ std::vector<double> shared(const std::vector<SharingFlow>& flows, double bandwid
   return ends_s;
 }
 
-std::vector<ClusterSpec> clusters_of(int nodes) {
-  std::vector<ClusterSpec> specs{tests::nvswitch_cluster(nodes, 8), tests::nvswitch_cluster(nodes, 8),
-                                 tests::pcie_cluster(nodes, 8), tests::pcie_cluster(nodes, 8),
-                                 tests::nvswitch_cluster(nodes, 8)};
-  specs[0].name = "a NIC per GPU";
-  specs[0].nic.per_node = 8;
-  specs[0].fabric.link.bandwidth_bytes_per_s = 100e9;
-  specs[3].name = "staged";
-  specs[3].nic.gpudirect = false;
-  specs[4].name = "fat tree, 2:1";
-  specs[4].fabric.kind = FabricKind::fat_tree;
-  specs[4].fabric.fat_tree = {{4, nodes / 4}, {1, 2}, {1, 1}};
-  return specs;
-}
-
 std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
   return {ring_all_reduce(gpus, bytes),     hierarchical_all_reduce(gpus, 8, bytes),
           tree_all_reduce(gpus, bytes),     double_binary_tree_all_reduce(gpus, 8, bytes),
@@ -44,18 +29,11 @@ std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
           reduce_scatter(gpus, bytes)};
 }
 
-std::vector<double> random_arrivals(int ranks, double spread_s) {
-  std::vector<double> arrivals;
-  for (int rank = 0; rank < ranks; ++rank)
-    arrivals.push_back(spread_s * random_uniform(7, 3, static_cast<std::uint64_t>(rank)));
-  return arrivals;
-}
-
 // Of the time from the last arrival to the last end, the relative difference to messages one by one.
 double deviation(const ClusterSpec& spec, const Plan& plan, double spread_s, double reduction_rate) {
   Cluster cluster(spec, plan.ranks);
   cluster.set_message_overhead({5e-6, 7e-6});
-  const std::vector<double> arrivals = random_arrivals(plan.ranks, spread_s);
+  const std::vector<double> arrivals = tests::random_arrivals(plan.ranks, spread_s);
   const auto last = [](const std::vector<double>& times) { return *std::max_element(times.begin(), times.end()); };
   const double flows = last(plan_by_flows(plan, cluster, arrivals, reduction_rate)) - last(arrivals);
   const double rounds = last(plan_by_shared_rounds(plan, cluster, arrivals, reduction_rate)) - last(arrivals);
@@ -98,7 +76,7 @@ TEST_CASE("law: a shared link serves all bytes, no faster than its bandwidth, an
 
 TEST_CASE("links shared round by round: every collective on every kind of cluster, ranks together and apart") {
   for (int gpus : {32, 64})
-    for (const ClusterSpec& spec : clusters_of(gpus / 8))
+    for (const ClusterSpec& spec : tests::clusters_of_each_kind(gpus / 8))
       for (const Plan& plan : plans_of(gpus, 3'000'000)) {
         const double together = deviation(spec, plan, 0, 0), apart = deviation(spec, plan, 1e-3, 5e9);
         INFO(plan.algorithm << " over " << gpus << " on " << spec.name << ": " << together << ", " << apart);
