@@ -6,10 +6,14 @@
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
 #include "sim/collective/parameter_server.hpp"
+#include "sim/program/jitter.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/programs.hpp"
 #include "sim/replay/processor_sharing.hpp"
 #include "sim/replay/replay.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
+#include "tests/replay/table.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -84,5 +88,23 @@ TEST_CASE("links shared round by round: every collective on every kind of cluste
         const double most = spec.name == "a NIC per GPU" ? 0.01 : 0.15;
         CHECK(together < most);
         CHECK(apart < most);
+      }
+}
+
+TEST_CASE("whole iterations round by round are near those of messages one by one, what crosses a link later included") {
+  for (const int gpus : {64, 512})
+    for (const ClusterSpec& cluster : tests::table_clusters(gpus / 8))
+      for (const auto& [name, scenario] : tests::table_rows(cluster, gpus)) {
+        if (has_workers(scenario.algorithm) || scenario.trains_learners()) continue;
+        if (gpus == 512 && tests::goes_round_all(name, scenario)) continue;
+        const Program program = build_program(scenario, gpus, tests::kTableBatch, 3);
+        const Cluster on(cluster, occupied_gpus(scenario, gpus));
+        const Jitter jitter = workers_only(jitter_of(scenario, 1), gpus);
+        Replay rounds;
+        if (!replay_shared_rounds(program, on, jitter, {}, MeetingLinks::any, rounds)) continue;
+        const double flows_s = replay_flows(program, on, jitter).iteration_end_s.back();
+        const double deviation = rounds.iteration_end_s.back() / flows_s - 1;
+        INFO(name << " over " << gpus << " on " << cluster.name << ": " << 100 * deviation << " %");
+        CHECK(std::fabs(deviation) < 0.02);
       }
 }
