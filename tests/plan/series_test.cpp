@@ -3,6 +3,7 @@
 
 #include "engine/base/random.hpp"
 #include "sim/plan/evaluate.hpp"
+#include "sim/plan/plan_result.hpp"
 #include "tests/catch.hpp"
 #include "tests/plan/small_plans.hpp"
 
@@ -86,6 +87,19 @@ TEST_CASE("law: points evaluated in one process have the outcomes of processes o
     INFO(plan.points[point].setting.dump());
     CHECK(sim::evaluate(plan, task, series).text() == sim::evaluate(plan, task).text());
   }
+}
+
+TEST_CASE("a result written point by point is its document") {
+  const SmallPlan files;
+  const sim::PlanSpec plan = files.load();
+  sim::PlanResult result = worked_out(plan);
+  const auto written = [&] {
+    std::string text;
+    sim::write_plan_json(result, {"plan"}, [&](const std::string& piece) { text += piece; });
+    return text;
+  };
+  result.warnings.push_back("a name of two \n lines,\n  \"points\": null");
+  CHECK(written() == sim::plan_json(result, {"plan"}).dump(2) + "\n");
 }
 
 }  // namespace lockstep::tests

@@ -1,5 +1,6 @@
 // A plan that leaves splits open: each point is what a search at its size finds, and its update is a stage's.
 #include "sim/plan/evaluate.hpp"
+#include "sim/plan/plan_result.hpp"
 #include "sim/point/best_splits.hpp"
 #include "tests/catch.hpp"
 #include "tests/plan/small_plans.hpp"
