@@ -278,7 +278,9 @@ TEST_CASE("a job's scenario has the default fidelity, and a timeline") {
   CHECK(file.at("fidelity") == "fast");
   const TemporaryFolder folder;
   sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1,
-               {{0, 15}, [&](const std::string& piece) { folder.write("events", piece); }});
+               {{0, 15}, [&, text = std::string()](const std::string& piece) mutable {
+                  folder.write("events", text += piece);
+                }});
   CHECK_FALSE(read_file(folder.path("events")).empty());
 }
 
