@@ -126,11 +126,11 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
 
 // What earlier messages are still to send when the first of flows_ begins joins them; returns the rate of all.
 double RoundOfMessages::add_earlier(int link) {
-  const auto known = earlier_.find(link);
-  if (known == earlier_.end()) return 0;
+  const std::vector<Earlier>& earlier = earlier_[at(link)];
+  if (earlier.empty()) return 0;
   double first_s = kInfinity, together = 0;
   for (const SharingFlow& flow : flows_) first_s = std::min(first_s, flow.start_s);
-  for (const Earlier& message : known->second) {
+  for (const Earlier& message : earlier) {
     const double start_s = std::max(first_s, message.start_s);
     if (message.end_s <= start_s) continue;
     const double rate = message.bytes / (message.end_s - message.start_s);
@@ -141,7 +141,7 @@ double RoundOfMessages::add_earlier(int link) {
 }
 
 void RoundOfMessages::keep_for_later(const Served& link) {
-  std::vector<Earlier>& earlier = earlier_[link.link];
+  std::vector<Earlier>& earlier = earlier_[at(link.link)];
   double first_s = kInfinity;
   for (std::size_t c = link.first; c < link.last; ++c)
     first_s = std::min(first_s, messages_[at(crossings_[c].message)].start_s);

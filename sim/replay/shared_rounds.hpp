@@ -13,7 +13,6 @@
 // up by the later ones. The rounds of a ring are its recurrence (ring.hpp), each message as long as with all ranks together.
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -31,7 +30,9 @@ inline namespace replay {
 class RoundOfMessages {
  public:
   explicit RoundOfMessages(const Cluster& cluster)
-      : cluster_(cluster), place_of_(static_cast<std::size_t>(cluster.link_count()), -1) {}
+      : cluster_(cluster),
+        place_of_(static_cast<std::size_t>(cluster.link_count()), -1),
+        earlier_(static_cast<std::size_t>(cluster.link_count())) {}
 
   struct Message {
     double start_s;
@@ -43,8 +44,10 @@ class RoundOfMessages {
   std::vector<Message>& messages() { return messages_; }
   /// When each message ends.
   const std::vector<double>& ends_s();
-  /// The next round is the first.
-  void forget_earlier() { earlier_.clear(); }
+  /// As if the latest round had not been.
+  void forget_earlier() {
+    for (const Served& link : served_) earlier_[static_cast<std::size_t>(link.link)].clear();
+  }
 
  private:
   struct Crossing {
@@ -72,8 +75,8 @@ class RoundOfMessages {
   std::vector<double> ends_s_;
   std::vector<Served> served_;
   std::vector<Crossing> crossings_;
-  std::unordered_map<int, std::vector<Earlier>> earlier_;  // by link
-  std::vector<double> least_, second_;                     // by message, of the rates that its links gave it
+  std::vector<std::vector<Earlier>> earlier_;  // by link
+  std::vector<double> least_, second_;         // by message, of the rates that its links gave it
   std::vector<SharingFlow> flows_;
   std::vector<double> flow_ends_s_;
   ProcessorSharing sharing_;
