@@ -37,9 +37,8 @@ std::vector<std::size_t> some_points(const sim::PlanSpec& plan) {
   return points;
 }
 
-// A plan whose points set whole objects, their members, and what others of the file are read by.
-SmallPlan plan_of_parts() {
-  SmallPlan files;
+// Points that set whole objects, their members, and what others of the file are read by.
+void set_parts(SmallPlan& files) {
   files.plan["axes"] = Json::parse(R"([
     {"name": "GPUs", "pointer": "/gpus", "values": [1, 4, 64]},
     {"name": "algorithm", "values": [
@@ -51,7 +50,6 @@ SmallPlan plan_of_parts() {
       {"name": "slow", "set": {"/cluster/nic/bandwidth": "1 Gbit/s"}},
       {"name": "nccl", "set": {"/communication/all_reduce": "nccl"}},
       {"name": "several NICs", "set": {"/cluster/nic/per_node": 2, "/communication/overlap": false}}]}])");
-  return files;
 }
 
 void check_series(const sim::PlanSpec& plan) {
@@ -65,7 +63,8 @@ void check_series(const sim::PlanSpec& plan) {
 }  // namespace
 
 TEST_CASE("law: a point of a series is what it is alone, refused ones included") {
-  const SmallPlan parts = plan_of_parts();
+  SmallPlan parts;
+  set_parts(parts);
   const sim::PlanSpec of_parts = parts.load();
   int refused = 0;
   for (std::size_t i = 0; i < of_parts.points.size(); ++i) refused += alone(of_parts, i).front() != '{';
@@ -77,7 +76,8 @@ TEST_CASE("law: a point of a series is what it is alone, refused ones included")
 }
 
 TEST_CASE("law: points evaluated in one process have the outcomes of processes of their own") {
-  const SmallPlan parts = plan_of_parts();
+  SmallPlan parts;
+  set_parts(parts);
   const sim::PlanSpec plan = parts.load();
   sim::ScenarioSeries series(*plan.scenario);
   for (std::size_t point : some_points(plan)) {

@@ -9,8 +9,7 @@ namespace lockstep::tests {
 namespace {
 
 // A language model on 1 to 8 nodes of 8 H100.
-SmallPlan plan_of_splits() {
-  SmallPlan files;
+void leave_split_open(SmallPlan& files) {
   files.plan["scenario"] = Json::parse(R"({
     "schema": "lockstep/scenario/1", "name": "splits", "model": "llama3_8b@8192", "gpus": [8], "fidelity": "analytic",
     "parallel": {"global_batch": 64, "sharding": "zero1"}, "compute": {"precision": "bf16", "optimizer": "adam"},
@@ -20,13 +19,13 @@ SmallPlan plan_of_splits() {
   files.plan["objective"] = {{"kind", "least-time"}};
   files.plan.erase("limits");
   files.plan["split"] = "all";
-  return files;
 }
 
 }  // namespace
 
 TEST_CASE("a plan of all splits: each point is the fastest that a search finds at its size, and says which") {
-  const SmallPlan files = plan_of_splits();
+  SmallPlan files;
+  leave_split_open(files);
   const sim::PlanSpec plan = files.load();
   const sim::PlanResult result = worked_out(plan);
   REQUIRE(result.rows.size() == 3);
@@ -48,7 +47,8 @@ TEST_CASE("a plan of all splits: each point is the fastest that a search finds a
 }
 
 TEST_CASE("a plan of all splits is never slower than the split that is stated") {
-  SmallPlan files = plan_of_splits();
+  SmallPlan files;
+  leave_split_open(files);
   files.plan["scenario"]["parallel"]["tensor"] = 8;
   files.plan["scenario"]["parallel"]["sequence"] = true;
   const sim::PlanSpec searched = files.load();
@@ -73,7 +73,8 @@ TEST_CASE("splits are searched where there is a batch to keep") {
 }
 
 TEST_CASE("where an iteration of a split goes: the update is that of a stage") {
-  SmallPlan files = plan_of_splits();
+  SmallPlan files;
+  leave_split_open(files);
   files.plan["split"] = "stated";
   files.plan["scenario"]["parallel"] = {{"global_batch", 64}, {"tensor", 4}, {"sequence", true}, {"pipeline", 4}};
   const sim::PlanSpec plan = files.load();

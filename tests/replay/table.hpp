@@ -57,7 +57,7 @@ inline sim::Scenario scheduled(sim::Scenario s, Algorithm algorithm) {
   s.algorithm = algorithm;
   s.local_sgd.period = 2;
   if (algorithm == Algorithm::parameter_server) s.parameter_server.emplace().servers = 8;
-  if (has_workers(algorithm)) s.workers.emplace().servers = algorithm == Algorithm::async_easgd ? 1 : 8;
+  if (sim::has_workers(algorithm)) s.workers.emplace().servers = algorithm == Algorithm::async_easgd ? 1 : 8;
   return s;
 }
 
@@ -80,7 +80,7 @@ inline std::vector<std::pair<std::string, sim::Scenario>> table_rows(const sim::
 
 /// Rounds of a ring are as many as GPUs: half a million messages of 512.
 inline bool goes_round_all(const std::string& name, const sim::Scenario& s) {
-  return (name == "ring" || name == "hybrid" || s.algorithm != Algorithm::s_sgd) && !has_workers(s.algorithm) &&
+  return (name == "ring" || name == "hybrid" || s.algorithm != Algorithm::s_sgd) && !sim::has_workers(s.algorithm) &&
          s.algorithm != Algorithm::parameter_server;
 }
 
