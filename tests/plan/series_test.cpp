@@ -40,7 +40,7 @@ std::vector<std::size_t> some_points(const sim::PlanSpec& plan) {
 // Points that set whole objects, their members, and what others of the file are read by.
 void set_parts(SmallPlan& files) {
   files.plan["axes"] = Json::parse(R"([
-    {"name": "GPUs", "pointer": "/gpus", "values": [1, 4, 64]},
+    {"name": "GPUs", "pointer": "/gpus", "values": [1, 4]},
     {"name": "algorithm", "values": [
       {"name": "s-sgd", "set": {}},
       {"name": "servers", "set": {"/algorithm": "parameter-server", "/parameter_server/servers": 2}},
@@ -48,7 +48,8 @@ void set_parts(SmallPlan& files) {
     {"name": "model", "pointer": "/model", "values": ["resnet50", "alexnet"]},
     {"name": "network", "values": [
       {"name": "slow", "set": {"/cluster/nic/bandwidth": "1 Gbit/s"}},
-      {"name": "nccl", "set": {"/communication/all_reduce": "nccl"}},
+      {"name": "one node", "set": {"/cluster/nodes": 1}},
+      {"name": "hierarchical", "set": {"/communication/all_reduce": "hierarchical"}},
       {"name": "several NICs", "set": {"/cluster/nic/per_node": 2, "/communication/overlap": false}}]}])");
 }
 

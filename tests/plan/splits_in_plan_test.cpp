@@ -13,7 +13,7 @@ void leave_split_open(SmallPlan& files) {
   files.plan["scenario"] = Json::parse(R"({
     "schema": "lockstep/scenario/1", "name": "splits", "model": "llama3_8b@8192", "gpus": [8], "fidelity": "analytic",
     "parallel": {"global_batch": 64, "sharding": "zero1"}, "compute": {"precision": "bf16", "optimizer": "adam"},
-    "communication": {"all_reduce": "nccl", "wire": "bf16"}})");
+    "communication": {"all_reduce": "nccl", "wire": "fp16"}})");
   files.plan["scenario"]["cluster"] = LOCKSTEP_SOURCE_DIR "/scenarios/clusters/dgx_h100.json";
   files.plan["axes"] = Json::parse(R"([{"name": "GPUs", "pointer": "/gpus", "values": [16, 32, 64]}])");
   files.plan["objective"] = {{"kind", "least-time"}};
