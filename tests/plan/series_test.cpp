@@ -50,7 +50,7 @@ void set_parts(SmallPlan& files) {
       {"name": "slow", "set": {"/cluster/nic/bandwidth": "1 Gbit/s"}},
       {"name": "one node", "set": {"/cluster/nodes": 1}},
       {"name": "hierarchical", "set": {"/communication/all_reduce": "hierarchical"}},
-      {"name": "several NICs", "set": {"/cluster/nic/per_node": 2, "/communication/overlap": false}}]}])");
+      {"name": "far", "set": {"/cluster/nic/latency": "50 us", "/communication/overlap": false}}]}])");
 }
 
 void check_series(const sim::PlanSpec& plan) {

@@ -57,7 +57,10 @@ inline sim::Scenario scheduled(sim::Scenario s, Algorithm algorithm) {
   s.algorithm = algorithm;
   s.local_sgd.period = 2;
   if (algorithm == Algorithm::parameter_server) s.parameter_server.emplace().servers = 8;
-  if (sim::has_workers(algorithm)) s.workers.emplace().servers = algorithm == Algorithm::async_easgd ? 1 : 8;
+  if (sim::has_workers(algorithm)) {
+    s.workers.emplace().servers = algorithm == Algorithm::async_easgd ? 1 : 8;
+    s.workers->separate = false;
+  }
   return s;
 }
 
