@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/base/atomic_file.hpp"
+#include "engine/base/atomic_writer.hpp"
 #include "engine/base/json_file.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
@@ -168,9 +169,14 @@ sim::Progress progress_of(const Options& o) {
 }
 
 void write_outputs(const Options& o, const sim::PlanResult& result, const std::vector<std::string>& argv) {
-  const Json document = sim::plan_json(result, argv);
-  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(document));
-  if (!o.json.empty()) write_json_atomically(o.json, document, 2);
+  if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::plan_json(result, argv)));
+  if (o.json == kStandardOutput)
+    sim::write_plan_json(result, argv, [](const std::string& piece) { std::fputs(piece.c_str(), stdout); });
+  if (!o.json.empty() && o.json != kStandardOutput) {
+    AtomicWriter file(o.json);
+    sim::write_plan_json(result, argv, [&](const std::string& piece) { file.write(piece); });
+    file.finish();
+  }
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::plan_csv(result));
   if (!o.markdown.empty()) write_file_atomically(o.markdown, sim::plan_markdown(result));
   print_result(o.json, sim::plan_table(result));

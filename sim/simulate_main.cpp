@@ -28,6 +28,7 @@
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/split_ranking.hpp"
+#include "sim/report/trace_file.hpp"
 #include "sim/scenario/format_documents.hpp"
 
 namespace {
@@ -165,17 +166,19 @@ void check_outputs_beside(const sim::LoadedScenario& loaded, const Options& o) {
 
 void simulate(const Options& o, const std::vector<std::string>& argv) {
   const sim::LoadedScenario loaded = sim::load_scenario(o.scenario, settings_of(o), o.gpus);
-  const std::vector<int> trace_gpus = trace_gpus_of(o, loaded.variants.front());
+  sim::TraceRequest trace{trace_gpus_of(o, loaded.variants.front()), {}};
   check_outputs_beside(loaded, o);
   sim::check_memory(loaded, o.scenario);
   const bool has_bar = !o.quiet && has_drawable_stderr();
-  const sim::Report report = sim::predict(loaded, jobs_of(o), trace_gpus, [&](std::size_t done, std::size_t of) {
+  std::optional<sim::TraceFile> trace_file;
+  if (!o.trace.empty()) trace.sink = trace_file.emplace(o.trace).sink();
+  const sim::Report report = sim::predict(loaded, jobs_of(o), trace, [&](std::size_t done, std::size_t of) {
     if (has_bar) show_progress(done, of);
   });
   if (!o.json.empty()) write_json_atomically(o.json, sim::result_json(report, argv), 2);
   if (!o.html.empty()) write_file_atomically(o.html, sim::html_page(sim::result_json(report, argv)));
   if (!o.csv.empty()) write_file_atomically(o.csv, sim::csv_text(report));
-  if (!o.trace.empty()) write_file_atomically(o.trace, sim::trace_text(report));
+  if (trace_file) trace_file->finish();
   if (!o.layers.empty()) {
     const sim::Scenario& first = loaded.variants.front();
     write_file_atomically(

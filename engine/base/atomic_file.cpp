@@ -12,7 +12,10 @@
 #include <fstream>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include "engine/base/atomic_writer.hpp"
 
 namespace lockstep {
 namespace {
@@ -108,19 +111,13 @@ int create_beside(const std::string& path, std::string& name) {
   }
 }
 
-bool write_all(int file, const std::string& content) {
+bool write_all(int file, std::string_view content) {
   for (std::size_t done = 0; done < content.size();) {
     const ssize_t written = ::write(file, content.data() + done, content.size() - done);
     if (written < 0 && errno != EINTR) return false;
     if (written > 0) done += static_cast<std::size_t>(written);
   }
   return true;
-}
-
-bool write_and_flush(Descriptor& file, const std::string& path, const std::string& content) {
-  struct stat old;
-  if (::stat(path.c_str(), &old) == 0 && ::fchmod(file.number(), old.st_mode & 0777) != 0) return false;
-  return write_all(file.number(), content) && ::fsync(file.number()) == 0 && file.close();
 }
 
 /// The file has its new content by now; a file system that cannot flush a folder is no reason to report a failure.
@@ -131,20 +128,45 @@ void flush_folder(const std::string& folder) {
 
 }  // namespace
 
-void write_file_atomically(const std::string& path, const std::string& content) {
-  const auto failure = [&path](const std::string& why) { return std::runtime_error(path + ": cannot write: " + why); };
+AtomicWriter::AtomicWriter(const std::string& path) : path_(path) {
   const std::string refused = refusal(path);
-  if (!refused.empty()) throw failure(refused);
-  const std::string target = end_of_links(path);
-  std::string temporary;
-  Descriptor file(create_beside(target, temporary));
-  if (file.number() < 0) throw failure(reason(errno));
-  if (!write_and_flush(file, target, content) || ::rename(temporary.c_str(), target.c_str()) != 0) {
+  if (!refused.empty()) throw std::runtime_error(path + ": cannot write: " + refused);
+  target_ = end_of_links(path);
+  file_ = create_beside(target_, part_);
+  if (file_ < 0) fail(errno);
+}
+
+AtomicWriter::~AtomicWriter() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(part_.c_str());
+}
+
+void AtomicWriter::write(std::string_view text) {
+  if (!write_all(file_, text)) fail(errno);
+}
+
+void AtomicWriter::finish() {
+  struct stat old;
+  if (::stat(target_.c_str(), &old) == 0 && ::fchmod(file_, old.st_mode & 0777) != 0) fail(errno);
+  if (::fsync(file_) != 0) fail(errno);
+  Descriptor closed(std::exchange(file_, -1));
+  if (!closed.close() || ::rename(part_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
-    ::unlink(temporary.c_str());
-    throw failure(reason(error));
+    ::unlink(part_.c_str());
+    fail(error);
   }
-  flush_folder(folder_of(target));
+  flush_folder(folder_of(target_));
+}
+
+void AtomicWriter::fail(int error) const {
+  throw std::runtime_error(path_ + ": cannot write: " + reason(error));
+}
+
+void write_file_atomically(const std::string& path, const std::string& content) {
+  AtomicWriter file(path);
+  file.write(content);
+  file.finish();
 }
 
 std::string end_of_links(const std::string& path) {

@@ -2,13 +2,16 @@
 """How time and memory of one prediction grow with the GPUs: every collective and schedule on four kinds of cluster.
 
   results/benchmarks/scale.py BUILD OUT.csv [--most GPUS] [--limit SECONDS] [--memory MB] [--only TEXT] [--table OUT.md]
+                              [--besides]
 
 BUILD: a folder with the program simulate. A row is one iteration (after those that warm up) of ResNet-50 on nodes of 8
 H100 as `simulate job --scenario` writes it, with 5 % jitter, in a process of its own: processor seconds of that process
-and its children (not wall time, which others on the machine lengthen) less those of reading the scenario, peak memory of
-the largest of them. Where a size is beyond a limit, larger ones of the row are not tried. A row whose name holds TEXT is
+and its children (not wall time, which others on the machine lengthen) less those of starting the program and reading the
+scenario, peak memory of the largest of them; of what takes less than 0.1 s the least of three. Where a size is beyond a limit, larger ones of the row are not tried. A row whose name holds TEXT is
 measured, others are taken from OUT.csv where it exists. Then the slope of log time over log GPUs from 512 GPUs on, and what
-misses the goals; with --table all of it as a document.
+misses the goals; with --table all of it as a document. With --besides also, as whole commands: a plan of 103,680 points in
+two processes and over two MPI ranks, whose results have to be the same; a trace of 2,048 GPUs; an iteration on 2,048 GPUs by
+messages. All of it takes some 8 minutes where nothing else runs.
 """
 import argparse
 import csv
@@ -16,9 +19,11 @@ import json
 import math
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 GPUS = [8, 64, 512, 2048, 8192, 65536]
 COLLECTIVES = ["ring", "nccl", "hierarchical", "halving-doubling", "tree", "double-binary-tree", "torus"]
@@ -67,7 +72,25 @@ def run(command, memory_mb, limit_s):
     return seconds, process.returncode, text
 
 
+SHORT_S = 0.1
+TIMES = 3  # that what is short is measured, of which the least counts: others on the machine only lengthen it
+
+
 def measure(simulate, job, fidelity, settings, gpus, arguments):
+    """The least of some runs where they are short."""
+    best = measure_once(simulate, job, fidelity, settings, gpus, arguments)
+    for _ in range(1, TIMES):
+        if "why" in best or best["wall_s"] > SHORT_S:
+            break
+        again = measure_once(simulate, job, fidelity, settings, gpus, arguments)
+        if "why" in again:
+            return again
+        for key in ("seconds", "wall_s"):
+            best[key] = min(best[key], again[key])
+    return best
+
+
+def measure_once(simulate, job, fidelity, settings, gpus, arguments):
     with tempfile.TemporaryDirectory() as folder:
         out, peak = os.path.join(folder, "out.json"), os.path.join(folder, "peak")
         command = ["/usr/bin/time", "-f", "%M", "-o", peak, simulate, job, "--fidelity", fidelity, "--jobs", "1",
@@ -86,12 +109,64 @@ def measure(simulate, job, fidelity, settings, gpus, arguments):
                 "iteration_s": point["iteration_s"]["mean"], "wall_s": point["simulation"]["wall_s"]}
 
 
+REPOSITORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def whole_command(command, arguments):
+    """Wall seconds, processor seconds, and peak MB of the largest of its processes; what it said where it failed."""
+    with tempfile.NamedTemporaryFile("r") as peak:
+        began = time.monotonic()
+        seconds, status, text = run(["/usr/bin/time", "-f", "%M", "-o", peak.name] + command, arguments.memory * 4,
+                                    arguments.limit)
+        wall = time.monotonic() - began
+        if seconds is None or status != 0:
+            raise SystemExit("%s: %s" % (" ".join(command)[:200], text))
+        return wall, seconds, int(peak.read().split()[-1]) / 1024
+
+
+def result_of(path):
+    with open(path) as file:
+        result = json.load(file)
+    result.pop("provenance", None)
+    return result
+
+
+def besides(build, arguments):
+    """Lines of a table: what, wall seconds, processor seconds, MB."""
+    simulate, plan = os.path.join(build, "simulate"), os.path.join(build, "plan")
+    hierarchical = [simulate, os.path.join(REPOSITORY, "scenarios", "imagenet_64k.json"), "--jobs", "1", "--set", "/gpus=[2048]",
+                    "--set", "/baseline/gpus=2048", "--set", "/iterations=1", "--quiet"]
+    points = os.path.join(REPOSITORY, "results", "benchmarks", "plan_103680.json")
+    every_gpu = ",".join(str(gpu) for gpu in range(2048))
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda name: os.path.join(folder, name)
+        yield ("plan of 103,680 points, 2 processes",) + whole_command(
+            [plan, points, "--jobs", "2", "--quiet", "--json", path("one.json")], arguments)
+        mpirun = ["mpirun", "--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none"]
+        if os.geteuid() == 0:
+            mpirun.insert(1, "--allow-run-as-root")
+        if shutil.which("mpirun"):
+            measured = whole_command(mpirun + ["-n", "2", plan, points, "--jobs", "1", "--quiet", "--json", path("two.json")],
+                                     arguments)
+            same = result_of(path("one.json")) == result_of(path("two.json"))
+            yield ("the same over 2 MPI ranks: %s result" % ("the same" if same else "ANOTHER"),) + measured
+        measured = whole_command(hierarchical + ["--trace", path("trace.json"), "--trace-gpus", every_gpu], arguments)
+        yield ("trace of 2,048 GPUs, %.0f MB of text" % (os.path.getsize(path("trace.json")) / 1e6),) + measured
+        yield ("an iteration on 2,048 GPUs, hierarchical, by `fast`",) + whole_command(hierarchical, arguments)
+        yield ("the same by `message`",) + whole_command(hierarchical + ["--fidelity", "message"], arguments)
+
+
+def besides_table(lines):
+    text = ["", "Whole commands:", "", "| | wall s | processor s | largest process, MB |", "|---|---|---|---|"]
+    return text + ["| %s | %.1f | %.1f | %.0f |" % line for line in lines]
+
+
 def rows(simulate, job, arguments):
     jitter = '/compute/jitter={"distribution": "lognormal", "coefficient_of_variation": 0.05}'
     work = [(name, ['/communication/all_reduce="%s"' % name]) for name in COLLECTIVES]
     work += [(name, settings) for name, settings in SCHEDULES.items()]
-    reading, _, _ = run([simulate, job, "--fidelity", "analytic", "--set", "/gpus=[8]", "--set", "/baseline/gpus=8",
-                         "--set", "/iterations=1"], arguments.memory, arguments.limit)
+    reading = min(run([simulate, job, "--fidelity", "analytic", "--set", "/gpus=[8]", "--set", "/baseline/gpus=8", "--set",
+                       "/iterations=1"], arguments.memory, arguments.limit)[0] for _ in range(2 * TIMES))
     for fidelity in ("fast", "analytic"):
         for cluster, settings_of in CLUSTERS.items():
             for name, settings in work:
@@ -150,8 +225,8 @@ def cell(row):
     return "%.2g%s%s" % (max(row["seconds"], 0.001), mark, memory)
 
 
-def document(table):
-    """The table as Markdown."""
+def document(table, others):
+    """The table, and whole commands, as Markdown."""
     lines = ["# From 8 to 65,536 GPUs", "", "Written by `results/benchmarks/scale.py`, which says what is measured; every row, "
              "with the way in which it was replayed:", "[scale.csv](scale.csv). Processor seconds of one iteration, and peak "
              "memory above 100 MB; * where links are shared out", "round by round "
@@ -173,16 +248,19 @@ def document(table):
     lines += ["", "Beside other simulators, an iteration on 2,048 GPUs by `fast` (NVSwitch; LogGOPSim %g s for its ResNet-50 "
               "pattern, ASTRA-sim 2 %g to %g s):" % ((LOGGOPSIM_S,) + ASTRA_SIM_S), "",
               "| | seconds | LogGOPSim takes | ASTRA-sim takes |", "|---|---|---|---|"]
-    for name in names:
-        row = at.get(("fast", "nvswitch", name, 2048))
-        if row and "seconds" in row:
-            seconds = max(row["seconds"], 0.001)
-            lines.append("| %s | %.2g | %.2g times as long | %.2g to %.2g times |" %
-                         (name, seconds, LOGGOPSIM_S / seconds, ASTRA_SIM_S[0] / seconds, ASTRA_SIM_S[1] / seconds))
+    beside = [(name, at.get(("fast", "nvswitch", name, 2048))) for name in names]
+    beside = [(name, max(row["seconds"], 0.001)) for name, row in beside if row and "seconds" in row]
+    worst = max((seconds for _, seconds in beside), default=0)
+    for name, seconds in beside:
+        name += ", the worst" if seconds == worst else ""
+        lines.append("| %s | %.2g | %.2g times as long | %.2g to %.2g times |" %
+                     (name, seconds, LOGGOPSIM_S / seconds, ASTRA_SIM_S[0] / seconds, ASTRA_SIM_S[1] / seconds))
     missed = list(misses(table))
     lines += ["", "What misses the goals (`fast` 0.2 s and 100 MB at 2,048, 5 s and 512 MB at 65,536; `analytic` 20 ms at any "
               "size; slope 1.15):" if missed else "All goals are met.", ""]
     lines += ["- " + miss for miss in missed]
+    if others:
+        lines += besides_table(others)
     return "\n".join(lines) + "\n"
 
 
@@ -211,6 +289,7 @@ def main():
     parser.add_argument("--memory", type=int, default=4096)
     parser.add_argument("--only", default="")
     parser.add_argument("--table")
+    parser.add_argument("--besides", action="store_true")
     arguments = parser.parse_args()
     simulate = os.path.join(arguments.build, "simulate")
     with tempfile.TemporaryDirectory() as folder:
@@ -233,9 +312,11 @@ def main():
                 file.flush()
     for miss in misses(table):
         print(miss)
+    others = list(besides(arguments.build, arguments)) if arguments.besides else []
+    print("\n".join(besides_table(others)[2:] if others else []))
     if arguments.table:
         with open(arguments.table, "w") as file:
-            file.write(document(table))
+            file.write(document(table, others))
 
 
 if __name__ == "__main__":

@@ -127,7 +127,8 @@ std::string comparison(const PlanResult& result, const PlanRow& best, const Plan
 // What varies in the plan, but for the GPUs and their number, which the sentence begins with.
 std::string other_settings(const PlanRow& row) {
   std::string text;
-  for (const auto& [name, value] : row.point->setting.items()) {
+  const Json setting = row.setting();
+  for (const auto& [name, value] : setting.items()) {
     if (name == "GPU" || name == "GPUs" || name == "nodes") continue;
     text += ", " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }
@@ -147,7 +148,8 @@ Money money_without_failures(const PricesSpec& prices, const PlanRow& row) {
 
 std::string setting_text(const PlanRow& row) {
   std::string text;
-  for (const auto& [name, value] : row.point->setting.items())
+  const Json setting = row.setting();
+  for (const auto& [name, value] : setting.items())
     text += (text.empty() ? "" : ", ") + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   return text;
 }

@@ -19,18 +19,21 @@ std::string cell(const Json& value) {
 }  // namespace
 
 std::string plan_csv(const PlanResult& result) {
-  const Json points = plan_json(result, {}).at("points");
   std::vector<std::string> axes, keys;
-  for (const Json& point : points)
-    for (const auto& [axis, value] : point.at("setting").items())
+  for (const PlanRow& row : result.rows) {
+    const Json setting = row.setting();
+    for (const auto& [axis, value] : setting.items())
       if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
-  for (const auto& [key, value] : points.at(0).items())
+  }
+  const Json first = point_json(*result.plan, result.rows.at(0));
+  for (const auto& [key, value] : first.items())
     if (key != "setting" && key != "memory") keys.push_back(key);
   std::string text = "id";
   for (const std::string& axis : axes) text += "," + for_csv("setting/" + axis);
   for (const std::string& key : keys) text += key == "id" ? "" : "," + for_csv(key);
   text += "\n";
-  for (const Json& point : points) {
+  for (const PlanRow& row : result.rows) {
+    const Json point = point_json(*result.plan, row);
     text += cell(point.at("id"));
     for (const std::string& axis : axes) text += "," + cell(point.at("setting").value(axis, Json(nullptr)));
     for (const std::string& key : keys)

@@ -13,6 +13,7 @@
 #include "sim/plan/variation.hpp"
 #include "sim/plan/warnings.hpp"
 #include "sim/point/baseline.hpp"
+#include "sim/point/best_splits.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/replay/failure_clock.hpp"
 
@@ -182,6 +183,20 @@ ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& 
   return {trainings.runs, mean(seconds), quantile(seconds, 0.1), quantile(seconds, 0.9)};
 }
 
+// Of its number of GPUs; what varies does so with the split of the point as planned.
+Scenario with_best_split(const Scenario& s, const Task& task) {
+  const int gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
+  Scenario split = scenario_with_split(s, best_splits(s, gpus, all_splits(s, gpus), 1).best.front().spec, gpus);
+  split.baseline_gpus = s.baseline_gpus;
+  return split;
+}
+
+// Seconds of the update on a GPU of a split, which has a part of the model and passes many micro-batches through it.
+std::optional<double> update_of_split(const PointResult& point) {
+  if (!point.details.contains("split")) return std::nullopt;
+  return point.details.at("split").at("update_s").get<double>();
+}
+
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
   PointRequest request;
   request.most_messages = plan.refine.most_messages;
@@ -195,19 +210,26 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
 
 }  // namespace
 
-Outcome evaluate(const PlanSpec& plan, const Task& task) {
-  std::optional<LoadedScenario> loaded;
+Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series) {
+  const Scenario* read = nullptr;
+  std::optional<Scenario> searched;
   try {
-    loaded = scenario_with(plan, settings_of(plan, task));
+    read = &scenario_with(plan, settings_of(plan, task), series);
+    if (plan.searches_splits) read = &searched.emplace(with_best_split(*read, task));
   } catch (const InputError& error) {
     return refused(error.what());
   }
   try {
-    Scenario s = loaded->variants.front();
-    apply_variation(task.variation, s);
-    if (task.baseline_gpus > 0) s = baseline_of(s, task.learners);
+    std::optional<Scenario> varied;
+    if (!task.variation.empty() || task.baseline_gpus > 0) {
+      varied = *read;
+      apply_variation(task.variation, *varied);
+      if (task.baseline_gpus > 0) varied = baseline_of(*varied, task.learners);
+    }
+    const Scenario& s = varied ? *varied : *read;
     const PointRequest request = request_of(plan, s, task);
     Outcome outcome = describe(s, request);
+    if (searched) outcome.split = split_text(*s.parallel);
     const GpuMemory memory = memory_of(plan.limits, s, request);
     outcome.memory = memory_json(memory);
     const std::string limit = beyond_limits(plan.limits, s, memory, task, outcome);
@@ -226,11 +248,17 @@ Outcome evaluate(const PlanSpec& plan, const Task& task) {
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
     // Of learners that overlap iterations the compute time can be more than the mean iteration.
     if (task.wants_layers)
-      outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s));
+      outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s),
+                                          update_of_split(point));
     return outcome;
   } catch (const std::exception& error) {
     return failed(error.what());
   }
+}
+
+Outcome evaluate(const PlanSpec& plan, const Task& task) {
+  ScenarioSeries series(*plan.scenario);
+  return evaluate(plan, task, series);
 }
 
 bool needs_own_process(const Task& task) {

@@ -8,7 +8,8 @@ namespace lockstep::sim {
 inline namespace plan {
 
 /// Reads the point's scenario and predicts it. A point that is impossible or beyond a limit is refused, one whose
-/// simulation throws has failed; both say why.
+/// simulation throws has failed; both say why. `series`: of the plan's scenario; neighbours in the grid share in it.
+Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series);
 Outcome evaluate(const PlanSpec& plan, const Task& task);
 
 /// Whether the task must be the first of its process: SimGrid's engine, which carries messages, lives once in it.

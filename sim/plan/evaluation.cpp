@@ -10,9 +10,11 @@ namespace lockstep::sim {
 inline namespace plan {
 namespace {
 
-constexpr std::size_t kSmallestChunk = 8, kLargestChunk = 256;
-constexpr std::size_t kChunksPerSlot = 32;  // of all tasks, so that no slot waits long for the last
-constexpr int kAttempts = 2;                // a process that dies on a task may have been another's fault
+// A process keeps what its tasks have in common until it ends: neighbours stay together as long as enough are left for all
+// slots. What is left is dealt out anew, so that no slot waits long for the last.
+constexpr std::size_t kSmallestChunk = 8, kLargestChunk = 8192;
+constexpr std::size_t kChunksPerSlot = 3;  // of what is left
+constexpr int kAttempts = 2;               // a process that dies on a task may have been another's fault
 
 // Tasks of one run, in chunks: those by messages alone.
 class Queue {
@@ -47,10 +49,13 @@ class Queue {
  private:
   void add_chunks(const std::vector<std::size_t>& batch, int slots) {
     const std::size_t parts = static_cast<std::size_t>(std::max(1, slots)) * kChunksPerSlot;
-    const std::size_t size = std::clamp(tasks_.size() / parts, kSmallestChunk, kLargestChunk);
-    for (std::size_t from = 0; from < batch.size(); from += size)
+    for (std::size_t from = 0; from < batch.size();) {
+      const std::size_t left = batch.size() - from;
+      const std::size_t until = from + std::min(left, std::clamp(left / parts, kSmallestChunk, kLargestChunk));
       chunks_.emplace_back(batch.begin() + static_cast<std::ptrdiff_t>(from),
-                           batch.begin() + static_cast<std::ptrdiff_t>(std::min(from + size, batch.size())));
+                           batch.begin() + static_cast<std::ptrdiff_t>(until));
+      from = until;
+    }
   }
 
   std::vector<Task> tasks_;
@@ -123,10 +128,11 @@ void Evaluation::run(const std::vector<Task>& tasks, const std::string& what,
 }
 
 RunTask plan_runner(const PlanSpec& plan) {
-  return [&plan](const std::string& text, bool is_first, std::string& outcome) {
+  return [&plan, series = std::make_shared<ScenarioSeries>(*plan.scenario)](const std::string& text, bool is_first,
+                                                                            std::string& outcome) {
     const Task task = Task::from_text(text);
     if (needs_own_process(task) && !is_first) return false;
-    outcome = evaluate(plan, task).text();
+    outcome = evaluate(plan, task, *series).text();
     return true;
   };
 }

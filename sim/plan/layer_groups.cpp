@@ -90,18 +90,21 @@ std::vector<LayerGroup> by_shares(const std::vector<LayerGroup>& fine) {
 
 }  // namespace
 
-std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, double compute_s) {
+std::vector<LayerGroup> layer_groups(const Scenario& s, int batch_per_gpu, double compute_s,
+                                     std::optional<double> update_s) {
   Scenario at_point = s;
   at_point.compute.busy_devices = std::min(s.gpus.front(), s.cluster.gpus_per_node);
   const ModelCost cost = model_cost(at_point, batch_per_gpu);
   std::vector<LayerGroup> groups = by_stem(layer_times(s, cost));
   if (groups.size() > kMostGroups) groups = by_shares(groups);
-  const double factor = compute_s / cost.iteration_s();
+  const double factor =
+      update_s ? (compute_s - *update_s) / (cost.forward_s() + cost.backward_s()) : compute_s / cost.iteration_s();
+  const double all_updates_s = update_s.value_or(cost.update_s * factor);
   const double parameters = static_cast<double>(s.model.parameter_count());
   for (LayerGroup& g : groups) {
     g.forward_s *= factor;
     g.backward_s *= factor;
-    g.update_s = cost.update_s * factor * g.gradient_bytes / parameters;
+    g.update_s = all_updates_s * g.gradient_bytes / parameters;
     g.gradient_bytes *= bytes_of(s.communication.wire);
   }
   return groups;

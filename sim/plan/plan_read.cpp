@@ -62,6 +62,10 @@ void read_any(const PlanSpec& plan, const std::vector<std::size_t>& points,
         throw InputError(plan.path +
                          ": /work: missing, and the scenario has no convergence; allowed: {\"samples\"}, "
                          "{\"epochs\", \"samples_per_epoch\"}, or an object /convergence of the scenario");
+      if (plan.searches_splits && !scenario.parallel)
+        throw InputError(plan.path +
+                         ": /split: the scenario has no /parallel, whose batch a split must keep; allowed: with its "
+                         "global_batch");
       return;
     } catch (const InputError& error) {
       if (first_error.empty()) first_error = error.what();

@@ -1,5 +1,6 @@
 #pragma once
 // What `plan` says: the table, the document "lockstep/plan-result/1", CSV and markdown.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@ inline namespace plan {
 
 /// Keys are described in sim/plan/README.md.
 Json plan_json(const PlanResult& result, const std::vector<std::string>& argv);
+/// The same as the text of a file, point by point: a plan may have many.
+void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
+                     const std::function<void(const std::string& piece)>& write);
+Json point_json(const PlanSpec& plan, const PlanRow& row);
 std::string plan_table(const PlanResult& result);
 /// A row per point, a column per key of the document's points; axes first.
 std::string plan_csv(const PlanResult& result);

@@ -292,6 +292,20 @@ bool has_servers_of_tensors(const PlanSpec& plan) {
   });
 }
 
+// `read` by the settings of a point and of the plan; errors name places of the plan's file.
+template <class Read>
+decltype(auto) read_under(const PlanSpec& plan, const std::vector<Setting>& settings, const Read& read) {
+  try {
+    if (!plan.ignores_memory) return read(settings);
+    std::vector<Setting> all = settings;
+    all.push_back({"/ignore_memory", "true", "--ignore-memory", ""});
+    return read(all);
+  } catch (const InputError& error) {
+    if (!plan.has_own_scenario) throw;
+    throw InputError(with_pointer(error.what(), plan.path, "/scenario"));
+  }
+}
+
 void take_analytic_error(const JsonNode& root, PlanSpec& plan) {
   const auto refine = root.find("refine");
   const bool is_stated = refine && refine->has("analytic_error");
@@ -320,15 +334,11 @@ std::string to_string(ObjectiveKind kind) {
 }
 
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings) {
-  try {
-    if (!plan.ignores_memory) return plan.scenario->with(settings);
-    std::vector<Setting> all = settings;
-    all.push_back({"/ignore_memory", "true", "--ignore-memory", ""});
-    return plan.scenario->with(all);
-  } catch (const InputError& error) {
-    if (!plan.has_own_scenario) throw;
-    throw InputError(with_pointer(error.what(), plan.path, "/scenario"));
-  }
+  return read_under(plan, settings, [&](const auto& all) { return plan.scenario->with(all); });
+}
+
+const Scenario& scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings, ScenarioSeries& series) {
+  return read_under(plan, settings, [&](const auto& all) -> const Scenario& { return series.with(all); });
 }
 
 std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::string& name,
@@ -358,7 +368,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   if (document.root().has("failures")) failures_format().complete(document, "/failures");
   const JsonNode root = document.root();
   root.keys({"schema", "name", "description", "scenario", "variant", "axes", "points", "work", "prices", "objective",
-             "limits", "refine", "failures", "energy"});
+             "limits", "refine", "failures", "energy", "split"});
   root.at("schema").choice({"lockstep/plan/1"});
   PlanSpec plan;
   plan.path = path;
@@ -374,6 +384,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   if (const auto prices = root.find("prices")) plan.prices = read_prices(*prices);
   plan.objective = read_objective(root.at("objective"));
   take_currency(root, plan.prices);
+  if (const auto split = root.find("split")) plan.searches_splits = split->choice({"stated", "all"}) == "all";
   if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
   if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
   if (const auto energy = root.find("energy")) plan.prices.energy = energy_format().read(*energy);

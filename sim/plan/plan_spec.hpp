@@ -9,7 +9,7 @@
 #include "sim/failures/failure_spec.hpp"
 #include "sim/plan/energy.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/scenario_template.hpp"
 
 namespace lockstep::sim {
 inline namespace plan {
@@ -107,6 +107,7 @@ struct PlanSpec {
   RefineSpec refine;
   std::optional<FailureSpec> failures;  ///< none: nothing interrupts a training, and it writes no checkpoints
   bool ignores_memory = false;          ///< of all points
+  bool searches_splits = false;  ///< each point has the fastest of all splits that fit, whatever its scenario says
   std::vector<Assumption> assumptions;  ///< of the plan file itself
   std::map<std::string, std::string> inputs;
   std::string digest;  ///< of the plan, all files that it names, and the program's version: what results depend on
@@ -115,6 +116,9 @@ struct PlanSpec {
 
 /// The plan's scenario under a point's settings. Throws InputError, also where the settings do not fit each other.
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings);
+
+/// The same of one point after the other; stands until the next.
+const Scenario& scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings, ScenarioSeries& series);
 
 /// What the points show of an axis, value by value, under one name or several.
 std::vector<std::pair<std::string, std::vector<Json>>> shown_of(const std::string& name,

@@ -219,6 +219,12 @@ class Planner {
 
 }  // namespace
 
+Json PlanRow::setting() const {
+  Json all = point->setting;
+  if (!outcome.split.empty()) all["split"] = outcome.split;
+  return all;
+}
+
 PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch) {
   return Planner(plan, evaluation, watch).work_out();
 }

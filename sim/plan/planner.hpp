@@ -22,6 +22,9 @@ struct PlanRow {
   double scaling_efficiency = 0;  ///< 0: unknown
   bool is_on_frontier = false;
   bool meets_objective = false;
+
+  /// What the plan sets, and the split that was found.
+  Json setting() const;
 };
 
 struct ScalingRow {

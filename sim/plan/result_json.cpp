@@ -47,60 +47,6 @@ Json plan_spec_json(const PlanSpec& plan) {
           {"refined", name_of(plan.refine.refined)}};
 }
 
-Json point_json(const PlanSpec& plan, const PlanRow& row) {
-  const Outcome& o = row.outcome;
-  const bool ok = o.is_ok(), has_cost = ok && row.money.is_known;
-  Json json{{"id", row.point->id}, {"setting", row.point->setting}, {"status", o.status}, {"why", o.why}};
-  json["fidelity"] = ok ? Json(o.fidelity) : Json(nullptr);
-  json["cluster"] = o.cluster;
-  json["gpu"] = o.gpu;
-  json["gpus"] = known(o.gpus > 0, o.gpus);
-  json["nodes"] = known(o.gpus > 0, o.nodes);
-  for (const char* count : {"gpus", "nodes"})
-    if (json[count].is_number()) json[count] = json[count].get<int>();
-  json["batch_per_gpu"] = o.gpus > 0 ? Json(o.batch_per_gpu) : Json(nullptr);
-  json["global_batch"] = o.gpus > 0 ? Json(std::llround(o.global_batch)) : Json(nullptr);
-  json["iteration_s"] = known(ok, o.iteration_s);
-  json["samples_per_s"] = known(ok, o.samples_per_s());
-  json["samples_per_s_low"] = known(ok, o.samples_per_s() / o.relative_high);
-  json["samples_per_s_high"] = known(ok, o.samples_per_s() / o.relative_low);
-  json["scaling_efficiency"] = known(ok && row.scaling_efficiency > 0, row.scaling_efficiency);
-  json["compute_s"] = known(ok, o.compute_s);
-  json["exposed_communication_s"] = known(ok, o.exposed_communication_s);
-  json["idle_s"] = known(ok, o.idle_s);
-  json["memory_bytes_per_gpu"] = o.memory.is_null() ? Json() : o.memory.at("bytes");
-  json["memory"] = o.memory;
-  json["updates"] = known(ok, o.updates);
-  json["time_s"] = known(ok, o.time_s);
-  json["time_s_low"] = known(ok, o.time_s_low);
-  json["time_s_high"] = known(ok, o.time_s_high);
-  json["cost"] = known(has_cost, row.money.cost);
-  json["cost_low"] = known(has_cost, row.money.low_cost);
-  json["cost_high"] = known(has_cost, row.money.high_cost);
-  const bool is_usd = has_cost && row.money.currency == "USD";
-  json["cost_usd"] = known(is_usd, row.money.cost);
-  json["cost_usd_low"] = known(is_usd, row.money.low_cost);
-  json["cost_usd_high"] = known(is_usd, row.money.high_cost);
-  const bool fails = ok && o.undisturbed_s > 0;
-  json["goodput"] = known(fails, o.goodput);
-  json["interruptions"] = known(fails, o.interruptions);
-  const bool has_spot = fails && plan.failures && plan.failures->availability;
-  json["spot_interruptions"] = known(has_spot, o.spot_interruptions);
-  json["waiting_for_nodes_s"] = known(has_spot, o.time_s - o.paid_s());
-  json["checkpoint_s"] = known(fails, o.checkpoint_s);
-  json["checkpoint_interval_s"] = known(fails, o.checkpoint_interval_s);
-  json["spare_nodes"] = fails ? Json(o.spares) : Json(nullptr);
-  json["time_without_failures_s"] = known(fails, o.undisturbed_s);
-  json["cost_without_failures"] = known(fails && has_cost, fails ? money_without_failures(plan.prices, row).cost : 0);
-  json["energy_j"] = known(ok && row.money.energy_j > 0, row.money.energy_j);
-  json["node_power_w"] = known(ok && row.money.node_power_w > 0, row.money.node_power_w);
-  json["co2_kg"] = known(ok && row.money.co2_kg > 0, row.money.co2_kg);
-  json["on_frontier"] = row.is_on_frontier;
-  json["meets_objective"] = row.meets_objective;
-  json["warnings"] = o.warnings;
-  return json;
-}
-
 Json failure_runs_json(const PlanResult& result) {
   if (!result.clocked) return nullptr;
   const ClockedTime& c = *result.clocked;
@@ -160,9 +106,14 @@ Json sensitivity_json(const PlanResult& result, const SensitivityRow& s) {
   return json;
 }
 
-}  // namespace
+constexpr std::size_t kPiece = 1 << 16;  // bytes that are written together, at least
 
-Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+// With null for the points.
+Json all_but_points(const PlanResult& result, const std::vector<std::string>& argv) {
   Json json{{"schema", "lockstep/plan-result/1"}};
   json["provenance"] = provenance(argv, Cluster::network_model(), result.plan->inputs);
   json["plan"] = plan_spec_json(*result.plan);
@@ -181,8 +132,7 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
   for (std::size_t i : best_of_machines(result)) json["best_of_machines"].push_back(result.rows[i].point->id);
   json["frontier"] = Json::array();
   for (std::size_t i : result.frontier) json["frontier"].push_back(result.rows[i].point->id);
-  json["points"] = Json::array();
-  for (const PlanRow& row : result.rows) json["points"].push_back(point_json(*result.plan, row));
+  json["points"] = nullptr;
   json["scaling"] = Json::array();
   for (const ScalingRow& row : result.scaling) json["scaling"].push_back(scaling_json(row));
   json["breakdown"] = result.breakdown ? breakdown_json(result) : Json(nullptr);
@@ -196,6 +146,90 @@ Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
     json["assumptions"].push_back({{"pointer", a.pointer}, {"value", a.value}, {"kind", a.kind}, {"source", a.source}});
   json["warnings"] = result.warnings;
   return json;
+}
+
+}  // namespace
+
+Json point_json(const PlanSpec& plan, const PlanRow& row) {
+  const Outcome& o = row.outcome;
+  const bool ok = o.is_ok(), has_cost = ok && row.money.is_known;
+  Json json{{"id", row.point->id}, {"setting", row.setting()}, {"status", o.status}, {"why", o.why}};
+  json["fidelity"] = ok ? Json(o.fidelity) : Json(nullptr);
+  json["cluster"] = o.cluster;
+  json["gpu"] = o.gpu;
+  json["gpus"] = known(o.gpus > 0, o.gpus);
+  json["nodes"] = known(o.gpus > 0, o.nodes);
+  for (const char* count : {"gpus", "nodes"})
+    if (json[count].is_number()) json[count] = json[count].get<int>();
+  json["batch_per_gpu"] = o.gpus > 0 ? Json(o.batch_per_gpu) : Json(nullptr);
+  json["global_batch"] = o.gpus > 0 ? Json(std::llround(o.global_batch)) : Json(nullptr);
+  json["iteration_s"] = known(ok, o.iteration_s);
+  json["samples_per_s"] = known(ok, o.samples_per_s());
+  json["samples_per_s_low"] = known(ok, o.samples_per_s() / o.relative_high);
+  json["samples_per_s_high"] = known(ok, o.samples_per_s() / o.relative_low);
+  json["scaling_efficiency"] = known(ok && row.scaling_efficiency > 0, row.scaling_efficiency);
+  json["compute_s"] = known(ok, o.compute_s);
+  json["exposed_communication_s"] = known(ok, o.exposed_communication_s);
+  json["idle_s"] = known(ok, o.idle_s);
+  json["memory_bytes_per_gpu"] = o.memory.is_null() ? Json() : o.memory.at("bytes");
+  json["memory"] = o.memory;
+  json["updates"] = known(ok, o.updates);
+  json["time_s"] = known(ok, o.time_s);
+  json["time_s_low"] = known(ok, o.time_s_low);
+  json["time_s_high"] = known(ok, o.time_s_high);
+  json["cost"] = known(has_cost, row.money.cost);
+  json["cost_low"] = known(has_cost, row.money.low_cost);
+  json["cost_high"] = known(has_cost, row.money.high_cost);
+  const bool is_usd = has_cost && row.money.currency == "USD";
+  json["cost_usd"] = known(is_usd, row.money.cost);
+  json["cost_usd_low"] = known(is_usd, row.money.low_cost);
+  json["cost_usd_high"] = known(is_usd, row.money.high_cost);
+  const bool fails = ok && o.undisturbed_s > 0;
+  json["goodput"] = known(fails, o.goodput);
+  json["interruptions"] = known(fails, o.interruptions);
+  const bool has_spot = fails && plan.failures && plan.failures->availability;
+  json["spot_interruptions"] = known(has_spot, o.spot_interruptions);
+  json["waiting_for_nodes_s"] = known(has_spot, o.time_s - o.paid_s());
+  json["checkpoint_s"] = known(fails, o.checkpoint_s);
+  json["checkpoint_interval_s"] = known(fails, o.checkpoint_interval_s);
+  json["spare_nodes"] = fails ? Json(o.spares) : Json(nullptr);
+  json["time_without_failures_s"] = known(fails, o.undisturbed_s);
+  json["cost_without_failures"] = known(fails && has_cost, fails ? money_without_failures(plan.prices, row).cost : 0);
+  json["energy_j"] = known(ok && row.money.energy_j > 0, row.money.energy_j);
+  json["node_power_w"] = known(ok && row.money.node_power_w > 0, row.money.node_power_w);
+  json["co2_kg"] = known(ok && row.money.co2_kg > 0, row.money.co2_kg);
+  json["on_frontier"] = row.is_on_frontier;
+  json["meets_objective"] = row.meets_objective;
+  json["warnings"] = o.warnings;
+  return json;
+}
+
+Json plan_json(const PlanResult& result, const std::vector<std::string>& argv) {
+  Json json = all_but_points(result, argv);
+  json["points"] = Json::array();
+  for (const PlanRow& row : result.rows) json["points"].push_back(point_json(*result.plan, row));
+  return json;
+}
+
+void write_plan_json(const PlanResult& result, const std::vector<std::string>& argv,
+                     const std::function<void(const std::string& piece)>& write) {
+  const std::string all = text_of(all_but_points(result, argv)), null = "null";
+  const std::string place = "\n  \"points\": ";  // of the outermost object
+  const std::size_t points = all.find(place + null) + place.size();
+  std::string piece = all.substr(0, points);
+  const char* before = "[\n    ";
+  for (const PlanRow& row : result.rows) {
+    piece += before;
+    for (const char c : text_of(point_json(*result.plan, row))) {
+      piece += c;
+      if (c == '\n') piece += "    ";
+    }
+    before = ",\n    ";
+    if (piece.size() < kPiece) continue;
+    write(piece);
+    piece.clear();
+  }
+  write(piece + (result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
 }
 
 }  // namespace plan

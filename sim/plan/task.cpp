@@ -20,6 +20,7 @@ void each_member(OutcomeOrConst& o, const Visit& visit) {
   visit("batch_per_gpu", o.batch_per_gpu);
   visit("baseline_gpus", o.baseline_gpus);
   visit("tuned_learners", o.tuned_learners);
+  visit("split", o.split);
   visit("global_batch", o.global_batch);
   visit("iteration_s", o.iteration_s);
   visit("relative_low", o.relative_low);

@@ -57,6 +57,7 @@ struct Outcome {
   int batch_per_gpu = 0;
   int baseline_gpus = 0;
   int tuned_learners = 0;  ///< per GPU, where the auto-tuner chose them; else 0
+  std::string split;       ///< where it was searched
   double global_batch = 0;
   double iteration_s = 0;
   double relative_low = 1;

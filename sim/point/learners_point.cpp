@@ -45,8 +45,7 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
   return observed;
 }
 
-Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& request,
-                             std::vector<Observation>& observed) {
+Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std::vector<Observation>& observed) {
   if (!scenario.learners.auto_tune) return scenario;
   const auto observe = [&] {
     Cluster cluster(scenario.cluster, request.gpus, input_hosts_of(scenario));
@@ -63,9 +62,8 @@ Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& reque
   } else {
     observed = observe();
   }
-  Scenario tuned = scenario;
-  tuned.learners.per_gpu = observed.back().learners;
-  return tuned;
+  scenario.learners.per_gpu = observed.back().learners;
+  return scenario;
 }
 
 void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,

@@ -20,7 +20,7 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
 
 /// The scenario with the number of learners that the auto-tuner ends at; as it is where it does not ask for one. By
 /// messages the tuner's simulation runs in a process of its own. `observed`: what it saw.
-Scenario with_tuned_learners(const Scenario& scenario, const PointRequest& request, std::vector<Observation>& observed);
+Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std::vector<Observation>& observed);
 
 /// What the result tells about learners: details and notes; compute time and input stalls of a GPU with several.
 void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,

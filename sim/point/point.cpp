@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
@@ -21,7 +22,6 @@
 #include "sim/program/programs.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/in_flight.hpp"
-#include "sim/replay/trace.hpp"
 #include "sim/scenario/profile_quality.hpp"
 
 namespace lockstep::sim {
@@ -105,7 +105,7 @@ Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
 Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program,
                       const Cluster& cluster, const PlanCosts& costs) {
   ReplayOptions options;
-  options.timeline_gpus = request.trace_gpus;
+  options.timeline_gpus = request.trace.gpus;
   const Jitter jitter = jitter_at(scenario, request);
   if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, costs);
   Replay replay;
@@ -166,7 +166,8 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   describe_nccl_fit(scenario, point);
   if (scenario.algorithm == Algorithm::parameter_server) describe_schemes(scenario, request.batch_per_gpu, point);
   if (scenario.trains_learners()) describe_learners(scenario, program, observed, cluster, point);
-  if (!request.trace_gpus.empty()) point.trace_events = trace_events(program, replay, scenario.cluster.gpus_per_node);
+  if (!request.trace.gpus.empty())
+    write_trace_events(program, replay, scenario.cluster.gpus_per_node, request.trace.sink);
   return point;
 }
 
@@ -178,9 +179,9 @@ void choose_flow_updates(const Scenario& scenario, const PointRequest& request) 
     set_flow_updates(FlowUpdates::changed);
 }
 
-PointResult predict_program(const Scenario& as_asked, const PointRequest& request) {
+PointResult predict_program(Scenario as_asked, const PointRequest& request) {
   std::vector<Observation> observed;
-  const Scenario scenario = with_tuned_learners(as_asked, request, observed);
+  const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);
   choose_flow_updates(scenario, request);
   Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));
   return predict_on(cluster, scenario, request, observed);
@@ -217,7 +218,7 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   if (scenario.parallel && !is_split) at_point = without_split(at_point, request.gpus);
   PointResult point = is_split           ? predict_split(at_point, request)
                       : scenario.workers ? predict_workers(at_point, request)
-                                         : predict_program(at_point, request);
+                                         : predict_program(std::move(at_point), request);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return point;
 }

@@ -5,10 +5,17 @@
 
 #include "engine/base/json.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace lockstep::sim {
 inline namespace point {
+
+/// GPUs whose timeline is recorded, none: no trace; and what takes its events (trace.hpp) in the process that predicts.
+struct TraceRequest {
+  std::vector<int> gpus;
+  TraceSink sink;
+};
 
 struct PointRequest {
   int gpus = 1;
@@ -16,8 +23,8 @@ struct PointRequest {
   Fidelity fidelity = Fidelity::fast;
   std::uint64_t seed = 1;
   int iterations = 10;
-  std::vector<int> trace_gpus;  ///< empty: no trace
-  double most_messages = 0;     ///< fast: a point that needs more, all iterations together, stays closed form; 0: any
+  TraceRequest trace;
+  double most_messages = 0;  ///< fast: a point that needs more, all iterations together, stays closed form; 0: any
 };
 
 /// By how much, relative, an iteration takes longer as a group of inputs is off by its uncertainty, all of it to the worse
@@ -48,7 +55,6 @@ struct PointResult {
   std::int64_t events = 0;
   Json details = Json::object();   ///< what only this algorithm has to tell; goes into the result's point as "details"
   std::vector<std::string> notes;  ///< lines for the reader below the table
-  std::string trace_events;        ///< comma-separated JSON objects of the trace, when asked for
 
   double mean_iteration_s() const;
   double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }

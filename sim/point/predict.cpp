@@ -1,5 +1,4 @@
 #include <stdexcept>
-#include <utility>
 
 #include "engine/base/process_pool.hpp"
 #include "sim/point/point.hpp"
@@ -8,8 +7,7 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-// Doubles survive JSON exactly: the library prints the shortest text that reads back as the same number. The trace, which
-// may be many megabytes, follows on lines of its own as it is.
+// Doubles survive JSON exactly: the library prints the shortest text that reads back as the same number.
 std::string to_text(const PointResult& p) {
   const Json json{{"gpus", p.gpus},
                   {"nodes", p.nodes},
@@ -30,12 +28,11 @@ std::string to_text(const PointResult& p) {
                   {"events", p.events},
                   {"details", p.details},
                   {"notes", p.notes}};
-  return json.dump() + "\n" + p.trace_events;
+  return json.dump();
 }
 
-PointResult from_text(std::string text) {
-  const std::size_t end = text.find('\n');
-  const Json json = Json::parse(text.substr(0, end));
+PointResult from_text(const std::string& text) {
+  const Json json = Json::parse(text);
   PointResult p;
   p.gpus = json["gpus"];
   p.nodes = json["nodes"];
@@ -56,7 +53,6 @@ PointResult from_text(std::string text) {
   p.events = json["events"];
   p.details = json["details"];
   p.notes = json["notes"].get<std::vector<std::string>>();
-  p.trace_events = std::move(text.erase(0, end + 1));
   return p;
 }
 
@@ -74,8 +70,7 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
     }
   };
   std::vector<PointResult> results;
-  for (std::string& text : in_processes(points.size(), jobs, work, progress))
-    results.push_back(from_text(std::move(text)));
+  for (const std::string& text : in_processes(points.size(), jobs, work, progress)) results.push_back(from_text(text));
   return results;
 }
 

@@ -310,7 +310,7 @@ class WorkersPoint {
                                 {"tail_probability", delay_.spec().tail_probability},
                                 {"tail_index", delay_.spec().tail_index},
                                 {"rms_log_residual", delay_.fit_residual()}};
-    if (!request_.trace_gpus.empty())
+    if (!request_.trace.gpus.empty())
       p.notes.push_back("The trace is empty: " + name_of(s_.algorithm) + " has no timeline.");
   }
 

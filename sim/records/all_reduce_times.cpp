@@ -10,6 +10,7 @@
 #include "sim/records/predict.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/ranges.hpp"
+#include "sim/scenario/scenario_template.hpp"
 
 namespace lockstep::sim {
 inline namespace records {

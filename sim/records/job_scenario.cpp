@@ -1,6 +1,11 @@
 #include "sim/records/job_scenario.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/point/best_splits.hpp"
+#include "sim/scenario/scenario_template.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
@@ -89,6 +94,19 @@ std::vector<Assumption> sources_of(const Scenario& scenario, const Prediction& l
   return sources;
 }
 
+// A variant for each number of GPUs, which has a split of its own; their names.
+std::vector<std::string> add_splits(const JobPrediction& predicted, const Scenario& scenario, Json& file) {
+  std::vector<std::string> names;
+  for (const SplitRanking& ranking : predicted.rankings) {
+    const Json split = to_json(scenario_with_split(scenario, ranking.best.front().spec, ranking.gpus)).at("parallel");
+    names.push_back(std::to_string(ranking.gpus) + " GPUs");
+    file["variants"].push_back(
+        {{"name", names.back()},
+         {"set", {{"/gpus", Json::array({ranking.gpus})}, {"/baseline/gpus", ranking.gpus}, {"/parallel", split}}}});
+  }
+  return names;
+}
+
 const Prediction& largest_of(const JobPrediction& predicted) {
   const Prediction* largest = &predicted.predictions.front();  // of images/s
   for (const Prediction& p : predicted.predictions)
@@ -103,13 +121,14 @@ Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
   const Prediction& largest = largest_of(predicted);
   if (largest.record->gpus == 1)
     throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
-  if (predicted.rankings.size() > 1)
-    throw InputError("--scenario: each number of GPUs has a split of its own; allowed: with one of --gpus");
   Scenario scenario = predicted.scenario;
   const double half_width = std::min(kMostUncertain, (largest.high - largest.low) / (2 * largest.predicted));
   scenario.uncertainty = {half_width, half_width, half_width, 0};
-  const Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.spec.gpu.id)));
-  ScenarioTemplate::parse(file.dump(), "--scenario").with({});  // what no scenario may have is refused here
+  Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.spec.gpu.id)));
+  std::vector<std::string> variants{""};
+  if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);
+  for (const std::string& variant : variants)  // what no scenario may have is refused here
+    ScenarioTemplate::parse(file.dump(), "--scenario", variant).with({});
   return file;
 }
 

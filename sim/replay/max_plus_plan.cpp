@@ -16,29 +16,13 @@ constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which 
 }  // namespace
 
 int LinkUse::flow(int src, int dst) {
-  if (2 * (pairs_ + 1) > places_.size()) grow();
-  const std::size_t place = place_of(src, dst);
-  if (places_[place] < 0) {
+  const std::uint64_t pair = static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst);
+  const auto [known, is_new] = flow_of_.try_emplace(pair, -1);
+  if (is_new) {
     cluster_.find_message_route(cluster_.gpu(src), cluster_.gpu(dst), route_);
-    places_[place] = add_flow(route_, src, dst);
-    ++pairs_;
+    known->second = add_flow(route_, src, dst);
   }
-  return places_[place];
-}
-
-std::size_t LinkUse::place_of(int src, int dst) const {
-  std::uint64_t key = static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst);
-  key *= 0x9e3779b97f4a7c15u;
-  std::size_t place = static_cast<std::size_t>(key ^ key >> 32) & (places_.size() - 1);
-  while (places_[place] >= 0 && (flows_[at(places_[place])].src != src || flows_[at(places_[place])].dst != dst))
-    place = (place + 1) & (places_.size() - 1);
-  return place;
-}
-
-void LinkUse::grow() {
-  places_.assign(std::max<std::size_t>(64, 2 * places_.size()), -1);
-  for (std::size_t f = 0; f < flows_.size(); ++f)
-    if (flows_[f].src != LinkOwners::kNobody) places_[place_of(flows_[f].src, flows_[f].dst)] = static_cast<int>(f);
+  return known->second;
 }
 
 int LinkUse::add_flow(const Route& route, int src, int dst) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -54,13 +55,10 @@ class LinkUse {
     double until_s = 0;
   };
   int add_flow(const Route& route, int src, int dst);
-  std::size_t place_of(int src, int dst) const;
-  void grow();
 
   const Cluster& cluster_;
-  Route route_;              // its memory is used again
-  std::vector<int> places_;  // flows of pairs by their hash, -1: free; a power of two, at most half of it taken
-  std::size_t pairs_ = 0;
+  Route route_;                                     // its memory is used again
+  std::unordered_map<std::uint64_t, int> flow_of_;  // by pair of GPUs
   std::vector<Flow> flows_;
   std::vector<int> links_;          // of all flows
   std::vector<bool> is_watched_;    // by link

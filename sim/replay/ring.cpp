@@ -72,14 +72,15 @@ class RingRounds {
 
   // From the end of `round` to that of the next, for those that are not steady and their neighbours.
   std::int64_t one_round(int round) {
-    changed_.clear();
+    changed_.resize(3 * unsteady_.size());
+    std::size_t changes = 0;
     const auto look_at = [&](int i) {
       if (looked_at_[at(i)] == round + 1) return;
       looked_at_[at(i)] = round + 1;
       const double here = time_s(i, round);
       const double on = std::max(here, time_s(after(i), round)) + d_[at(i)];
       const double back = std::max(time_s(before(i), round), here) + d_[at(before(i))];
-      changed_.push_back({i, here, std::max(on, back)});
+      changed_[changes++] = {i, here, std::max(on, back)};
     };
     for (int i : unsteady_) {
       look_at(before(i));
@@ -87,6 +88,7 @@ class RingRounds {
       look_at(after(i));
     }
     unsteady_.clear();
+    changed_.resize(changes);
     for (const Change& change : changed_) {
       x_[at(change.member)] = change.after_s;
       since_[at(change.member)] = round + 1;

@@ -97,6 +97,7 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
     flows_.push_back({messages_[m].start_s, messages_[m].bytes, most});
     together += most;
   }
+  together += add_earlier(link.link);
   if (!is_last && together <= bandwidth * (1 + kTolerance)) return;
   if (is_as_before) {
     for (std::size_t c = link.first; c < link.last; ++c) {
@@ -123,6 +124,36 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   }
 }
 
+// What earlier messages are still to send when the first of flows_ begins joins them; returns the rate of all.
+double RoundOfMessages::add_earlier(int link) {
+  const std::vector<Earlier>& earlier = earlier_[at(link)];
+  if (earlier.empty()) return 0;
+  double first_s = kInfinity, together = 0;
+  for (const SharingFlow& flow : flows_) first_s = std::min(first_s, flow.start_s);
+  for (const Earlier& message : earlier) {
+    const double start_s = std::max(first_s, message.start_s);
+    if (message.end_s <= start_s) continue;
+    const double rate = message.bytes / (message.end_s - message.start_s);
+    flows_.push_back({start_s, rate * (message.end_s - start_s), rate});
+    together += rate;
+  }
+  return together;
+}
+
+void RoundOfMessages::keep_for_later(const Served& link) {
+  std::vector<Earlier>& earlier = earlier_[at(link.link)];
+  double first_s = kInfinity;
+  for (std::size_t c = link.first; c < link.last; ++c)
+    first_s = std::min(first_s, messages_[at(crossings_[c].message)].start_s);
+  earlier.erase(std::remove_if(earlier.begin(), earlier.end(),
+                               [first_s](const Earlier& message) { return message.end_s <= first_s; }),
+                earlier.end());
+  for (std::size_t c = link.first; c < link.last; ++c) {
+    const Message& message = messages_[at(crossings_[c].message)];
+    earlier.push_back({message.start_s, ends_s_[at(crossings_[c].message)], message.bytes});
+  }
+}
+
 const std::vector<double>& RoundOfMessages::ends_s() {
   const std::size_t n = messages_.size();
   ends_s_.resize(n);
@@ -134,6 +165,7 @@ const std::vector<double>& RoundOfMessages::ends_s() {
   second_.assign(n, kInfinity);
   for (const bool is_last : {false, true})
     for (const Served& link : served_) share_out(link, is_last);
+  for (const Served& link : served_) keep_for_later(link);
   return ends_s_;
 }
 
@@ -149,6 +181,11 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
     call_transfer_s_ = plan.call ? plan.call->transfer_s : 0;
     first_rank_ = plan.ranks;
   }
+  const auto ends_alone = [&](const Step& step) {
+    std::vector<double> ends_s = ends_of(step, std::vector<double>(at(plan.ranks), 0), round);
+    round.forget_earlier();
+    return ends_s;
+  };
   const std::vector<bool> shared = alike ? std::vector<bool>() : links_to_share(plan, cluster, call_transfer_s_);
   LinkOwners owners(cluster);
   ByShape<Shape> shapes;
@@ -163,7 +200,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
     }
     if (phase.rounds > 1 && step.blocks.size() == 1) {
       const Shape& shape = *step.blocks.front().shape;
-      const std::vector<double>& ends_s = ends_of(step, std::vector<double>(at(plan.ranks), 0), round);
+      const std::vector<double> ends_s = ends_alone(step);
       for (const std::vector<int>& transfers : rings_of(shape.src, shape.dst, plan.ranks)) {
         step.rings.emplace_back();
         for (int i : transfers) {
@@ -181,8 +218,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
   if (!plan.call) return;
   call_s_ = 0;
   for (const Step& step : steps_)
-    for (double end_s : ends_of(step, std::vector<double>(at(plan.ranks), 0), round))
-      call_s_ = std::max(call_s_, end_s);
+    for (double end_s : ends_alone(step)) call_s_ = std::max(call_s_, end_s);
   call_s_ += call_wait_s(plan, cluster);
   steps_.clear();
 }

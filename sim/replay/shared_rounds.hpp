@@ -7,9 +7,10 @@
 // moment to moment (processor_sharing.hpp), twice: first as if no other link held its flows up, then with each flow no
 // faster than the mean rate that its other links gave it. A message ends when the last of its links has let it through.
 //
-// What this leaves out: messages of different rounds, or collectives on different streams, that meet on a link. Links of one
-// GPU carry those of one round at a time, for it leaves a round when all its messages have ended; links that GPUs share may
-// not. The rounds of a ring are its recurrence (ring.hpp), each message as long as with all ranks together.
+// Links of one GPU carry messages of one round at a time, for it leaves a round when all its messages have ended; links that
+// GPUs share may not. A round's messages share such a link with those of earlier rounds that still cross it, at the mean rate
+// that these had: a link is never served faster than its bandwidth. What this leaves out: the earlier messages are not held
+// up by the later ones. The rounds of a ring are its recurrence (ring.hpp), each message as long as with all ranks together.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -29,7 +30,9 @@ inline namespace replay {
 class RoundOfMessages {
  public:
   explicit RoundOfMessages(const Cluster& cluster)
-      : cluster_(cluster), place_of_(static_cast<std::size_t>(cluster.link_count()), -1) {}
+      : cluster_(cluster),
+        place_of_(static_cast<std::size_t>(cluster.link_count()), -1),
+        earlier_(static_cast<std::size_t>(cluster.link_count())) {}
 
   struct Message {
     double start_s;
@@ -41,6 +44,10 @@ class RoundOfMessages {
   std::vector<Message>& messages() { return messages_; }
   /// When each message ends.
   const std::vector<double>& ends_s();
+  /// As if the latest round had not been.
+  void forget_earlier() {
+    for (const Served& link : served_) earlier_[static_cast<std::size_t>(link.link)].clear();
+  }
 
  private:
   struct Crossing {
@@ -52,8 +59,15 @@ class RoundOfMessages {
     int link;
     std::size_t first, last;  // in crossings_
   };
+  // A message of an earlier round on a link.
+  struct Earlier {
+    double start_s, end_s;
+    double bytes;
+  };
   void gather();
   void share_out(const Served& link, bool is_last);
+  double add_earlier(int link);
+  void keep_for_later(const Served& link);
 
   const Cluster& cluster_;
   std::vector<int> place_of_;  // by link, in served_
@@ -61,7 +75,8 @@ class RoundOfMessages {
   std::vector<double> ends_s_;
   std::vector<Served> served_;
   std::vector<Crossing> crossings_;
-  std::vector<double> least_, second_;  // by message, of the rates that its links gave it
+  std::vector<std::vector<Earlier>> earlier_;  // by link
+  std::vector<double> least_, second_;         // by message, of the rates that its links gave it
   std::vector<SharingFlow> flows_;
   std::vector<double> flow_ends_s_;
   ProcessorSharing sharing_;

@@ -9,16 +9,26 @@ namespace lockstep::sim {
 inline namespace replay {
 namespace {
 
+constexpr std::size_t kPiece = 1 << 16;  // bytes that are passed on together, at least
+
 class TraceText {
  public:
+  explicit TraceText(const TraceSink& sink) : sink_(sink) {}
   void add(const Json& event) {
-    if (!text_.empty()) text_ += ",\n";
+    if (has_events_) text_ += ",\n";
+    has_events_ = true;
     text_ += event.dump();
+    if (text_.size() >= kPiece) pass_on();
   }
-  std::string take() { return std::move(text_); }
+  void pass_on() {
+    sink_(text_);
+    text_.clear();
+  }
 
  private:
+  const TraceSink& sink_;
   std::string text_;
+  bool has_events_ = false;
 };
 
 void name_rows(TraceText& trace, const Program& program, int gpu, int gpus_per_node) {
@@ -107,7 +117,7 @@ void add_exchanges(TraceText& trace, const Program& program, const GpuTimeline& 
 void add_parts(TraceText& trace, const Work& work, int gpu, double start_s, double end_s) {
   const double stretch = (end_s - start_s) / work.seconds;
   double at_s = start_s;
-  for (const Part& part : work.parts) {
+  for (const Part& part : *work.parts) {
     const double until_s = at_s + part.seconds * stretch;
     trace.add(span(work, gpu, part.name, at_s, until_s));
     at_s = until_s;
@@ -116,8 +126,8 @@ void add_parts(TraceText& trace, const Work& work, int gpu, double start_s, doub
 
 }  // namespace
 
-std::string trace_events(const Program& program, const Replay& replay, int gpus_per_node) {
-  TraceText trace;
+void write_trace_events(const Program& program, const Replay& replay, int gpus_per_node, const TraceSink& sink) {
+  TraceText trace(sink);
   for (const GpuTimeline& timeline : replay.timelines) {
     name_rows(trace, program, timeline.gpu, gpus_per_node);
     for (std::size_t w = 0; w < program.work.size(); ++w) {
@@ -125,11 +135,11 @@ std::string trace_events(const Program& program, const Replay& replay, int gpus_
       const double start_s = timeline.start_s[w], end_s = timeline.end_s[w];
       if (end_s <= start_s) continue;
       trace.add(span(work, timeline.gpu, work.name, start_s, end_s));
-      if (!work.parts.empty() && work.seconds > 0) add_parts(trace, work, timeline.gpu, start_s, end_s);
+      if (work.parts && work.seconds > 0) add_parts(trace, work, timeline.gpu, start_s, end_s);
     }
     add_exchanges(trace, program, timeline);
   }
-  return trace.take();
+  trace.pass_on();
 }
 
 }  // namespace replay

@@ -1,6 +1,7 @@
 #pragma once
 // Timelines as Chrome trace events (the format that Perfetto and chrome://tracing load): a process per GPU, a thread
 // per stream and per link to or from a peer. Times in microseconds, as the format wants.
+#include <functional>
 #include <string>
 
 #include "sim/replay/replay.hpp"
@@ -9,8 +10,11 @@
 namespace lockstep::sim {
 inline namespace replay {
 
-/// The events of the replay's timelines, comma-separated JSON objects without the enclosing array.
-std::string trace_events(const Program& program, const Replay& replay, int gpus_per_node);
+/// Takes a trace's text piece by piece.
+using TraceSink = std::function<void(const std::string& piece)>;
+
+/// The events of the replay's timelines, comma-separated JSON objects without the enclosing array; pieces of some kilobytes.
+void write_trace_events(const Program& program, const Replay& replay, int gpus_per_node, const TraceSink& sink);
 
 }  // namespace replay
 }  // namespace lockstep::sim

@@ -32,16 +32,16 @@ PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
 // round.
 class Predictions {
  public:
-  Predictions(const std::vector<Scenario>& variants, const std::vector<int>& trace_gpus) : variants_(variants) {
+  Predictions(const std::vector<Scenario>& variants, const TraceRequest& trace) : variants_(variants) {
     for (std::size_t v = 0; v < variants.size(); ++v) {
       const Scenario& s = variants[v];
       points_.emplace_back();
       for (int gpus : s.gpus) points_[v].push_back(add(s, request_for(s, gpus, s.batch_at(gpus))));
     }
-    if (trace_gpus.empty()) return;
+    if (trace.gpus.empty()) return;
     const std::vector<int>& gpus = variants.front().gpus;
     const auto largest = std::max_element(gpus.begin(), gpus.end()) - gpus.begin();
-    jobs_[points_.front()[static_cast<std::size_t>(largest)]].request.trace_gpus = trace_gpus;
+    jobs_[points_.front()[static_cast<std::size_t>(largest)]].request.trace = trace;
   }
 
   void run(int jobs, const std::function<void(std::size_t done, std::size_t of)>& progress) {
@@ -238,9 +238,9 @@ void check_memory(const LoadedScenario& loaded, const std::string& file) {
   }
 }
 
-Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
+Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace,
                const std::function<void(std::size_t done, std::size_t of)>& progress) {
-  Predictions predictions(loaded.variants, trace_gpus);
+  Predictions predictions(loaded.variants, trace);
   predictions.run(jobs, progress);
   Report report{loaded, {}, {}};
   for (std::size_t v = 0; v < loaded.variants.size(); ++v)

@@ -144,12 +144,5 @@ std::string layers_csv(const Scenario& scenario, int batch_per_gpu) {
   return text;
 }
 
-std::string trace_text(const Report& report) {
-  std::string events;
-  for (const ReportPoint& row : report.points)
-    if (!row.point.trace_events.empty()) events = row.point.trace_events;
-  return "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" + events + "\n]}\n";
-}
-
 }  // namespace report
 }  // namespace lockstep::sim

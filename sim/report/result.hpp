@@ -46,8 +46,8 @@ struct Report {
 };
 
 /// Predicts every GPU count of every variant and, where it is not among them, the baseline at each batch size.
-/// `trace_gpus`: GPUs whose timeline is recorded, at the largest GPU count; empty for none.
-Report predict(const LoadedScenario& loaded, int jobs, const std::vector<int>& trace_gpus,
+/// `trace`: of the largest GPU count of the first variant.
+Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace,
                const std::function<void(std::size_t done, std::size_t of)>& progress = {});
 
 /// Refuses the scenario of `file` where a point that it asks for does not fit into a GPU's memory, unless it ignores
@@ -64,8 +64,6 @@ std::string csv_text(const Report& report);
 /// Times of the layers on one GPU, a row each: layer, forward_s, backward_s, update_s, parameters, gradient_bytes; of an
 /// iteration of `batch_per_gpu` samples, before jitter and without communication. Updates go by parameters.
 std::string layers_csv(const Scenario& scenario, int batch_per_gpu);
-/// The whole trace file.
-std::string trace_text(const Report& report);
 
 }  // namespace report
 }  // namespace lockstep::sim

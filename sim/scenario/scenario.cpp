@@ -11,6 +11,7 @@
 #include "sim/scenario/published_format.hpp"
 #include "sim/scenario/ranges.hpp"
 #include "sim/scenario/scenario_format.hpp"
+#include "sim/scenario/scenario_read.hpp"
 
 namespace lockstep::sim {
 inline namespace scenario {
@@ -31,28 +32,15 @@ JsonNode node_at(const JsonNode& root, const std::string& pointer) {
   return node;
 }
 
-Scenario read_scenario(const JsonNode& root, const std::string& variant) {
-  Scenario s;
-  s.variant = variant;
-  scenario_format().read(root, s);
-  s.published = read_published(root.at("published"), variant, read_variants(root));
-  if (const std::optional<ScenarioProblem> problem = find_problem(s))
-    node_at(root, problem->pointer).fail(problem->wrong, problem->allowed);
-  return s;
-}
-
-// A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object, which may name a
-// HuggingFace configuration.
-void include_files(JsonDocument& document) {
-  document.include("/cluster");
-  document.include("/cluster/profile");
-  document.include("/model");
-  document.include("/model/config");
-  document.include("/workers/delay/samples");
-  document.include("/compute/profile");
-  document.include("/convergence/profile");
-  document.include("/communication/nccl/profile");
-  document.include("/communication/profile");
+// A split's batches are its own.
+void settle_batch(const JsonNode& node, Scenario& s) {
+  if (!s.parallel) {
+    node.at("batch_per_gpu");
+    return;
+  }
+  if (node.has("batch_per_gpu"))
+    node.at("batch_per_gpu").fail("a split has batches of its own", "allowed: /parallel/global_batch");
+  s.batch = {{kMostGpus, s.parallel->micro_batch}};
 }
 
 // Rates are of the model that the file names; where a setting puts another in its place, they say so, and the ratio of
@@ -70,13 +58,6 @@ void keep_model_of_rates(JsonDocument& document, const std::string& pointer) {
   }
 }
 
-void apply_setting(JsonDocument& document, const std::string& pointer, const std::string& text,
-                   const std::string& origin, const std::string& folder) {
-  keep_model_of_rates(document, pointer);
-  document.set(pointer, text, origin, folder);
-  include_files(document);
-}
-
 // The command line has the last word; then defaults fill what whole objects set by it or by a variant leave out.
 void apply(JsonDocument& document, const std::vector<std::pair<std::string, std::string>>& settings,
            const std::vector<int>& gpus) {
@@ -86,19 +67,6 @@ void apply(JsonDocument& document, const std::vector<std::pair<std::string, std:
   if (!gpus.empty()) document.set("/gpus", Json(gpus).dump(), "--gpus");
   fill_defaults(document);
   fill_baseline(document);
-}
-
-void set_nodes(JsonDocument& document, const Setting& setting) {
-  const JsonDocument number = JsonDocument::parse(setting.text, setting.origin);
-  const std::int64_t nodes = number.root().integer(1, kMostGpus);
-  document.set("/gpus", Json::array({nodes * gpus_per_node(document.json())}).dump(), setting.origin);
-}
-
-std::map<std::string, std::string> inputs_of(const JsonDocument& document, const Scenario& scenario) {
-  std::map<std::string, std::string> inputs = document.inputs();
-  if (scenario.workers && !scenario.workers->delay.samples_file.empty())
-    inputs[scenario.workers->delay.samples_file] = sha256_file(scenario.workers->delay.samples_file);
-  return inputs;
 }
 
 // What several variants rest on alike is listed once.
@@ -112,6 +80,51 @@ void add_assumptions(std::vector<Assumption>& all, const std::vector<Assumption>
 }
 
 }  // namespace
+
+// A cluster is a file or an object; a model is the name of one of the zoo's, a file or an object, which may name a
+// HuggingFace configuration.
+void include_files(JsonDocument& document) {
+  document.include("/cluster");
+  document.include("/cluster/profile");
+  document.include("/model");
+  document.include("/model/config");
+  document.include("/workers/delay/samples");
+  document.include("/compute/profile");
+  document.include("/convergence/profile");
+  document.include("/communication/nccl/profile");
+  document.include("/communication/profile");
+}
+
+void apply_setting(JsonDocument& document, const std::string& pointer, const std::string& text,
+                   const std::string& origin, const std::string& folder) {
+  keep_model_of_rates(document, pointer);
+  document.set(pointer, text, origin, folder);
+  include_files(document);
+}
+
+void read_scenario(const JsonNode& root, const std::string& variant,
+                   const std::function<bool(const std::string& key)>& is_read, Scenario& scenario) {
+  scenario.variant = variant;
+  scenario_format().read_some(root, scenario, is_read);
+  settle_batch(root, scenario);
+  scenario.published = read_published(root.at("published"), variant, read_variants(root));
+  if (const std::optional<ScenarioProblem> problem = find_problem(scenario))
+    node_at(root, problem->pointer).fail(problem->wrong, problem->allowed);
+}
+
+Scenario read_scenario(const JsonNode& root, const std::string& variant) {
+  Scenario scenario;
+  read_scenario(
+      root, variant, [](const std::string&) { return true; }, scenario);
+  return scenario;
+}
+
+std::map<std::string, std::string> inputs_of(const JsonDocument& document, const Scenario& scenario) {
+  std::map<std::string, std::string> inputs = document.inputs();
+  if (scenario.workers && !scenario.workers->delay.samples_file.empty())
+    inputs[scenario.workers->delay.samples_file] = sha256_file(scenario.workers->delay.samples_file);
+  return inputs;
+}
 
 Json to_json(const Scenario& scenario, const std::vector<Assumption>& sources) {
   Json json = scenario_format().write(scenario);
@@ -132,59 +145,6 @@ int Scenario::batch_at(int gpu_count) const {
 ParallelSpec Scenario::parallel_at(int gpu_count) const {
   if (!parallel) throw InputError(name + ": /parallel: no split; allowed: an object");
   return on_gpus(*parallel, gpu_count);
-}
-
-ScenarioTemplate ScenarioTemplate::load(const std::string& path, const std::string& variant) {
-  return ScenarioTemplate(JsonDocument::load(path), variant);
-}
-
-ScenarioTemplate ScenarioTemplate::parse(const std::string& text, const std::string& name, const std::string& variant) {
-  return ScenarioTemplate(JsonDocument::parse(text, name), variant);
-}
-
-ScenarioTemplate::ScenarioTemplate(JsonDocument document, const std::string& variant)
-    : document_(std::move(document)), variant_(variant) {
-  document_.root().keys(scenario_format().keys());
-  include_files(document_);
-  fill_defaults(document_);
-  const std::vector<Variant> variants = read_variants(document_.root());
-  const auto chosen =
-      std::find_if(variants.begin(), variants.end(), [&](const Variant& v) { return v.name == variant; });
-  if (chosen == variants.end()) {
-    std::vector<std::string> names;
-    for (const Variant& v : variants) names.push_back(in_quotes(v.name));
-    throw InputError(document_.name() + ": /variants: none is named " + in_quotes(variant) +
-                     "; allowed: " + joined(names));
-  }
-  const std::string folder = std::filesystem::path(document_.name()).parent_path().string();
-  for (const auto& [pointer, text] : chosen->settings) {
-    apply_setting(document_, pointer, text, chosen->origin, folder);
-  }
-}
-
-LoadedScenario ScenarioTemplate::with(const std::vector<Setting>& settings) const {
-  JsonDocument varied = document_;
-  const Setting* nodes = nullptr;
-  bool has_new_members = false;  // an algorithm that brings objects, whose members the next settings may set
-  for (const Setting& s : settings) {
-    const bool is_member = s.pointer.find('/', 1) == std::string::npos;
-    if (s.pointer == "/nodes") {
-      nodes = &s;
-      continue;
-    }
-    if (has_new_members && !is_member) fill_defaults(varied);
-    has_new_members = is_member;
-    apply_setting(varied, s.pointer, s.text, s.origin, s.folder);
-  }
-  if (nodes) set_nodes(varied, *nodes);
-  fill_defaults(varied);
-  fill_baseline(varied);
-  LoadedScenario loaded;
-  loaded.variants.push_back(read_scenario(varied.root(), variant_));
-  loaded.resolved = varied.json();
-  loaded.assumptions = varied.assumptions();
-  loaded.inputs = inputs_of(varied, loaded.variants.back());
-  return loaded;
 }
 
 LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,

@@ -180,32 +180,5 @@ struct LoadedScenario {
 LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,
                              const std::vector<int>& gpus = {});
 
-/// A value to set in a scenario.
-struct Setting {
-  std::string pointer;  ///< "/nodes" stands for "/gpus", in whole nodes of the cluster
-  std::string text;     ///< JSON, else taken as a string
-  std::string origin;   ///< who sets it, for errors
-  std::string folder;   ///< where files that it names are looked for
-};
-
-/// A scenario that is predicted under many settings: its files are read once.
-class ScenarioTemplate {
- public:
-  /// `variant` names one of the scenario's variants; empty where it lists none. Throws InputError.
-  static ScenarioTemplate load(const std::string& path, const std::string& variant = "");
-  /// The same of a text that lies in the file `name`.
-  static ScenarioTemplate parse(const std::string& text, const std::string& name, const std::string& variant = "");
-
-  /// The one scenario with the settings applied in their order, read and checked as load_scenario() does.
-  LoadedScenario with(const std::vector<Setting>& settings) const;
-  /// As written, defaults filled in.
-  const Json& json() const { return document_.json(); }
-
- private:
-  ScenarioTemplate(JsonDocument document, const std::string& variant);
-  JsonDocument document_;
-  std::string variant_;
-};
-
 }  // namespace scenario
 }  // namespace lockstep::sim

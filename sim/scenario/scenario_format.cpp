@@ -90,17 +90,6 @@ Json write_model(const Scenario& s) {
           {"attention", job.fused_attention ? "fused" : "in-passes"}};
 }
 
-// A split's batches are its own.
-void settle_batch(const JsonNode& node, Scenario& s) {
-  if (!s.parallel) {
-    node.at("batch_per_gpu");
-    return;
-  }
-  if (node.has("batch_per_gpu"))
-    node.at("batch_per_gpu").fail("a split has batches of its own", "allowed: /parallel/global_batch");
-  s.batch = {{kMostGpus, s.parallel->micro_batch}};
-}
-
 const ObjectFormat<UncertaintySpec>& uncertainty_format() {
   static const ObjectFormat<UncertaintySpec> format = [] {
     using Spec = UncertaintySpec;
@@ -187,7 +176,6 @@ void add_machine(Format& f) {
   f.object("parallel", &Scenario::parallel, parallel_format())
       .optional("every GPU is a replica")
       .means("[parallel](#parallel): a replica is a group of GPUs");
-  f.then(settle_batch);
 }
 
 // What is read before decides how these are read.

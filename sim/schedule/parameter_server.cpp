@@ -17,11 +17,15 @@ std::vector<std::string> stream_names(int exchange_streams) {
 }
 
 // Compute work of neighbouring layers, collected until something must wait for it or it must wait for something.
-struct Stretch : Segment {
+struct Stretch {
+  double seconds = 0;
+  std::vector<Part> layers;
+
+  Parts parts() const { return layers.empty() ? nullptr : std::make_shared<const std::vector<Part>>(layers); }
   void add(const std::string& name, double layer_s) {
     if (layer_s <= 0) return;
     seconds += layer_s;
-    parts.push_back({name, layer_s});
+    layers.push_back({name, layer_s});
   }
 };
 
@@ -72,7 +76,7 @@ class Builder {
     Stretch segment;
     for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
       if (const auto arrived = arrived_.find(static_cast<int>(i)); arrived != arrived_.end()) {
-        if (segment.seconds > 0) gpu_.compute(kCompute, "forward", segment.seconds, after, segment.parts);
+        if (segment.seconds > 0) gpu_.compute(kCompute, "forward", segment.seconds, after, segment.parts());
         if (segment.seconds > 0) after.clear();
         segment = {};
         after.insert(after.end(), arrived->second.begin(), arrived->second.end());
@@ -84,7 +88,7 @@ class Builder {
       }
       segment.add(graph_.layers[i].name, cost_.layers[i].forward_s);
     }
-    used_.push_back(gpu_.compute(kCompute, "forward", segment.seconds, after, segment.parts));
+    used_.push_back(gpu_.compute(kCompute, "forward", segment.seconds, after, segment.parts()));
     arrived_.clear();
   }
 
@@ -98,14 +102,14 @@ class Builder {
       if (mine.empty()) continue;
       for (std::size_t e : mine)
         if (exchanges_[e].encode_s > 0) segment.add("encode " + exchanges_[e].name, exchanges_[e].encode_s);
-      computed = gpu_.compute(kCompute, "backward", segment.seconds, {}, segment.parts);
+      computed = gpu_.compute(kCompute, "backward", segment.seconds, {}, segment.parts());
       segment = {};
       for (std::size_t e : mine) {
         if (options_.overlap) start(e, computed);
         if (!options_.overlap) pending_.push_back({e, computed});
       }
     }
-    if (segment.seconds > 0) computed = gpu_.compute(kCompute, "backward", segment.seconds, {}, segment.parts);
+    if (segment.seconds > 0) computed = gpu_.compute(kCompute, "backward", segment.seconds, {}, segment.parts());
     if (options_.overlap) return;
     std::vector<Pending> waiting;
     waiting.swap(pending_);

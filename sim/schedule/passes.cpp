@@ -5,26 +5,31 @@
 namespace lockstep::sim {
 inline namespace schedule {
 
-Segment forward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to) {
+namespace {
+
+// From layer `from` to layer `to`, upwards or downwards.
+Segment segment_of(const model::Graph& graph, const ModelCost& cost, int from, int to, double LayerCost::*seconds_of) {
   Segment segment;
-  for (int i = from; i <= to; ++i) {
-    const double seconds = cost.layers[at(i)].forward_s;
+  std::vector<Part> parts;
+  const int step = seconds_of == &LayerCost::forward_s ? 1 : -1;
+  for (int i = from; step * (to - i) >= 0; i += step) {
+    const double seconds = cost.layers[at(i)].*seconds_of;
     if (seconds <= 0) continue;
     segment.seconds += seconds;
-    segment.parts.push_back({graph.layers[at(i)].name, seconds});
+    parts.push_back({graph.layers[at(i)].name, seconds});
   }
+  if (!parts.empty()) segment.parts = std::make_shared<const std::vector<Part>>(std::move(parts));
   return segment;
 }
 
+}  // namespace
+
+Segment forward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to) {
+  return segment_of(graph, cost, from, to, &LayerCost::forward_s);
+}
+
 Segment backward_segment(const model::Graph& graph, const ModelCost& cost, int from, int to) {
-  Segment segment;
-  for (int i = from; i >= to; --i) {
-    const double seconds = cost.layers[at(i)].backward_s;
-    if (seconds <= 0) continue;
-    segment.seconds += seconds;
-    segment.parts.push_back({graph.layers[at(i)].name, seconds});
-  }
-  return segment;
+  return segment_of(graph, cost, from, to, &LayerCost::backward_s);
 }
 
 int enqueue_batch(Enqueue& gpu, const Loading& loading, const std::string& loading_name, int load_stream,

@@ -12,7 +12,7 @@ inline namespace schedule {
 /// A stretch of a pass, with its layers.
 struct Segment {
   double seconds = 0;
-  std::vector<Part> parts;
+  Parts parts;
 };
 
 /// The forward pass from layer `from` up to layer `to`, both included.

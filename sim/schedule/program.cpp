@@ -93,7 +93,7 @@ int Enqueue::append(Work work) {
   return static_cast<int>(program_.work.size()) - 1;
 }
 
-int Enqueue::compute(int stream, std::string name, double seconds, std::vector<int> after, std::vector<Part> parts) {
+int Enqueue::compute(int stream, std::string name, double seconds, std::vector<int> after, Parts parts) {
   Work work;
   work.kind = Work::Kind::compute;
   work.stream = stream;

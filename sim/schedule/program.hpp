@@ -6,6 +6,7 @@
 // for earlier work of the same GPU on another stream. A collective involves the same stream of all GPUs.
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,9 @@ struct Part {
   std::string name;
   double seconds;
 };
+
+/// What a piece of work is made of; pieces that are alike share it. Null: one thing.
+using Parts = std::shared_ptr<const std::vector<Part>>;
 
 // A copy brings input to the GPU; what else takes time beside it (staging, a server's CPU) is work of the host.
 struct Work {
@@ -43,7 +47,7 @@ struct Work {
   std::int64_t bytes = 0;         ///< copy over links
   double slows = 1;        ///< collective: how many times longer the GPU's compute takes beside it (in_flight.hpp)
   std::vector<int> after;  ///< indices of earlier work that must have ended on the same GPU
-  std::vector<Part> parts;
+  Parts parts;
 };
 
 struct Program {
@@ -91,7 +95,7 @@ class Enqueue {
   }
   int compute_of(int role, int stream, std::string name, double seconds, std::vector<int> after);
   void begin_iteration();
-  int compute(int stream, std::string name, double seconds, std::vector<int> after, std::vector<Part> parts = {});
+  int compute(int stream, std::string name, double seconds, std::vector<int> after, Parts parts = nullptr);
   /// Compute that leaves a part of the GPU to other streams; call share_gpu() before.
   int share(int stream, std::string name, double seconds, double fill, int draw, std::vector<int> after);
   int copy(int stream, std::string name, double seconds, std::vector<int> after);

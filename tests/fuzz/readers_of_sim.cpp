@@ -12,7 +12,7 @@
 #include "sim/plan/journal.hpp"
 #include "sim/plan/plan_spec.hpp"
 #include "sim/records/explicit_records.hpp"
-#include "sim/scenario/scenario.hpp"
+#include "sim/scenario/scenario_template.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
 

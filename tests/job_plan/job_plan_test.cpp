@@ -4,6 +4,7 @@
 #include "sim/plan/evaluate.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/job_tokens.hpp"
+#include "sim/report/result.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/process.hpp"
@@ -149,6 +150,30 @@ TEST_CASE("a plan that searches splits has the fastest at each size, and says it
   words.job.split = {};
   words.job.global_batch = 0;
   CHECK(plan_of(words).points.front().setting.contains("split"));
+}
+
+TEST_CASE("searched splits of several sizes are variants of the job's scenario, each predicted as the job is") {
+  sim::Job job;
+  job.model = "llama3_8b";
+  job.gpu = "H100";
+  job.gpus = {16, 64};
+  job.global_batch = 128;
+  job.searches_split = true;
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  REQUIRE(predicted.rankings.size() == 2);
+  const TemporaryFolder folder;
+  const std::string path = folder.write("job.json", sim::job_scenario(predicted, catalogue()).dump());
+  const sim::Report report = sim::predict(sim::load_scenario(path, {}), 1, {});
+  REQUIRE(report.points.size() == 2);
+  for (const sim::ReportPoint& row : report.points) {
+    const auto of_job =
+        std::find_if(predicted.predictions.begin(), predicted.predictions.end(), [&](const sim::Prediction& p) {
+          return p.record->gpus == row.point.gpus && p.mapped.quantity == sim::Quantity::images_per_s;
+        });
+    REQUIRE(of_job != predicted.predictions.end());
+    CHECK(row.variant == std::to_string(row.point.gpus) + " GPUs");
+    CHECK(row.point.samples_per_s() == Approx(of_job->predicted).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("what does not vary is not among a point's settings, and the GPU is") {

@@ -105,15 +105,17 @@ TEST_CASE("plan: the same bytes with one process and with four") {
   CHECK(slurp(files.folder.path("one.csv")) == slurp(files.folder.path("four.csv")));
 }
 
-TEST_CASE("plan: the same bytes over three MPI ranks") {
+TEST_CASE("plan: the same bytes over MPI ranks") {
   if (!has_mpirun()) return;
   const SmallPlan files;
   CHECK(plan(files, "plan.json --jobs 1 --json one.json --csv one.csv").code == 0);
-  CHECK(shell(files, kMpirun + "-n 3 $PLAN plan.json --json ranks.json --csv ranks.csv") == 0);
-  INFO(slurp(files.folder.path("script.out")));
-  CHECK(document(files, "one.json").dump() == document(files, "ranks.json").dump());
-  CHECK(slurp(files.folder.path("one.csv")) == slurp(files.folder.path("ranks.csv")));
-  CHECK_THAT(slurp(files.folder.path("script.out")), Contains("Frontier of time and cost"));
+  for (const char* ranks : {"2", "3"}) {
+    CHECK(shell(files, kMpirun + "-n " + ranks + " $PLAN plan.json --json ranks.json --csv ranks.csv") == 0);
+    INFO(slurp(files.folder.path("script.out")));
+    CHECK(document(files, "one.json").dump() == document(files, "ranks.json").dump());
+    CHECK(slurp(files.folder.path("one.csv")) == slurp(files.folder.path("ranks.csv")));
+    CHECK_THAT(slurp(files.folder.path("script.out")), Contains("Frontier of time and cost"));
+  }
 }
 
 // The launcher may end the job with the rank; then the journal goes on.

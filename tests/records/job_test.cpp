@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/usual.hpp"
@@ -276,8 +277,11 @@ TEST_CASE("a job's scenario has the default fidelity, and a timeline") {
   const Json file = sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(file.at("fidelity") == "fast");
   const TemporaryFolder folder;
-  const sim::Report report = sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1, {0, 15});
-  CHECK_FALSE(report.points[0].point.trace_events.empty());
+  sim::predict(sim::load_scenario(folder.write("job.json", file.dump()), {}), 1,
+               {{0, 15}, [&, text = std::string()](const std::string& piece) mutable {
+                  folder.write("events", text += piece);
+                }});
+  CHECK_FALSE(read_file(folder.path("events")).empty());
 }
 
 }  // namespace

@@ -17,31 +17,17 @@ using namespace lockstep::sim;
 
 namespace {
 
-// Of 8 GPUs a node, with a node to spare.
+// Besides those of each kind, what does not divide.
 std::vector<ClusterSpec> clusters_of(int nodes) {
-  std::vector<ClusterSpec> specs{tests::nvswitch_cluster(nodes, 8), tests::nvswitch_cluster(nodes, 8),
-                                 tests::pcie_cluster(nodes, 8), tests::pcie_cluster(nodes, 8)};
-  specs[1].name = "a NIC per GPU, narrow ports";
-  specs[1].nic.per_node = 8;
-  specs[1].fabric.link.bandwidth_bytes_per_s = 30e9;
-  specs[3].name = "staged";
-  specs[3].nic.gpudirect = false;
-  specs[3].intra_node.pcie.peer_across_sockets = false;
-  const auto add = [&](const char* name, FabricSpec fabric) {
-    specs.push_back(tests::nvswitch_cluster(nodes, 8));
-    specs.back().name = name;
-    fabric.link = specs.back().fabric.link;
-    specs.back().fabric = fabric;
-  };
+  std::vector<ClusterSpec> specs = tests::clusters_of_each_kind(nodes);
   const int leaves = (nodes + 3) / 4;
-  FabricSpec tree;
-  tree.kind = FabricKind::fat_tree;
-  tree.fat_tree = {{4, leaves}, {1, 2}, {1, 1}};
-  add("fat tree, 2:1", tree);
-  tree.fat_tree = {{4, leaves}, {1, 3}, {1, 1}};
-  add("fat tree whose uplinks do not divide the leaf's nodes", tree);
-  tree.fat_tree = {{2, 2, leaves}, {1, 2, 1}, {1, 1, 2}};
-  add("fat tree of three levels", tree);
+  specs.push_back(tests::fat_tree_cluster(nodes, "fat tree whose uplinks do not divide the leaf's nodes",
+                                          {{4, leaves}, {1, 3}, {1, 1}}));
+  specs.push_back(tests::fat_tree_cluster(nodes, "fat tree of three levels", {{2, 2, leaves}, {1, 2, 1}, {1, 1, 2}}));
+  specs.push_back(tests::nvswitch_cluster(nodes, 8));
+  specs.back().name = "a NIC per GPU, narrow ports";
+  specs.back().nic.per_node = 8;
+  specs.back().fabric.link.bandwidth_bytes_per_s = 30e9;
   return specs;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 // Small clusters for the tests of replay: exact numbers, no file needed.
+#include <vector>
+
+#include "engine/base/random.hpp"
 #include "sim/cluster/cluster.hpp"
 
 namespace lockstep::tests {
@@ -41,6 +44,40 @@ inline sim::ClusterSpec pcie_cluster(int nodes, int gpus_per_node) {
   pcie.socket_link = {9e9, 0.3e-6};
   spec.nic.attach = {0};
   return spec;
+}
+
+/// NVSwitch nodes of 8 GPUs in a fat tree.
+inline sim::ClusterSpec fat_tree_cluster(int nodes, const char* name, const sim::FatTreeSpec& tree) {
+  sim::ClusterSpec spec = nvswitch_cluster(nodes, 8);
+  spec.name = name;
+  spec.fabric.kind = sim::FabricKind::fat_tree;
+  spec.fabric.fat_tree = tree;
+  return spec;
+}
+
+/// Of each kind one, 8 GPUs a node: a NIC per node and per GPU, PCIe trees with GPUDirect and without, leaves of 4 nodes with
+/// uplinks for half of them.
+inline std::vector<sim::ClusterSpec> clusters_of_each_kind(int nodes) {
+  std::vector<sim::ClusterSpec> specs{nvswitch_cluster(nodes, 8), nvswitch_cluster(nodes, 8), pcie_cluster(nodes, 8),
+                                      pcie_cluster(nodes, 8)};
+  specs[1].name = "a NIC per GPU";
+  specs[1].nic.per_node = 8;
+  specs[1].fabric.link.bandwidth_bytes_per_s = 100e9;
+  specs[3].name = "staged";
+  specs[3].nic.gpudirect = false;
+  specs[3].intra_node.pcie.peer_across_sockets = false;
+  specs[3].host.memory_bandwidth_bytes_per_s = 15e9;
+  specs[3].host.memory_latency_s = 1e-6;
+  specs.push_back(fat_tree_cluster(nodes, "fat tree, 2:1", {{4, (nodes + 3) / 4}, {1, 2}, {1, 1}}));
+  return specs;
+}
+
+/// When each rank arrives, within so many seconds.
+inline std::vector<double> random_arrivals(int ranks, double spread_s) {
+  std::vector<double> arrivals;
+  for (int rank = 0; rank < ranks; ++rank)
+    arrivals.push_back(spread_s * random_uniform(7, 3, static_cast<std::uint64_t>(rank)));
+  return arrivals;
 }
 
 }  // namespace lockstep::tests

@@ -132,9 +132,11 @@ std::string layer_of(const std::string& exchange) {
 
 // The start of the forward work of an iteration that a layer is in.
 double forward_s(const Log& log, int gpu, int iteration, const std::string& layer) {
-  for (int w : log.works(iteration, "forward"))
-    for (const Part& part : log.program.work[at(w)].parts)
-      if (part.name == layer) return log.start_s(gpu)[at(w)];
+  for (int w : log.works(iteration, "forward")) {
+    const Parts& parts = log.program.work[at(w)].parts;
+    const auto is_it = [&layer](const Part& part) { return part.name == layer; };
+    if (parts && std::any_of(parts->begin(), parts->end(), is_it)) return log.start_s(gpu)[at(w)];
+  }
   throw std::logic_error("no forward pass of " + layer);
 }
 

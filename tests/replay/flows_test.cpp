@@ -3,7 +3,6 @@
 // GPUs.
 #include <cmath>
 
-#include "engine/base/random.hpp"
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
 #include "sim/collective/parameter_server.hpp"
@@ -17,27 +16,6 @@ using namespace lockstep::sim;
 using lockstep::tests::in_child;
 
 namespace {
-
-// Of 8 GPUs a node.
-std::vector<ClusterSpec> clusters_of(int nodes) {
-  std::vector<ClusterSpec> specs{tests::nvswitch_cluster(nodes, 8), tests::nvswitch_cluster(nodes, 8),
-                                 tests::pcie_cluster(nodes, 8), tests::pcie_cluster(nodes, 8)};
-  specs[1].name = "a NIC per GPU";
-  specs[1].nic.per_node = 8;
-  specs[1].fabric.link.bandwidth_bytes_per_s = 100e9;
-  specs[3].name = "staged";
-  specs[3].nic.gpudirect = false;
-  specs[3].intra_node.pcie.peer_across_sockets = false;
-  specs[3].host.memory_bandwidth_bytes_per_s = 15e9;
-  specs[3].host.memory_latency_s = 1e-6;
-  if (nodes % 4 == 0) {
-    specs.push_back(tests::nvswitch_cluster(nodes, 8));
-    specs.back().name = "fat tree, 2:1";
-    specs.back().fabric.kind = FabricKind::fat_tree;
-    specs.back().fabric.fat_tree = {{4, nodes / 4}, {1, 2}, {1, 1}};
-  }
-  return specs;
-}
 
 std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
   const Roles roles = co_located_servers(gpus, 8, 3);
@@ -55,19 +33,12 @@ std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
           pull_parameters(roles, shards)};
 }
 
-std::vector<double> random_arrivals(int ranks, double spread_s) {
-  std::vector<double> arrivals;
-  for (int rank = 0; rank < ranks; ++rank)
-    arrivals.push_back(spread_s * random_uniform(7, 3, static_cast<std::uint64_t>(rank)));
-  return arrivals;
-}
-
 // The largest relative difference of a rank's times, by flows and, where it answers, by max-plus.
 double worst(const ClusterSpec& spec, const Plan& plan, double spread_s, double reduction_rate) {
   return in_child([&] {
     Cluster cluster(spec, plan.ranks);
     cluster.set_message_overhead({5e-6, 7e-6});
-    const std::vector<double> arrivals = random_arrivals(plan.ranks, spread_s);
+    const std::vector<double> arrivals = tests::random_arrivals(plan.ranks, spread_s);
     const std::vector<double> flows = plan_by_flows(plan, cluster, arrivals, reduction_rate);
     const std::vector<double> messages = plan_by_messages(plan, cluster, arrivals, reduction_rate);
     std::vector<double> fast = arrivals;
@@ -84,7 +55,7 @@ double worst(const ClusterSpec& spec, const Plan& plan, double spread_s, double 
 
 TEST_CASE("property: fast takes the times of messages: every collective on every kind of cluster, 8 to 64 GPUs") {
   for (int gpus : {8, 24, 64})
-    for (const ClusterSpec& spec : clusters_of(gpus / 8))
+    for (const ClusterSpec& spec : tests::clusters_of_each_kind(gpus / 8))
       for (const Plan& plan : plans_of(gpus, 3'000'000)) {
         INFO(plan.algorithm << " over " << gpus << " on " << spec.name);
         CHECK(worst(spec, plan, 0, 0) < 1e-6);
@@ -95,7 +66,7 @@ TEST_CASE("property: fast takes the times of messages: every collective on every
 TEST_CASE("property: fast takes the times of messages: collectives of few messages on 512 GPUs") {
   const Roles roles = co_located_servers(512, 8, 3);
   const std::vector<std::int64_t> shares{1'000'000, 1'200'000, 800'000};
-  for (const ClusterSpec& spec : clusters_of(64))
+  for (const ClusterSpec& spec : tests::clusters_of_each_kind(64))
     for (const Plan& plan : {hierarchical_all_reduce(512, 8, 3'000'000), halving_doubling_all_reduce(512, 3'000'000),
                              tree_all_reduce(512, 3'000'000), double_binary_tree_all_reduce(512, 4, 3'000'000),
                              push_gradients(roles, shares), pull_parameters(roles, shares)}) {

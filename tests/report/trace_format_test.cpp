@@ -7,8 +7,8 @@
 #include <set>
 
 #include "engine/base/json_text.hpp"
-#include "sim/report/result.hpp"
 #include "tests/catch.hpp"
+#include "tests/report/traced.hpp"
 #include "tests/scenario/small_files.hpp"
 
 namespace lockstep::tests {
@@ -130,7 +130,7 @@ TEST_CASE("traces of every algorithm follow the trace-event format") {
     for (Settings settings : algorithms) {
       INFO(fidelity << ", " << (settings.empty() ? "s-sgd" : settings[0].second));
       settings.emplace_back("/fidelity", fidelity);
-      CHECK(check_format(sim::trace_text(sim::predict(files.load(settings), 2, {0, 1, 3}))) > 20);
+      CHECK(check_format(traced(files.load(settings), {0, 1, 3}).text) > 20);
     }
 }
 

@@ -2,18 +2,18 @@
 // computation as the result reports.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "sim/report/result.hpp"
 #include "tests/catch.hpp"
+#include "tests/report/traced.hpp"
 #include "tests/scenario/small_files.hpp"
 
 namespace lockstep::tests {
 namespace {
 
-using sim::predict;
 using sim::Report;
-using sim::trace_text;
 
 constexpr double kSlack_us = 1e-3;
 
@@ -74,8 +74,8 @@ void nest(std::vector<Span>& spans) {
   }
 }
 
-Trace nested(const Report& report) {
-  Trace trace = parse(trace_text(report));
+Trace nested(const Traced& traced) {
+  Trace trace = parse(traced.text);
   for (auto& [row, spans] : trace.rows) nest(spans);
   return trace;
 }
@@ -106,7 +106,7 @@ const Settings kJitter{{"/compute/jitter", R"({"distribution": "lognormal", "coe
 TEST_CASE("a trace has a named row per GPU and stream, by every method") {
   for (const char* fidelity : {"fast", "message"}) {
     const SmallFiles files = traced_files();
-    const Trace trace = nested(predict(files.load({{"/fidelity", fidelity}}), 2, {0, 1, 3}));
+    const Trace trace = nested(traced(files.load({{"/fidelity", fidelity}}), {0, 1, 3}));
     CHECK(trace.processes ==
           std::map<int, std::string>{{0, "GPU 0 (node 0)"}, {1, "GPU 1 (node 0)"}, {3, "GPU 3 (node 1)"}});
     std::set<std::string> used;
@@ -125,7 +125,7 @@ TEST_CASE("a trace has a named row per GPU and stream, by every method") {
 TEST_CASE("what goes out on a link of the trace comes in at its other end, bytes and messages, inside the collective") {
   for (const char* fidelity : {"fast", "message"}) {
     const SmallFiles files = traced_files();
-    const Json file = Json::parse(trace_text(predict(files.load({{"/fidelity", fidelity}}), 2, {0, 1, 2, 3})));
+    const Json file = Json::parse(traced(files.load({{"/fidelity", fidelity}}), {0, 1, 2, 3}).text);
     std::map<Row, std::string> names;
     std::map<std::pair<int, int>, std::pair<std::int64_t, int>> sent, received;  // (from, to) -> bytes, messages
     for (const Json& event : file["traceEvents"])
@@ -149,7 +149,7 @@ TEST_CASE("layers lie within their pass and fill it, and nothing else nests") {
   for (const char* fidelity : {"fast", "message"}) {
     Settings settings = kJitter;
     settings.emplace_back("/fidelity", fidelity);
-    const Trace trace = nested(predict(files.load(settings), 2, {0, 2}));
+    const Trace trace = nested(traced(files.load(settings), {0, 2}));
     std::set<std::string> passes, layers;
     for (const auto& [row, spans] : trace.rows) {
       double pass_us = 0, layers_us = 0;
@@ -177,31 +177,31 @@ TEST_CASE("a GPU's compute spans add up to the compute time of the result") {
   const SmallFiles files = traced_files();
   for (const char* fidelity : {"fast", "message"}) {
     const Settings even{{"/fidelity", fidelity}};
-    const Report report = predict(files.load(even), 2, {0, 1, 2, 3});
-    const Trace trace = nested(report);
+    const Traced plain = traced(files.load(even), {0, 1, 2, 3});
+    const Trace trace = nested(plain);
     for (int gpu = 0; gpu < 4; ++gpu)
-      CHECK(compute_s(trace, gpu, 3) == Approx(report.points[1].point.compute_s).epsilon(1e-9));
+      CHECK(compute_s(trace, gpu, 3) == Approx(plain.report.points[1].point.compute_s).epsilon(1e-9));
 
     Settings uneven = kJitter;
     uneven.push_back(even[0]);
-    const Report jittered = predict(files.load(uneven), 2, {0, 1, 2, 3});
+    const Traced jittered = traced(files.load(uneven), {0, 1, 2, 3});
     const Trace spans = nested(jittered);
     double sum_s = 0;
     for (int gpu = 0; gpu < 4; ++gpu) sum_s += compute_s(spans, gpu, 3);
-    CHECK(sum_s / 4 == Approx(jittered.points[1].point.compute_s).epsilon(1e-9));
+    CHECK(sum_s / 4 == Approx(jittered.report.points[1].point.compute_s).epsilon(1e-9));
     CHECK(compute_s(spans, 0, 3) != Approx(compute_s(spans, 1, 3)).epsilon(1e-4));
   }
 }
 
 TEST_CASE("the spans of a trace cover the iterations that the result reports") {
   const SmallFiles files = traced_files();
-  const Report report = predict(files.load(), 2, {0});
+  const Traced of_one = traced(files.load(), {0});
   std::map<int, double> end_us;  // per iteration, the update's
-  for (const auto& [row, spans] : nested(report).rows)
+  for (const auto& [row, spans] : nested(of_one).rows)
     for (const Span& span : spans)
       if (span.name == "update") end_us[span.iteration] = span.end_us;
   REQUIRE(end_us.size() == 4);
-  const std::vector<double>& iteration_s = report.points[1].point.iteration_s;
+  const std::vector<double>& iteration_s = of_one.report.points[1].point.iteration_s;
   REQUIRE(iteration_s.size() == 3);
   for (int i = 0; i < 3; ++i)
     CHECK((end_us[i + 1] - end_us[i]) / 1e6 == Approx(iteration_s[static_cast<std::size_t>(i)]).epsilon(1e-9));
@@ -211,12 +211,17 @@ TEST_CASE("only the largest point of the first variant is traced, and none unles
   SmallFiles files = traced_files();
   files.scenario["gpus"] = {1, 4, 2};
   files.scenario["variants"] = Json::parse(R"([{"name": "a", "set": {}}, {"name": "b", "set": {"/gpus": [2, 4]}}])");
-  const Report report = predict(files.load(), 2, {3});
-  REQUIRE(report.points.size() == 5);
-  for (const sim::ReportPoint& row : report.points)
-    CHECK(row.point.trace_events.empty() == !(row.variant == "a" && row.point.gpus == 4));
-  CHECK(parse(trace_text(report)).processes.size() == 1);
-  for (const sim::ReportPoint& row : predict(files.load(), 2, {}).points) CHECK(row.point.trace_events.empty());
+  const Traced asked = traced(files.load(), {3});
+  REQUIRE(asked.report.points.size() == 5);
+  const Trace trace = parse(asked.text);
+  CHECK(trace.processes == std::map<int, std::string>{{3, "GPU 3 (node 1)"}});
+  double spans_s = 0;
+  for (const auto& [row, spans] : trace.rows)
+    for (const Span& span : spans)
+      if (span.name == "update") spans_s = std::max(spans_s, span.end_us * 1e-6);
+  const std::vector<double>& largest = asked.report.points[1].point.iteration_s;
+  CHECK(spans_s > std::accumulate(largest.begin(), largest.end(), 0.0));
+  CHECK(parse(traced(files.load(), {}).text).rows.empty());
 }
 
 }  // namespace lockstep::tests

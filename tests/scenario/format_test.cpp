@@ -13,6 +13,7 @@
 #include "engine/base/random.hpp"
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/format_documents.hpp"
+#include "sim/scenario/scenario_template.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "engine/base/provenance.hpp"
+#include "sim/scenario/scenario_template.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"

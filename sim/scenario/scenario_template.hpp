@@ -1,0 +1,67 @@
+#pragma once
+// A scenario that is predicted under many settings.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+inline namespace scenario {
+
+/// A value to set in a scenario.
+struct Setting {
+  std::string pointer;  ///< "/nodes" stands for "/gpus", in whole nodes of the cluster
+  std::string text;     ///< JSON, else taken as a string
+  std::string origin;   ///< who sets it, for errors
+  std::string folder;   ///< where files that it names are looked for
+
+  bool operator==(const Setting& o) const {
+    return pointer == o.pointer && text == o.text && origin == o.origin && folder == o.folder;
+  }
+};
+
+/// Its files are read once.
+class ScenarioTemplate {
+ public:
+  /// `variant` names one of the scenario's variants; empty where it lists none. Throws InputError.
+  static ScenarioTemplate load(const std::string& path, const std::string& variant = "");
+  /// The same of a text that lies in the file `name`.
+  static ScenarioTemplate parse(const std::string& text, const std::string& name, const std::string& variant = "");
+
+  /// The one scenario with the settings applied in their order, read and checked as load_scenario() does.
+  LoadedScenario with(const std::vector<Setting>& settings) const;
+  /// As written, defaults filled in.
+  const Json& json() const { return document_.json(); }
+
+ private:
+  friend class ScenarioSeries;
+  ScenarioTemplate(JsonDocument document, const std::string& variant);
+  JsonDocument document_;
+  std::string variant_;
+};
+
+/// Scenarios of one template after each other, as the points of a plan: what of settings, and of what is read, is as it was
+/// for the one before is not done again. The template must outlive it.
+class ScenarioSeries {
+ public:
+  explicit ScenarioSeries(const ScenarioTemplate& base) : base_(base) {}
+  /// That of ScenarioTemplate::with(), until the next is asked for. Throws InputError.
+  const Scenario& with(const std::vector<Setting>& settings);
+
+ private:
+  // The document under the first settings.
+  struct Level {
+    Setting setting;
+    JsonDocument document;
+  };
+  const JsonDocument& under_all_but_last(const std::vector<const Setting*>& settings);
+
+  const ScenarioTemplate& base_;
+  std::vector<Level> levels_;
+  Json read_;  // what latest_ was read from
+  std::optional<Scenario> latest_;
+};
+
+}  // namespace scenario
+}  // namespace lockstep::sim
