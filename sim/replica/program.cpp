@@ -125,7 +125,11 @@ class Builder {
         [&](bool is_wanted, const BlockSeconds& seconds,
             TrafficList (*forward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&),
             TrafficList (*backward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&)) {
-          if (!is_wanted || pass == Pass::weight_gradient) return;
+          if (!is_wanted) return;
+          if (pass == Pass::weight_gradient) {  // computed in the pass before, exchanged with the blocks'
+            all.push_back({{}, {}, beside, trained});
+            return;
+          }
           const bool is_forward = pass == Pass::forward;
           all.push_back({{is_forward ? seconds.forward_s : seconds.backward_s, 0,
                           is_forward ? seconds.products_forward_s : seconds.products_backward_s},

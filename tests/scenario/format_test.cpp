@@ -98,6 +98,16 @@ TEST_CASE("what a scenario is written as reads as the same scenario, for every s
   }
 }
 
+TEST_CASE("without copies through the host nothing is written of them, whatever they would overlap with") {
+  SmallFiles files;
+  Scenario scenario = files.load().variants.front();
+  scenario.algorithm = Algorithm::parameter_server;
+  scenario.parameter_server.emplace().staging_overlaps = false;
+  const Json written = sim::to_json(scenario);
+  CHECK_FALSE(written["parameter_server"].contains("staging"));
+  CHECK(sim::to_json(read_again(written)) == written);
+}
+
 TEST_CASE("a value that is written keeps the kind and the source that it is given") {
   SmallFiles files;
   const Scenario scenario = files.load().variants.front();
