@@ -161,6 +161,7 @@ SSgd s_sgd_options(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   options.accumulation = scenario.communication.accumulation;
   options.overlap = scenario.communication.overlap;
   options.launch_s = scenario.communication.launch_overhead_s;
+  options.bucket_copy_bytes_per_s = scenario.communication.bucket_copy_bytes_per_s;
   return options;
 }
 

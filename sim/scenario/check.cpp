@@ -122,6 +122,12 @@ Problem of_convergence(const Scenario& s) {
   return {};
 }
 
+Problem of_bucket_copies(const Scenario& s) {
+  if (s.communication.bucket_copy_bytes_per_s <= 0 || (s.algorithm == Algorithm::s_sgd && !s.parallel)) return {};
+  return {{"/communication/bucket_copies", s.parallel ? "is not modelled of a split" : "of " + name_of(s.algorithm),
+           "allowed: without it; s-sgd has it"}};
+}
+
 // What a prediction of a split leaves out is refused.
 Problem of_split(const Scenario& s) {
   if (!s.parallel) return {};
@@ -192,6 +198,7 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
 std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = of_algorithm(s)) return problem;
   if (Problem problem = of_split(s)) return problem;
+  if (Problem problem = of_bucket_copies(s)) return problem;
   if (Problem problem = of_convergence(s)) return problem;
   if (Problem problem = of_gpus("/baseline/gpus", s.baseline_gpus, s)) return problem;
   for (std::size_t i = 0; i < s.gpus.size(); ++i)

@@ -148,6 +148,11 @@ ObjectFormat<Spec> make_communication_format() {
   add_nccl(f);
   add_measured(f);
   add_reduction_rate(f);
+  f.quantity("bucket_copies", &Spec::bucket_copy_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
+      .optional("none: gradients lie in their buckets")
+      .means(
+          "rate at which the device that computes copies a gradient into its bucket before an all-reduce and back "
+          "behind it, as DistributedDataParallel does without `gradient_as_bucket_view`. `s-sgd` only");
   f.then([](const JsonNode& node, Spec& spec) {
     if (spec.all_reduce == AllReduceKind::hybrid) node.at("hybrid_threshold");
   });

@@ -102,6 +102,7 @@ struct CommunicationSpec {
   std::shared_ptr<const calib::Profile> profile;
   std::string library;                    ///< whose of the profile's all-reduces; empty: it has those of one
   double reduction_rate_bytes_per_s = 0;  ///< of adding up data on the wire's type; 0: hidden behind the transfer
+  double bucket_copy_bytes_per_s = 0;     ///< of a gradient into its bucket, and again back; 0: it lies there
 
   /// Gradients collect until their bytes on the wire reach it; 0: every tensor alone.
   std::int64_t bucket_bytes() const { return fuses_as_ddp ? ddp.bucket_cap_bytes : fusion_threshold_bytes; }

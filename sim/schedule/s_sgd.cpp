@@ -52,18 +52,27 @@ Program s_sgd(const model::Graph& graph, const ModelCost& cost, const std::vecto
     }
     start_step();
 
-    std::vector<int> ready;
+    const auto copy_s = [&](const Bucket& bucket) {
+      if (options.gpus == 1 || options.bucket_copy_bytes_per_s <= 0) return 0.0;
+      return static_cast<double>(bucket.bytes) / options.bucket_copy_bytes_per_s;
+    };
+    const auto copy = [&](const Bucket& bucket, const std::vector<int>& after) {
+      return gpu.compute(kCompute, "bucket copy", copy_s(bucket), after);
+    };
+    std::vector<int> ready, summed;
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       ready.push_back(gpu.compute(kCompute, "backward", backward[b].seconds, {}, backward[b].parts));
+      if (copy_s(buckets[b]) > 0) ready.back() = copy(buckets[b], {});
       if (options.overlap && options.gpus > 1)
-        updated = gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {ready.back()});
+        summed.push_back(gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {ready.back()}));
     }
     const int done = rest.seconds > 0 ? gpu.compute(kCompute, "backward", rest.seconds, {}, rest.parts) : ready.back();
     for (std::size_t b = 0; b < buckets.size() && !options.overlap && options.gpus > 1; ++b)
-      updated = gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {done});
-
-    if (options.gpus == 1) updated = done;
+      summed.push_back(gpu.collective(kAllReduce, buckets[b].name, plans[b], options.launch_s, {done}));
     // One stream reduces the buckets in order, so the last one's end is the end of all.
+    updated = options.gpus == 1 ? done : summed.back();
+    for (std::size_t b = 0; b < summed.size(); ++b)
+      if (copy_s(buckets[b]) > 0) updated = copy(buckets[b], {summed[b]});
     updated = gpu.compute(kCompute, "update", cost.update_s, {updated});
     gpu.end_iteration(updated);
   }
