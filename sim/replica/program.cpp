@@ -175,15 +175,14 @@ class Builder {
 
   // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
-    TrafficList behind, beside;
-    std::optional<Traffic> ring;
+    TrafficList behind, beside, rings;  // two rings where the pass before is computed again
     for (const Traffic& traffic : piece.traffic)
       if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
-        ring = traffic;
+        rings.push_back(traffic);
       else
         (traffic.is_beside_products ? beside : behind).push_back(traffic);
     const int c = job_.spec.context;
-    const double beside_s = ring ? piece.seconds.attention_s * (c - 1) / c : 0;
+    const double beside_s = rings.empty() ? 0 : piece.seconds.attention_s * (c - 1) / c;
     const double products_s = beside.empty() ? 0 : products_beside_s(job_.spec, piece.seconds.products_s);
     int last = compute(stage, name, piece.seconds.compute_s - beside_s - products_s, after);
     if (!beside.empty()) {
@@ -195,8 +194,9 @@ class Builder {
       last = compute(stage, "products", products_s, {last});
       last = compute(stage, "products", 0, {last, sent});
     }
-    if (ring) {
-      const int turned = exchange(*ring, stage, kRing, {last});
+    if (!rings.empty()) {
+      int turned = last;
+      for (const Traffic& ring : rings) turned = exchange(ring, stage, kRing, {turned});
       last = compute(stage, "attention", beside_s, {last});
       last = compute(stage, "attention", 0, {last, turned});
     }

@@ -53,7 +53,14 @@ void catch_crashes() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGALRM}) sigaction(signal, &action, nullptr);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // clang's way to say it
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LOCKSTEP_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LOCKSTEP_SANITIZED
+#endif
+#ifdef LOCKSTEP_SANITIZED
 void limit_memory() {}  // shadow memory is larger than any limit
 #else
 void limit_memory() {

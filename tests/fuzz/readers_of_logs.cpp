@@ -85,7 +85,7 @@ std::vector<Reader> readers_of_logs() {
           [](const std::string& text) {
             return import_nccl_tests(text, path(), {"all-reduce", 8, 1});
           },
-          {own("nccl_tests.txt.gz"), own("nccl_tests_utf16.txt")}),
+          {own("nccl_tests.txt.gz")}),
       log("osu", [=](const std::string& text) { return import_osu(text, path(), ranks); }, {own("osu.txt")}),
       log("imb", [](const std::string& text) { return import_imb(text, path()); }, {own("imb.txt")}),
       log("gloo", [](const std::string& text) { return import_gloo(text, path()); }, {own("gloo.txt")}),

@@ -107,8 +107,9 @@ TEST_CASE("property: every split keeps the laws of links and GPUs, in closed for
     Laws laws;
     const Four closed = four_of(s, sim::Fidelity::analytic);
     add_laws(closed, 1e-9, laws);
-    laws.emplace_back("what is replayed sends the list's bytes",
-                      is_near(replayed_bytes(s), closed.base.bytes_sent_per_gpu));
+    if (s.communication.all_reduce == sim::AllReduceKind::ring)  // NCCL's algorithms send other bytes than a ring
+      laws.emplace_back("what is replayed sends the list's bytes",
+                        is_near(replayed_bytes(s), closed.base.bytes_sent_per_gpu));
     if (trial % kCasesPerReplay == 0) {
       const Four flows = four_of(s, sim::Fidelity::fast);
       add_laws(flows, 1e-2, laws);
@@ -120,8 +121,9 @@ TEST_CASE("property: every split keeps the laws of links and GPUs, in closed for
     for (const auto& [law, is_kept] : laws) {
       if (is_kept) continue;
       ++broken;
-      FAIL_CHECK("trial " << trial << ", " << sim::to_json(s).at("parallel").dump() << " on " << s.gpus.front()
-                          << " GPUs: " << law << "; kept as " << kept(s, trial));
+      FAIL_CHECK(replayed_bytes(s) / closed.base.bytes_sent_per_gpu
+                 << " of the bytes; trial " << trial << ", " << sim::to_json(s).at("parallel").dump() << " on "
+                 << s.gpus.front() << " GPUs: " << law << "; kept as " << kept(s, trial));
     }
   }
   CHECK(broken == 0);

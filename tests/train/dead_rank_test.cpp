@@ -44,9 +44,9 @@ TEST_CASE("Whichever process is killed, the others end, and the run is resumed t
   const TemporaryFolder folder;
   folder.write("small.json", small_model(kNormAndDropout));
   const std::string train = "'" LOCKSTEP_BUILD_DIR
-                            "/train' --model small.json --data synthetic --train-images 6000 --test-images 50 "
-                            "--batch 4 --epochs 3 --threads 1 --quiet ";
-  const std::string kept = train + "--checkpoint state --checkpoint-minutes 0.0003 --resume -o run.json";
+                            "/train' --model small.json --data synthetic --train-images 1500 --test-images 50 "
+                            "--batch 4 --epochs 2 --threads 1 --quiet ";
+  const std::string kept = train + "--checkpoint state --checkpoint-minutes 0.002 --resume -o run.json";
   REQUIRE(shell(folder, launched(std::vector<std::string>(kProcesses, train + "-o whole.json"))) == 0);
   std::vector<std::string> commands(kProcesses, kept);
   commands[static_cast<std::size_t>(victim)] = "sh -c \"echo \\$\\$ >victim; exec " + kept + "\"";
