@@ -67,7 +67,7 @@ def lines_not_run(build, merged, files):
 def main(build, profiles, *files):
     merged = pathlib.Path(profiles) / "merged.profdata"
     raw = [str(path) for path in sorted(pathlib.Path(profiles).glob("*.profraw"))]
-    subprocess.run(["llvm-profdata", "merge", "-sparse", "-o", str(merged)] + raw, check=True)
+    subprocess.run(["llvm-profdata", "merge", "-sparse", "-failure-mode=all", "-o", str(merged)] + raw, check=True)
     if files:
         lines_not_run(build, merged, list(files))
     else:

@@ -126,10 +126,8 @@ class Builder {
             TrafficList (*forward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&),
             TrafficList (*backward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&)) {
           if (!is_wanted) return;
-          if (pass == Pass::weight_gradient) {  // computed in the pass before, exchanged with the blocks'
-            all.push_back({{}, {}, beside, trained});
-            return;
-          }
+          // Computed in the pass before, exchanged with the blocks'.
+          if (pass == Pass::weight_gradient) return all.push_back({{}, {}, beside, trained});
           const bool is_forward = pass == Pass::forward;
           all.push_back({{is_forward ? seconds.forward_s : seconds.backward_s, 0,
                           is_forward ? seconds.products_forward_s : seconds.products_backward_s},
@@ -261,9 +259,8 @@ class Builder {
     for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk) {
       const ModelPart& of = part(stage, chunk);
       // Each block's place is told by counting one second each.
-      const std::vector<double> ones(at(of.blocks), 1.0);
-      for (const ExchangeBucket& bucket :
-           weight_buckets(job_, of, ones, 0.5, {double(scenario_.communication.bucket_bytes()), launch_s})) {
+      for (const ExchangeBucket& bucket : weight_buckets(job_, of, std::vector<double>(at(of.blocks), 1.0), 0.5,
+                                                         {double(scenario_.communication.bucket_bytes()), launch_s})) {
         const int index =
             exchange_state(bucket.parameters, TrafficKind::all_gather, stage, kExchange, start_, launch_s);
         if (index >= 0) gathered = index;
@@ -328,8 +325,7 @@ class Builder {
     const int p = job_.spec.pipeline, here = op.chunk * p + stage;
     const int there = op.pass == Pass::forward ? here + 1 : here - 1;
     if (there < 0 || there >= static_cast<int>(job_.parts.size())) return;
-    int& arrives = sent_[{static_cast<int>(op.pass), here, op.micro_batch}];
-    arrives = last;
+    int& arrives = sent_[{static_cast<int>(op.pass), here, op.micro_batch}] = last;
     if (p == 1) return;
     for (const Traffic& traffic : stage_message(job_.shape, job_.spec, job_.traffic))
       if (traffic.group == TrafficGroup::neighbour)
