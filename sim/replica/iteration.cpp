@@ -13,8 +13,9 @@ namespace {
 // A chunk's passes of a micro-batch.
 struct ChunkPasses {
   PassSeconds forward, backward;
-  double forward_s = 0, backward_s = 0, weight_gradient_s = 0;
-  std::vector<double> forward_blocks_s, backward_blocks_s;
+  double forward_s = 0, backward_s = 0, weight_gradient_s = 0;  // the last: where it is a pass of its own
+  // Of blocks; the second of the pass that gives gradients of weights.
+  std::vector<double> forward_blocks_s, gradient_blocks_s;
   double before_blocks_s = 0;           // embedding, forward
   double before_backward_blocks_s = 0;  // loss, backward
 };
@@ -72,16 +73,18 @@ class IterationTime {
       chunk.before_backward_blocks_s = chunk.backward_s - before_s;
     }
     for (int block = part.first_block; block < part.first_block + part.blocks; ++block) {
-      const PassSeconds forward = passes_.forward(block), backward = passes_.backward(block);
+      const PassSeconds forward = passes_.forward(block), backward = passes_.backward(block),
+                        weight_gradient = passes_.weight_gradient(block);
       chunk.forward_blocks_s.push_back(forward.total_s());
-      chunk.backward_blocks_s.push_back(backward.total_s());
+      chunk.gradient_blocks_s.push_back((splits_backward_ ? weight_gradient : backward).total_s());
       // The pass's first gather hides behind nothing.
       if (block == part.first_block) chunk.forward_s += forward.beside_s;
       chunk.forward_s += forward.total_s();
       chunk.backward_s += backward.total_s();
-      chunk.weight_gradient_s += passes_.weight_gradient_s(block);
+      chunk.weight_gradient_s += weight_gradient.total_s();
       add(chunk.forward, forward);
       add(chunk.backward, backward);
+      add(chunk.backward, weight_gradient);
     }
     return chunk;
   }
@@ -124,8 +127,7 @@ class IterationTime {
       times.chunks.emplace_back();
       for (int c = 0; c < job_.spec.virtual_stages; ++c) {
         const ChunkPasses& of = chunk(stage, c);
-        const double apart = splits_backward_ ? of.weight_gradient_s : 0;
-        times.chunks.back().push_back({of.forward_s, of.backward_s - apart, apart});
+        times.chunks.back().push_back({of.forward_s, of.backward_s, of.weight_gradient_s});
       }
       if (gathers_before()) times.release_s.push_back(releases_s(stage));
     }
@@ -176,12 +178,8 @@ class IterationTime {
 
   std::vector<ExchangeBucket> buckets_of(int stage, int index) const {
     const ChunkPasses& of = chunk(stage, index);
-    std::vector<double> blocks_s = of.backward_blocks_s;
-    if (splits_backward_)
-      for (int i = 0; i < part(stage, index).blocks; ++i)
-        blocks_s[at(i)] = passes_.weight_gradient_s(part(stage, index).first_block + i);
     const double before_s = splits_backward_ ? 0 : of.before_backward_blocks_s;
-    return gradient_buckets(job_, part(stage, index), blocks_s, before_s, rule());
+    return gradient_buckets(job_, part(stage, index), of.gradient_blocks_s, before_s, rule());
   }
 
   // When a stage's gradients are exchanged.
@@ -241,7 +239,7 @@ class IterationTime {
       double forward_s = 0, backward_s = 0;
       for (int c = 0; c < job_.spec.virtual_stages; ++c) {
         forward_s += chunk(stage, c).forward_s;
-        backward_s += chunk(stage, c).backward_s;
+        backward_s += chunk(stage, c).backward_s + chunk(stage, c).weight_gradient_s;
       }
       if (forward_s + backward_s <= result.forward_s + result.backward_s) continue;
       result.forward_s = forward_s;

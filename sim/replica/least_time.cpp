@@ -26,7 +26,8 @@ LeastTime::LeastTime(const Scenario& scenario, const SplitJob& job, const SplitL
   backward_until_s_.push_back(0);
   for (int block = 0; block < unsharded.shape.layers; ++block) {
     forward_until_s_.push_back(forward_until_s_.back() + passes.forward(block).total_s());
-    backward_until_s_.push_back(backward_until_s_.back() + passes.backward(block).total_s());
+    backward_until_s_.push_back(backward_until_s_.back() + passes.backward(block).total_s() +
+                                passes.weight_gradient(block).total_s());
   }
   embedding_ = {passes.embedding_forward().total_s(), passes.embedding_backward().total_s()};
   loss_ = {passes.loss_forward().total_s(), passes.loss_backward().total_s()};

@@ -50,15 +50,31 @@ PassSeconds Passes::forward(int block) const {
 
 PassSeconds Passes::backward(int block) const {
   const BlockSeconds& s = seconds_.blocks[at(block)];
-  const bool is_apart = job_.spec.schedule == PipelineSchedule::zb_h1 && job_.spec.pipeline > 1;
-  const double apart = is_apart ? s.weight_gradient_s : 0;  // what travels beside the pass has nothing of it
-  PassSeconds backward = pass({s.backward_s, s.attention_backward_s, s.products_backward_s - apart},
+  const double apart = splits_backward() ? s.weight_gradient_s : 0;
+  PassSeconds backward = pass({s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
                               layer_backward(job_.shape, job_.spec, block, job_.traffic));
-  if (is_at_least(job_.spec, ShardingStage::zero2))
-    backward.beside_s += scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));
+  if (!splits_backward()) backward.beside_s += scattered_s(block);
   if (is_at_least(job_.spec, ShardingStage::zero3))
     backward.beside_s += gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
   return backward;
+}
+
+PassSeconds Passes::weight_gradient(int block) const {
+  PassSeconds pass;
+  if (!splits_backward()) return pass;
+  pass.compute_s = factor_ * seconds_.blocks[at(block)].weight_gradient_s;
+  pass.beside_s = scattered_s(block);
+  return pass;
+}
+
+bool Passes::splits_backward() const {
+  return job_.spec.schedule == PipelineSchedule::zb_h1 && job_.spec.pipeline > 1;
+}
+
+// 0 where gradients are not scattered beside the passes.
+double Passes::scattered_s(int block) const {
+  if (!is_at_least(job_.spec, ShardingStage::zero2)) return 0;
+  return scatter_s(trained_layer_parameters(job_.shape, job_.spec, block));
 }
 
 PassSeconds Passes::embedding_forward() const {

@@ -34,11 +34,10 @@ class Passes {
       : job_(job), seconds_(seconds), links_(links), factor_(compute_factor), perturbation_(perturbation) {}
 
   PassSeconds forward(int block) const;
+  /// Where the schedule has a pass of its own for the weights' gradients, what comes before it.
   PassSeconds backward(int block) const;
-  /// Of it, the weights' gradients alone.
-  double weight_gradient_s(int block) const {
-    return factor_ * seconds_.blocks[static_cast<std::size_t>(block)].weight_gradient_s;
-  }
+  /// The pass of the weights' gradients, where the schedule has one; they are scattered beside it.
+  PassSeconds weight_gradient(int block) const;
   PassSeconds embedding_forward() const;
   PassSeconds embedding_backward() const;
   PassSeconds loss_forward() const;
@@ -52,6 +51,8 @@ class Passes {
 
  private:
   PassSeconds pass(const PieceSeconds& piece, const TrafficList& traffic) const;
+  bool splits_backward() const;
+  double scattered_s(int block) const;
   double once_s(const RankParameters& parameters, TrafficKind kind) const;
 
   const SplitJob& job_;

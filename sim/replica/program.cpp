@@ -125,7 +125,9 @@ class Builder {
         [&](bool is_wanted, const BlockSeconds& seconds,
             TrafficList (*forward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&),
             TrafficList (*backward)(const TransformerShape&, const ParallelSpec&, const TrafficOptions&)) {
-          if (!is_wanted || pass == Pass::weight_gradient) return;
+          if (!is_wanted) return;
+          // Computed in the pass before, exchanged with the blocks'.
+          if (pass == Pass::weight_gradient) return all.push_back({{}, {}, beside, trained});
           const bool is_forward = pass == Pass::forward;
           all.push_back({{is_forward ? seconds.forward_s : seconds.backward_s, 0,
                           is_forward ? seconds.products_forward_s : seconds.products_backward_s},
@@ -171,15 +173,14 @@ class Builder {
 
   // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
-    TrafficList behind, beside;
-    std::optional<Traffic> ring;
+    TrafficList behind, beside, rings;  // two rings where the pass before is computed again
     for (const Traffic& traffic : piece.traffic)
       if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
-        ring = traffic;
+        rings.push_back(traffic);
       else
         (traffic.is_beside_products ? beside : behind).push_back(traffic);
     const int c = job_.spec.context;
-    const double beside_s = ring ? piece.seconds.attention_s * (c - 1) / c : 0;
+    const double beside_s = rings.empty() ? 0 : piece.seconds.attention_s * (c - 1) / c;
     const double products_s = beside.empty() ? 0 : products_beside_s(job_.spec, piece.seconds.products_s);
     int last = compute(stage, name, piece.seconds.compute_s - beside_s - products_s, after);
     if (!beside.empty()) {
@@ -191,8 +192,9 @@ class Builder {
       last = compute(stage, "products", products_s, {last});
       last = compute(stage, "products", 0, {last, sent});
     }
-    if (ring) {
-      const int turned = exchange(*ring, stage, kRing, {last});
+    if (!rings.empty()) {
+      int turned = last;
+      for (const Traffic& ring : rings) turned = exchange(ring, stage, kRing, {turned});
       last = compute(stage, "attention", beside_s, {last});
       last = compute(stage, "attention", 0, {last, turned});
     }
@@ -257,9 +259,8 @@ class Builder {
     for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk) {
       const ModelPart& of = part(stage, chunk);
       // Each block's place is told by counting one second each.
-      const std::vector<double> ones(at(of.blocks), 1.0);
-      for (const ExchangeBucket& bucket :
-           weight_buckets(job_, of, ones, 0.5, {double(scenario_.communication.bucket_bytes()), launch_s})) {
+      for (const ExchangeBucket& bucket : weight_buckets(job_, of, std::vector<double>(at(of.blocks), 1.0), 0.5,
+                                                         {double(scenario_.communication.bucket_bytes()), launch_s})) {
         const int index =
             exchange_state(bucket.parameters, TrafficKind::all_gather, stage, kExchange, start_, launch_s);
         if (index >= 0) gathered = index;
@@ -324,8 +325,7 @@ class Builder {
     const int p = job_.spec.pipeline, here = op.chunk * p + stage;
     const int there = op.pass == Pass::forward ? here + 1 : here - 1;
     if (there < 0 || there >= static_cast<int>(job_.parts.size())) return;
-    int& arrives = sent_[{static_cast<int>(op.pass), here, op.micro_batch}];
-    arrives = last;
+    int& arrives = sent_[{static_cast<int>(op.pass), here, op.micro_batch}] = last;
     if (p == 1) return;
     for (const Traffic& traffic : stage_message(job_.shape, job_.spec, job_.traffic))
       if (traffic.group == TrafficGroup::neighbour)

@@ -1,4 +1,4 @@
-// simulate killed with -9: its simulations end with it.
+// simulate ended by a signal: its simulations end with it, and no output is there, whole or in part.
 #include <fcntl.h>
 #include <poll.h>
 
@@ -30,7 +30,8 @@ bool has_child(pid_t process) {
 
 }  // namespace
 
-TEST_CASE("simulate: kill -9 leaves no simulation computing") {
+TEST_CASE("simulate: kill -9, Ctrl-C and SIGTERM leave no simulation computing and no output") {
+  const int signal = GENERATE(SIGKILL, SIGINT, SIGTERM);
   const TemporaryFolder folder;
   folder.write("scenario.json", kScenario);
   folder.write("cluster.json", small_cluster(10));
@@ -41,16 +42,20 @@ TEST_CASE("simulate: kill -9 leaves no simulation computing") {
     close(life[0]);
     if (chdir(folder.path("").c_str()) != 0) _exit(126);
     execl(LOCKSTEP_BUILD_DIR "/simulate", "simulate", "scenario.json", "--gpus", "20", "--fidelity", "message", "--set",
-          "/iterations=100000", "--jobs", "2", "--quiet", nullptr);
+          "/iterations=100000", "--jobs", "2", "--quiet", "--json", "out.json", nullptr);
     _exit(127);
   }
   close(life[1]);
   while (!has_child(simulate) && !have_all_ended(life[0], 10)) {
   }
   CHECK_FALSE(have_all_ended(life[0], 100));
-  kill(simulate, SIGKILL);
-  waitpid(simulate, nullptr, 0);
+  kill(simulate, signal);
+  int status = 0;
+  waitpid(simulate, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == signal);
   CHECK(have_all_ended(life[0], 5000));
+  CHECK(folder.files() == 2);
   close(life[0]);
 }
 

@@ -2,13 +2,10 @@
 #include "sim/failures/availability.hpp"
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
-#include "engine/base/atomic_file.hpp"
 #include "engine/base/random.hpp"
 #include "sim/failures/spot_run.hpp"
+#include "tests/base/committed.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
@@ -154,22 +151,8 @@ TEST_CASE("nodes that never leave: a spot training is the closed form's") {
 }
 
 TEST_CASE("the committed schema of availability follows from the format, and the example is read") {
-  const std::string path = LOCKSTEP_SOURCE_DIR "/scenarios/schema/availability.schema.json";
-  const std::string text = sim::availability_schema().dump(1) + "\n";
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(path, text);
-  const auto content = [](const std::string& file) {
-    std::ostringstream all;
-    all << std::ifstream(file, std::ios::binary).rdbuf();
-    return all.str();
-  };
-  CHECK(content(path) == text);
-  const std::string readme = LOCKSTEP_SOURCE_DIR "/sim/plan/README.md", begin = "<!-- fields: availability -->\n";
-  const std::string old = content(readme);
-  const std::size_t from = old.find(begin) + begin.size(), to = old.find("<!-- end -->", from);
-  REQUIRE(to != std::string::npos);
-  const std::string wanted = old.substr(0, from) + "\n" + sim::availability_format().table() + "\n" + old.substr(to);
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(readme, wanted);
-  CHECK(content(readme) == wanted);
+  check_committed("scenarios/schema/availability.schema.json", sim::availability_schema().dump(1) + "\n");
+  check_committed_table("sim/plan/README.md", "availability", sim::availability_format().table());
 
   const JsonDocument document = JsonDocument::load(LOCKSTEP_SOURCE_DIR "/scenarios/availability/office_week.json");
   const sim::Availability week = sim::availability_format().read(document.root());

@@ -2,11 +2,7 @@
 // it anew.
 #include "sim/failures/failure_spec.hpp"
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
-#include "engine/base/atomic_file.hpp"
+#include "tests/base/committed.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
@@ -62,22 +58,8 @@ TEST_CASE("what failures cannot be is refused") {
 }
 
 TEST_CASE("the committed schema and table of failures follow from the format") {
-  const std::string path = LOCKSTEP_SOURCE_DIR "/scenarios/schema/failures.schema.json";
-  const std::string text = sim::failures_schema().dump(1) + "\n";
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(path, text);
-  const auto content = [](const std::string& file) {
-    std::ostringstream all;
-    all << std::ifstream(file, std::ios::binary).rdbuf();
-    return all.str();
-  };
-  CHECK(content(path) == text);
-  const std::string readme = LOCKSTEP_SOURCE_DIR "/sim/plan/README.md", begin = "<!-- fields: failures -->\n";
-  const std::string old = content(readme);
-  const std::size_t from = old.find(begin) + begin.size(), to = old.find("<!-- end -->", from);
-  REQUIRE(to != std::string::npos);
-  const std::string wanted = old.substr(0, from) + "\n" + sim::failures_format().table() + "\n" + old.substr(to);
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(readme, wanted);
-  CHECK(content(readme) == wanted);
+  check_committed("scenarios/schema/failures.schema.json", sim::failures_schema().dump(1) + "\n");
+  check_committed_table("sim/plan/README.md", "failures", sim::failures_format().table());
 }
 
 }  // namespace lockstep::tests

@@ -2,12 +2,9 @@
 // tables of results/validation/failures.md, misses included. LOCKSTEP_UPDATE=1 writes it anew.
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
-#include "engine/base/atomic_file.hpp"
 #include "sim/failures/failure_spec.hpp"
+#include "tests/base/committed.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::tests {
@@ -238,11 +235,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the committed table of published runs is what is computed") {
-  const std::string path = LOCKSTEP_SOURCE_DIR "/results/validation/failures.md";
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(path, document());
-  std::ostringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  CHECK(content.str() == document());
+  check_committed("results/validation/failures.md", document());
 }
 
 }  // namespace lockstep::tests

@@ -1,7 +1,9 @@
-// For clang's libFuzzer, one program for all readers: LOCKSTEP_READER names the one (preset "fuzz"; results/fuzz).
+// For clang's libFuzzer, one program for all readers: LOCKSTEP_READER names the one (preset "fuzz"; results/fuzz). With
+// LOCKSTEP_SEEDS=FOLDER that reader's corpus is written there first, for the fuzzer to begin with.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "tests/fuzz/reader.hpp"
 
@@ -9,10 +11,25 @@ namespace {
 
 lockstep::fuzz::Reader chosen() {
   const char* const name = std::getenv("LOCKSTEP_READER");
-  return lockstep::fuzz::reader_named(name == nullptr ? "" : name);
+  try {
+    return lockstep::fuzz::reader_named(name == nullptr ? "" : name);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "LOCKSTEP_READER: %s\n", error.what());
+    std::exit(2);
+  }
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  const char* const folder = std::getenv("LOCKSTEP_SEEDS");
+  if (folder == nullptr) return 0;
+  const lockstep::fuzz::Reader reader = chosen();
+  int number = 0;
+  for (const std::string& content : lockstep::fuzz::corpus_of(reader))
+    std::ofstream(std::string(folder) + "/seed-" + std::to_string(number++), std::ios::binary) << content;
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const lockstep::fuzz::Reader reader = chosen();

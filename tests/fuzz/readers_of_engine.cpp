@@ -10,7 +10,9 @@
 #include "engine/sweep/sweep.hpp"
 #include "engine/sync/host_vector_ops.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/curves.hpp"
 #include "engine/train/tuning.hpp"
+#include "engine/train/weights.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
 
@@ -72,6 +74,38 @@ Json checkpoint(const std::string& content) {
   return seconds;
 }
 
+model::Graph normed_and_dense() {
+  model::Window three_by_three;
+  three_by_three.kernel_h = three_by_three.kernel_w = 3;
+  model::GraphBuilder builder("small", "small", {1, 4, 4});
+  const int norm = builder.batch_norm("norm", builder.conv("conv", 0, 2, three_by_three, false));
+  builder.softmax("loss", builder.fc("fc", norm, 3));
+  return builder.finish();
+}
+
+// The length in front of a header that is a line of its own is said anew, so that more than it is tried.
+Json weights(const std::string& content) {
+  static const model::Graph graph = normed_and_dense();
+  const std::size_t end = content.find('\n');
+  std::string length;
+  for (std::size_t i = 0; i < 8 && end != std::string::npos; ++i) length += static_cast<char>(end >> (8 * i) & 0xFF);
+  std::string whole = length + content;
+  if (end != std::string::npos) whole.erase(8 + end, 1);
+  const train::Weights read = train::read_safetensors(folder().write("weights.safetensors", whole), graph);
+  return {read.parameters.size(), read.running_statistics.size()};
+}
+
+Json curve(const std::string& text) {
+  const train::RunCurve run = train::read_curve(folder().write("run.json", text));
+  const std::string rows = train::curves_csv({run});
+  if (rows.find("inf") != std::string::npos) throw std::logic_error("a row is not finite");
+  if (run.points.empty()) return run.started_utc;
+  const std::string picture = train::curves_svg({run}, train::Over::epochs);
+  if (picture.find("nan") != std::string::npos || picture.find("inf") != std::string::npos)
+    throw std::logic_error("a point of the picture is not finite");
+  return train::curve_events(run).size();
+}
+
 Json idx(const std::string& content) {
   return data::parse_idx(content, kFile).dimensions;
 }
@@ -126,6 +160,11 @@ std::vector<Reader> readers_of_engine() {
       {"profile", profile, kFile, {own("profile.json")}},
       {"sample-log", samples, folder().path("samples.jsonl"), {own("samples.jsonl")}},
       {"checkpoint", checkpoint, folder().path("checkpoint"), {own("checkpoint.body")}},
+      {"weights", weights, folder().path("weights.safetensors"), {own("weights.header"), own("weights.half.header")}},
+      {"curve",
+       curve,
+       folder().path("run.json"),
+       {own("run.json"), "results/training/2026-11-21/sma-2.json", "results/training/2026-11-21/ssgd.json"}},
       {"idx", idx, kFile, {own("images.idx")}},
       {"cifar", cifar, kFile, {own("cifar.bin")}},
       {"sweep", sweep, folder().path("sweep.json"), {own("sweep.json")}},

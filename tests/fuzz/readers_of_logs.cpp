@@ -80,6 +80,12 @@ std::vector<Reader> readers_of_logs() {
            data("nvbandwidth_others_srun.txt")}),
       log("topology", [](const std::string& text) { return import_topology(text, path()); },
           {data("nvidia_smi_topo.txt")}),
+      // As it lies in a file: gzip's bytes.
+      log("gz",
+          [](const std::string& text) {
+            return import_nccl_tests(text, path(), {"all-reduce", 8, 1});
+          },
+          {own("nccl_tests.txt.gz")}),
       log("osu", [=](const std::string& text) { return import_osu(text, path(), ranks); }, {own("osu.txt")}),
       log("imb", [](const std::string& text) { return import_imb(text, path()); }, {own("imb.txt")}),
       log("gloo", [](const std::string& text) { return import_gloo(text, path()); }, {own("gloo.txt")}),

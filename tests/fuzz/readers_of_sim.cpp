@@ -7,11 +7,14 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/provenance.hpp"
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/catalogue/network_grammar.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/failures/spot_run.hpp"
 #include "sim/plan/journal.hpp"
 #include "sim/plan/plan_spec.hpp"
 #include "sim/records/explicit_records.hpp"
+#include "sim/records/suite.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "sim/scenario/scenario_template.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
@@ -117,6 +120,31 @@ Json records(const std::string& text) {
   return sim::explicit_records(document.json(), sim::read_records(document), catalogue());
 }
 
+// What is read of a text of the command line is said so that it reads the same.
+Json network(const std::string& text) {
+  const sim::Entries<sim::NetworkEntry>& networks = catalogue().networks;
+  const sim::NetworkReading reading = sim::read_network(networks, text, 8);
+  if (!reading.found) {
+    const std::string& nearest = reading.nearest;
+    if (!sim::read_network(networks, nearest, 8).found) throw std::logic_error("what would be read is not: " + nearest);
+    throw InputError("--network: " + reading.wrong);
+  }
+  const sim::NetworkReading again = sim::read_network(networks, sim::network_words(*reading.found), 8);
+  if (!again.found || again.found->ports != reading.found->ports ||
+      std::abs(again.found->port_bytes_per_s / reading.found->port_bytes_per_s - 1) > 1e-6)
+    throw std::logic_error("is said otherwise than it was read: " + sim::network_words(*reading.found));
+  return {reading.found->ports, reading.found->port_bytes_per_s, reading.found->line_bits_per_s};
+}
+
+Json suite(const std::string& text) {
+  fs::create_directory(folder()->path("suites"));
+  folder()->write("suites/suite.json", text);
+  Json left = Json::array();
+  for (const sim::Suite& read : sim::load_suites(folder()->path("suites")))
+    left.push_back({read.records.size(), read.tolerances.median_error, read.tolerances.coverage});
+  return left;
+}
+
 // In place of the file that it was made of, by the list that it has; the others are whole.
 Json names(const std::string& text) {
   std::string replaced = "models";
@@ -168,6 +196,8 @@ std::vector<Reader> readers_of_sim() {
        at,
        {"results/training/2026-11-21/sma-2.json", "results/training/2026-11-21/ssgd.json"}},
       {"records", records, kFile, {own("records.json")}},
+      {"suite", suite, at, {own("suite.json")}},
+      {"network", network, "--network", {own("network_words.txt"), own("network_name.txt")}},
       {"catalogue",
        names,
        at,

@@ -4,12 +4,9 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
-#include "engine/base/atomic_file.hpp"
+#include "tests/base/committed.hpp"
 #include "tests/catch.hpp"
 #include "tests/plan/small_plans.hpp"
 
@@ -97,17 +94,6 @@ std::string document() {
          "the time that\nGPUs compute, which stands for the share of work here.\n";
 }
 
-std::string slurp_file(const std::string& path) {
-  std::ostringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  return content.str();
-}
-
-void check_file(const std::string& path, const std::string& wanted) {
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr) write_file_atomically(path, wanted);
-  CHECK(slurp_file(path) == wanted);
-}
-
 }  // namespace
 
 TEST_CASE("node power is known within 8 % on tasks that were left out") {
@@ -118,12 +104,8 @@ TEST_CASE("node power is known within 8 % on tasks that were left out") {
 }
 
 TEST_CASE("the committed tables of energy are what is computed") {
-  check_file(LOCKSTEP_SOURCE_DIR "/results/validation/energy.md", document());
-  const std::string readme = LOCKSTEP_SOURCE_DIR "/sim/plan/README.md", begin = "<!-- fields: energy -->\n";
-  const std::string old = slurp_file(readme);
-  const std::size_t from = old.find(begin) + begin.size(), to = old.find("<!-- end -->", from);
-  REQUIRE(to != std::string::npos);
-  check_file(readme, old.substr(0, from) + "\n" + sim::energy_format().table() + "\n" + old.substr(to));
+  check_committed("results/validation/energy.md", document());
+  check_committed_table("sim/plan/README.md", "energy", sim::energy_format().table());
 }
 
 TEST_CASE("a node that waits takes its standby share, one that computes all of it") {

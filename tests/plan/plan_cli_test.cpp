@@ -196,7 +196,8 @@ TEST_CASE("plan: another plan does not take a journal up") {
   CHECK_THAT(other.err, Contains("made by another plan") && Contains("0 simulations taken up"));
 }
 
-TEST_CASE("plan: killed at any moment, it goes on to the same result") {
+TEST_CASE("plan: killed or asked to end at any moment, it goes on to the same result") {
+  const std::string signal = GENERATE("KILL", "TERM");
   SmallPlan files;
   files.plan["refine"] = {{"coarse", "message"}, {"refined", "message"}};
   files.plan["scenario"]["iterations"] = 20;
@@ -206,10 +207,12 @@ TEST_CASE("plan: killed at any moment, it goes on to the same result") {
               "$PLAN plan.json --jobs 1 --json out.json &\n"
               "pid=$!\n"
               "while kill -0 $pid 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 4 ]; do :; done\n"
-              "kill -9 $pid\n"
-              "wait $pid\n"
-              "cp out.points.jsonl killed.jsonl\n"
-              "$PLAN plan.json --jobs 2 --json out.json --resume\n") == 0);
+              "kill -" +
+                  signal +
+                  " $pid\n"
+                  "wait $pid\n"
+                  "cp out.points.jsonl killed.jsonl\n"
+                  "$PLAN plan.json --jobs 2 --json out.json --resume\n") == 0);
   const std::string said = slurp(files.folder.path("script.out"));
   INFO(said);
   CHECK(lines_of(files.folder.path("killed.jsonl")) >= 4);

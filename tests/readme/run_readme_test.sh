@@ -146,6 +146,38 @@ if [ "$wanted" != "$(sed -n '/^head/,/^end/p' "$work/source/README.md")" ] ||
   sed 's/^/  /' "$work/source/README.md"
   failures=$((failures + 1))
 fi
+LOCKSTEP_UPDATE=1 check "a line between gaps that nothing printed is like" 1 "left as it is" <<'TEXT'
+'''sh
+$ printf 'head\nGPUs 8\n\n1 a\nend\n'
+'''
+'''text
+head
+...
+fastest: ring
+...
+end
+'''
+TEXT
+if ! grep -qx 'fastest: ring' "$work/source/README.md"; then
+  echo "failed: a line that nothing is like was replaced"
+  failures=$((failures + 1))
+fi
+LOCKSTEP_UPDATE=1 check "a line between gaps that is printed with other figures" 0 "written into README.md" <<'TEXT'
+'''sh
+$ printf 'head\nGPUs 8\n\nfastest: ring 3 s\nmore\nend\n'
+'''
+'''text
+head
+...
+fastest: ring 2 s
+...
+end
+'''
+TEXT
+if ! grep -qx 'fastest: ring 3 s' "$work/source/README.md"; then
+  echo "failed: a line between gaps was not written anew"
+  failures=$((failures + 1))
+fi
 rm "$work/source/README.md"
 if "$here/run_readme.sh" "$work/source" "$work/build" >/dev/null 2>&1; then
   echo "failed: a missing README.md passes"

@@ -3,6 +3,7 @@
 
 FOLDER has a file for each command whose output is another than DOCUMENT shows, named by the command's line there. Lines
 "..." stay: of what stands between them as many lines are shown as before, those that are most like them but for figures.
+A block one of whose lines between gaps has nothing like it in what is printed is left as it is, and that is an error.
 """
 import pathlib
 import re
@@ -14,6 +15,14 @@ GAP = "..."
 def shape(line):
     """What of a line does not change with a constant: words, in their order."""
     return re.sub(r"[-+]?[0-9][0-9.,e+-]*|\s+|-{2,}", " ", line).split()
+
+
+def is_like(shown, printed):
+    """Whether one can stand in the other's place: the same but for figures, or a word in common."""
+    a, b = shape(shown), shape(printed)
+    if bool(shown.strip()) != bool(printed.strip()):
+        return False
+    return a == b or any(re.search("[A-Za-z]", word) for word in set(a) & set(b))
 
 
 def likeness(shown, printed):
@@ -41,6 +50,8 @@ def shown_again(shown, printed):
         places = [0] if i == 0 else [last] if i == len(parts) - 1 else range(at, last + 1)
         place = max(places, key=lambda p: (likeness(part, printed[p:p + len(part)]), -p))
         if place < at:
+            return None
+        if 0 < i < len(parts) - 1 and not all(map(is_like, part, printed[place:])):
             return None
         result += ([GAP] if i > 0 else []) + printed[place:place + len(part)]
         at = place + len(part)

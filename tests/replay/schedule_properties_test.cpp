@@ -253,10 +253,22 @@ std::vector<Law> laws_of_programs(const Asked& a) {
   return laws;
 }
 
+// What it is written as can be read, and is then written alike.
+bool is_read_as_written(const Scenario& s) {
+  const Json written = to_json(s);
+  try {
+    return to_json(ScenarioTemplate::parse(written.dump(), "written.json").with({}).variants.front()) == written;
+  } catch (const InputError& error) {
+    UNSCOPED_INFO(error.what());
+    return false;
+  }
+}
+
 std::vector<Law> laws_of(const Asked& a) {
   std::vector<Law> laws;
   if (a.is_program) laws = laws_of_programs(a);
   laws.emplace_back("takes time", a.message() > 0);
+  laws.emplace_back("is read as it is written", is_read_as_written(a.base));
   laws.emplace_back("both replays agree", a.fast() == Approx(a.message()).epsilon(1e-3));
   return laws;
 }

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/object_format.hpp"
@@ -14,6 +11,7 @@
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/format_documents.hpp"
 #include "sim/scenario/scenario_template.hpp"
+#include "tests/base/committed.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/scenario/small_files.hpp"
@@ -32,22 +30,8 @@ std::vector<std::string> shipped_scenarios() {
   return files;
 }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
 Scenario read_again(const Json& written) {
   return sim::ScenarioTemplate::parse(written.dump(), "written.json").with({}).variants.front();
-}
-
-// The file `path` holds `wanted`, or does from now on.
-void check_file(const std::string& path, const std::string& wanted) {
-  if (std::getenv("LOCKSTEP_UPDATE") != nullptr && content_of(path) != wanted) write_file_atomically(path, wanted);
-  INFO(path << " is not what the formats say; LOCKSTEP_UPDATE=1 build/test_scenario writes it anew");
-  CHECK(content_of(path) == wanted);
 }
 
 // All keys of the formats, at values that are not their defaults.
@@ -114,6 +98,16 @@ TEST_CASE("what a scenario is written as reads as the same scenario, for every s
       CHECK(written == again);
     }
   }
+}
+
+TEST_CASE("without copies through the host nothing is written of them, whatever they would overlap with") {
+  SmallFiles files;
+  Scenario scenario = files.load().variants.front();
+  scenario.algorithm = Algorithm::parameter_server;
+  scenario.parameter_server.emplace().staging_overlaps = false;
+  const Json written = sim::to_json(scenario);
+  CHECK_FALSE(written["parameter_server"].contains("staging"));
+  CHECK(sim::to_json(read_again(written)) == written);
 }
 
 TEST_CASE("a value that is written keeps the kind and the source that it is given") {
@@ -209,9 +203,9 @@ TEST_CASE("a quantity that is written reads as exactly the same number") {
 
 TEST_CASE("the committed JSON Schemas and the tables of the format's document follow from the formats") {
   for (const auto& [name, schema] : sim::format_schemas())
-    check_file(LOCKSTEP_SOURCE_DIR "/scenarios/schema/" + name + ".schema.json", schema.dump(1) + "\n");
-  const std::string readme = LOCKSTEP_SOURCE_DIR "/sim/scenario/README.md";
-  check_file(readme, sim::with_tables(content_of(readme)));
+    check_committed("scenarios/schema/" + name + ".schema.json", schema.dump(1) + "\n");
+  const std::string readme = "sim/scenario/README.md";
+  check_committed(readme, sim::with_tables(read_file(LOCKSTEP_SOURCE_DIR "/" + readme)));
 }
 
 }  // namespace lockstep::tests

@@ -1,0 +1,67 @@
+// A process of several that dies: the launcher ends the others, and the run goes on from its checkpoint.
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "tests/catch.hpp"
+#include "tests/cli/mpi_launcher.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/train/small_runs.hpp"
+
+namespace lockstep::train {
+namespace {
+
+#ifdef LOCKSTEP_MPIEXEC
+const std::string kMpiexec = LOCKSTEP_MPIEXEC;
+#else
+const std::string kMpiexec;
+#endif
+
+constexpr int kProcesses = 2;
+
+/// Runs a shell script in the folder; its exit code. What it prints is in script.out.
+int shell(const TemporaryFolder& folder, const std::string& script) {
+  const std::string path = folder.write("script.sh", script);
+  const std::string command = "cd '" + folder.path("") + "' && sh '" + path + "' >script.out 2>&1 </dev/null";
+  return WEXITSTATUS(std::system(command.c_str()));
+}
+
+/// The launcher with a process for each command.
+std::string launched(const std::vector<std::string>& commands) {
+  std::string text = tests::mpi_environment() + "timeout -k 5 120 '" + kMpiexec + "'";
+  for (std::size_t i = 0; i < commands.size(); ++i) text += (i == 0 ? " -n 1 " : " : -n 1 ") + commands[i];
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("Whichever process is killed, the others end, and the run is resumed to the same bits") {
+  if (kMpiexec.empty()) {
+    std::cout << "skipped (mpi): this build has no MPI, or no mpirun was found" << std::endl;
+    return;
+  }
+  const int victim = GENERATE(0, 1);
+  const TemporaryFolder folder;
+  folder.write("small.json", small_model(kNormAndDropout));
+  const std::string train = "'" LOCKSTEP_BUILD_DIR
+                            "/train' --model small.json --data synthetic --train-images 1500 --test-images 50 "
+                            "--batch 4 --epochs 2 --threads 1 --quiet ";
+  const std::string kept = train + "--checkpoint state --checkpoint-minutes 0.002 --resume -o run.json";
+  REQUIRE(shell(folder, launched(std::vector<std::string>(kProcesses, train + "-o whole.json"))) == 0);
+  std::vector<std::string> commands(kProcesses, kept);
+  commands[static_cast<std::size_t>(victim)] = "sh -c \"echo \\$\\$ >victim; exec " + kept + "\"";
+  // 124: the others did not end, and `timeout` had to.
+  const int code = shell(folder, launched(commands) + " &\njob=$!\n" +
+                                     "while kill -0 $job 2>/dev/null && [ ! -f state ]; do :; done\n"
+                                     "kill -9 $(cat victim)\nwait $job\n");
+  INFO(tests::slurp(folder.path("script.out")));
+  CHECK(code != 0);
+  CHECK(code != 124);
+  CHECK_FALSE(std::filesystem::exists(folder.path("run.json")));
+  REQUIRE(shell(folder, launched(std::vector<std::string>(kProcesses, kept))) == 0);
+  const Json run = Json::parse(tests::slurp(folder.path("run.json")));
+  CHECK(run.at("resumed").get<int>() == 1);
+  CHECK(numbers(run) == numbers(Json::parse(tests::slurp(folder.path("whole.json")))));
+}
+
+}  // namespace lockstep::train
