@@ -15,7 +15,7 @@
 //   input        source, model, learners, devices, batch                  batch
 //   overlap      model, precision, devices, batch, library, beside, bytes bytes
 //   gradient     model, precision, devices, batch                         batch
-//   step         model, precision, how, ranks, nodes, batch               batch
+//   step         model, precision, how, ranks, nodes, batch               batch; of one rank with devices
 //
 // `iteration` is one learner's gradient and update without communication, while `learners` of them share a device; with
 // `input` in its key, while the input pipeline prepares the next batches beside it. `gradient` is the same without the

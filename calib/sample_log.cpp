@@ -112,7 +112,7 @@ void check_key(const JsonNode& key) {
   for (const char* name : {"learners", "devices", "ranks", "nodes"})
     if (const auto count = key.find(name)) count->integer(1, 1 << 20);
   for (const char* name :
-       {"model", "precision", "layer", "pass", "operation", "library", "kernel", "input", "beside", "link"})
+       {"model", "precision", "layer", "pass", "operation", "library", "kernel", "input", "beside", "link", "how"})
     if (const auto text = key.find(name)) text->text();
   if (const auto in_place = key.find("in_place")) in_place->boolean();
 }

@@ -2,8 +2,10 @@
 // measured times is filled in and says so.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
+#include "calib/bucket_copies.hpp"
 #include "calib/collective_key.hpp"
 #include "calib/command/commands.hpp"
 #include "engine/base/atomic_file.hpp"
@@ -11,6 +13,7 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "engine/model/graph.hpp"
+#include "engine/model/zoo/zoo.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -137,13 +140,22 @@ Json cluster_of(const Profile& profile, const Measurements& m) {
             {"pcie_link", link("1 TB/s", "0 us", "the input is in place: its copy was not measured apart")}}}};
 }
 
-Json communication_of(const Measurements& m) {
+// Gradients are floats; into their buckets and back is twice.
+Json rate_of(const BucketCopies& copies, const model::Graph& graph) {
+  const double bytes = 2.0 * 4 * static_cast<double>(graph.parameter_count());
+  return measured(short_number(bytes / copies.seconds * 1e-9) + " GB/s",
+                  "steps of DistributedDataParallel with one process, beside steps without it, " +
+                      std::to_string(copies.devices) + " devices busy");
+}
+
+Json communication_of(const Measurements& m, const BucketCopies& copies, const std::optional<model::Graph>& graph) {
   const char* const kWithin = "part of the measured all-reduce";
   Json communication{{"all_reduce", "profile"}};
   if (m.all_reduce == nullptr) communication = {{"all_reduce", "ring"}};
   communication["fusion"] = "ddp";
   communication["message_overhead"] = assumed("0 us", kWithin);
   communication["launch_overhead"] = assumed("0 us", kWithin);
+  if (graph && copies.seconds > 0) communication["bucket_copies"] = rate_of(copies, *graph);
   return communication;
 }
 
@@ -158,9 +170,9 @@ std::string model_file_of(const std::string& profile) {
   return fs::exists(file) ? file : "";
 }
 
-std::string checked_model_name(const std::string& file) {
+model::Graph graph_of(const std::string& file) {
   const JsonDocument document = JsonDocument::load(file);
-  return model::graph_from_json(document.root()).name;
+  return model::graph_from_json(document.root());
 }
 
 }  // namespace
@@ -169,8 +181,11 @@ int write_scenario(const ScenarioRequest& request) {
   check_outputs({request.output}, {request.profile});
   const Profile profile = load_profile(request.profile);
   const std::string model_file = request.model.empty() ? model_file_of(request.profile) : request.model;
-  const std::string wanted = model_file.empty() ? "" : checked_model_name(model_file);
-  const Measurements m = measurements_of(profile, request.profile, wanted);
+  std::optional<model::Graph> graph;
+  if (!model_file.empty()) graph = graph_of(model_file);
+  const Measurements m = measurements_of(profile, request.profile, graph ? graph->name : "");
+  const std::vector<std::string> zoo = model::zoo_names();
+  if (!graph && std::find(zoo.begin(), zoo.end(), m.model) != zoo.end()) graph = model::zoo_graph(m.model);
   const std::string profile_seen = seen_from(request.output, request.profile);
   std::string optimizer = profile.device.facts.value("torch", Json::object()).value("optimizer", "momentum");
   const std::vector<std::string> known{"sgd", "momentum", "lars", "adam", "lamb"};
@@ -186,7 +201,7 @@ int write_scenario(const ScenarioRequest& request) {
   scenario["baseline"] = {{"gpus", 1}};
   scenario["batch_per_gpu"] = request.batch > 0 ? request.batch : *std::max_element(m.batches.begin(), m.batches.end());
   scenario["compute"] = {{"precision", m.precision}, {"profile", profile_seen}, {"optimizer", optimizer}};
-  scenario["communication"] = communication_of(m);
+  scenario["communication"] = communication_of(m, bucket_copies(profile, m.model, m.precision), graph);
   write_file_atomically(request.output, scenario.dump(1) + "\n");
   std::printf("%s: simulate it; --set /batch_per_gpu=N for another batch\n", request.output.c_str());
   return 0;

@@ -41,7 +41,8 @@ def seconds_of(series, probe, **wanted):
 
 
 def is_held_out(entry):
-    return entry["probe"] == "step" or entry["key"].get("batch") == HELD_OUT_BATCH
+    is_exchange = entry["probe"] == "step" and entry["key"]["ranks"] > 1
+    return is_exchange or entry["key"].get("batch") == HELD_OUT_BATCH
 
 
 def is_of_one_process(entry):

@@ -32,7 +32,7 @@ for network in ${NETWORKS:-resnet20 vgg11 gpt}; do
     [[ -e "$file.done" ]] && continue
     wait_for_quiet
     "$python" calib/torch/lockstep_probe.py "tests/torch/nets.py:$network" --name "$network" --processes "$processes" \
-      --threads 1 --pin --batches 8,16,32 --seconds "${SECONDS_PER_SERIES:-4}" --most-bytes 16777216 --resume -o "$file"
+      --threads 1 --pin --batches 8,12,16,24,32 --seconds "${SECONDS_PER_SERIES:-4}" --most-bytes 16777216 --resume -o "$file"
     touch "$file.done"
   done
 done

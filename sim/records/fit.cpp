@@ -207,6 +207,7 @@ class Fit {
     std::vector<const JobSpec*> jobs;
     for (const Row* row : task.rows) jobs.push_back(row->job);
     MapOptions options;
+    options.fidelity = Fidelity::analytic;  // thousands of runs a round; near what the default says
     options.use_rates = options.use_anchors = task.rows.front()->kind->use_rates;
     Json answers = Json::array();
     for (const Prediction& p : predict_jobs(jobs, given_, catalogue, {0, false}, options)) {

@@ -76,9 +76,7 @@ MappedRecord mapped(const JobPrediction& predicted, const Measure& measure, cons
   JobSpec spec = predicted.spec;
   spec.measure = measure;
   spec.record = &predicted.records.front();
-  MapOptions options;
-  options.fidelity = Scenario().fidelity;
-  MappedRecord result = map_job(spec, given, catalogue, options);
+  MappedRecord result = map_job(spec, given, catalogue);
   if (!result.unmapped.empty())
     throw InputError(
         "simulate job: " + result.unmapped +

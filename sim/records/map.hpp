@@ -36,9 +36,6 @@ struct StalenessSpec {
 /// The constant that says what evaluation adds to a training's samples.
 inline constexpr const char* kEvaluationShare = "evaluation share";
 
-/// By which records are simulated; a job is by what scenarios are.
-inline constexpr Fidelity kFidelityOfRecords = Fidelity::analytic;
-
 /// An iteration of training, all-reduces one after the other on an idle machine, or the staleness of asynchronous SGD.
 struct RecordRun {
   enum class Kind { iteration, all_reduce, staleness };
@@ -133,7 +130,7 @@ struct MappedRecord {
 struct MapOptions {
   bool use_rates = true;    ///< given rates and times of the experiment; without: what the constants alone say
   bool use_anchors = true;  ///< given all-reduces of the experiment
-  Fidelity fidelity = kFidelityOfRecords;
+  Fidelity fidelity = Scenario().fidelity;
 };
 
 /// `given` are the results that may be used, in an order that does not depend on the file they came from: given_jobs().

@@ -1,5 +1,7 @@
 #include "sim/replay/enqueued.hpp"
 
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "engine/base/index.hpp"
@@ -22,6 +24,25 @@ std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
     by_stream[at(work.stream)].push_back(std::move(mine));
   }
   return by_stream;
+}
+
+bool computes_on_several_streams(const Program& program) {
+  std::set<int> streams;
+  for (const Work& work : program.work)
+    if (work.kind == Work::Kind::compute) streams.insert(work.stream);
+  return streams.size() > 1;
+}
+
+std::vector<std::vector<int>> streams_after(const std::vector<std::vector<Enqueued>>& works) {
+  std::vector<std::set<int, std::greater<int>>> after(works.size());
+  for (std::size_t stream = 0; stream < works.size(); ++stream) {
+    after[stream].insert(static_cast<int>(stream));
+    for (const Enqueued& work : works[stream])
+      for (const Need& need : work.needs) after[at(need.stream)].insert(static_cast<int>(stream));
+  }
+  std::vector<std::vector<int>> all;
+  for (const auto& streams : after) all.emplace_back(streams.begin(), streams.end());
+  return all;
 }
 
 }  // namespace replay

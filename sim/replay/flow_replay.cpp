@@ -2,7 +2,6 @@
 #include <limits>
 #include <map>
 #include <queue>
-#include <set>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
@@ -20,12 +19,6 @@ inline namespace replay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-bool computes_on_several_streams(const Program& program) {
-  std::set<int> streams;
-  for (const Work& work : program.work)
-    if (work.kind == Work::Kind::compute) streams.insert(work.stream);
-  return streams.size() > 1;
-}
 
 // A plan on a stream: what its ranks do there, and which ends of its transfers wait for the other.
 struct Exchanges {
@@ -48,6 +41,7 @@ class FlowReplay {
         options_(options),
         streams_(static_cast<int>(program.streams.size())),
         works_(enqueued_by_stream(program)),
+        go_on_after_(streams_after(works_)),
         flows_(cluster),
         strands_(at(program.gpus) * at(streams_)),
         is_slowed_(has_slowdowns(program)) {
@@ -272,7 +266,7 @@ class FlowReplay {
     }
     s.step = Step::waiting;
     ++s.next;
-    for (int stream = streams_ - 1; stream >= 0; --stream) ready_.push_back(gpu * streams_ + stream);
+    for (int stream : go_on_after_[at(stream_of(strand))]) ready_.push_back(gpu * streams_ + stream);
   }
 
   void enter_collective(int strand) {
@@ -419,7 +413,8 @@ class FlowReplay {
   const Jitter& jitter_;
   const ReplayOptions& options_;
   const int streams_;
-  const std::vector<std::vector<Enqueued>> works_;  // by stream
+  const std::vector<std::vector<Enqueued>> works_;   // by stream
+  const std::vector<std::vector<int>> go_on_after_;  // by stream
   MessageFlows flows_;
   std::vector<RankSpans> spans_;                             // by plan
   std::vector<std::vector<int>> ways_;                       // by plan

@@ -71,7 +71,8 @@ Json rich_scenario() {
   scenario["communication"] = Json::parse(R"({"all_reduce": "hybrid", "group_size": 2, "chain_slices": 3,
     "hybrid_threshold": "3 MB", "torus_columns": 2, "tree_slices": 8, "wire": "fp16", "fusion_threshold": "5 MB",
     "fusion": "ddp", "ddp": {"bucket_cap": "20 MiB", "first_bucket": "2 MiB"}, "accumulation": 2, "overlap": false,
-    "message_overhead": "4 us", "launch_overhead": "30 us", "reduction_rate": {"fp16": "9 GB/s"}})");
+    "message_overhead": "4 us", "launch_overhead": "30 us", "reduction_rate": {"fp16": "9 GB/s"},
+    "bucket_copies": "3 GB/s"})");
   scenario["convergence"] = {{"target", "99 %"}, {"train_samples", 60000}, {"epochs", 12}};
   scenario["uncertainty"] = {{"compute", 0.06}, {"bandwidth", 0.11}, {"latency", 0.2}, {"epochs", 0.04}};
   scenario["published"] = Json::parse(R"([{"gpus": 4, "metric": "iteration", "value": "3 ms", "source": "example"}])");
@@ -180,6 +181,12 @@ TEST_CASE("a scenario that was made without a file is checked as one that was re
   scenario.communication.accumulation = 2;
   CHECK(error_of([&] { sim::check(scenario); }) ==
         "small: /communication/accumulation: \"sharded\" does not accumulate gradients; allowed: 1");
+  scenario.communication.accumulation = 1;
+  scenario.communication.bucket_copy_bytes_per_s = 3e9;
+  CHECK(error_of([&] { sim::check(scenario); }) ==
+        "small: /communication/bucket_copies: of sharded; allowed: without it; s-sgd has it");
+  scenario.algorithm = Algorithm::s_sgd;
+  CHECK_NOTHROW(sim::check(scenario));
 }
 
 TEST_CASE("a quantity that is written reads as exactly the same number") {

@@ -3,6 +3,7 @@
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/collective/collectives.hpp"
 #include "tests/catch.hpp"
+#include "tests/schedule/two_layers.hpp"
 
 using namespace lockstep;
 using namespace lockstep::sim;
@@ -45,11 +46,7 @@ TEST_CASE("fusion by threshold: all but the last bucket reach it, none could hav
 
 TEST_CASE("two layers worked by hand: what is enqueued, in which order") {
   // input -> fc1 (4 x 3 + 3) -> fc2 (3 x 2 + 2) -> loss. Backward produces fc2's gradients first.
-  model::GraphBuilder builder("two", "two", {4, 1, 1});
-  const int fc1 = builder.fc("fc1", 0, 3);
-  const int fc2 = builder.fc("fc2", fc1, 2);
-  builder.softmax("loss", fc2);
-  const model::Graph graph = builder.finish();
+  const model::Graph graph = tests::two_layers(4, 3, 2);
   ModelCost cost;
   cost.layers = {{0, 0}, {1, 2}, {3, 4}, {0.5, 0.25}};
   cost.update_s = 0.125;
@@ -76,6 +73,33 @@ TEST_CASE("two layers worked by hand: what is enqueued, in which order") {
   // 2 * 3/4 of 32 and of 60 bytes per GPU and iteration.
   CHECK(program.bytes_sent_per_gpu_and_iteration() == 48 + 90);
   CHECK(program.messages_per_iteration() == 2 * 6 * 4);
+}
+
+TEST_CASE("gradients are copied into their bucket before it is summed and back behind it, in computation's place") {
+  const model::Graph graph = tests::two_layers(4, 3, 2);
+  ModelCost cost;
+  cost.layers = {{0, 0}, {1, 2}, {3, 4}, {0.5, 0.25}};
+  cost.update_s = 0.125;
+  const std::vector<Bucket> buckets = fuse_gradients(graph, 4, 20);  // 32 and 60 bytes
+  SSgd options;
+  options.gpus = 4;
+  options.bucket_copy_bytes_per_s = 4;
+  const Program program = s_sgd(graph, cost, buckets, options, ring_all_reduce);
+  // load, copy, forward, backward to fc2, in, all-reduce, backward to fc1, in, all-reduce, out, out, update
+  REQUIRE(program.work.size() == 12);
+  double copies_s = 0;
+  for (const Work& work : program.work)
+    if (work.name == "bucket copy") copies_s += work.seconds;
+  CHECK(copies_s == 2 * (32 + 60) / 4.0);
+  CHECK(program.work[4].seconds == 8);
+  CHECK(program.work[5].after == std::vector<int>{4});
+  CHECK(program.work[8].after == std::vector<int>{7});
+  CHECK(program.work[9].after == std::vector<int>{5});
+  CHECK(program.work[10].after == std::vector<int>{8});
+  CHECK(program.work[11].after == std::vector<int>{10});
+
+  options.gpus = 1;
+  for (const Work& work : s_sgd(graph, cost, buckets, options, ring_all_reduce).work) CHECK(work.name != "bucket copy");
 }
 
 TEST_CASE("without overlap every all-reduce waits for the whole backward pass") {

@@ -308,7 +308,8 @@ class Files(unittest.TestCase):
         # A disturbed series is measured again, which depends on the machine's other work.
         keys = [(e["probe"], e["key"]) for e in entries(self.path) if "series" in e and not e.get("again")]
         self.assertEqual({k["devices"] for p, k in keys if p == "iteration"}, {1, 2})
-        self.assertEqual({k["ranks"] for p, k in keys if p == "step" and k["how"] == "ddp"}, {2})
+        self.assertEqual({k["ranks"] for p, k in keys if p == "step" and k["how"] == "ddp"}, {1, 2})
+        self.assertEqual({k["devices"] for p, k in keys if p == "step" and k["ranks"] == 1}, {1, 2})
         sums = [k for p, k in keys if p == "collective" and k["operation"] == "all-reduce"]
         self.assertEqual([k["bytes"] for k in sums], [4096, 16384, 65536])
         self.assertEqual({k["library"] for k in sums}, {"gloo"})
