@@ -69,7 +69,7 @@ struct StackEntry : Entry {
   bool fused_attention = false;  ///< scores stay on the chip (Dao et al. 2022), in the versions it stands for
   bool sequence_parallel = false;                      ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
-  /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed"
+  /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).
   std::string parameter_bytes = "mixed";
 };

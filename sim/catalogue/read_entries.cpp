@@ -133,7 +133,7 @@ StackEntry read_stack(const JsonNode& node) {
   entry.sequence_parallel = flag(node, "sequence_parallel");
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   if (const auto bytes = node.find("parameter_bytes"))
-    entry.parameter_bytes = bytes->choice({"mixed", "single-gradients", "fsdp", "deepspeed"});
+    entry.parameter_bytes = bytes->choice({"mixed", "single-gradients", "fsdp", "deepspeed", "internevo"});
   return entry;
 }
 

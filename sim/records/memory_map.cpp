@@ -3,25 +3,34 @@
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/records/mapping.hpp"
+#include "sim/split/software_memory.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-void set_software(const Mapping& m, const Scenario& scenario, SplitMemoryOptions& options) {
-  const Optimizer optimizer = scenario.compute.optimizer;
+ParameterBytes bytes_of_software(const Mapping& m, const ParallelSpec& spec, Optimizer optimizer) {
   const std::string& kept = m.stack->parameter_bytes;
+  if (kept == "fsdp") return fsdp_parameter_bytes(optimizer);
+  if (kept == "internevo") return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
+  // Gradients travel as they are added up.
+  if (kept == "deepspeed")
+    return m.wire == Wire::fp32 ? deepspeed_bf16_parameter_bytes(optimizer) : deepspeed_parameter_bytes(optimizer);
+  return parameter_bytes(m.precision, optimizer, kept == "single-gradients");
+}
+
+void set_software(const Mapping& m, const Scenario& scenario, const ParallelSpec& spec, SplitMemoryOptions& options) {
+  const std::string& kept = m.stack->parameter_bytes;
+  if (m.job.memory_counter == MemoryCounter::device) options.reserved_bytes += communicators_bytes(spec);
   if (activation_bytes(m.precision) == 4) return;
-  options.parameters = kept == "fsdp"        ? fsdp_parameter_bytes(optimizer)
-                       : kept == "deepspeed" ? deepspeed_bf16_parameter_bytes(optimizer)
-                                             : parameter_bytes(m.precision, optimizer, kept == "single-gradients");
+  options.parameters = bytes_of_software(m, spec, scenario.compute.optimizer);
   options.keeps_empty_gradients = kept == "single-gradients";
   if (kept == "fsdp") options.loss = kTorchLoss;
 }
 
 double of_split(const Mapping& m, const RecordRun& run) {
   SplitJob job = split_job(run.scenario, run.gpus);
-  set_software(m, run.scenario, job.memory);
+  set_software(m, run.scenario, job.spec, job.memory);
   const SplitMemory memory = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
   switch (m.job.memory_counter) {
     case MemoryCounter::allocated:

@@ -151,7 +151,7 @@ ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool ke
 }
 
 ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer) {
-  return {2, 2, 8, 4.0 * model::update_arrays(optimizer).state, 2};
+  return {2, 2 + 4, 4, 4.0 * model::update_arrays(optimizer).state, 2};
 }
 
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer) {

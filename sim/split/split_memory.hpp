@@ -29,8 +29,9 @@ struct ParameterBytes {
 /// Half precision (fp16, bf16; fp8, whose weights stay in bf16) keeps master weights: 16 bytes with Adam (ZeRO, section
 /// 3.1), 18 with gradients in single precision (Megatron-LM, accumulate_allreduce_grads_in_fp32). Single precision: 16.
 ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients);
-/// DeepSpeed's bf16 optimizer: half-precision gradients, and their sums over micro-batches in single precision, which are
-/// sharded with the optimizer's state (deepspeed/runtime/bf16_optimizer.py): 20 with Adam.
+/// DeepSpeed's bf16 optimizer: half-precision gradients, and their sums over micro-batches in single precision, of all
+/// parameters on every rank (deepspeed/runtime/bf16_optimizer.py, fp32_groups_gradients_flat; BLOOM's chronicles: "4bytes x
+/// params and it's not sharded across gpus"): 20 with Adam.
 ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
 /// PyTorch's FSDP with mixed precision: weights and gradients in single precision, gathered in half: 16 with Adam.
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);

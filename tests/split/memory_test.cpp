@@ -1,6 +1,6 @@
 // Memory of a split: Korthikanti's formulas to the byte, ZeRO's table, and what the schedule holds.
 #include "engine/base/random.hpp"
-#include "sim/split/split_memory.hpp"
+#include "sim/split/software_memory.hpp"
 #include "tests/catch.hpp"
 #include "tests/split/shapes.hpp"
 
@@ -117,7 +117,38 @@ TEST_CASE("bytes of a parameter: 16 with Adam, 18 with gradients in single preci
   CHECK(parameter_bytes(Precision::fp32, Optimizer::adam, true).total() == 16);
   CHECK(parameter_bytes(Precision::bf16, Optimizer::sgd, false).total() == 8);
   CHECK(fsdp_parameter_bytes(Optimizer::adam).total() == 16);
+  CHECK(deepspeed_parameter_bytes(Optimizer::adam).total() == 20);
   CHECK(deepspeed_bf16_parameter_bytes(Optimizer::adam).total() == 20);
+}
+
+TEST_CASE("what is kept in single precision: DeepSpeed's sums on every rank in bf16, shards of them in fp16") {
+  const TransformerShape shape = llama(1, 64, 8, 8, 192, 100, 32);
+  const auto count = static_cast<double>(parameters_of(shape).total());
+  ParallelSpec spec;
+  spec.data = 4;
+  spec.sharding = ShardingStage::zero1;
+  const auto bytes_of = [&](const ParameterBytes& parameters) {
+    SplitMemoryOptions options;
+    options.parameters = parameters;
+    const SplitMemory memory = largest_split_memory(shape, spec, partition(1, 1, 1), 1, options);
+    return memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes;
+  };
+  CHECK(bytes_of(deepspeed_parameter_bytes(Optimizer::adam)) == Approx((2 + 2 + 16. / 4) * count));
+  CHECK(bytes_of(deepspeed_bf16_parameter_bytes(Optimizer::adam)) == Approx((2 + 2 + 4 + 12. / 4) * count));
+  // InternEvo's update: gradients once more, and two arrays of AdamW's.
+  CHECK(bytes_of(internevo_parameter_bytes(Optimizer::adam, false)) == Approx((2 + 2 + 26. / 4) * count));
+  spec.sharding = ShardingStage::zero3;
+  CHECK(bytes_of(internevo_parameter_bytes(Optimizer::adam, true)) == Approx(28. / 4 * count));
+}
+
+TEST_CASE("communicators take memory for each kind of group that has more than one rank") {
+  ParallelSpec spec;
+  spec.data = 1;
+  CHECK(communicators_bytes(spec) == 0);
+  spec.tensor = 2;
+  CHECK(communicators_bytes(spec) == kCommunicatorBytes);
+  spec.pipeline = spec.data = 4;
+  CHECK(communicators_bytes(spec) == Approx(3 * kCommunicatorBytes));
 }
 
 TEST_CASE("ZeRO's table 1: a 7.5B model on 64 GPUs takes 120, 31.4, 16.6 and 1.88 GB") {

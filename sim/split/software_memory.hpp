@@ -1,0 +1,27 @@
+#pragma once
+// What software keeps on a GPU, by its code, beside the cases of split_memory.hpp.
+#include "sim/split/split_memory.hpp"
+
+namespace lockstep::sim {
+inline namespace split {
+
+/// DeepSpeed's ZeRO in fp16: of gradients that are added up in half precision a copy in single precision, sharded with the
+/// state (deepspeed/runtime/zero/stage_1_and_2.py, single_partition_of_fp32_groups): 20 with Adam.
+ParameterBytes deepspeed_parameter_bytes(Optimizer optimizer);
+
+/// InternEvo's of November 2023: single-precision copies of weights and of gradients, and for the update the two arrays that
+/// PyTorch's AdamW makes of the second moments, their root and the denominator, 28 with Adam; without FSDP besides the
+/// gradients once more in one array, 30. All but weights and gradients of the pass is sharded with the state and counted as
+/// master weights are; the update's arrays are there for a moment, which the allocator remembers.
+/// (internlm/solver/optimizer/hybrid_zero_optim.py, _step(); fsdp_optimizer.py, step(); PyTorch 1.13, torch/optim/adamw.py,
+/// _single_tensor_adamw(), and 2.0, _multi_tensor_adamw().)
+ParameterBytes internevo_parameter_bytes(Optimizer optimizer, bool is_fsdp);
+
+/// What a communicator of NCCL takes: 544 MB of two, 688 MB of more ranks, on four A100 (NVIDIA/nccl issue 964).
+constexpr double kCommunicatorBytes = 0.62e9;
+
+/// Of the communicators of a rank: one for each kind of group that has more than one rank.
+double communicators_bytes(const ParallelSpec& spec);
+
+}  // namespace split
+}  // namespace lockstep::sim
