@@ -9,6 +9,7 @@
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
 #include "sim/point/point.hpp"
+#include "sim/scenario/scenario_template.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
 
@@ -257,7 +258,7 @@ std::vector<Law> laws_of_programs(const Asked& a) {
 bool is_read_as_written(const Scenario& s) {
   const Json written = to_json(s);
   try {
-    return to_json(ScenarioTemplate::parse(written.dump(), "written.json").with({}).variants.front()) == written;
+    return to_json(sim::ScenarioTemplate::parse(written.dump(), "written.json").with({}).variants.front()) == written;
   } catch (const InputError& error) {
     UNSCOPED_INFO(error.what());
     return false;
