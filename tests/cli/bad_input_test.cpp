@@ -202,7 +202,7 @@ std::vector<Case> cases() {
        "scenario.json: /communication: unknown key \"latncy\"; known: all_reduce, group_size, chain_slices, "
        "hybrid_threshold, "
        "torus_columns, tree_slices, wire, fusion_threshold, fusion, ddp, accumulation, overlap, message_overhead, "
-       "launch_overhead, nccl, profile, library, reduction_rate"},
+       "launch_overhead, nccl, profile, library, reduction_rate, bucket_copies"},
       // NCCL, buckets, local SGD, shards, Theano-MPI, loading
       {s, "/communication/all_reduce", "\"nccl\"",
        "default: /communication/nccl: NCCL's tables have no \"G\"; allowed: with \"generation\": pascal, volta, "

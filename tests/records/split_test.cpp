@@ -154,7 +154,10 @@ TEST_CASE(
     CHECK(found.predictions[i].predicted >= given.predictions[i].predicted);
     CHECK(found.predictions[i].predicted == Approx(1024 / ranking.best.front().iteration.iteration_s).epsilon(1e-9));
   }
-  CHECK_THROWS_WITH(sim::job_scenario(found, catalogue()), Contains("a split of its own"));
+  const Json file = sim::job_scenario(found, catalogue());
+  REQUIRE(file.at("variants").size() == 2);
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK(file.at("variants")[i].at("set").at("/gpus") == Json::array({found.rankings[i].gpus}));
   CHECK_THAT(sim::job_table(searched, found, catalogue()),
              Contains("Split over 64 GPUs, the fastest of ") && Contains("software Megatron-LM (not stated;"));
 }

@@ -111,12 +111,16 @@ void set_algorithm(const Draw& draw, int nodes_left, Scenario& s) {
   WorkersSpec& w = *s.workers;
   w.separate = separate;
   w.servers = s.algorithm == Algorithm::async_easgd ? 1 : servers;
-  w.backups = s.gpus[0] > 1 ? draw.whole(60, 0, 1) : 0;
-  w.is_interrupted = draw.coin(61);
-  w.by_module = draw.coin(62);
-  w.reads_in_forward = draw.coin(63);
-  w.sends_in_backward = draw.coin(64);
-  w.period = draw.one_of<int>(65, {1, 2, 30});
+  if (s.algorithm == Algorithm::backup_workers) {
+    w.backups = s.gpus[0] > 1 ? draw.whole(60, 0, 1) : 0;
+    w.is_interrupted = draw.coin(61);
+  }
+  if (s.algorithm == Algorithm::async_sgd) {
+    w.by_module = draw.coin(62);
+    w.reads_in_forward = draw.coin(63);
+    w.sends_in_backward = draw.coin(64);
+  }
+  if (s.algorithm == Algorithm::async_easgd) w.period = draw.one_of<int>(65, {1, 2, 30});
   if (draw.coin(66)) w.apply_bytes_per_s = 5e9;
 }
 
@@ -258,7 +262,10 @@ std::vector<Law> laws_of_programs(const Asked& a) {
 bool is_read_as_written(const Scenario& s) {
   const Json written = to_json(s);
   try {
-    return to_json(sim::ScenarioTemplate::parse(written.dump(), "written.json").with({}).variants.front()) == written;
+    const auto read = sim::ScenarioTemplate::parse(written.dump(), "written.json").with({});
+    const Json again = to_json(read.variants.front());
+    UNSCOPED_INFO(Json::diff(written, again).dump());
+    return again == written;
   } catch (const InputError& error) {
     UNSCOPED_INFO(error.what());
     return false;
