@@ -188,6 +188,15 @@ std::optional<double> pull_of(const Request& request) {
   return alpha;
 }
 
+Flag alpha_flag() {
+  return {"--alpha", "pull to the average (from the number of learners)"};
+}
+
+Json alpha_json(const Request& request) {
+  const std::optional<double> pull = pull_of(request);
+  return pull ? Json(*pull) : Json("from the number of learners");
+}
+
 void require_one_replica(const Request& request, Algorithm algorithm) {
   if (request.learners.value_or(1) != 1)
     refuse("--learners", name_of(algorithm) + " has one replica per GPU", "1 (a larger --batch has the same effect)");

@@ -94,6 +94,8 @@ std::optional<std::int64_t> whole_of(const Request& request, const std::string& 
 int tau_of(const Request& request, bool may_be_never);
 /// --alpha, from 0 to 1.
 std::optional<double> pull_of(const Request& request);
+Flag alpha_flag();
+Json alpha_json(const Request& request);
 [[noreturn]] void refuse(const std::string& flag, const std::string& wrong, const std::string& allowed);
 
 /// One replica per GPU: more learners would be a larger batch.

@@ -21,14 +21,7 @@ bucket_bytes=1048576
 mpi=(mpirun --bind-to none)
 if [ "$(id -u)" = 0 ]; then mpi+=(--allow-run-as-root); fi
 
-# Others' work in the last minute: below a quarter of a core.
-wait_for_quiet() {
-  [[ ${ANY_LOAD:-0} == 1 ]] && return
-  until awk '{exit !($1 < 0.25)}' /proc/loadavg; do
-    echo "overlap.sh: waits, the load is $(cut -d' ' -f1 /proc/loadavg); ANY_LOAD=1 does not" >&2
-    sleep 15
-  done
-}
+. results/wait_for_quiet.sh
 
 # join WORD...: with commas.
 join() { local IFS=,; echo "$*"; }

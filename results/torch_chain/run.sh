@@ -17,14 +17,7 @@ cores=$(nproc)
 usual=2
 if [ "$cores" -ge 3 ]; then usual="2 3"; fi
 
-# Others' work in the last minute: below a quarter of a core.
-wait_for_quiet() {
-  [[ ${ANY_LOAD:-0} == 1 ]] && return
-  until awk '{exit !($1 < 0.25)}' /proc/loadavg; do
-    echo "run.sh: waits, the load is $(cut -d' ' -f1 /proc/loadavg); ANY_LOAD=1 does not" >&2
-    sleep 30
-  done
-}
+. results/wait_for_quiet.sh
 
 for network in ${NETWORKS:-resnet20 vgg11 gpt}; do
   for processes in ${PROCESSES:-$usual}; do

@@ -51,6 +51,8 @@ DeviceCost device_cost(const Scenario& scenario) {
   device.compute_efficiency.clear();
   for (const EfficiencySpec& point : compute.compute_efficiency)
     device.compute_efficiency.push_back({point.flop, point.efficiency});
+  device.half_depth = compute.half_depth;
+  device.attention_efficiency = compute.attention_efficiency;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;

@@ -71,8 +71,8 @@ bool is_replica_rate(const JobSpec& job) {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
-      {"replicas", {"kernel launch", "host launch", "speed"}, is_replica_rate, false, 0.5},
-      {"rates", {"kernel launch", "host launch", "speed", "memory speed"}, is_rate_alone, false},
+      {"replicas", {"kernel launch", "host launch", "speed", "half depth"}, is_replica_rate, false, 0.5},
+      {"rates", {"kernel launch", "host launch", "speed", "half depth", "memory speed"}, is_rate_alone, false},
       {"epochs", {"epochs at small batch", "critical batch"}, is_epochs, true},
       {"exchanges",
        {"link share", "network share", "network hop", "call", "message", "host copies"},

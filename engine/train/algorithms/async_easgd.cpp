@@ -9,10 +9,7 @@ class AsyncEasgdAlgorithm final : public TrainedAlgorithm {
  public:
   Algorithm algorithm() const override { return Algorithm::async_easgd; }
   std::string summary() const override { return "processes and a centre pull at each other, each at its own pace"; }
-  std::vector<Flag> flags() const override {
-    return {{"--tau", "iterations per synchronisation (1)"},
-            {"--alpha", "pull to the average (from the number of learners)"}};
-  }
+  std::vector<Flag> flags() const override { return {{"--tau", "iterations per synchronisation (1)"}, alpha_flag()}; }
   Usual usual() const override { return {1, 16, 0.01}; }
   void check(const Request& r, int processes) const override {
     check_asynchronous(r, processes, "--algorithm async-easgd");
@@ -21,8 +18,7 @@ class AsyncEasgdAlgorithm final : public TrainedAlgorithm {
   }
   void add_to_json(const Settings& s, Json& json) const override {
     json["tau"] = tau_of(s.request, false);
-    const std::optional<double> pull = pull_of(s.request);
-    json["alpha"] = pull ? Json(*pull) : Json("from the number of learners");
+    json["alpha"] = alpha_json(s.request);
   }
   std::int64_t global_batch(const Settings& s) const override { return s.batch; }
   std::unique_ptr<Trainable> make(const Making& m) const override {

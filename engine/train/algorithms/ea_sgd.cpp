@@ -22,10 +22,7 @@ class EaSgdAlgorithm final : public TrainedAlgorithm {
  public:
   Algorithm algorithm() const override { return Algorithm::ea_sgd; }
   std::string summary() const override { return "workers and a centre pull at each other"; }
-  std::vector<Flag> flags() const override {
-    return {{"--tau", "iterations per synchronisation (1)"},
-            {"--alpha", "pull to the average (from the number of learners)"}};
-  }
+  std::vector<Flag> flags() const override { return {{"--tau", "iterations per synchronisation (1)"}, alpha_flag()}; }
   Usual usual() const override { return {4, 16, 0.01}; }
   void check(const Request& r, int /*processes*/) const override {
     pull_of(r);
@@ -33,8 +30,7 @@ class EaSgdAlgorithm final : public TrainedAlgorithm {
   }
   void add_to_json(const Settings& s, Json& json) const override {
     json["tau"] = tau_of(s.request, false);
-    const std::optional<double> pull = pull_of(s.request);
-    json["alpha"] = pull ? Json(*pull) : Json("from the number of learners");
+    json["alpha"] = alpha_json(s.request);
   }
   std::unique_ptr<Trainable> make(const Making& m) const override {
     const Request& r = m.settings.request;

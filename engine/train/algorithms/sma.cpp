@@ -31,7 +31,7 @@ class SmaAlgorithm final : public TrainedAlgorithm {
   std::vector<Flag> flags() const override {
     return {{"--momentum", ""},
             {"--tau", "iterations per synchronisation, or never (1)"},
-            {"--alpha", "pull to the average (from the number of learners)"},
+            alpha_flag(),
             {"--averaging", "on several GPUs: one or reference (one)"},
             {"--auto-tune", "learners per GPU by the observed throughput", true},
             {"--auto-tune-from", "learners per GPU as the auto-tuner chose them in the run of this record"}};
@@ -55,8 +55,7 @@ class SmaAlgorithm final : public TrainedAlgorithm {
   void add_to_json(const Settings& s, Json& json) const override {
     const int tau = tau_of(s.request, true);
     json["tau"] = tau == sync::kNever ? Json("never") : Json(tau);
-    const std::optional<double> pull = pull_of(s.request);
-    json["alpha"] = pull ? Json(*pull) : Json("from the number of learners");
+    json["alpha"] = alpha_json(s.request);
     json["averaging"] = word_of(s.request, "--averaging").value_or("one");
     json["auto_tune"] = is_tuned(s.request);
     if (is_given(s.request, "--auto-tune-from")) json["auto_tune_from"] = s.tuned_like();
