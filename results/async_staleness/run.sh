@@ -3,7 +3,7 @@
 # LeNet by 2 and 3 processes of one thread, asynchronous SGD and elastic averaging; workers' speeds are what this machine
 # gives them. Some three minutes on a machine that does nothing else.
 #   PROCESSES   numbers of processes (2 3)
-#   IMAGES      of an epoch (20000); three epochs are counted
+#   IMAGES      of an epoch (10000); three epochs are counted
 set -euo pipefail
 build=$(realpath "$1")
 mkdir -p "$2"
@@ -20,7 +20,7 @@ for processes in "${all_processes[@]}"; do
     if [ $algorithm = async-sgd ]; then own_pace=(--own-pace --momentum 0); fi
     record=$out/$algorithm-$processes.json
     [[ -e "$record" ]] && continue
-    "${mpi[@]}" -n "$processes" "$build/train" --quiet --model lenet --data synthetic --train-images "${IMAGES:-20000}" \
+    "${mpi[@]}" -n "$processes" "$build/train" --quiet --model lenet --data synthetic --train-images "${IMAGES:-10000}" \
       --test-images 500 --algorithm $algorithm "${own_pace[@]}" --batch 16 --threads 1 --epochs 3 --learning-rate 0.01 \
       -o "$record"
   done

@@ -44,7 +44,7 @@ for processes in "${all_processes[@]}"; do
     for when in after during; do
       overlap=false threshold="1 TB"
       if [ $when = during ]; then overlap=true threshold="$bucket_bytes B"; fi
-      "$build/simulate" "$scenario" --quiet --set /model="${network%:*}" --set /batch_per_gpu="${network#*:}" \
+      "$build/simulate" "$scenario" --quiet --set /model="${network%:*}" --set /batch_per_gpu="${network#*:}" --set /compute/profile_input=synthetic \
         --set /gpus="[$processes]" --set /baseline/gpus="$processes" --set /communication/overlap=$overlap \
         --set /communication/fusion=threshold --set /communication/fusion_threshold="$threshold" \
         --set /communication/all_reduce=profile-average --csv "$out/predicted-${network%:*}-$processes-$when.csv" >/dev/null
@@ -61,7 +61,9 @@ train() {
   images=$(python3 -c "
 import csv, sys
 row = next(csv.DictReader(open('$out/predicted-$model-$processes-after.csv')))
-print($batch * $processes * max(4, round(${SECONDS_PER_RUN:-3} / float(row['iteration_s/mean']))))")
+at_once = $batch * $processes
+iterations = max(4, round(${SECONDS_PER_RUN:-3} / float(row['iteration_s/mean'])))
+print(at_once * min(iterations, 10000 // at_once))  # synthetic images are 10,000")
   "${mpi[@]}" -n "$processes" "$build/train" --quiet --model "$model" --data synthetic --train-images "$images" \
     --test-images 16 --algorithm s-sgd --batch "$batch" --threads 1 --epochs 3 --learning-rate 0.001 --seed "$repeat" \
     "${buckets[@]}" -o "$record" >/dev/null

@@ -7,8 +7,6 @@ inline namespace cost {
 
 /// Seconds of a kernel of `flop` and `bytes` in memory, its launch included; `share` of compute_efficiency is reached.
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share = 1);
-/// The same of a matrix product whose sums are of `depth` elements.
-double product_s(const DeviceCost& device, double flop, double bytes, double depth);
 /// The device with all its arithmetic in half precision, where some of it is in eight bits.
 DeviceCost in_half(DeviceCost device);
 /// Copies of a layer's parameters between single and half precision, one way.

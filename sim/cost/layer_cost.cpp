@@ -132,19 +132,6 @@ std::size_t last_with_macs(const Graph& graph) {
   return last;
 }
 
-// Elements of the sums of a layer's products.
-struct Depths {
-  double forward, of_dx, of_dw;
-};
-
-Depths depths_of(const Layer& layer, int batch) {
-  if (layer.kind == LayerKind::fc) return {double(layer.input_elements), double(layer.out.elements()), double(batch)};
-  const model::Window& w = layer.window;
-  const double window = layer.kind == LayerKind::conv ? double(w.kernel_h) * w.kernel_w / w.groups : 1;
-  const double rows = double(batch) * layer.out.height * layer.out.width;
-  return {window * layer.in.channels, window * layer.out.channels, rows};
-}
-
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double once = 2.0 * static_cast<double>(layer.macs) * batch;
   const double direct = has_fast_algorithm(layer) ? once / device.fast_convolution_gain : once;
@@ -157,15 +144,14 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double matrix = layer.tied_to < 0 ? parameters : double(layer.in.channels) * layer.out.channels;
   const double w = matrix * device.activation_bytes;
   const double casts = casts_s(device, parameters);
-  const Depths depths = depths_of(layer, batch);
   LayerCost cost;
-  cost.forward_s = casts + product_s(device, flop, x + y + w, depths.forward);
-  cost.backward_s = casts + product_s(device, flop, x + y + w, depths.of_dw);  // dw from x, dy
+  cost.forward_s = casts + kernel_s(device, flop, x + y + w);
+  cost.backward_s = casts + kernel_s(device, flop, x + y + w);  // dw from x, dy
   const double copy_s =
       device.operand_copy_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);  // an element
   cost.forward_s += static_cast<double>(layer.input_elements) * batch * copy_s;
   cost.backward_s += static_cast<double>(layer.out.elements()) * batch * copy_s;
-  if (input_needs_gradient) cost.backward_s += product_s(device, flop_of_dx, x + y + w, depths.of_dx);  // dx from dy, w
+  if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
 
@@ -202,10 +188,6 @@ double kernel_s(const DeviceCost& device, double flop, double bytes, double shar
   if (flop > 0)
     seconds = std::max(seconds, flop / (device.peak_flops * share * efficiency_at(device.compute_efficiency, flop)));
   return device.launch_s + seconds;
-}
-
-double product_s(const DeviceCost& device, double flop, double bytes, double depth) {
-  return kernel_s(device, flop, bytes, depth / (depth + device.half_depth));
 }
 
 DeviceCost in_half(DeviceCost device) {

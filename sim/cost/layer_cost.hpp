@@ -9,11 +9,6 @@
 // over arrays of 4 bytes per parameter as engine/model/optimizer.hpp has it, a kernel per tensor, two where it needs
 // norms.
 //
-// A matrix product of m x k by k x n stands still while its first operands come and while its results go, whatever k: e_c is
-// that of a sum without end, and k / (k + k_half) of it is reached (Hockney & Jesshope 1981 have n_half of vectors so). k is
-// the features of the input forward, those of the output for the input's gradient, the rows for the weights'; of a convolution
-// those under its window. Fused attention reaches a share of e_c of its own.
-//
 // The processor enqueues kernels one after the other and runs ahead of the GPU, so that a pass lasts as long as its kernels
 // or as their enqueueing, whichever takes longer: t_pass = max(sum of t, kernels * host launch).
 //
@@ -47,8 +42,7 @@ struct DeviceCost {
   double launch_s = 0;       ///< per kernel, between it and the one before
   double host_launch_s = 0;  ///< per kernel, of the processor that enqueues it
   std::vector<EfficiencyPoint> compute_efficiency{{1, 1}};
-  double half_depth = 0;  ///< k_half: elements of a product's sum at which half of compute_efficiency is reached
-  double attention_efficiency = 1;  ///< of fused attention, over compute_efficiency
+  double attention_efficiency = 1;  ///< of fused attention's arithmetic, over compute_efficiency
   double memory_efficiency = 1;
   int activation_bytes = 4;  ///< per element, stored activations and their gradients
   /// Multiplications that a fast algorithm saves in convolutions of 3x3 and 5x5 with stride 1 and without groups: 2.25

@@ -18,7 +18,6 @@ namespace {
 struct Kernel {
   double flop;
   double elements;            ///< read and written
-  double depth = 0;           ///< of a product's sums; 0: no product of matrices that lie in memory
   bool is_attention = false;  ///< fused
 };
 
@@ -26,19 +25,8 @@ struct Kernels {
   std::vector<Kernel> forward, backward;
 };
 
-// A product of x and w, m x k by k x n: backward the gradients of both, each as large.
-struct Shape {
-  double m, k, n;
-};
-
-void product(Kernels& kernels, double flop, double elements, const Shape& shape) {
-  kernels.forward.push_back({flop, elements, shape.k});
-  kernels.backward.push_back({flop, elements, shape.n});
-  kernels.backward.push_back({flop, elements, shape.m});
-}
-
-// Of scores, which are bound by memory: their sums are as short as a head.
-void product_of_scores(Kernels& kernels, double flop, double elements) {
+// A product of x and w: backward the gradients of both, each as large.
+void product(Kernels& kernels, double flop, double elements) {
   kernels.forward.push_back({flop, elements});
   kernels.backward.insert(kernels.backward.end(), 2, {flop, elements});
 }
@@ -58,17 +46,17 @@ Kernels attention_kernels(const Layer& layer, int batch) {
   Kernels kernels;
   if (a.fused) {
     const double pairs = double(batch) * a.heads * static_cast<double>(a.seen_pairs(queries));
-    kernels.forward.push_back({2 * pairs * (a.head_dim + a.value_dim), q + k + v + o, 0, true});
-    kernels.backward.push_back({2 * pairs * (3. * a.head_dim + 2. * a.value_dim), 2 * (q + k + v + o), 0, true});
+    kernels.forward.push_back({2 * pairs * (a.head_dim + a.value_dim), q + k + v + o, true});
+    kernels.backward.push_back({2 * pairs * (3. * a.head_dim + 2. * a.value_dim), 2 * (q + k + v + o), true});
     return kernels;
   }
   const double scores = rows * a.heads * a.keys;
   pass(kernels, 2 * (q + k + v), 2 * (q + k + v));
-  product_of_scores(kernels, 2 * scores * a.head_dim, q + k + scores);
+  product(kernels, 2 * scores * a.head_dim, q + k + scores);
   pass(kernels, 2 * scores, 3 * scores);
   pass(kernels, 3 * scores, 2 * scores);
   if (a.dropout) pass(kernels, 2 * scores, 3 * scores);
-  product_of_scores(kernels, 2 * scores * a.value_dim, scores + v + o);
+  product(kernels, 2 * scores * a.value_dim, scores + v + o);
   pass(kernels, 2 * o, 2 * o);
   return kernels;
 }
@@ -80,11 +68,9 @@ Kernels expert_kernels(const Layer& layer, int batch) {
   const double weights = e.count * width * inner;
   Kernels kernels;
   pass(kernels, tokens * width + rows * width, tokens * width + rows * width);
-  const double of_expert = rows / e.count;
-  product(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into,
-          {of_expert, width, inner * into});
+  product(kernels, 2 * rows * width * inner * into, rows * width + rows * inner * into + weights * into);
   pass(kernels, (into + 1) * rows * inner, (2 * into + 1) * rows * inner);
-  product(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights, {of_expert, inner, width});
+  product(kernels, 2 * rows * width * inner, rows * inner + rows * width + weights);
   pass(kernels, rows * width + tokens * width, 2 * rows * width + tokens * width);
   return kernels;
 }
@@ -93,8 +79,7 @@ Kernels router_kernels(const Layer& layer, int batch) {
   const double tokens = double(batch) * layer.in.height * layer.in.width;
   const double x = tokens * layer.in.channels, scores = tokens * layer.experts.count;
   Kernels kernels;
-  product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()),
-          {tokens, double(layer.in.channels), double(layer.experts.count)});
+  product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
   pass(kernels, 3 * scores, 2 * scores);
   return kernels;
 }
@@ -108,12 +93,9 @@ Kernels kernels_of(const Layer& layer, int batch) {
 
 double seconds(const std::vector<Kernel>& kernels, const DeviceCost& device) {
   double sum = 0;
-  for (const Kernel& kernel : kernels) {
-    const double bytes = kernel.elements * device.activation_bytes;
-    sum += kernel.depth > 0
-               ? product_s(device, kernel.flop, bytes, kernel.depth)
-               : kernel_s(device, kernel.flop, bytes, kernel.is_attention ? device.attention_efficiency : 1);
-  }
+  for (const Kernel& kernel : kernels)
+    sum += kernel_s(device, kernel.flop, kernel.elements * device.activation_bytes,
+                    kernel.is_attention ? device.attention_efficiency : 1);
   return sum;
 }
 

@@ -51,7 +51,6 @@ DeviceCost device_cost(const Scenario& scenario) {
   device.compute_efficiency.clear();
   for (const EfficiencySpec& point : compute.compute_efficiency)
     device.compute_efficiency.push_back({point.flop, point.efficiency});
-  device.half_depth = compute.half_depth;
   device.attention_efficiency = compute.attention_efficiency;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
@@ -86,7 +85,8 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu) {
 OverlapSlowdown overlap_slowdown(const Scenario& scenario) {
   if (scenario.compute.overlap_slowdown) return OverlapSlowdown(*scenario.compute.overlap_slowdown);
   const auto measured = scenario.compute.profile.overlap(scenario.compute.busy_devices);
-  return measured ? measured->slowdown : OverlapSlowdown();
+  if (!measured) return OverlapSlowdown();
+  return measured->is_in_turns ? measured->slowdown.in_turns() : measured->slowdown;
 }
 
 }  // namespace program

@@ -19,8 +19,6 @@ constexpr double kCastBytes = 4 + 2;  // per parameter, from single to half prec
 constexpr double kImagesOfTheanoMpi = 5120;
 // Forward and backward, 170 to 225 of an A100's 312 TFLOP/s (Dao 2023, "FlashAttention-2"), where large products have 250 to 290.
 constexpr double kAttentionOverProducts = 0.65;
-constexpr double kPeakOfHalfDepth = 312e12;  // of an A100, of which "half depth" is
-constexpr double kKernelGap_s = 2e-6;        // between two kernels of a stream, where the processor is ahead
 
 bool before_tensor_cores(const GpuEntry& gpu) {
   return gpu.generation == "kepler" || gpu.generation == "maxwell" || gpu.generation == "pascal";
@@ -125,7 +123,6 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.memory_bandwidth_bytes_per_s = m.gpu->spec.memory_bandwidth_bytes_per_s;
   device.launch_s = launch_s;
   device.compute_efficiency = {{1, compute.compute_efficiency.front().efficiency}};
-  device.half_depth = compute.half_depth;
   device.attention_efficiency = compute.attention_efficiency;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
@@ -227,7 +224,6 @@ struct Speeds {
   double of_flop = 1, of_bytes = 1, launch_s = usual_of("kernel launch").value;
   double host_launch_s = 0;  ///< of the processor, per kernel
   double kernel_gain = 1;    ///< bytes of the layers one by one over those that kernels move
-  double half_depth = 0;     ///< of products, layer_cost.hpp
 };
 
 // Bytes that the layers one by one move over those that the software's kernels move.
@@ -304,11 +300,10 @@ Speeds speeds_of_sequences(Mapping& m) {
   speeds.of_flop =
       of_work * m.constant({"speed/matrices/" + m.gpu->generation + precision, "speed/matrices" + precision});
   speeds.of_bytes = of_work;
-  // What a product waits for its first operands is a time, in which a faster GPU would have done more.
-  speeds.half_depth = m.constant({"half depth/" + m.gpu->generation, "half depth"}) *
-                      m.gpu->spec.peak_flops(m.precision) / kPeakOfHalfDepth;
-  speeds.launch_s = kKernelGap_s;
-  if (!m.stack->cuda_graphs) speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
+  if (m.stack->cuda_graphs)
+    speeds.launch_s = m.constant({"kernel launch/graphs"});
+  else
+    speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
   return speeds;
 }
 
@@ -347,7 +342,6 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   }
   compute.compute_efficiency = {{1, std::min(kMostOfPeak, kComputeEfficiency * speeds.of_flop)}};
   compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
-  compute.half_depth = speeds.half_depth;
   if (is_sequences) compute.attention_efficiency = kAttentionOverProducts;
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;

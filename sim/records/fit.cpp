@@ -17,8 +17,8 @@ inline namespace records {
 namespace {
 
 constexpr int kMostGpusOfRate = 64;  // whose rate says how fast a GPU is, not its network
-constexpr int kRounds = 6;           // of the linearisation
-constexpr double kMostStep = 0.7;    // of an effect in the first of them; then a half, a third, ...
+constexpr int kRounds = 8;           // of the linearisation
+constexpr double kMostStep = 0.7;    // of an effect in the first of them; then 2/3, 2/4, 2/5, ... of it
 constexpr double kSettled = 0.02;
 constexpr double kDifference = 0.05;      // of a logarithm, for derivatives
 constexpr std::size_t kRowsOfTask = 32;   // whose networks are in memory at a time
@@ -71,8 +71,8 @@ bool is_replica_rate(const JobSpec& job) {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
-      {"replicas", {"kernel launch", "host launch", "speed", "half depth"}, is_replica_rate, false, 0.5},
-      {"rates", {"kernel launch", "host launch", "speed", "half depth", "memory speed"}, is_rate_alone, false},
+      {"replicas", {"kernel launch", "host launch", "speed"}, is_replica_rate, false, 0.5},
+      {"rates", {"kernel launch", "host launch", "speed", "memory speed"}, is_rate_alone, false},
       {"epochs", {"epochs at small batch", "critical batch"}, is_epochs, true},
       {"exchanges",
        {"link share", "network share", "network hop", "call", "message", "host copies"},
@@ -162,7 +162,7 @@ class Fit {
   FittedConstants run() {
     for (int round = 0; round < kRounds; ++round) {
       linearise();
-      const auto [name, moved] = step(kMostStep / (1 + round));
+      const auto [name, moved] = step(2 * kMostStep / (2 + round));
       if (tell_)
         tell_("round " + std::to_string(round + 1) + ": the largest change is " + short_number(moved) + ", of " + name);
       if (moved < kSettled) break;
@@ -363,7 +363,23 @@ class Fit {
       if (std::abs(change) > moved.second) moved = {name, std::abs(change)};
     }
     catalogue_.constants = std::move(constants);
+    keep_to_limits();
     return moved;
+  }
+
+  // Beyond its limit a value moves nothing, so that no record would say where its factors are: what is above goes from the
+  // most specific of them.
+  void keep_to_limits() {
+    std::set<Chain> chains;
+    for (const Row& row : rows_)
+      for (const auto& [chain, slope] : row.slopes) chains.insert(chain);
+    for (const Chain& chain : chains) {
+      const UsualValue& usual = usual_of(chain.back());
+      double value = usual.value;
+      for (const std::string& name : chain) value *= std::exp(effect_of(name));
+      const auto own = catalogue_.constants.find(chain.front());
+      if (value > usual.most && own != catalogue_.constants.end()) own->second.value *= usual.most / value;
+    }
   }
 
   Catalogue catalogue_;

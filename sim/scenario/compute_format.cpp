@@ -82,11 +82,6 @@ ObjectFormat<ComputeSpec> efficiency_format() {
       .means("share of peak that kernels reach");
   compute.read = [](const JsonNode& node, ComputeSpec& spec) { spec.compute_efficiency = read_efficiency_curve(node); };
   compute.write = write_efficiency_curve;
-  f.number("half_depth", &ComputeSpec::half_depth, {0, 1e5})
-      .optional("0")
-      .means(
-          "elements of a matrix product's sum (features of its input) at which it reaches half of `compute`; 0: all "
-          "products reach it");
   f.number("attention", &ComputeSpec::attention_efficiency, kFraction)
       .optional("1")
       .means("what fused attention reaches, over `compute`");

@@ -21,6 +21,11 @@ double in_logarithm(const std::map<double, Value>& curve, double x, const ValueO
   return (1 - share) * value_of(below->second) + share * value_of(above->second);
 }
 
+// calibrate's own over MPI, and PyTorch's.
+bool sums_on_processors(const std::string& library) {
+  return library == "host" || library == "gloo";
+}
+
 bool is_nearer(int mine, int others, int wanted) {
   return mine >= wanted ? others < wanted || mine < others : others < wanted && mine > others;
 }
@@ -68,6 +73,14 @@ double OverlapSlowdown::most() const {
   return most;
 }
 
+OverlapSlowdown OverlapSlowdown::in_turns() const {
+  constexpr double kMost = 100;  // compute all but stands still
+  OverlapSlowdown all;
+  for (const auto& [batch, by_bytes] : ratios_)
+    for (const auto& [bytes, ratio] : by_bytes) all.add(batch, bytes, 1 / std::max(1 / kMost, 2 - ratio));
+  return all;
+}
+
 std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, const std::string& model,
                                                 const std::string& precision, int devices) {
   std::optional<MeasuredOverlap> best;
@@ -77,7 +90,8 @@ std::optional<MeasuredOverlap> measured_overlap(const calib::Profile& profile, c
     const bool is_same = best && best->devices == one.devices && best->library == one.library;
     const bool is_better = !best || (best->is_emulated != is_emulated ? best->is_emulated
                                                                       : is_nearer(one.devices, best->devices, devices));
-    if (is_better && !is_same) best = MeasuredOverlap{{}, one.devices, one.library, is_emulated};
+    if (is_better && !is_same)
+      best = MeasuredOverlap{{}, one.devices, one.library, is_emulated, sums_on_processors(one.library)};
     if (is_better || is_same) best->slowdown.add(one.batch, one.bytes, one.ratio);
   }
   return best;

@@ -31,6 +31,11 @@ class OverlapSlowdown {
   std::pair<double, double> bytes() const;
   double least() const;
   double most() const;
+  /// Where one processor computes and sums, and no core is spare: while a sum takes turns with the compute it lasts longer,
+  /// too, and in the end compute has lost as long as the sum lasts alone. Of ratio r = 2, half of a core each; below it in
+  /// proportion, r - 1 of that time. What compute beside sums of unchanged times must be slowed by for that is
+  ///   1 / (2 - r),  at most 100
+  OverlapSlowdown in_turns() const;
 
  private:
   std::map<double, std::map<double, double>> ratios_;  // by batch, then bytes
@@ -43,6 +48,8 @@ struct MeasuredOverlap {
   std::string library;
   /// One GPU summed with nobody: the collective beside it is an assumption (calib/README.md).
   bool is_emulated = false;
+  /// Summed by the processors that compute (OverlapSlowdown::in_turns()).
+  bool is_in_turns = false;
 };
 
 /// Of the devices measured together those nearest to `devices`: that many, else the next larger number, else the

@@ -48,7 +48,7 @@ Json rich_scenario() {
   scenario["cluster"]["fabric"]["bandwidth"] = "11 GB/s";
   scenario["compute"] = Json::parse(R"({"precision": "fp16", "rates": [{"batch": 16, "rate": "1000 images/s"}],
     "launch_overhead": "7 us", "optimizer": "adam", "overlap_slowdown": 1.2,
-    "efficiency": {"compute": 0.5, "memory": 0.7, "fast_convolution": 2, "channel_tile": 32, "half_depth": 200, "attention": 0.65,
+    "efficiency": {"compute": 0.5, "memory": 0.7, "fast_convolution": 2, "channel_tile": 32, "attention": 0.65,
                    "cast_bytes_per_parameter": 6},
     "jitter": {"distribution": "lognormal", "coefficient_of_variation": 0.02}})");
   scenario["input"] = Json::parse(R"({"samples_per_s_per_node": "5000 1/s", "bytes_per_sample": "10 kB", "prefetch": 3,

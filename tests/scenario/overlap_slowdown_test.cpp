@@ -87,6 +87,30 @@ TEST_CASE("a slowdown goes by the logarithms of bytes and batch between what was
   CHECK(OverlapSlowdown(1.25).at(7, 123) == 1.25);
 }
 
+TEST_CASE("a processor that sums does not compute: what compute loses to a sum in turns") {
+  // Of a sum of T seconds compute beside it loses T (1 - 1/s).
+  const auto lost = [](double ratio) { return 1 - 1 / OverlapSlowdown(ratio).in_turns().at(1, 1); };
+  CHECK(lost(1) == 0);
+  CHECK(lost(1.25) == Approx(0.25));
+  CHECK(lost(1.5) == Approx(0.5));
+  CHECK(lost(2) == Approx(0.99));  // all, but for the limit
+  CHECK(lost(2.2) == Approx(0.99));
+  double last = 0;
+  for (double ratio = 1.1; ratio < 2.05; ratio += 0.1) {
+    CHECK(lost(ratio) > last);
+    CHECK(lost(ratio) >= 1 - 1 / ratio - 1e-12);  // never less than where the sum is not delayed
+    last = lost(ratio);
+  }
+  calib::Profile profile = profile_with_iterations();
+  add_overlap(profile, 2, "nccl", 32, 1e6, 1.5);
+  CHECK_FALSE(measured_overlap(profile, "lenet_crossbow", "fp32", 2)->is_in_turns);
+  for (const char* library : {"host", "gloo"}) {
+    calib::Profile on_processors = profile_with_iterations();
+    add_overlap(on_processors, 2, library, 32, 1e6, 1.5);
+    CHECK(measured_overlap(on_processors, "lenet_crossbow", "fp32", 2)->is_in_turns);
+  }
+}
+
 TEST_CASE("a profile's overlap is taken by devices, real collectives before emulated ones") {
   calib::Profile profile = profile_with_iterations();
   add_overlap(profile, 1, "emulated", 32, 1e6, 1.9);
