@@ -76,4 +76,4 @@ for repeat in $(seq "${REPEATS:-5}"); do
   done
 done
 python3 "$here/overlap_table.py" "$out" | tee "$out/overlap.txt"
-results/relative_paths.sh "$out" "$(dirname "$build")" "$PWD"
+results/relative_paths.sh "$out" "$(dirname "$build")" "$PWD" "$out"
