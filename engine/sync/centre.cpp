@@ -27,11 +27,11 @@ std::string packed(const Head& head, std::int64_t n, const float* x) {
 template <typename Head>
 Head unpacked(const std::string& bytes, std::int64_t n, float* x) {
   Head head;
-  if (bytes.size() != sizeof(Head) + static_cast<std::size_t>(n) * sizeof(float))
+  if (bytes.size() < sizeof(Head) || bytes.size() - sizeof(Head) != static_cast<std::size_t>(n) * sizeof(float))
     throw std::runtime_error("centre: a message of " + std::to_string(bytes.size()) + " bytes is no model of " +
                              std::to_string(n) + " numbers");
   std::memcpy(&head, bytes.data(), sizeof(Head));
-  std::memcpy(x, bytes.data() + sizeof(Head), static_cast<std::size_t>(n) * sizeof(float));
+  std::memcpy(x, bytes.data() + sizeof(Head), bytes.size() - sizeof(Head));
   return head;
 }
 

@@ -54,17 +54,16 @@ TEST_CASE("at the ends of its ranges simulate prints and writes numbers") {
   const std::string extremes[] = {
       "--gpus 1",
       "--gpus 1,2 --set /baseline/gpus=2",
-      R"(--set '/cluster/nic/bandwidth="1 PB/s"' --set '/cluster/nic/latency="0 s"')",
+      R"(--set '/cluster/nic/bandwidth="1000 TB/s"' --set '/cluster/nic/latency="0 s"')",
       R"(--set '/cluster/nic/bandwidth="1 kB/s"')",
-      R"(--set '/cluster/gpu/peak/fp32="1 EFLOP/s"' --set '/cluster/gpu/memory_bandwidth="1 PB/s"' --set '/compute/launch_overhead="0 s"')",
+      R"(--set '/cluster/gpu/peak/fp32="1000000 TFLOP/s"' --set '/cluster/gpu/memory_bandwidth="1000 TB/s"' --set '/compute/launch_overhead="0 s"')",
       "--set /batch_per_gpu=1 --set /iterations=1",
       R"(--set '/compute/jitter={"distribution": "lognormal", "coefficient_of_variation": 1}')",
       R"(--set '/uncertainty={"compute": 0, "bandwidth": 0, "latency": 0}')",
-      R"(--set '/uncertainty={"compute": 0.99, "bandwidth": 0.99, "latency": 0.99}')",
-      R"(--set '/convergence={"target": "99 %", "train_samples": 1, "epochs": 1e-6}')",
+      R"(--set '/uncertainty={"compute": 0.9, "bandwidth": 0.9, "latency": 0.9}')",
+      R"(--set '/convergence={"target": "99 %", "train_samples": 1, "epochs": 0.001}')",
       R"(--set '/convergence={"target": "99 %", "train_samples": 1000000000, "epochs": 100000}')",
-      R"(--set '/published=[{"metric": "scaling-efficiency", "gpus": 4, "value": "0.0001 %", "source": "t"}]')",
-      "--set '/algorithm=\"sma\"'",
+      R"(--set '/published=[{"metric": "scaling_efficiency", "gpus": 4, "value": 1e-6, "source": "t"}]')",
   };
   int simulated = 0;
   for (const std::string& extreme : extremes)
