@@ -92,7 +92,8 @@ std::shared_ptr<const OwnModel> at_sequence(const ModelEntry& entry, int tokens)
 }
 
 std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, int tokens) {
-  const model::Graph& whole = model::zoo_graph(model::fused_attention_name(entry.id));
+  const std::string fused = model::fused_attention_name(entry.id);
+  const model::Graph& whole = model::zoo_graph(fused);
   if (!whole.transformer || layers >= whole.transformer->spec.layers) return nullptr;
   model::TransformerSpec spec = whole.transformer->spec;
   spec.layers = layers;
