@@ -126,13 +126,9 @@ TEST_CASE("twice the experts at work take about twice the products, the weights 
 }
 
 TEST_CASE("eight bits halve the products with weights, and neither attention nor the layer of the vocabulary") {
-  DeviceCost half;
-  half.peak_flops = 1e15;
-  half.memory_bandwidth_bytes_per_s = 1e30;  // products alone
-  half.activation_bytes = 2;
-  DeviceCost eight = half;
+  DeviceCost half = only_flop(), eight = only_flop();
+  half.peak_flops = eight.half_peak_flops = 1e15;
   eight.peak_flops = 2e15;
-  eight.half_peak_flops = 1e15;
   const model::Graph graph = model::zoo_graph("llama3_8b");
   const ModelCost in_half = roofline_cost(graph, half, Optimizer::adam, 1);
   const ModelCost in_eight = roofline_cost(graph, eight, Optimizer::adam, 1);
@@ -148,15 +144,10 @@ TEST_CASE("eight bits halve the products with weights, and neither attention nor
 }
 
 TEST_CASE("eight bits cost their copies where memory is slow") {
-  DeviceCost device;
-  device.peak_flops = 1e30;
-  device.half_peak_flops = 1e30;
+  DeviceCost device = only_bytes(), half = only_bytes();
+  device.memory_bandwidth_bytes_per_s = half.memory_bandwidth_bytes_per_s = 1e12;
+  device.half_peak_flops = device.peak_flops;
   device.operand_copy_bytes = 4;
-  device.memory_bandwidth_bytes_per_s = 1e12;
-  device.activation_bytes = 2;
-  DeviceCost half = device;
-  half.half_peak_flops = 0;
-  half.operand_copy_bytes = 0;
   const model::Graph graph = model::zoo_graph("llama3_8b");
   const ModelCost with = roofline_cost(graph, device, Optimizer::adam, 1);
   const ModelCost without = roofline_cost(graph, half, Optimizer::adam, 1);

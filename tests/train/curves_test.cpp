@@ -12,8 +12,6 @@
 namespace lockstep::train {
 namespace {
 
-using Catch::Matchers::Contains;
-
 const char* const kRecord = R"({"schema": "lockstep/run/1", "provenance": {"started_utc": "1970-01-02T00:00:00Z"},
   "epochs": [{"epoch": 1, "iterations": 10, "images": 80, "train_s": 2, "test_accuracy": 0.5, "train_loss": 1.25,
               "learning_rate": 0.1},

@@ -86,7 +86,7 @@ TEST_CASE("Files that do not fit are refused in one line") {
   const model::Graph graph = small_graph(folder);
   const auto refused = [&](const std::string& content, const std::string& reason) {
     const std::string path = folder.write("w", content);
-    CHECK_THAT(error_of([&] { read_safetensors(path, graph); }), Catch::Matchers::Contains(reason));
+    CHECK_THAT(error_of([&] { read_safetensors(path, graph); }), Contains(reason));
   };
   refused("abc", "too short");
   refused(std::string(8, '\xFF') + "{}", "its header would have");
