@@ -18,7 +18,8 @@ namespace {
 
 // What is usual, times what trainings have shown.
 double evaluation_share() {
-  const sim::UsualValue& usual = sim::usual_of(sim::kEvaluationShare);
+  const std::string name = sim::kEvaluationShare;
+  const sim::UsualValue& usual = sim::usual_of(name);
   double share = usual.value;
   for (const std::string& name : {std::string(sim::kEvaluationShare), sim::kEvaluationShare + std::string("/others")}) {
     const auto fitted = catalogue().constants.find(name);

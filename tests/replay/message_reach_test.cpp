@@ -30,9 +30,9 @@ TEST_CASE("a run beyond the reach is refused with what lacks, how far messages r
   CHECK_THROWS_WITH(require_reach(needs, {384, 8e9}, cluster),
                     "beyond fidelity \"message\": 384 actors of SimGrid need 768 memory mappings, of which "
                     "384 are left (vm.max_map_count); allowed here: up to about 64 GPUs, or fidelity \"fast\"");
-  CHECK_THROWS_WITH(require_reach(needs, {768, 1e9}, cluster),
-                    Catch::Matchers::Contains("messages need about 4.00 GB of memory, of which 1.00 GB are left") &&
-                        Catch::Matchers::Contains("up to about 32 GPUs"));
+  CHECK_THROWS_WITH(
+      require_reach(needs, {768, 1e9}, cluster),
+      Contains("messages need about 4.00 GB of memory, of which 1.00 GB are left") && Contains("up to about 32 GPUs"));
 }
 
 TEST_CASE("messages of more GPUs than SimGrid can have stacks are refused, not aborted, and flows carry them") {
@@ -42,7 +42,7 @@ TEST_CASE("messages of more GPUs than SimGrid can have stacks are refused, not a
   const std::vector<double> together(static_cast<std::size_t>(gpus), 0.0);
   const Cluster cluster(spec, gpus);
   if (message_reach().mappings < 1 << 19)
-    CHECK_THROWS_WITH(plan_by_messages(plan, cluster, together), Catch::Matchers::Contains("memory mappings"));
+    CHECK_THROWS_WITH(plan_by_messages(plan, cluster, together), Contains("memory mappings"));
   CHECK(plan_by_flows(plan, cluster, together).back() ==
         Approx(cluster.message_latency_s(0, gpus - 1) + 4000 / cluster.route(0, gpus - 1).bandwidth_bytes_per_s));
 }
