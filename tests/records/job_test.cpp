@@ -18,10 +18,10 @@ namespace {
 
 // What is usual, times what trainings have shown.
 double evaluation_share() {
-  const std::string name = sim::kEvaluationShare;
-  const sim::UsualValue& usual = sim::usual_of(name);
+  const std::string widest = sim::kEvaluationShare;
+  const sim::UsualValue& usual = sim::usual_of(widest);
   double share = usual.value;
-  for (const std::string& name : {std::string(sim::kEvaluationShare), sim::kEvaluationShare + std::string("/others")}) {
+  for (const std::string& name : {widest, widest + "/others"}) {
     const auto fitted = catalogue().constants.find(name);
     if (fitted != catalogue().constants.end()) share *= fitted->second.value;
   }
