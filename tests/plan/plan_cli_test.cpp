@@ -4,6 +4,7 @@
 
 #include "tests/base/ended_process.hpp"
 #include "tests/catch.hpp"
+#include "tests/cli/mpi_launcher.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/plan/small_plans.hpp"
 
@@ -127,9 +128,8 @@ TEST_CASE("plan: a rank that is killed costs no point") {
   CHECK(plan(files, "plan.json --jobs 2 --json whole.json").code == 0);
   const std::string rank = "$PLAN plan.json --json out.json --patience 3";
   CHECK(
-      shell(files, kMpirun + "--enable-recovery -n 1 " + rank + " : -n 1 sh -c 'echo $$ >victim; exec " + rank +
-                       "' : -n 1 " + rank +
-                       " &\n"
+      shell(files, kMpirun + "--enable-recovery -n 3 sh -c '" + exec_with_victim(1) + rank +
+                       "' &\n"
                        "job=$!\n"
                        "while kill -0 $job 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 3 ]; do :; "
                        "done\n"
@@ -150,9 +150,8 @@ TEST_CASE("plan: the ranks of a killed rank 0 leave, and its journal goes on") {
   const std::string rank = "$PLAN plan.json --json out.json --patience 2";
   CHECK(
       shell(files,
-            "timeout -k 5 90 " + kMpirun + "--enable-recovery -n 1 sh -c 'echo $$ >victim; exec " + rank + "' : -n 2 " +
-                rank +
-                " &\n"
+            "timeout -k 5 90 " + kMpirun + "--enable-recovery -n 3 sh -c '" + exec_with_victim(0) + rank +
+                "' &\n"
                 "job=$!\n"
                 "while kill -0 $job 2>/dev/null && [ $(cat out.points.jsonl 2>/dev/null | wc -l) -lt 3 ]; do :; done\n"
                 "kill -9 $(cat victim)\n"

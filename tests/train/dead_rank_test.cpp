@@ -26,11 +26,11 @@ int shell(const TemporaryFolder& folder, const std::string& script) {
   return WEXITSTATUS(std::system(command.c_str()));
 }
 
-/// The launcher with a process for each command.
-std::string launched(const std::vector<std::string>& commands) {
-  std::string text = tests::mpi_environment() + "timeout -k 5 120 '" + kMpiexec + "'";
-  for (std::size_t i = 0; i < commands.size(); ++i) text += (i == 0 ? " -n 1 " : " : -n 1 ") + commands[i];
-  return text;
+/// The launcher with all processes, which run `script`.
+std::string launched(const TemporaryFolder& folder, const std::string& script) {
+  folder.write("rank.sh", script + "\n");
+  return tests::mpi_environment() + "timeout -k 5 120 '" + kMpiexec + "' -n " + std::to_string(kProcesses) +
+         " sh rank.sh";
 }
 
 }  // namespace
@@ -47,18 +47,16 @@ TEST_CASE("Whichever process is killed, the others end, and the run is resumed t
                             "/train' --model small.json --data synthetic --train-images 1500 --test-images 50 "
                             "--batch 4 --epochs 2 --threads 1 --quiet ";
   const std::string kept = train + "--checkpoint state --checkpoint-minutes 0.002 --resume -o run.json";
-  REQUIRE(shell(folder, launched(std::vector<std::string>(kProcesses, train + "-o whole.json"))) == 0);
-  std::vector<std::string> commands(kProcesses, kept);
-  commands[static_cast<std::size_t>(victim)] = "sh -c \"echo \\$\\$ >victim; exec " + kept + "\"";
+  REQUIRE(shell(folder, launched(folder, "exec " + train + "-o whole.json")) == 0);
   // 124: the others did not end, and `timeout` had to.
-  const int code = shell(folder, launched(commands) + " &\njob=$!\n" +
+  const int code = shell(folder, launched(folder, tests::exec_with_victim(victim) + kept) + " &\njob=$!\n" +
                                      "while kill -0 $job 2>/dev/null && [ ! -f state ]; do :; done\n"
                                      "kill -9 $(cat victim)\nwait $job\n");
   INFO(tests::slurp(folder.path("script.out")));
   CHECK(code != 0);
   CHECK(code != 124);
   CHECK_FALSE(std::filesystem::exists(folder.path("run.json")));
-  REQUIRE(shell(folder, launched(std::vector<std::string>(kProcesses, kept))) == 0);
+  REQUIRE(shell(folder, launched(folder, "exec " + kept)) == 0);
   const Json run = Json::parse(tests::slurp(folder.path("run.json")));
   CHECK(run.at("resumed").get<int>() == 1);
   CHECK(numbers(run) == numbers(Json::parse(tests::slurp(folder.path("whole.json")))));
