@@ -269,6 +269,9 @@ TEST_CASE("simulate: a file's name that is not UTF-8 does not cost the result") 
 TEST_CASE("simulate: progress shows on a terminal only, and not when quiet") {
   const TemporaryFolder folder;
   write_inputs(folder);
+  const char* const before = getenv("TERM");
+  const std::string terminal = before == nullptr ? "" : before;
+  setenv("TERM", "xterm", 1);
   const std::string shown = on_terminal(folder, "scenario.json --jobs 1");
   CHECK(shown.find("1/2 points") != std::string::npos);
   CHECK(shown.find("2/2 points") != std::string::npos);
@@ -276,8 +279,6 @@ TEST_CASE("simulate: progress shows on a terminal only, and not when quiet") {
   CHECK(slurp(folder.path("stdout.txt")).find("points]") == std::string::npos);
   CHECK(slurp(folder.path("stdout.txt")).find_first_of("\r\033") == std::string::npos);
   CHECK(on_terminal(folder, "scenario.json --quiet") == "");
-  const char* const before = getenv("TERM");
-  const std::string terminal = before == nullptr ? "" : before;
   setenv("TERM", "dumb", 1);  // knows no way back to a line's begin
   CHECK(on_terminal(folder, "scenario.json --jobs 1") == "");
   terminal.empty() ? unsetenv("TERM") : setenv("TERM", terminal.c_str(), 1);
