@@ -135,6 +135,8 @@ class Processes:
         self.library, self.control = None, None
         if self.count > 1:
             if not dist.is_initialized():
+                # PyTorch of Debian 13 is built without libuv, and asks for it all the same.
+                os.environ.setdefault("USE_LIBUV", "0")
                 dist.init_process_group(backend or ("nccl" if torch.cuda.is_available() else "gloo"))
             self.library = dist.get_backend()
             self.control = dist.new_group(backend="gloo")
