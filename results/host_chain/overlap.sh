@@ -44,7 +44,8 @@ for processes in "${all_processes[@]}"; do
     for when in after during; do
       overlap=false threshold="1 TB"
       if [ $when = during ]; then overlap=true threshold="$bucket_bytes B"; fi
-      "$build/simulate" "$scenario" --quiet --set /model="${network%:*}" --set /batch_per_gpu="${network#*:}" --set /compute/profile_input=synthetic \
+      "$build/simulate" "$scenario" --quiet --set /model="${network%:*}" --set /batch_per_gpu="${network#*:}" \
+        --set /compute/profile_input=synthetic \
         --set /gpus="[$processes]" --set /baseline/gpus="$processes" --set /communication/overlap=$overlap \
         --set /communication/fusion=threshold --set /communication/fusion_threshold="$threshold" \
         --set /communication/all_reduce=profile-average --csv "$out/predicted-${network%:*}-$processes-$when.csv" >/dev/null

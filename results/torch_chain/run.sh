@@ -5,7 +5,7 @@
 # Called again, it goes on where it was interrupted; OUT keeps what it has measured.
 #   NETWORKS             which (resnet20 vgg11 gpt)
 #   PROCESSES            numbers of processes, each a run of its own (2, and 3 where there are three cores)
-#   SECONDS_PER_SERIES   longest time of one series of samples (4: on two cores all takes less than twelve minutes)
+#   SECONDS_PER_SERIES   longest time of one series of samples (4: on two cores all takes twenty minutes, its waits among them)
 set -euo pipefail
 build=$(realpath "$1")
 mkdir -p "$2"

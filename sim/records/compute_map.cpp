@@ -17,7 +17,8 @@ constexpr double kWinogradGain = 2.25;                               // of F(2x2
 constexpr int kChannelTile = 64;                                     // of cuDNN's and cuBLAS's smaller tiles
 constexpr double kCastBytes = 4 + 2;  // per parameter, from single to half precision or back
 constexpr double kImagesOfTheanoMpi = 5120;
-// Forward and backward, 170 to 225 of an A100's 312 TFLOP/s (Dao 2023, "FlashAttention-2"), where large products have 250 to 290.
+// Assumed, within what FlashAttention-2's abstract has of an A100: 0.50 to 0.73 of the peak (Dao 2023, arXiv:2307.08691), where
+// large products reach 0.8 to 0.9.
 constexpr double kAttentionOverProducts = 0.65;
 
 bool before_tensor_cores(const GpuEntry& gpu) {

@@ -20,8 +20,8 @@ std::vector<PointResult> both_ways(const Scenario& s, int iterations) {
 }
 
 // Staged torus on 64 GPUs: rows and columns of the torus take turns on a node's host memory, and with jitter the order in
-// which messages meet there decides; messages that end within SimGrid's precision of each other end together there, so that after
-// an iteration that agrees to 1e-8 the orders part. Without jitter all iterations agree.
+// which messages meet there decides. After an iteration that agrees to 1e-8 the orders part, by what looks like SimGrid's
+// precision, within which messages end together. Without jitter all iterations agree.
 double tolerance_of(const std::string& name, const Scenario& s) {
   return name == "torus" && s.cluster.name == "staged" && s.gpus[0] == 64 ? 5e-3 : 1e-3;
 }
