@@ -112,21 +112,21 @@ bool may_move(const Kind& kind, const Chain& chain) {
 class Names {
  public:
   std::size_t of_constant(const std::string& name, bool is_widest) {
-    return add(name, is_widest ? usual_of(name).spread : usual_of(name).spread_of_narrower);
+    return add(name, {is_widest ? usual_of(name).spread : usual_of(name).spread_of_narrower});
   }
-  std::size_t of_source(const std::string& name, double spread) { return add(" " + name, spread); }
+  std::size_t of_source(const std::string& name, double spread) { return add(" " + name, {spread, true}); }
   const std::map<std::string, std::size_t>& all() const { return places_; }
-  const std::vector<double>& spreads() const { return spreads_; }
+  const std::vector<Spread>& spreads() const { return spreads_; }
 
  private:
-  std::size_t add(const std::string& name, double spread) {
+  std::size_t add(const std::string& name, Spread spread) {
     const auto [found, is_new] = places_.emplace(name, spreads_.size());
     if (is_new) spreads_.push_back(spread);
     return found->second;
   }
 
   std::map<std::string, std::size_t> places_;
-  std::vector<double> spreads_;
+  std::vector<Spread> spreads_;
 };
 
 bool is_constant(const std::string& name) {

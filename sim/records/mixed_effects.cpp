@@ -42,6 +42,11 @@ std::vector<double> solved(const Matrix& l, const std::vector<double>& right) {
   return b;
 }
 
+// 1 within 1.5 of its spread, then by the distance.
+double huber(double value, double spread) {
+  return std::min(1.0, kHuber * spread / std::max(std::abs(value), 1e-12));
+}
+
 double rest_of(const Observation& one, const std::vector<double>& values) {
   double rest = one.residual;
   for (const auto& [effect, share] : one.terms) rest -= share * values[effect];
@@ -50,19 +55,20 @@ double rest_of(const Observation& one, const std::vector<double>& values) {
 
 }  // namespace
 
-Effects solve_effects(const std::vector<Observation>& observations, const std::vector<double>& spreads, double noise) {
+Effects solve_effects(const std::vector<Observation>& observations, const std::vector<Spread>& spreads, double noise) {
   const std::size_t n = spreads.size();
   Effects effects{std::vector<double>(n, 0), std::vector<double>(n, 0)};
   Matrix matrix;
   for (int round = 0; round < kRounds; ++round) {
     matrix.assign(n, std::vector<double>(n, 0));
     std::vector<double> right(n, 0);
-    for (std::size_t k = 0; k < n; ++k) matrix[k][k] = 1 / (spreads[k] * spreads[k]);
+    for (std::size_t k = 0; k < n; ++k) {
+      const double s = spreads[k].s;
+      matrix[k][k] = (spreads[k].is_common ? huber(effects.values[k], s) : 1) / (s * s);
+    }
     for (const Observation& one : observations) {
-      const double rest = std::abs(rest_of(one, effects.values));
       const double own = noise * one.noise_factor;
-      const double huber = round == 0 ? 1 : std::min(1.0, kHuber * own / std::max(rest, 1e-12));
-      const double weight = huber / (own * own);
+      const double weight = (round == 0 ? 1 : huber(rest_of(one, effects.values), own)) / (own * own);
       for (const auto& [row, of_row] : one.terms) {
         right[row] += weight * of_row * one.residual;
         for (const auto& [column, of_column] : one.terms)

@@ -14,7 +14,7 @@ TEST_CASE("one effect, n observations: their mean times n / (n + noise^2 / sprea
     double mean = 0;
     for (const sim::Observation& one : all) mean += one.residual / n;
     const double spread = 0.2, noise = 0.3;
-    const sim::Effects effects = sim::solve_effects(all, {spread}, noise);
+    const sim::Effects effects = sim::solve_effects(all, {{spread}}, noise);
     CHECK(effects.values[0] == Approx(mean * n / (n + noise * noise / (spread * spread))));
     CHECK(effects.deviations[0] == Approx(1 / std::sqrt(n / (noise * noise) + 1 / (spread * spread))));
   }
@@ -24,16 +24,16 @@ TEST_CASE("an observation with twice the noise counts a quarter") {
   std::vector<sim::Observation> all{{0.2, {{0, 1}}}, {0.0, {{0, 1}}}};
   all[1].noise_factor = 2;
   const double spread = 10, noise = 0.3;
-  CHECK(sim::solve_effects(all, {spread}, noise).values[0] == Approx(0.2 / 1.25).epsilon(0.01));
+  CHECK(sim::solve_effects(all, {{spread}}, noise).values[0] == Approx(0.2 / 1.25).epsilon(0.01));
 }
 
 TEST_CASE("a hundred rows of one source count as one, not as a hundred") {
   // Effect 0 is a constant's, effects 1 ... are the sources'.
   const auto constant = [](int sources, int rows) {
     std::vector<sim::Observation> all;
-    std::vector<double> spreads{0.2};
+    std::vector<sim::Spread> spreads{{0.2}};
     for (int s = 0; s < sources; ++s) {
-      spreads.push_back(0.2);
+      spreads.push_back({0.2});
       for (int row = 0; row < rows; ++row) all.push_back({0.3, {{0, 1}, {static_cast<std::size_t>(s) + 1, 1}}});
     }
     return sim::solve_effects(all, spreads, 0.1).values[0];
@@ -48,7 +48,7 @@ TEST_CASE("a narrower class stays at its wider one where nothing was measured, a
   std::vector<sim::Observation> all;
   for (int i = 0; i < 20; ++i) all.push_back({0.4, {{0, 1}, {1, 1}}});
   for (int i = 0; i < 20; ++i) all.push_back({0, {{0, 1}, {2, 1}}});
-  const sim::Effects effects = sim::solve_effects(all, {0.3, 0.3, 0.3, 0.3}, 0.05);
+  const sim::Effects effects = sim::solve_effects(all, {{0.3}, {0.3}, {0.3}, {0.3}}, 0.05);
   CHECK(effects.values[0] + effects.values[1] == Approx(0.4).epsilon(0.05));
   CHECK(effects.values[0] + effects.values[2] == Approx(0).margin(0.02));
   CHECK(effects.values[3] == 0);
@@ -58,7 +58,19 @@ TEST_CASE("a narrower class stays at its wider one where nothing was measured, a
 TEST_CASE("a wrong record does not decide") {
   std::vector<sim::Observation> all(9, {0.1, {{0, 1}}});
   all.push_back({5, {{0, 1}}});
-  CHECK(sim::solve_effects(all, {1.0}, 0.05).values[0] < 0.12);
+  CHECK(sim::solve_effects(all, {{1.0}}, 0.05).values[0] < 0.12);
+}
+
+TEST_CASE("a source that is far off moves a constant by 1.5 s0^2 / s1, however far it is") {
+  // Of s0 the constant's spread and s1 the source's: beyond 1.5 s1 the source's own effect costs as much for every step.
+  for (const double off : {1.0, 2.0, 5.0}) {
+    const std::vector<sim::Observation> all(20, {off, {{0, 1}, {1, 1}}});
+    const sim::Effects effects = sim::solve_effects(all, {{0.2}, {0.2, true}}, 0.05);
+    CHECK(effects.values[0] == Approx(1.5 * 0.2 * 0.2 / 0.2).epsilon(0.001));
+    CHECK(effects.values[0] + effects.values[1] == Approx(off).epsilon(0.01));
+    // Without the weights the two share it, whatever it is.
+    CHECK(sim::solve_effects(all, {{0.2}, {0.2}}, 0.05).values[0] == Approx(off / 2).epsilon(0.01));
+  }
 }
 
 }  // namespace lockstep::tests
