@@ -16,6 +16,7 @@ constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // beyond w
 constexpr double kWinogradGain = 2.25;                               // of F(2x2, 3x3): Lavin & Gray 2016
 constexpr int kChannelTile = 64;                                     // of cuDNN's and cuBLAS's smaller tiles
 constexpr double kCastBytes = 4 + 2;  // per parameter, from single to half precision or back
+constexpr double kLaunchOnBusyStream_s = 5e-6;
 constexpr double kImagesOfTheanoMpi = 5120;
 // Assumed, within what FlashAttention-2's abstract has of an A100: 0.50 to 0.73 of the peak (Dao 2023, arXiv:2307.08691), where
 // large products reach 0.8 to 0.9.
@@ -301,10 +302,13 @@ Speeds speeds_of_sequences(Mapping& m) {
   speeds.of_flop =
       of_work * m.constant({"speed/matrices/" + m.gpu->generation + precision, "speed/matrices" + precision});
   speeds.of_bytes = of_work;
-  if (m.stack->cuda_graphs)
+  if (m.stack->cuda_graphs) {
     speeds.launch_s = m.constant({"kernel launch/graphs"});
-  else
+  } else {
+    // As long as its queue is full; where the GPU empties it, it waits for the processor.
+    speeds.launch_s = kLaunchOnBusyStream_s;
     speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
+  }
   return speeds;
 }
 
@@ -343,7 +347,11 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   }
   compute.compute_efficiency = {{1, std::min(kMostOfPeak, kComputeEfficiency * speeds.of_flop)}};
   compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
-  if (is_sequences) compute.attention_efficiency = kAttentionOverProducts;
+  if (is_sequences && has_fused_attention(m)) {
+    compute.attention_efficiency = kAttentionOverProducts;
+    m.assume("what fused attention reaches, over products", kAttentionOverProducts,
+             "0.50 to 0.73 of an A100's peak by FlashAttention-2's abstract, products 0.8 to 0.9");
+  }
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;
   if (!anchored_here) compute.host_launch_s = speeds.host_launch_s;

@@ -35,6 +35,7 @@ const std::vector<Origin>& origins() {
                                        {"/cluster/fabric/bandwidth", {"network share"}},
                                        {"/cluster/fabric/latency", {}},
                                        {"/compute/launch_overhead", {"kernel launch"}},
+                                       {"/compute/host_launch", {"host launch"}},
                                        {"/compute/efficiency/compute", {"speed"}},
                                        {"/compute/efficiency/memory", {"speed", "memory speed"}},
                                        {"/compute/jitter/coefficient_of_variation", {"jitter"}},

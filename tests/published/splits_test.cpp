@@ -1,5 +1,5 @@
 // Megatron-LM (Narayanan et al. 2021, Korthikanti et al. 2022) and InternEvo: every scenario file runs, and what it predicts
-// has the shape of what was published. No constant was fitted on any of it: the matrices' speed is that of BERT's.
+// has the shape of what was published. No constant of computing was fitted on the paper that it predicts.
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +42,7 @@ void check_within(const std::vector<double>& ratios, double low, double high) {
 TEST_CASE("Megatron-LM: from 1.7 billion parameters on 32 GPUs to a trillion on 3,072") {
   const std::vector<double> ratios = ratios_of(compared("megatron-lm/weak_scaling"));
   REQUIRE(ratios.size() == 10);
-  check_within(ratios, 0.75, 1.2);
+  check_within(ratios, 0.85, 1.1);
   // Whatever the matrices' speed: the way from one size to the next is the published one.
   CHECK(widest(ratios) < 1.1);
 }
@@ -52,9 +52,9 @@ TEST_CASE("Megatron-LM: tensor and pipeline parallelism against ZeRO-3") {
   const std::vector<double> split = ratios_of(all, "tensor x pipeline"), sharded = ratios_of(all, "ZeRO-3");
   REQUIRE(split.size() == 6);
   REQUIRE(sharded.size() == 6);
-  check_within(split, 0.75, 1.2);
+  check_within(split, 0.85, 1.1);
   CHECK(widest(split) < 1.1);
-  check_within({sharded[0], sharded[3]}, 0.75, 1.35);  // four sequences a GPU
+  check_within({sharded[0], sharded[3]}, 0.85, 1.3);  // four sequences a GPU
   // A miss that is listed: when ZeRO-3 with one sequence a GPU is met, scenarios/published/README.md must say so.
   CHECK(sharded[2] > 1.2);
 }
@@ -62,7 +62,7 @@ TEST_CASE("Megatron-LM: tensor and pipeline parallelism against ZeRO-3") {
 TEST_CASE("Megatron-LM: sequence parallelism and selective recomputation against full recomputation") {
   const std::vector<Comparison> all = compared("megatron-lm/recomputation");
   REQUIRE(all.size() == 8);
-  check_within(ratios_of(all), 0.85, 1.45);
+  check_within(ratios_of(all), 0.9, 1.3);
   for (std::size_t i = 0; i < all.size(); i += 2) {
     const double published = all[i + 1].published.value / all[i].published.value;
     const double predicted = all[i + 1].predicted / all[i].predicted;
@@ -75,8 +75,8 @@ TEST_CASE("InternEvo: the optimizer's state sharded within a node, and over all 
   const std::vector<double> node = ratios_of(all, "within a node"), global = ratios_of(all, "over all GPUs");
   REQUIRE(node.size() == 8);
   REQUIRE(global.size() == 8);
-  check_within(node, 0.85, 1.1);
-  check_within({global.begin(), global.begin() + 5}, 0.85, 1.1);  // up to 128 GPUs
+  check_within(node, 0.9, 1.1);
+  check_within({global.begin(), global.begin() + 5}, 0.9, 1.15);  // up to 128 GPUs
   // A miss that is listed: when the global one is met on 1,024 GPUs, scenarios/published/README.md must say so.
   CHECK(global.back() > 1.2);
 }
