@@ -66,6 +66,21 @@ std::vector<const ProfileRun*> runs_of(const ConvergenceProfile& profile, const 
   return runs;
 }
 
+// Runs at one x say what training takes there, and nothing of any other: the mean of their logarithms, and of a further run
+// what they scatter about it, sqrt(1 + 1/n) times their deviation. Nothing where one of them did not reach the target, as that
+// bounds no mean.
+bool set_point(const std::vector<LawObservation>& runs, ConvergenceFit& fit) {
+  if (fit.variable == "tau" || fit.from_x != fit.to_x || fit.censored > 0 || fit.reached < 3) return false;
+  const double n = fit.reached;
+  double mean = 0, squares = 0;
+  for (const LawObservation& run : runs) mean += std::log(run.iterations) / n;
+  for (const LawObservation& run : runs) squares += std::pow(std::log(run.iterations) - mean, 2);
+  fit.table = {{fit.from_x, std::exp(mean)}};
+  fit.law.spread = std::sqrt(squares / (n - 1) * (1 + 1 / n));
+  fit.law.degrees = n - 1;
+  return true;
+}
+
 /// Throws std::invalid_argument where the runs do not allow it.
 ConvergenceFit fit_family(const std::vector<const ProfileRun*>& runs, const Family& family, std::size_t target,
                           const std::string& without_cell) {
@@ -87,7 +102,7 @@ ConvergenceFit fit_family(const std::vector<const ProfileRun*>& runs, const Fami
     if (fit.variable != "batch") fit.batch = run->setting.batch;
     if (fit.variable == "tau") fit.learners = run->setting.workers;
   }
-  fit.law = fit_law(family.law, observations);
+  if (!set_point(observations, fit)) fit.law = fit_law(family.law, observations);
   return fit;
 }
 
@@ -98,6 +113,7 @@ LeftOutCell left_out(const ConvergenceFit& fit, const std::vector<const ProfileR
   cell.variable = fit.variable;
   cell.target = fit.target;
   cell.x = x_of(fit.variable, runs.front()->setting);
+  if (!fit.table.empty()) throw std::invalid_argument("the other runs are at one value");
   cell.predicted = predict(fit.law, cell.x, coverage);
   std::vector<double> measured;
   int censored = 0;
@@ -151,6 +167,7 @@ std::string line(const char* format, ...) {
 }
 
 std::string law_text(const ConvergenceFit& fit) {
+  if (fit.table.size() == 1) return line("%.0f", fit.table.front().second);
   if (!fit.table.empty()) return "table of " + std::to_string(fit.table.size()) + " points";
   const Law& law = fit.law;
   const double first = std::exp(law.parameters(0));

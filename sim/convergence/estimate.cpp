@@ -68,6 +68,9 @@ void apply_tau(const ConvergenceFit& fit, double tau, double coverage, Iteration
 }
 
 std::optional<std::string> out_of_reach(const ConvergenceFit& fit, double x) {
+  if (fit.table.size() == 1 && is_beyond(fit, x, 1))
+    return "all of its runs are at " + short_number(fit.from_x) + " " + unit_of(fit.variable) +
+           ", which say nothing of " + short_number(x) + "; allowed: " + short_number(fit.from_x);
   if (!is_beyond(fit, x, kFarthest)) return std::nullopt;
   return short_number(x) + " " + unit_of(fit.variable) + " are more than " + short_number(kFarthest) +
          " times beyond the runs; allowed: " + range_text(fit) + ", or up to " + short_number(kFarthest) +

@@ -6,6 +6,7 @@
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/study.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/convergence/law.hpp"
 #include "sim/convergence/time_to_accuracy.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -215,6 +216,39 @@ TEST_CASE("each cell is predicted by fits without it") {
   const std::vector<LeftOutCell> cells = check_one_by_one(fitted(folder));
   REQUIRE(cells.size() == 5);
   for (const LeftOutCell& cell : cells) CHECK(cell.predicted.iterations == Approx(cell.measured).epsilon(0.15));
+}
+
+TEST_CASE("runs at one batch are a point: their mean there, bounds of a further run, and no other batch") {
+  const TemporaryFolder folder;
+  // 800, 1,000 and 1,250 iterations: a mean of 1,000 in the logarithm, each log 1.25 off or none.
+  int seed = 0;
+  for (const int reached : {800, 1000, 1250}) {
+    ++seed;
+    folder.write("out/ssgd-128/seed-" + std::to_string(seed) + ".json",
+                 record("ssgd", 128, seed, {{reached - 1, 0.95999}, {reached, 0.96}, {9000, 0.97}}).dump());
+  }
+  folder.write("out/sweep.json",
+               R"({"schema": "lockstep/sweep-result/1", "sweep": {"targets": [0.96, 0.99]}, "cells": []})");
+  ConvergenceProfile profile = fitted(folder);
+  REQUIRE(profile.fits.size() == 1);  // none reached 99 %
+  const TrainingSetting setting = profile.runs.front().setting;
+  const IterationsEstimate estimate = estimate_iterations(profile, 0, setting);
+  CHECK(estimate.bound.iterations == Approx(1000).epsilon(0.001));
+  CHECK(estimate.notes.empty());
+  // Deviation of the three: log 1.25; of a further run about their mean sqrt(4/3) times that; Student's t of two degrees.
+  const double reach = student_quantile(0.9, 2) * std::log(1.25) * std::sqrt(4.0 / 3);
+  CHECK(estimate.bound.high == Approx(1000 * std::exp(reach)).epsilon(0.001));
+  CHECK(estimate.bound.low == Approx(1000 * std::exp(-reach)).epsilon(0.001));
+
+  TrainingSetting twice = setting;
+  twice.batch *= 2;
+  REQUIRE(why_not_covered(profile, 0, twice));
+  CHECK(why_not_covered(profile, 0, twice)->find("allowed: 128") != std::string::npos);
+  CHECK(check_one_by_one(profile).empty());
+
+  // One that did not reach the target bounds no mean.
+  folder.write("out/ssgd-128/seed-4.json", record("ssgd", 128, 4, {{5000, 0.9}, {9000, 0.95}}).dump());
+  CHECK(fitted(folder).fits.empty());
 }
 
 TEST_CASE("records of different models are refused") {
