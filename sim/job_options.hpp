@@ -61,6 +61,8 @@ inline void declare_split(CLI::App& app, Job& job) {
   size("--expert", split.expert, "Replicas that share out the experts");
   declare_choice(app, "--sharding", split.sharding, "Of state, gradients, weights over the replicas");
   size("--sharding-group", split.sharding_group, "Ranks that share one copy of what is sharded (default: all)");
+  declare_choice(app, "--sharding-calls", split.sharding_calls,
+                 "Of zero3: a layer's weights in one call, or each matrix in its own (default: layers)");
   size("--micro-batch", split.microbatch, "Sequences that a replica computes at once (default: 1)");
   app.add_option("--global-batch", job.global_batch,
                  "Sequences of an iteration, over all GPUs; needed with a split that is stated")

@@ -72,6 +72,9 @@ struct StackEntry : Entry {
   /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).
   std::string parameter_bytes = "mixed";
+
+  /// What it exchanges or keeps was looked up in its code.
+  bool is_followed() const { return parameter_bytes != "mixed" || tensor_overlap != TensorOverlap::none; }
 };
 
 /// `id` is that of a network of the zoo.

@@ -3,7 +3,7 @@
 // Patterson & Candes 2019, with sources in place of samples).
 //
 // A published value lies at z = log(published / predicted) / hypot(0.15, w), with w what the inputs' uncertainty lets the
-// logarithm be off on that side. Of a class of predictions the bounds reach to the z beyond which a tenth lies below,
+// logarithm be off on that side, 0 for transformers' rates, where it has said nothing of the errors. Of a class of predictions the bounds reach to the z beyond which a tenth lies below,
 // and to that beyond which a tenth lies above; every source has the same weight, however many records it has. Of fewer than
 // ten sources both sides count together, a fifth beyond the same |z|; a class of fewer than five takes the bounds of the
 // next wider one.

@@ -1,20 +1,28 @@
 // What kind of prediction a record's is: those of one kind have bounds in common.
+#include <algorithm>
+
 #include "sim/records/mapping.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr int kFewTokens = 4096;         // of a pass on a GPU, below which launches and small products decide
-constexpr std::size_t kManyGuesses = 2;  // facts that a record's collector took from elsewhere
+constexpr int kFewTokens = 4096;  // of a pass on a GPU, below which launches and small products decide
 
-// Passes over few tokens, and adapters, are known half as well as others, and so are records of which much is assumed.
+bool is_sharded_or_split(const JobSpec& job) {
+  const SplitSpec& split = job.split;
+  const bool is_sharded = split.sharding.value_or(ShardingStage::none) != ShardingStage::none;
+  return is_sharded || split.is_searched || std::max({split.tensor, split.pipeline, split.context, split.expert}) > 1;
+}
+
+// Models that are divided by software whose exchange or state was looked up in its code are known better than others, and of
+// these, passes over many tokens better than adapters and passes over few.
 std::string how_sure_of_sequences(const Mapping& m) {
+  if (m.stack->is_followed() && is_sharded_or_split(m.job)) return ", followed";
   const RecordRun& run = m.result.target.front();
   const bool has_little_work =
       m.job.split.task == kAdapters || std::int64_t{run.batch_per_gpu} * m.model->tokens < kFewTokens;
-  return std::string(has_little_work ? ", little work" : ", much work") +
-         (m.job.assumed.size() >= kManyGuesses ? ", assumed" : ", stated");
+  return std::string(", other") + (has_little_work ? ", little work" : ", much work");
 }
 
 // Clouds' own transports differ from each other by more than InfiniBand's machines do.
@@ -51,7 +59,7 @@ std::string bounds_class_of(const Mapping& m) {
   const bool is_mlperf = m.job.is_mlperf();
   const bool anchored = !r.target.empty() && !r.target.front().scenario.compute.rates.empty();
   if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
-    return "sequences" + (anchored ? std::string(", anchored") : how_sure_of_sequences(m));
+    return anchored ? "throughput, anchored" : "sequences" + how_sure_of_sequences(m);
   const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
   return what + (anchored ? ", anchored" : "");
 }

@@ -59,6 +59,7 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("microbatch", a.split.microbatch, b.split.microbatch, Range{1, 1 << 24});
   visit("sharding", a.split.sharding, b.split.sharding);
   visit("sharding_group", a.split.sharding_group, b.split.sharding_group, kCount);
+  visit("sharding_calls", a.split.sharding_calls, b.split.sharding_calls);
   visit("recompute", a.split.recompute, b.split.recompute);
   visit("sequence_parallel", a.split.sequence_parallel, b.split.sequence_parallel);
   visit("schedule", a.split.schedule, b.split.schedule);

@@ -16,8 +16,8 @@
 //   simulated_staleness                   true or false
 //   seq, params, layers, hidden, heads, vocab, accumulation, tree_slices, tau, aggregated, baseline, layer, epochs,
 //   wanted_efficiency                     numbers
-//   tp, pp, dp, cp, ep, virtual_stages, microbatch, sharding, sharding_group, recompute, sequence_parallel, schedule,
-//   tensor_overlap, context_exchange, expert_capacity, expert_imbalance, lora_rank, offload, task
+//   tp, pp, dp, cp, ep, virtual_stages, microbatch, sharding, sharding_group, sharding_calls, recompute, sequence_parallel,
+//   schedule, tensor_overlap, context_exchange, expert_capacity, expert_imbalance, lora_rank, offload, task
 //                                         how a transformer is divided; what is not simulated yet is said
 //   arrival                               {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
 //   assumed                               {key: why} for what was taken for granted

@@ -115,6 +115,7 @@ struct SplitSpec {
   int microbatch = 0;
   std::optional<ShardingStage> sharding;
   int sharding_group = 0;
+  std::optional<ShardingCalls> sharding_calls;
   std::optional<Recomputation> recompute;
   std::optional<bool> sequence_parallel;
   std::optional<PipelineSchedule> schedule;
@@ -131,8 +132,8 @@ struct SplitSpec {
   /// Anything of how a replica is divided and computed, as a job in words states it.
   bool is_stated() const {
     return std::max({tensor, pipeline, context, expert, virtual_stages, microbatch, sharding_group, lora_rank}) > 0 ||
-           sharding || recompute || sequence_parallel || schedule || tensor_overlap || context_exchange || order ||
-           expert_capacity > 0 || expert_imbalance > 0 || !offload.empty();
+           sharding || sharding_calls || recompute || sequence_parallel || schedule || tensor_overlap ||
+           context_exchange || order || expert_capacity > 0 || expert_imbalance > 0 || !offload.empty();
   }
 };
 

@@ -15,8 +15,10 @@ namespace {
 constexpr double kReachOfBytes = 2.1;  // of a given all-reduce, in the logarithm: a factor of 8 in size
 constexpr double kReachOfGpus = 8;     // on the same links: what they reach hardly changes
 constexpr double kSlightest = 1e-6;    // of a given result's scatter, so that two of the same place do no harm
-constexpr double kAlwaysOff = 0.15;    // of a prediction, in the logarithm, whatever its inputs' uncertainty
-constexpr double kMostOff = 3;         // of the bounds, in the logarithm: a factor of 20 says nothing
+// Of this class and what is within it, how uncertain the inputs are has said nothing of how far off left-out sources were.
+const std::string kOfOneWidth = "sequences";
+constexpr double kAlwaysOff = 0.15;  // of a prediction, in the logarithm, whatever its inputs' uncertainty
+constexpr double kMostOff = 3;       // of the bounds, in the logarithm: a factor of 20 says nothing
 constexpr double kLargeBytes = 64 << 20, kSmallBytes = 1024;
 
 struct Value {
@@ -208,8 +210,12 @@ Corrected correction_of(const MappedRecord& r, const std::vector<double>& predic
   return corrected(given, place_of(r.bytes, r.target.empty() ? 1 : r.target.front().gpus));
 }
 
-double half_width(double off) {
-  return std::hypot(kAlwaysOff, off);
+bool has_one_width(const Prediction& p) {
+  return bounds_classes(p.mapped.bounds_class).back() == kOfOneWidth;
+}
+
+double half_width(const Prediction& p, double off) {
+  return has_one_width(p) ? kAlwaysOff : std::hypot(kAlwaysOff, off);
 }
 
 // Many GPUs train no faster than as many times fewer ones.
@@ -320,7 +326,7 @@ std::vector<std::string> bounds_classes(const std::string& bounds_class) {
   std::vector<std::string> classes{bounds_class};
   for (std::size_t comma = bounds_class.rfind(','); comma != std::string::npos; comma = classes.back().rfind(','))
     classes.push_back(classes.back().substr(0, comma));
-  classes.emplace_back("all");
+  if (classes.back() != kOfOneWidth) classes.emplace_back("all");
   return classes;
 }
 
@@ -328,7 +334,7 @@ double published_at(const Prediction& p) {
   if (!p.has_error() || p.mapped.bounds_class.empty() || p.predicted <= 0 || *p.record->value <= 0)
     return std::numeric_limits<double>::quiet_NaN();
   const double off = std::log(*p.record->value / p.predicted);
-  return off / half_width(off > 0 ? p.off_above : p.off_below);
+  return off / half_width(p, off > 0 ? p.off_above : p.off_below);
 }
 
 Reach reach_of(const std::string& bounds_class, const Catalogue& catalogue) {
@@ -349,7 +355,7 @@ void set_bounds(Prediction& prediction, const Reach& reach) {
     prediction.low = prediction.high = prediction.predicted;  // of itself
     return;
   }
-  const auto to = [](double of, double off) { return std::exp(std::min(kMostOff, of * half_width(off))); };
+  const auto to = [&](double of, double off) { return std::exp(std::min(kMostOff, of * half_width(prediction, off))); };
   prediction.low = prediction.predicted / to(reach.below, prediction.off_below);
   prediction.high = prediction.predicted * to(reach.above, prediction.off_above);
   if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);

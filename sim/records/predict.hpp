@@ -25,11 +25,12 @@ struct Prediction {
   double error() const;
 };
 
-/// Classes of bounds that are calibrated together with this one, wider ones last: the first that has been counts.
+/// Classes of bounds that are calibrated together with this one, wider ones last: the first that has been counts. The widest
+/// is "all", but for transformers' rates, whose reach is in another unit: "sequences".
 std::vector<std::string> bounds_classes(const std::string& bounds_class);
 
 /// How far a published value is from the prediction: 0 at it, -1 and 1 where the inputs' uncertainty and what is off
-/// whatever they say end. NaN where it has none or is not of that kind.
+/// whatever they say end; of the class "sequences" the latter alone. NaN where it has none or is not of that kind.
 double published_at(const Prediction& prediction);
 
 /// Bounds of a class, in units of published_at().

@@ -25,6 +25,7 @@ std::set<std::string> take_stated(const SplitSpec& split, ParallelSpec& spec) {
     keys.insert(key);
   };
   take("sharding", split.sharding, spec.sharding);
+  take("sharding_calls", split.sharding_calls, spec.sharding_calls);
   take("recompute", split.recompute, spec.recompute);
   take("sequence", split.sequence_parallel, spec.sequence);
   take("schedule", split.schedule, spec.schedule);

@@ -9,7 +9,7 @@ inline namespace replica {
 namespace {
 
 RankParameters scaled(const RankParameters& parameters, double factor) {
-  return {parameters.dense * factor, parameters.experts * factor};
+  return {parameters.dense * factor, parameters.experts * factor, parameters.matrices * factor};
 }
 
 // Of what is no block's, the shares that stand before the blocks and behind them. A tied table's gradient is complete with

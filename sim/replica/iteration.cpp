@@ -93,15 +93,15 @@ class IterationTime {
   void add_beside(const ModelPart& part, ChunkPasses& chunk, PassSeconds forward, PassSeconds backward) const {
     RankParameters parameters = parameters_beside_blocks(job_, part), trained = trained_beside_blocks(job_, part);
     if (part.has_embedding && part.has_loss) {
-      parameters = {parameters.dense / 2, parameters.experts / 2};
-      trained = {trained.dense / 2, trained.experts / 2};
+      parameters = parameters.half();
+      trained = trained.half();
     }
     if (job_.spec.sharding == ShardingStage::zero3) {
-      forward.beside_s += passes_.gather_s(parameters);
-      backward.beside_s += passes_.gather_s(parameters);
+      passes_.add_shards(forward, passes_.gather_s(parameters));
+      passes_.add_shards(backward, passes_.gather_s(parameters));
     }
     if (job_.spec.sharding == ShardingStage::zero2 || job_.spec.sharding == ShardingStage::zero3)
-      backward.beside_s += passes_.scatter_s(trained);
+      passes_.add_shards(backward, passes_.scatter_s(trained));
     chunk.forward_s += forward.total_s();
     chunk.backward_s += backward.total_s();
     add(chunk.forward, forward);
@@ -197,7 +197,7 @@ class IterationTime {
         exchanged_s = std::max(exchanged_s, ready_s) + rule().launch_s + seconds;
       }
     // What was scattered beside the passes: the last block's is behind them.
-    if (scatters_before) {
+    if (scatters_before && !job_.spec.waits_for_shards()) {
       const ModelPart& first = part(stage, 0);
       end_s += passes_.scatter_s(trained_layer_parameters(job_.shape, job_.spec, first.first_block));
     }

@@ -6,7 +6,8 @@
 //                     products (/parallel/tensor_overlap), which (t-1)/t of these may hide; a context ring travels
 //                     beside the attention, whose last of c steps needs no more; with zero3 the block's weights are
 //                     gathered beside the pass, and from zero2 on gradients scattered beside the backward one: the longer
-//                     counts. The first gather of a forward pass has nothing to hide behind.
+//                     counts. The first gather of a forward pass has nothing to hide behind. With calls for each matrix
+//                     (/parallel/sharding_calls) none of this is beside a pass.
 //   pipeline          sim/split/pipeline_time.hpp, with the links' time from stage to stage
 //   exchange          of gradients bucket by bucket (/communication/fusion_threshold; at least a block) as the last backward
 //                     pass of their chunk leaves them, one after the other beside it (/communication/overlap), else behind

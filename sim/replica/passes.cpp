@@ -44,7 +44,7 @@ PassSeconds Passes::forward(int block) const {
   PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
   if (is_at_least(job_.spec, ShardingStage::zero3))
-    forward.beside_s = gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
+    add_shards(forward, gather_s(rank_layer_parameters(job_.shape, job_.spec, block)));
   return forward;
 }
 
@@ -53,9 +53,10 @@ PassSeconds Passes::backward(int block) const {
   const double apart = splits_backward() ? s.weight_gradient_s : 0;
   PassSeconds backward = pass({s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
                               layer_backward(job_.shape, job_.spec, block, job_.traffic));
-  if (!splits_backward()) backward.beside_s += scattered_s(block);
+  if (!splits_backward()) add_shards(backward, scattered_s(block));
   if (is_at_least(job_.spec, ShardingStage::zero3))
-    backward.beside_s += gather_s(rank_layer_parameters(job_.shape, job_.spec, block));
+    add_shards(backward,
+               gathers_of_backward(job_.spec) * gather_s(rank_layer_parameters(job_.shape, job_.spec, block)));
   return backward;
 }
 
@@ -103,6 +104,10 @@ double Passes::once_s(const RankParameters& parameters, TrafficKind kind) const 
   for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
     if (traffic.kind == kind) sum += links_.seconds(traffic, perturbation_);
   return sum;
+}
+
+void Passes::add_shards(PassSeconds& pass, double seconds) const {
+  (job_.spec.waits_for_shards() ? pass.alone_s : pass.beside_s) += seconds;
 }
 
 double Passes::gather_s(const RankParameters& parameters) const {

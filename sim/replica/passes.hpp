@@ -10,11 +10,12 @@ inline namespace replica {
 struct PassSeconds {
   double compute_s = 0, tensor_s = 0, context_s = 0, expert_s = 0;
   double beside_s = 0;  ///< of weights and gradients that are sharded
+  double alone_s = 0;   ///< of the same, while nothing is computed
 
-  double waited_s() const { return tensor_s + context_s + expert_s; }
+  double waited_s() const { return tensor_s + context_s + expert_s + alone_s; }
   double total_s() const;
-  /// Of beside_s, what is longer than the pass.
-  double sharding_s() const { return std::max(0.0, beside_s - (compute_s + waited_s())); }
+  /// What of sharded weights and gradients the pass waits for: of beside_s, what is longer than the pass.
+  double sharding_s() const { return alone_s + std::max(0.0, beside_s - (compute_s + waited_s())); }
 };
 
 /// Computing of a pass, and of it what other things travel beside.
@@ -45,6 +46,8 @@ class Passes {
   /// Gathering a block's weights, scattering its gradients.
   double gather_s(const RankParameters& parameters) const;
   double scatter_s(const RankParameters& parameters) const;
+  /// What sharded weights or gradients take, beside the pass or alone.
+  void add_shards(PassSeconds& pass, double seconds) const;
   /// Gradients over all replicas, as the sharding has it, once.
   double exchange_s(const RankParameters& parameters) const;
   double message_s() const;

@@ -91,7 +91,8 @@ class Builder {
     const int times = traffic.kind == TrafficKind::send ? 1 : static_cast<int>(std::lround(traffic.times));
     int last = -1;
     for (int i = 0; i < times; ++i)
-      last = gpu_.collective(stream(stage, which), traffic.what, plan_of(traffic, stage), launch_s, after);
+      last = gpu_.collective(stream(stage, which), traffic.what, plan_of(traffic, stage), launch_s + traffic.host_s,
+                             after);
     return last;
   }
 
@@ -118,8 +119,8 @@ class Builder {
     std::vector<Piece> all;
     RankParameters beside = parameters_beside_blocks(job_, of), trained = trained_beside_blocks(job_, of);
     if (of.has_embedding && of.has_loss) {
-      beside = {beside.dense / 2, beside.experts / 2};
-      trained = {trained.dense / 2, trained.experts / 2};
+      beside = beside.half();
+      trained = trained.half();
     }
     const auto add_ends =
         [&](bool is_wanted, const BlockSeconds& seconds,
@@ -213,25 +214,37 @@ class Builder {
     After after = arrived;
     after.push_back(last_of_stage_[at(stage)]);
     const bool gathers = shards_from(ShardingStage::zero3) && op.pass != Pass::weight_gradient;
+    const bool waits = job_.spec.waits_for_shards();
     int gathered = -1, before = -1, last = -1;
-    if (gathers && !all.empty())
+    if (gathers && !waits && !all.empty())
       gathered = exchange_state(all.front().weights, TrafficKind::all_gather, stage, kShards, known(after), 0);
     for (std::size_t i = 0; i < all.size(); ++i) {
       After needs = known(after);
+      if (gathers && waits) gathered = gather_alone(stage, op.pass, all[i], needs);
       if (gathered >= 0) needs.push_back(gathered);
       if (op.pass == Pass::forward && op.micro_batch == 0) await_weights(stage, op.chunk, all[i].block, needs);
       // While this piece is computed, the next one's weights are gathered.
-      if (gathers && i + 1 < all.size())
+      if (gathers && !waits && i + 1 < all.size())
         gathered = exchange_state(all[i + 1].weights, TrafficKind::all_gather, stage, kShards,
                                   before >= 0 ? After{before} : known(after), 0);
       last = run_piece(stage, all[i], needs, kNames[static_cast<int>(op.pass)]);
+      const int scattered = leave_gradients(stage, op, all[i], last, is_last);
+      if (waits && scattered >= 0) last = scattered;
       before = last;
       after = {last};
-      leave_gradients(stage, op, all[i], last, is_last);
     }
     last_of_stage_[at(stage)] = last;
     if (is_last && gives_gradients(op.pass)) flush_gradients(stage, last);
     return last;
+  }
+
+  // A piece's weights, while the stage computes nothing; gives the last call.
+  int gather_alone(int stage, Pass pass, const Piece& piece, const After& after) {
+    const bool is_repeated = pass == Pass::backward && piece.block >= 0;
+    int gathered = -1;
+    for (int i = 0; i < (is_repeated ? gathers_of_backward(job_.spec) : 1); ++i)
+      gathered = exchange_state(piece.weights, TrafficKind::all_gather, stage, kShards, after, 0);
+    return gathered;
   }
 
   static After known(const After& after) {
@@ -282,18 +295,21 @@ class Builder {
       if (from <= place && index >= 0) needs.push_back(index);
   }
 
-  void leave_gradients(int stage, const PipelineOp& op, const Piece& piece, int last, bool is_last) {
-    if (!gives_gradients(op.pass)) return;
+  // Gives what scatters them; -1: nothing does.
+  int leave_gradients(int stage, const PipelineOp& op, const Piece& piece, int last, bool is_last) {
+    if (!gives_gradients(op.pass)) return -1;
+    int scattered = -1;
     if (shards_from(ShardingStage::zero2)) {
-      const int index = exchange_state(piece.gradients, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
-      if (index >= 0) exchanged_[at(stage)] = index;
+      scattered = exchange_state(piece.gradients, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
+      if (scattered >= 0) exchanged_[at(stage)] = scattered;
     }
-    if (!is_last) return;
+    if (!is_last) return scattered;
     RankParameters& open = open_[at(stage)];
     open += piece.gradients;
     if (scenario_.communication.overlap &&
         open.total() * job_.traffic.gradient_bytes >= double(scenario_.communication.bucket_bytes()))
       flush_gradients(stage, last);
+    return scattered;
   }
 
   void flush_gradients(int stage, int last) {
@@ -413,23 +429,6 @@ class Builder {
 
 Program split_program(const Scenario& scenario, const SplitModel& model, int iterations, int replicas) {
   return Builder(scenario, model, replicas).build(iterations);
-}
-
-int telling_replicas(const Scenario& scenario, const SplitJob& job) {
-  const ParallelSpec& all = job.spec;
-  const int per_node = scenario.cluster.gpus_per_node;
-  // GPUs that stand together from the first to the last replica.
-  const auto together = [&](int replicas) {
-    return RankOrder(all).stride(ParallelDimension::data) * (replicas / all.expert);
-  };
-  if (scenario.cluster.fabric.kind != FabricKind::star || together(all.data) % per_node != 0) return all.data;
-  for (int replicas = all.expert; replicas < all.data; replicas += all.expert) {
-    const bool is_whole = all.data % replicas == 0 && together(replicas) % per_node == 0;
-    const bool has_shards = all.sharding_group == 0 || replicas * all.context % all.sharding_group == 0;
-    const bool has_copies = all.sharding_group == 0 || replicas * all.context >= 2 * all.sharding_group;
-    if (is_whole && has_shards && has_copies && replicas > 1 && together(replicas) >= 2 * per_node) return replicas;
-  }
-  return all.data;
 }
 
 Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas) {

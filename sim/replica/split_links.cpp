@@ -251,22 +251,26 @@ SplitLinks::SplitLinks(const Scenario& scenario, const Cluster& cluster, const P
   links_[TrafficGroup::neighbour] = neighbours(order, cluster);
 }
 
-double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbation) const {
-  if (traffic.ranks == 1 || traffic.bytes <= 0) return 0;
+double SplitLinks::once_s(const Traffic& traffic, const Perturbation& perturbation) const {
   const GroupLinks& links = of(traffic.group);
   switch (traffic.kind) {
     case TrafficKind::send:
-      return traffic.times * links.ring.seconds(traffic.bytes, perturbation);
+      return links.ring.seconds(traffic.bytes, perturbation);
     case TrafficKind::all_to_all:
-      return traffic.times * all_to_all_s(links, traffic.bytes, perturbation);
+      return all_to_all_s(links, traffic.bytes, perturbation);
     case TrafficKind::all_reduce:
     case TrafficKind::reduce_scatter:
     case TrafficKind::all_gather:
       break;
   }
-  if (links.nccl) return traffic.times * by_nccl(links, traffic.kind, traffic.bytes, perturbation);
-  if (is_nccl_) return traffic.times * by_rings(links, traffic.kind, traffic.bytes, perturbation);
-  return traffic.times * by_ring(links, traffic.kind, traffic.bytes, perturbation);
+  if (links.nccl) return by_nccl(links, traffic.kind, traffic.bytes, perturbation);
+  if (is_nccl_) return by_rings(links, traffic.kind, traffic.bytes, perturbation);
+  return by_ring(links, traffic.kind, traffic.bytes, perturbation);
+}
+
+double SplitLinks::seconds(const Traffic& traffic, const Perturbation& perturbation) const {
+  if (traffic.ranks == 1 || traffic.bytes <= 0) return 0;
+  return traffic.times * (traffic.host_s * perturbation.latency + once_s(traffic, perturbation));
 }
 
 double SplitLinks::seconds(const TrafficList& list, const Perturbation& perturbation) const {

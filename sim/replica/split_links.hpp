@@ -58,6 +58,8 @@ class SplitLinks {
   const GroupLinks& of(TrafficGroup group) const { return links_.at(group); }
 
  private:
+  double once_s(const Traffic& traffic, const Perturbation& perturbation) const;
+
   std::map<TrafficGroup, GroupLinks> links_;
   bool is_nccl_;
 };

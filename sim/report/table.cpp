@@ -78,6 +78,7 @@ std::string split_text(const ParallelSpec& p) {
   if (p.expert > 1) text += " with experts over " + std::to_string(p.expert);
   if (p.sharding != ShardingStage::none) text += ", " + name_of(p.sharding);
   if (p.sharding_group > 0) text += " in groups of " + std::to_string(p.sharding_group);
+  if (p.waits_for_shards()) text += " matrix by matrix";
   if (p.recompute != Recomputation::none) text += ", recompute " + name_of(p.recompute);
   return text;
 }

@@ -36,6 +36,11 @@ Problem of_schedule(const Spec& spec) {
 Problem of_sharding(const Spec& spec) {
   if (spec.sharding_group > 0 && spec.sharding == ShardingStage::none)
     return {{"/parallel/sharding_group", "nothing is sharded", "allowed: with \"sharding\" of zero1, zero2 or zero3"}};
+  if (spec.waits_for_shards() && spec.sharding != ShardingStage::zero3)
+    return {{"/parallel/sharding_calls", "weights are not sharded", "allowed: layers, or \"sharding\": \"zero3\""}};
+  if (spec.waits_for_shards() && (spec.lora_rank > 0 || spec.schedule == PipelineSchedule::zb_h1))
+    return {{"/parallel/sharding_calls", "calls for each matrix beside adapters or zb-h1 are not modelled",
+             "allowed: layers"}};
   return {};
 }
 
@@ -179,6 +184,18 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.whole("sharding_group", &Spec::sharding_group, 1, kMostGpus)
         .optional("all data and context ranks")
         .means("ranks that share one copy of what is sharded (hybrid sharding)");
+    f.choice("sharding_calls", &Spec::sharding_calls)
+        .otherwise("layers")
+        .means(
+            "of zero3: a layer's weights in one call, beside the passes; each matrix in a call of its own, for which "
+            "the GPU waits (DeepSpeed up to 0.5.4)");
+    f.quantity("slice_overhead", &Spec::slice_overhead_s, Dimension::time, {0, 1e-2})
+        .assumed(
+            "12 us",
+            "default: 5 us to cut and list a slice (PyTorch 1.13, one process of an EPYC server), 7 us to launch its "
+            "copy")
+        .means("with `sharding_calls` of `tensors`, of the host for each rank's slice of a call")
+        .needed_where([](const Json& holder) { return holder.value("sharding_calls", Json()) == "tensors"; });
     auto& order = f.custom("order", "array of text", format_text::names(choice_names<ParallelDimension>()),
                            {{"type", "array"},
                             {"items", {{"enum", choice_names<ParallelDimension>()}}},

@@ -39,6 +39,19 @@ inline const Choices<ShardingStage>& choices_of(ShardingStage) {
   return all;
 }
 
+/// How weights and gradients of zero3 are exchanged.
+enum class ShardingCalls {
+  layers,  ///< a layer in one call, the next one's beside the passes (PyTorch's FSDP, DeepSpeed since 0.6)
+  tensors,  ///< each matrix in a call of its own while nothing is computed, over a list of as many slices as ranks, each of
+            ///< which the host cuts and copies (DeepSpeed up to 0.5.4: deepspeed/runtime/zero/partition_parameters.py,
+            ///< _allgather_param(), which waits for the device, and _reduce_scatter_gradient())
+};
+
+inline const Choices<ShardingCalls>& choices_of(ShardingCalls) {
+  static const Choices<ShardingCalls> all{{ShardingCalls::layers, "layers"}, {ShardingCalls::tensors, "tensors"}};
+  return all;
+}
+
 /// sim/split/pipeline.hpp describes each.
 enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
 
@@ -99,6 +112,8 @@ struct ParallelSpec {
   int data = 0;  ///< replicas, expert groups included; 0: what the GPUs leave
   ShardingStage sharding = ShardingStage::none;
   int sharding_group = 0;  ///< ranks that share one copy of what is sharded; 0: all data and context ranks
+  ShardingCalls sharding_calls = ShardingCalls::layers;
+  double slice_overhead_s = 12e-6;  ///< of the host, for each rank's slice of a call of ShardingCalls::tensors
   /// Innermost first. Megatron-LM's is tensor, context, expert, data, pipeline ("tp-cp-ep-dp-pp": megatron/core/
   /// parallel_state.py, initialize_model_parallel(), `order`).
   std::vector<ParallelDimension> order{ParallelDimension::tensor, ParallelDimension::context, ParallelDimension::expert,
@@ -115,6 +130,8 @@ struct ParallelSpec {
   double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 
+  /// Weights and gradients are exchanged while nothing is computed.
+  bool waits_for_shards() const { return sharding_calls == ShardingCalls::tensors; }
   /// Replicas of one GPU that keep all they compute with: data parallelism alone.
   bool is_data_parallel_alone() const {
     return tensor == 1 && context == 1 && pipeline == 1 && expert == 1 && sharding == ShardingStage::none &&

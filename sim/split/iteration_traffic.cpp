@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "engine/base/index.hpp"
 #include "sim/split/traffic.hpp"
 
@@ -12,9 +15,10 @@ void append(TrafficList& list, const TrafficList& more, double times) {
   }
 }
 
-// Exchange of one kind of parameters over `ranks`, in groups of `shards` that hold one copy.
-void exchange(TrafficList& list, const std::string& what, double parameters, TrafficGroup all, int ranks, int shards,
-              ShardingStage sharding, int micro_batches, const TrafficOptions& options) {
+// Exchange of one kind of parameters over `ranks`, in groups of `shards` that hold one copy; what is sharded in so many calls.
+void exchange(TrafficList& list, const std::string& what, double parameters, double calls, TrafficGroup all, int ranks,
+              int shards, const ParallelSpec& spec, int micro_batches, const TrafficOptions& options) {
+  const ShardingStage sharding = spec.sharding;
   if (parameters <= 0 || ranks == 1) return;
   const double gradients = parameters * options.gradient_bytes, weights = parameters * options.weight_bytes;
   if (sharding == ShardingStage::none) {
@@ -27,8 +31,11 @@ void exchange(TrafficList& list, const std::string& what, double parameters, Tra
   // Weights that are not kept whole come for every forward and every backward pass.
   const double gathers = sharding == ShardingStage::zero3 ? 2.0 * micro_batches : 1;
   if (shards > 1) {
-    list.push_back({what + "'s gradients", TrafficKind::reduce_scatter, group, shards, gradients, scatters});
-    list.push_back({what + "'s weights", TrafficKind::all_gather, group, shards, weights, gathers});
+    const double host_s = spec.waits_for_shards() ? shards * spec.slice_overhead_s : 0;
+    list.push_back({what + "'s gradients", TrafficKind::reduce_scatter, group, shards, gradients / calls,
+                    scatters * calls, false, host_s});
+    list.push_back(
+        {what + "'s weights", TrafficKind::all_gather, group, shards, weights / calls, gathers * calls, false, host_s});
   }
   if (shards < ranks)
     list.push_back({what + "'s gradients between copies", TrafficKind::all_reduce, TrafficGroup::shard_copies,
@@ -80,25 +87,30 @@ TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spe
 TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
                            const TrafficOptions& options) {
   TrafficList list;
-  exchange(list, "dense layers", parameters.dense, TrafficGroup::gradients, spec.gradient_ranks(),
-           spec.ranks_of_sharding(), spec.sharding, micro_batches, options);
-  exchange(list, "experts", parameters.experts, TrafficGroup::expert_gradients, spec.expert_gradient_ranks(),
-           spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding(), spec.sharding, micro_batches,
-           options);
+  const double calls = spec.waits_for_shards() ? std::max(1.0, std::round(parameters.matrices)) : 1;
+  exchange(list, "dense layers", parameters.dense, calls, TrafficGroup::gradients, spec.gradient_ranks(),
+           spec.ranks_of_sharding(), spec, micro_batches, options);
+  exchange(list, "experts", parameters.experts, 1, TrafficGroup::expert_gradients, spec.expert_gradient_ranks(),
+           spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding(), spec, micro_batches, options);
   return list;
+}
+
+int gathers_of_backward(const ParallelSpec& spec) {
+  return spec.waits_for_shards() && spec.recompute == Recomputation::full ? 2 : 1;
 }
 
 TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec& spec,
                               const std::vector<ModelPart>& parts, int stage, int micro_batches,
                               const TrafficOptions& options) {
   TrafficList list;
-  RankParameters all, trained;
+  RankParameters all, trained, blocks;
   const double m = micro_batches;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
     const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
       append(list, layer_forward(shape, spec, layer, options), m);
       append(list, layer_backward(shape, spec, layer, options), m);
+      blocks += rank_layer_parameters(shape, spec, layer);
     }
     if (part.has_embedding) {
       append(list, embedding_forward(shape, spec, options), m);
@@ -121,8 +133,14 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
   for (const Traffic& traffic : state_exchange(trained, spec, micro_batches, options))
     if (traffic.kind != TrafficKind::all_gather || spec.sharding != ShardingStage::zero3) list.push_back(traffic);
   if (spec.sharding != ShardingStage::zero3) return list;
-  for (const Traffic& traffic : state_exchange(all, spec, micro_batches, options))
-    if (traffic.kind == TrafficKind::all_gather) list.push_back(traffic);
+  const auto gather = [&](const RankParameters& parameters, double times) {
+    for (Traffic traffic : state_exchange(parameters, spec, micro_batches, options)) {
+      traffic.times *= times;
+      if (traffic.kind == TrafficKind::all_gather && times > 0) list.push_back(traffic);
+    }
+  };
+  gather(all, 1);
+  gather(blocks, (gathers_of_backward(spec) - 1) / 2.0);
   return list;
 }
 

@@ -37,6 +37,7 @@ struct Traffic {
   double bytes = 0;
   double times = 1;
   bool is_beside_products = false;  ///< of tensor ranks: it travels beside the products that make it or need it
+  double host_s = 0;                ///< of the host, before each time
 
   /// What a rank sends in all, by the bandwidth-optimal algorithms: all-reduce 2 (n-1)/n of the bytes, reduce-scatter,
   /// all-gather and all-to-all (n-1)/n, a message 1.
@@ -72,7 +73,12 @@ TrafficList loss_backward(const TransformerShape& shape, const ParallelSpec& spe
 /// From a stage to its neighbour, a micro-batch, either way.
 TrafficList stage_message(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options);
 
-/// Of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding.
+/// Gathers of a block's weights by a backward pass: one more where what was gathered for the repeated forward pass goes again.
+int gathers_of_backward(const ParallelSpec& spec);
+
+/// Of a rank's gradients and weights in an iteration of m micro-batches, by the stage of sharding; of zero3's weights two
+/// gathers a micro-batch. With calls for each matrix these are alike, as many as there are matrices: vectors, which stay
+/// whole, are not counted as calls (DeepSpeed: param_persistence_threshold).
 TrafficList state_exchange(const RankParameters& parameters, const ParallelSpec& spec, int micro_batches,
                            const TrafficOptions& options);
 

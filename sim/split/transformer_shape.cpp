@@ -47,6 +47,11 @@ void add_experts(const TransformerShape& shape, LayerParameters& sum) {
   if (m.shared_gate) sum.replicated += shape.hidden;
 }
 
+int dense_matrices(const TransformerShape& shape) {
+  const int of_attention = shape.has_latent_attention() ? (shape.latent.q_rank > 0 ? 5 : 4) : 2;
+  return of_attention + (shape.gated ? 3 : 2);
+}
+
 [[noreturn]] void refuse(const std::string& key, const std::string& wrong, const std::string& allowed) {
   throw InputError("/parallel/" + key + ": " + wrong + "; allowed: " + allowed);
 }
@@ -108,6 +113,8 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
     if (spec.expert > 1) refuse("expert", "the model has no experts", "1");
     return;
   }
+  if (spec.waits_for_shards())
+    refuse("sharding_calls", "calls for each matrix of experts are not modelled", "layers, where a model has experts");
   check_divides("expert", spec.expert, shape.mixture.count, "experts");
   check_divides("tensor", spec.tensor, shape.mixture.inner, "columns of an expert");
   if (spec.tensor > 1 && !spec.sequence)
@@ -147,7 +154,7 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
   const auto of_kv = static_cast<double>((shape.hidden + (shape.qkv_bias ? 1 : 0)) * kv);
   const double repeated = of_kv * (kv_repeats(shape, spec) - 1);
   return {static_cast<double>(all.replicated) + (static_cast<double>(all.attention + all.mlp) + repeated) / t,
-          static_cast<double>(all.experts) / (t * spec.expert)};
+          static_cast<double>(all.experts) / (t * spec.expert), double(dense_matrices(shape))};
 }
 
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {
@@ -155,11 +162,16 @@ RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
     sum += rank_layer_parameters(shape, spec, layer);
   const double words = static_cast<double>(shape.vocabulary) * shape.hidden / spec.tensor;
-  if (part.has_embedding) sum.dense += words + static_cast<double>(embedding_parameters(shape));
+  if (part.has_embedding) {
+    sum.dense += words + static_cast<double>(embedding_parameters(shape));
+    sum.matrices += shape.position_rows > 0 ? 2 : 1;
+  }
   if (!part.has_loss) return sum;
   sum.dense += static_cast<double>(loss_parameters(shape));
   const bool has_it_from_embedding = shape.tied_output && part.has_embedding;
-  if (!has_it_from_embedding) sum.dense += words;
+  if (has_it_from_embedding) return sum;
+  sum.dense += words;
+  ++sum.matrices;
   return sum;
 }
 

@@ -56,11 +56,14 @@ std::int64_t loss_parameters(const TransformerShape& shape);
 struct RankParameters {
   double dense = 0;
   double experts = 0;
+  double matrices = 0;  ///< that `dense` is in, beside vectors: queries, keys and values are one
 
   double total() const { return dense + experts; }
+  RankParameters half() const { return {dense / 2, experts / 2, matrices / 2}; }
   RankParameters& operator+=(const RankParameters& more) {
     dense += more.dense;
     experts += more.experts;
+    matrices += more.matrices;
     return *this;
   }
 };

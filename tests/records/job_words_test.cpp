@@ -284,6 +284,25 @@ TEST_CASE("what is stated of a split stays, whether the rest of it is usual or s
   }
 }
 
+TEST_CASE("zero3 by a call for each matrix is slower, the more GPUs the more", "[job]") {
+  sim::Job job = small_job();
+  job.model = "llama3_8b";
+  job.gpu = "A100";
+  job.batch_per_gpu = 0;
+  job.split.sharding = sim::ShardingStage::zero3;
+  job.split.recompute = sim::Recomputation::full;
+  const auto rate_of_gpu = [&](int gpus, sim::ShardingCalls calls) {
+    job.gpus = {gpus};
+    job.global_batch = gpus;
+    job.split.sharding_calls = calls;
+    return rates(job).front() / gpus;
+  };
+  const double few = rate_of_gpu(64, sim::ShardingCalls::tensors) / rate_of_gpu(64, sim::ShardingCalls::layers);
+  const double many = rate_of_gpu(512, sim::ShardingCalls::tensors) / rate_of_gpu(512, sim::ShardingCalls::layers);
+  CHECK(few < 1);
+  CHECK(many < 0.9 * few);
+}
+
 TEST_CASE("a language model's name may say the length of its sequences", "[job]") {
   sim::Job job = small_job();
   job.gpu = "H100";

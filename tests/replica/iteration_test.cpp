@@ -63,6 +63,26 @@ TEST_CASE("a split into replicas of one GPU is data parallelism to the bit") {
   CHECK(split.samples_per_iteration == data.samples_per_iteration);
 }
 
+TEST_CASE("zero3 by a call for each matrix: the host's slices of every call, and nothing hidden") {
+  // Eight layers of five matrices, a table of words and the output's, on eight ranks and two micro-batches.
+  const auto with = [](const char* calls, const char* slice, const char* recompute, const char* fidelity) {
+    Json scenario = split_scenario(
+        {{"sharding", "zero3"}, {"micro_batches", 2}, {"recompute", recompute}, {"sharding_calls", calls}}, {8});
+    if (calls == std::string("tensors")) scenario["parallel"]["slice_overhead"] = slice;
+    scenario["fidelity"] = fidelity;
+    return predicted(SmallFiles(scenario, fast_cluster()).one()).mean_iteration_s();
+  };
+  for (const char* fidelity : {"analytic", "message"}) {
+    const double free = with("tensors", "0 us", "none", fidelity);
+    const double calls = 2 * 3 * (8 * 5 + 2);  // of a micro-batch: gathered twice, scattered once
+    CHECK(with("tensors", "10 us", "none", fidelity) - free == Approx(calls * 8 * 10e-6).epsilon(1e-6));
+    const double again = 2 * 4 * 8 * 5 + 2 * 3 * 2;  // blocks once more, for the forward pass that is repeated
+    const double repeated = with("tensors", "10 us", "full", fidelity) - with("tensors", "0 us", "full", fidelity);
+    CHECK(repeated == Approx(again * 8 * 10e-6).epsilon(1e-6));
+    CHECK(free >= with("layers", "", "none", fidelity) * (1 - 1e-9));
+  }
+}
+
 TEST_CASE("tensor traffic beside products hides no more than (t-1)/t of them, and never costs") {
   const auto with = [](const char* overlap, bool sequence, const Json& cluster) {
     return iteration_s({{"tensor", 4}, {"micro_batches", 2}, {"sequence", sequence}, {"tensor_overlap", overlap}}, 4,

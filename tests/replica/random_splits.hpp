@@ -45,6 +45,9 @@ inline Json random_split(Draw& draw, int& gpus) {
   if (pipeline > 1) parallel["schedule"] = draw.of<std::string>({"1f1b", "gpipe", "interleaved", "zb-h1"});
   if (parallel.value("schedule", "") == "interleaved") parallel["virtual_stages"] = 2;
   if (parallel["sharding"] != "none" && data > 2 && draw.of<bool>({false, true})) parallel["sharding_group"] = 2;
+  if (parallel["sharding"] == "zero3" && !parallel.contains("lora_rank") && parallel.value("schedule", "") != "zb-h1" &&
+      draw.of<bool>({false, true}))
+    parallel["sharding_calls"] = "tensors";
   if (tensor * pipeline * context == 1 && parallel["sharding"] == "none") return {};
   return parallel;
 }

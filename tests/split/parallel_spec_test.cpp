@@ -36,6 +36,10 @@ TEST_CASE("a split is read with Megatron's defaults and written as it reads") {
   CHECK(parallel_format().write(read(written.dump())) == written);
   CHECK(written["sharding"] == "zero3");
   CHECK(!parallel_format().write(plain).contains("data"));
+  CHECK(!parallel_format().write(plain).contains("slice_overhead"));
+  const ParallelSpec calls = read(R"({"sharding": "zero3", "sharding_calls": "tensors"})");
+  CHECK(calls.slice_overhead_s == Approx(12e-6));
+  CHECK(parallel_format().write(read(parallel_format().write(calls).dump())) == parallel_format().write(calls));
 }
 
 TEST_CASE("what a split's parts do not keep together is refused at its key") {
@@ -45,6 +49,10 @@ TEST_CASE("what a split's parts do not keep together is refused at its key") {
   CHECK_THROWS_WITH(read(R"({"schedule": "interleaved", "pipeline": 2})"), Contains("\"virtual_stages\" of 2 or more"));
   CHECK_THROWS_WITH(read(R"({"schedule": "interleaved", "virtual_stages": 2})"), Contains("\"pipeline\" of 2 or more"));
   CHECK_THROWS_WITH(read(R"({"sharding_group": 4})"), Contains("allowed: with \"sharding\" of zero1"));
+  CHECK_THROWS_WITH(read(R"({"sharding_calls": "tensors", "sharding": "zero2"})"),
+                    Contains("/parallel/sharding_calls: weights are not sharded") && Contains("\"zero3\""));
+  CHECK_THROWS_WITH(read(R"({"sharding_calls": "tensors", "sharding": "zero3", "lora_rank": 8})"),
+                    Contains("beside adapters or zb-h1 are not modelled"));
   CHECK_THROWS_WITH(read(R"({"order": ["tensor", "tensor", "data", "expert", "pipeline"]})"),
                     Contains("\"tensor\" must stand in it once"));
   CHECK_THROWS_WITH(read(R"({"tenser": 4})"), Contains("unknown key \"tenser\""));

@@ -206,6 +206,27 @@ TEST_CASE("gradients by stage of sharding: 2, 2, 2 and 3 times (n-1)/n of the pa
   CHECK(sent(ShardingStage::zero3, 8) == 24 * part);
 }
 
+TEST_CASE("a call for each matrix: the same bytes in as many calls, the host before each by the ranks' slices") {
+  TrafficOptions options;
+  options.gradient_bytes = options.weight_bytes = 2;
+  ParallelSpec spec;
+  spec.data = 4;
+  spec.sharding = ShardingStage::zero3;
+  const RankParameters parameters{1000, 0, 5};
+  const double of_layers = sent_bytes(state_exchange(parameters, spec, 3, options));
+  spec.sharding_calls = ShardingCalls::tensors;
+  spec.slice_overhead_s = 10e-6;
+  const TrafficList list = state_exchange(parameters, spec, 3, options);
+  CHECK(sent_bytes(list) == Approx(of_layers));
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].times == 3 * 5);      // gradients, every micro-batch
+  CHECK(list[1].times == 2 * 3 * 5);  // weights, forward and backward
+  for (const Traffic& traffic : list) {
+    CHECK(traffic.bytes == 2000.0 / 5);
+    CHECK(traffic.host_s == Approx(4 * 10e-6));
+  }
+}
+
 TEST_CASE("context ranks add up gradients as data ranks do, experts over fewer") {
   ParallelSpec spec;
   spec.data = 4;
