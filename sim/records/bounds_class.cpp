@@ -15,8 +15,8 @@ bool is_sharded_or_split(const JobSpec& job) {
   return is_sharded || split.is_searched || std::max({split.tensor, split.pipeline, split.context, split.expert}) > 1;
 }
 
-// Models that are divided by software whose exchange or state was looked up in its code are known better than others, and of
-// these, passes over many tokens better than adapters and passes over few.
+// Models that are divided by software whose exchange or state was looked up in its code are known better than others; of the
+// others, passes over many tokens are known better than adapters and passes over few.
 std::string how_sure_of_sequences(const Mapping& m) {
   if (m.stack->is_followed() && is_sharded_or_split(m.job)) return ", followed";
   const RecordRun& run = m.result.target.front();
