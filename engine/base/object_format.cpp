@@ -160,10 +160,9 @@ void complete(JsonDocument& document, const std::string& pointer, const std::vec
     const std::string place = child_pointer(pointer, field->key);
     const Json& holder = document.json().at(here);
     const bool is_missing = !holder.contains(field->key);
-    if (is_missing && field->is_needed && field->is_needed(holder))
-      document.set(place, Json::object().dump(), "default");
-    else if (is_missing && !field->otherwise.is_null())
-      document.set(place, field->otherwise.dump(), "default");
+    const bool has_default = !field->otherwise.is_null();
+    if (is_missing && (field->is_needed ? field->is_needed(holder) : has_default))
+      document.set(place, (has_default ? field->otherwise : Json::object()).dump(), "default");
     if (field->complete && document.json().at(here).contains(field->key)) field->complete(document, place);
   }
 }
