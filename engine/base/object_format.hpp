@@ -35,7 +35,7 @@ struct FieldText {
   std::function<void(JsonDocument&, const std::string& pointer)> complete{};
   /// Of an object, or of the objects of a list: its fields.
   std::function<std::vector<const FieldText*>()> inner{};
-  /// Of an object without a default that is added nevertheless, going by the object that holds it.
+  /// Of what is added, a default or an object without one, going by the object that holds it.
   std::function<bool(const Json& holder)> is_needed{};
 };
 
@@ -84,7 +84,7 @@ class ObjectFormat {
       left_out = meaning_of_absence;
       return *this;
     }
-    /// An object that is added, with its defaults, where `needed` says so of the object that holds it.
+    /// An object with its defaults, or a default, that is added where `needed` says so of the object that holds it.
     Field& needed_where(const std::function<bool(const Json&)>& needed) {
       is_required = false;
       is_needed = needed;
