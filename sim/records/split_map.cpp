@@ -1,5 +1,6 @@
 // Jobs whose replicas are split over GPUs: the scenario's /parallel.
 #include <algorithm>
+#include <cmath>
 
 #include "sim/program/split_job.hpp"
 #include "sim/records/mapping.hpp"
@@ -55,6 +56,8 @@ void assume_left_open(Mapping& m, const ParallelSpec& spec, bool has_experts) {
   if (spec.lora_rank > 0 && split.lora_rank == 0) m.assume("lora_rank", spec.lora_rank, "not stated; MLPerf's");
   if (!split.recompute) m.assume("recompute", name_of(spec.recompute), "not stated");
   if (!split.sharding) m.assume("sharding", name_of(spec.sharding), "not stated");
+  if (spec.waits_for_shards())
+    m.assume("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "not stated; usual");
   if (spec.pipeline > 1 && !split.schedule) m.assume("schedule", name_of(spec.schedule), "not stated");
   if (spec.tensor * spec.context * spec.pipeline > 1 && !split.order)
     m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");

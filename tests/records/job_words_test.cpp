@@ -297,6 +297,12 @@ TEST_CASE("zero3 by a call for each matrix is slower, the more GPUs the more", "
     job.split.sharding_calls = calls;
     return rates(job).front() / gpus;
   };
+  job.gpus = {64};
+  job.global_batch = 64;
+  job.split.sharding_calls = sim::ShardingCalls::tensors;
+  const std::vector<Assumption> assumptions = sim::inputs_of(sim::predict_job(job, catalogue(), 1).predictions);
+  CHECK(std::any_of(assumptions.begin(), assumptions.end(),
+                    [](const Assumption& a) { return a.pointer == "slice_overhead"; }));
   const double few = rate_of_gpu(64, sim::ShardingCalls::tensors) / rate_of_gpu(64, sim::ShardingCalls::layers);
   const double many = rate_of_gpu(512, sim::ShardingCalls::tensors) / rate_of_gpu(512, sim::ShardingCalls::layers);
   CHECK(few < 1);
