@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/statistics.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "sim/records/sources.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
@@ -20,6 +22,10 @@ Sort sort_of(Metric metric) {
   switch (metric) {
     case Metric::images_per_s:
     case Metric::iteration_s:
+    case Metric::hardware_flops:
+    case Metric::model_flops:
+    case Metric::hfu:
+    case Metric::mfu:
       return Sort::rate;
     case Metric::time_to_accuracy_s:
     case Metric::training_s:
@@ -72,19 +78,71 @@ double link_of(const JobSpec& job, const Catalogue& catalogue) {
   return link->is_nvlink ? link->bus.bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
 }
 
-double flop_of(const JobSpec& job) {
-  if (job.own_model) return static_cast<double>(job.own_model->graph.macs());
-  return job.model.is_known() ? static_cast<double>(model::zoo_graph(job.model.id).macs()) : 0;
+// nullptr: not known.
+const model::Graph* graph_of(const JobSpec& job) {
+  if (job.own_model) return &job.own_model->graph;
+  return job.model.is_known() ? &model::zoo_graph(job.model.id) : nullptr;
 }
 
-// Tokens of a sample where a rate counts them; 0 where they are not known.
+double flop_of(const JobSpec& job) {
+  const model::Graph* graph = graph_of(job);
+  return graph == nullptr ? 0 : static_cast<double>(graph->macs());
+}
+
+// Of a sample; 0 where it is none of tokens, or they are not known.
+double tokens_of(const JobSpec& job, const Catalogue& catalogue) {
+  if (job.own_model) return job.own_model->entry.tokens;
+  const ModelEntry* model = catalogue.models.with_id(job.model.id);
+  return model == nullptr ? 0 : model->tokens;
+}
+
+// What a rate counts in a sample; 0 where it is not known.
 double counted_per_sample(const JobSpec& job, const Catalogue& catalogue) {
   if (job.measure.counted == Counted::samples) return 1;
-  const ModelEntry* model = catalogue.models.with_id(job.model.id);
-  return job.measure.counted == Counted::tokens && model != nullptr ? model->tokens : 0;
+  return job.measure.counted == Counted::tokens ? tokens_of(job, catalogue) : 0;
 }
 
-// Images/s of a GPU, bytes/s on the bus, a share of linear scaling, seconds, or epochs.
+// Of an iteration, over the GPUs: less than one where several share a replica. 0: not known.
+double samples_per_gpu(const JobSpec& job) {
+  if (job.global_batch > 0) return static_cast<double>(job.global_batch) / std::max(1, job.gpus);
+  return double(job.batch_per_gpu) * std::max(1, job.accumulation);
+}
+
+// Of experts those that a token goes to.
+double parameters_at_work(const model::Graph& graph) {
+  double parameters = 0;
+  for (const model::Layer& layer : graph.layers) {
+    const double share =
+        layer.kind == model::LayerKind::experts ? double(layer.experts.active) / layer.experts.count : 1;
+    parameters += share * static_cast<double>(layer.parameter_count());
+  }
+  return parameters;
+}
+
+// Operations of a sequence: two for each parameter and token in the forward pass and for each of both gradients. 0: no
+// sequence.
+double model_operations(const JobSpec& job, const Catalogue& catalogue) {
+  const double tokens = tokens_of(job, catalogue);
+  const model::Graph* graph = graph_of(job);
+  const double passes = job.split.task == kAdapters ? 2 : 3;
+  return tokens > 0 && graph != nullptr ? 2 * passes * parameters_at_work(*graph) * tokens : 0;
+}
+
+bool counts_recomputation(Metric metric) {
+  return metric == Metric::hardware_flops || metric == Metric::hfu;
+}
+
+// What the record's FLOP/s count in a sequence, over the peak where they are a share of it.
+double counted_operations(const JobSpec& job, const Catalogue& catalogue) {
+  double operations = model_operations(job, catalogue);
+  if (counts_recomputation(job.measure.metric) && job.split.recompute == Recomputation::full)
+    operations *= job.split.task == kAdapters ? 3. / 2 : 4. / 3;
+  const bool is_share = job.measure.metric == Metric::mfu || job.measure.metric == Metric::hfu;
+  const double peak = peak_of(job, catalogue);
+  return !is_share ? operations : peak > 0 ? operations / peak : 0;
+}
+
+// Samples/s of a GPU, bytes/s on the bus, a share of linear scaling, seconds, or epochs.
 std::optional<double> plain_value(const JobSpec& job, const Catalogue& catalogue) {
   if (!job.value_si || *job.value_si <= 0 || job.gpus < 1) return std::nullopt;
   const double value = *job.value_si;
@@ -92,8 +150,15 @@ std::optional<double> plain_value(const JobSpec& job, const Catalogue& catalogue
     case Metric::images_per_s:
       if (counted_per_sample(job, catalogue) == 0) return std::nullopt;
       return value / job.gpus / counted_per_sample(job, catalogue);
+    case Metric::hardware_flops:
+    case Metric::model_flops:
+    case Metric::hfu:
+    case Metric::mfu:
+      if (counted_operations(job, catalogue) == 0) return std::nullopt;
+      return value / counted_operations(job, catalogue);
     case Metric::iteration_s:
-      return job.batch() > 0 ? std::optional<double>(job.batch() / value) : std::nullopt;
+      if (samples_per_gpu(job) == 0) return std::nullopt;
+      return samples_per_gpu(job) / value;
     case Metric::all_reduce_s:
       return job.bytes > 0 && job.gpus > 1 ? std::optional<double>(ring_factor(job.gpus) * job.bytes / value)
                                            : std::nullopt;
@@ -118,8 +183,14 @@ std::optional<double> value_from_plain(const JobSpec& job, const Catalogue& cata
   switch (job.measure.metric) {
     case Metric::images_per_s:
       return plain * job.gpus * counted_per_sample(job, catalogue);
+    case Metric::hardware_flops:
+    case Metric::model_flops:
+    case Metric::hfu:
+    case Metric::mfu:
+      return plain * counted_operations(job, catalogue);
     case Metric::iteration_s:
-      return job.batch() > 0 ? std::optional<double>(job.batch() / plain) : std::nullopt;
+      if (samples_per_gpu(job) == 0) return std::nullopt;
+      return samples_per_gpu(job) / plain;
     case Metric::all_reduce_s:
       return ring_factor(job.gpus) * job.bytes / plain;
     case Metric::bus_bandwidth:
@@ -205,6 +276,19 @@ class Nearest {
   double peak_, link_, flop_;
 };
 
+// Of a GPU whose arithmetic never waits; 0: no sequences, or a GPU that is not known.
+double peak_samples_per_s(const JobSpec& job, const Catalogue& catalogue) {
+  const double operations = model_operations(job, catalogue);
+  return operations > 0 ? peak_of(job, catalogue) / operations : 0;
+}
+
+std::optional<double> at_utilisation(const JobSpec& job, std::optional<double> utilisation,
+                                     const Catalogue& catalogue) {
+  const double samples_per_s_at_peak = peak_samples_per_s(job, catalogue);
+  if (!utilisation || sort_of(job.measure.metric) != Sort::rate || samples_per_s_at_peak == 0) return std::nullopt;
+  return value_from_plain(job, catalogue, *utilisation * samples_per_s_at_peak);
+}
+
 std::optional<double> linear_of(const MappedRecord& r, const JobSpec& job) {
   if (job.measure.metric == Metric::scaling_efficiency) return 1;
   if (job.measure.metric == Metric::speedup) return double(job.gpus) / std::max(1, job.baseline_gpus);
@@ -254,12 +338,31 @@ std::optional<double> alpha_beta_of(const MappedRecord& r, const JobSpec& job) {
 
 }  // namespace
 
+Utilisations::Utilisations(const std::vector<JobSpec>& known, const Catalogue& catalogue) {
+  std::map<std::string, std::vector<double>> by_source;
+  for (const JobSpec& job : known) {
+    if (sort_of(job.measure.metric) != Sort::rate) continue;
+    const std::optional<double> samples_per_s = plain_value(job, catalogue);
+    const double samples_per_s_at_peak = peak_samples_per_s(job, catalogue);
+    if (samples_per_s && samples_per_s_at_peak > 0)
+      by_source[whole_source(job.source)].push_back(*samples_per_s / samples_per_s_at_peak);
+  }
+  for (const auto& [source, utilisations] : by_source) median_by_source_[source] = median(utilisations);
+}
+
+std::optional<double> Utilisations::without(const std::string& source) const {
+  std::vector<double> others;
+  for (const auto& [name, utilisation] : median_by_source_)
+    if (name != source) others.push_back(utilisation);
+  return others.empty() ? std::nullopt : std::optional<double>(median(others));
+}
+
 Baselines baselines_of(const Prediction& prediction, const JobSpec& job, const std::vector<const JobSpec*>& known,
-                       const Catalogue& catalogue) {
+                       std::optional<double> utilisation, const Catalogue& catalogue) {
   const double per_si = job.value_si && *job.value_si > 0 ? *job.value / *job.value_si : 1;
   const auto in_unit = [&](std::optional<double> si) { return si ? std::optional<double>(*si * per_si) : si; };
-  return {in_unit(Nearest(job, catalogue).among(known)), in_unit(linear_of(prediction.mapped, job)),
-          in_unit(alpha_beta_of(prediction.mapped, job))};
+  return {in_unit(Nearest(job, catalogue).among(known)), in_unit(at_utilisation(job, utilisation, catalogue)),
+          in_unit(linear_of(prediction.mapped, job)), in_unit(alpha_beta_of(prediction.mapped, job))};
 }
 
 }  // namespace records

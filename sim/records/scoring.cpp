@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/base/statistics.hpp"
 #include "sim/records/bounds.hpp"
 #include "sim/records/sources.hpp"
 #include "sim/records/suite.hpp"
@@ -12,13 +13,6 @@
 namespace lockstep::sim {
 inline namespace records {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Median over sources of their medians; of records for which there is no value nothing.
 struct OverSources {
@@ -33,7 +27,7 @@ OverSources over_sources(const std::vector<const LeftOut*>& records,
     if (const std::optional<double> value = of(*one)) by_source[one->source].push_back(*value);
   std::vector<double> medians;
   for (const auto& [source, values] : by_source) medians.push_back(median(values));
-  return {static_cast<int>(medians.size()), median(medians)};
+  return {static_cast<int>(medians.size()), medians.empty() ? 0 : median(medians)};
 }
 
 // As Prediction::error() has it.
@@ -54,6 +48,12 @@ Comparison compared(const std::vector<const LeftOut*>& records, std::optional<do
   const OverSources of_prediction =
       over_sources(comparable, [](const LeftOut& one) { return std::abs(one.prediction.error()); });
   return {of_baseline.sources, of_baseline.value, of_prediction.value};
+}
+
+constexpr const char* kRatesOfSequences = "throughput of sequences";
+
+bool is_rate_of_sequences(const Prediction& p) {
+  return family_of(p) == "throughput" && !p.mapped.target.empty() && p.mapped.target.front().scenario.model.tokens > 0;
 }
 
 std::vector<JobSpec> without_source(const std::vector<JobSpec>& jobs, const std::string& source) {
@@ -90,6 +90,7 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
   std::vector<JobSpec> known;
   for (const Record& record : records)
     if (record.value) known.push_back(job_of(record, fitted.all));
+  const Utilisations utilisations(known, fitted.all);
   const std::vector<JobSpec> given = given_jobs(records, fitted.all);
   std::vector<std::optional<LeftOut>> facts(targets.size()), results(targets.size());
   for (const auto& [source, places] : by_source) {
@@ -110,11 +111,13 @@ std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::
     }
     const std::vector<Prediction> by_facts = predict_jobs(pointers, of_others, without, {jobs, true}, facts_alone);
     const std::vector<Prediction> by_results = predict_jobs(pointers, given, without, {jobs, true});
+    const std::optional<double> utilisation = utilisations.without(source);
     for (std::size_t i = 0; i < places.size(); ++i) {
-      facts[places[i]] = {Track::facts, source, by_facts[i], baselines_of(by_facts[i], asked[i], others, without)};
+      facts[places[i]] = {Track::facts, source, by_facts[i],
+                          baselines_of(by_facts[i], asked[i], others, utilisation, without)};
       if (by_results[i].mapped.uses_results)
         results[places[i]] = {Track::results, source, by_results[i],
-                              baselines_of(by_results[i], asked[i], with_given, without)};
+                              baselines_of(by_results[i], asked[i], with_given, utilisation, without)};
     }
   }
   std::vector<LeftOut> all;
@@ -148,6 +151,7 @@ SourceScore score_of(const std::vector<const LeftOut*>& records) {
   for (const auto& [source, counts] : inside)
     score.inside += double(counts.first) / counts.second / static_cast<double>(inside.size());
   score.nearest = compared(records, &Baselines::nearest);
+  score.mfu = compared(records, &Baselines::mfu);
   score.linear = compared(records, &Baselines::linear);
   score.alpha_beta = compared(records, &Baselines::alpha_beta);
   return score;
@@ -156,22 +160,25 @@ SourceScore score_of(const std::vector<const LeftOut*>& records) {
 std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(const std::vector<LeftOut>& all) {
   std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> families;
   for (const LeftOut& one : all)
-    if (one.prediction.has_error()) families[{family_of(one.prediction), one.track}].push_back(&one);
+    if (one.prediction.has_error()) {
+      families[{family_of(one.prediction), one.track}].push_back(&one);
+      if (is_rate_of_sequences(one.prediction)) families[{kRatesOfSequences, one.track}].push_back(&one);
+    }
   return families;
 }
 
 std::string scoring_table(const std::vector<LeftOut>& all) {
   char row[300];
-  std::snprintf(row, sizeof row, "%-17s %-8s %7s %7s %8s %8s %8s   %-17s %-17s %s\n", "left out by source", "from",
-                "sources", "records", "error", "inside", "width", "nearest / ours", "linear / ours",
-                "alpha-beta / ours");
+  std::snprintf(row, sizeof row, "%-23s  %-8s %7s %7s %8s %8s %8s   %-17s %-17s %-17s %s\n", "left out by source",
+                "from", "sources", "records", "error", "inside", "width", "nearest / ours", "mfu / ours",
+                "linear / ours", "alpha-beta / ours");
   std::string text = row;
   for (const auto& [key, records] : by_family(all)) {
     const SourceScore s = score_of(records);
-    std::snprintf(row, sizeof row, "%-17s  %-8s %7d %7d %8s %8s %8s   %-17s %-17s %s\n", key.first.c_str(),
+    std::snprintf(row, sizeof row, "%-23s  %-8s %7d %7d %8s %8s %8s   %-17s %-17s %-17s %s\n", key.first.c_str(),
                   to_string(key.second).c_str(), s.sources, s.records, percent(s.error).c_str(),
                   percent(s.inside).c_str(), percent(s.width).c_str(), text_of(s.nearest).c_str(),
-                  text_of(s.linear).c_str(), text_of(s.alpha_beta).c_str());
+                  text_of(s.mfu).c_str(), text_of(s.linear).c_str(), text_of(s.alpha_beta).c_str());
     text += row;
   }
   return text;
@@ -208,6 +215,7 @@ Json scoring_json(const std::vector<LeftOut>& all) {
                     {"inside", s.inside},
                     {"half_width", s.width},
                     {"nearest", json_of(s.nearest)},
+                    {"mfu", json_of(s.mfu)},
                     {"linear", json_of(s.linear)},
                     {"alpha_beta", json_of(s.alpha_beta)}});
   }

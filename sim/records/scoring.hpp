@@ -30,7 +30,7 @@ struct LeftOut {
   Baselines baselines;
 };
 
-/// Families are family_of()'s (suite.hpp). In the order of `targets`, the track of facts first; that of results has those alone that use one.
+/// In the order of `targets`, the track of facts first; that of results has those alone that use one.
 std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
                                       const std::vector<const Record*>& targets, int jobs);
 
@@ -45,11 +45,12 @@ struct SourceScore {
   double error = 0;   ///< median over sources
   double inside = 0;  ///< mean over sources of the share inside the bounds
   double width = 0;   ///< half of high - low over the prediction, median over sources
-  Comparison nearest, linear, alpha_beta;
+  Comparison nearest, mfu, linear, alpha_beta;
 };
 
 SourceScore score_of(const std::vector<const LeftOut*>& records);
 
+/// Families are family_of()'s (suite.hpp); the rates of transformers are in one of their own as well.
 std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(const std::vector<LeftOut>& all);
 
 /// A row per family and track.

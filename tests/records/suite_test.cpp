@@ -185,6 +185,42 @@ TEST_CASE("baselines: a rate scaled, a line through given all-reduces, the neare
   CHECK(left_out[2].baselines.linear.value_or(0) == Approx(380 * 16));
 }
 
+TEST_CASE("baselines: a transformer's rate at the median share of the peak that other sources have had") {
+  // Llama-2-7B has 6,738,415,616 parameters, an A100 312 TFLOP/s; 4,096 tokens a sequence.
+  const auto records = records_from(R"([
+   {"id": "tokens", "role": "target", "use": "fit", "group": "a", "source": "A", "metric": "throughput_per_gpu",
+    "value": 3000, "unit": "tokens/s/GPU", "model": "llama2_7b", "gpu": "a100-sxm4-80gb", "gpus": 8, "gpus_per_node": 8,
+    "seq": 4096, "software": "megatron-lm", "microbatch": 1, "global_batch": 128, "tp": 1, "dp": 8, "precision": "bf16"},
+   {"id": "mfu", "role": "target", "use": "fit", "group": "b", "source": "B", "metric": "mfu", "value": 60, "unit": "%",
+    "model": "llama2_7b", "gpu": "a100-sxm4-80gb", "gpus": 8, "gpus_per_node": 8,
+    "seq": 4096, "software": "megatron-lm", "microbatch": 1, "global_batch": 128, "tp": 1, "dp": 8, "precision": "bf16"},
+   {"id": "image", "role": "target", "use": "fit", "group": "d", "source": "D", "metric": "images_per_s", "value": 380,
+    "model": "ResNet-50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
+   {"id": "time", "role": "target", "use": "fit", "group": "c", "source": "C", "metric": "step_time", "value": 5,
+    "unit": "s", "model": "llama2_7b", "gpu": "a100-sxm4-80gb", "gpus": 64, "gpus_per_node": 8,
+    "network": "8x InfiniBand HDR", "seq": 4096, "software": "megatron-lm", "microbatch": 1, "global_batch": 32,
+    "tp": 8, "dp": 8, "precision": "bf16"},
+   {"id": "again", "role": "target", "use": "fit", "group": "c", "source": "C", "metric": "achieved_flops_per_gpu",
+    "value": 150, "unit": "TFLOP/s", "model": "llama2_7b", "gpu": "a100-sxm4-80gb", "gpus": 64, "gpus_per_node": 8,
+    "network": "8x InfiniBand HDR", "seq": 4096, "software": "megatron-lm", "microbatch": 1, "global_batch": 32,
+    "tp": 8, "dp": 8, "precision": "bf16", "recompute": "full"}])");
+  const double operations_per_token = 6 * 6738415616., peak_flops = 312e12;
+  const double of_a = 3000 * operations_per_token / peak_flops, of_b = 0.6;
+  const double of_both = (of_a + of_b) / 2;
+  const auto left_out = sim::predict_left_out({without_constants(), {}}, records, sim::targets_of(records), 1);
+  REQUIRE(left_out.size() == 5);
+  // Source C's own records say nothing; an iteration has 32 sequences, half a one for each GPU.
+  CHECK(left_out[3].baselines.mfu.value_or(0) ==
+        Approx(32 * 4096 * operations_per_token / (64 * of_both * peak_flops)));
+  // FLOP/s that count the forward pass twice: 8 operations for 6.
+  CHECK(left_out[4].baselines.mfu.value_or(0) == Approx(of_both * 312 * 4 / 3));
+  CHECK_FALSE(left_out[2].baselines.mfu);
+  // C's median is of a time and of FLOP/s that count the forward pass twice.
+  const double of_c = (32 * 4096 * operations_per_token / (64 * 5 * peak_flops) + 150. / 312 * 3 / 4) / 2;
+  CHECK(left_out[0].baselines.mfu.value_or(0) == Approx((of_b + of_c) / 2 * peak_flops / operations_per_token));
+  CHECK(left_out[1].baselines.mfu.value_or(0) == Approx(100 * (of_a + of_c) / 2));
+}
+
 TEST_CASE("scores are medians and shares over the mapped records of one use") {
   // Errors 10, 20 and 30 per cent, the last one outside its bounds.
   std::vector<sim::Record> records(4);
