@@ -19,6 +19,14 @@ double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
   return recompute == Recomputation::full ? all - last : recompute == Recomputation::selective ? attention : 0;
 }
 
+// Of attention, half of which a causal mask hides.
+double masked_macs(const model::Graph& graph) {
+  double macs = 0;
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::attention) macs += static_cast<double>(layer.macs) / 2;
+  return macs;
+}
+
 // Of products with weights that get no gradients.
 double frozen_macs(const model::Graph& graph) {
   double macs = 0;
@@ -31,12 +39,13 @@ double frozen_macs(const model::Graph& graph) {
 }  // namespace
 
 // Of a sample on one of the GPUs; over the peak where a share of it is asked for. Multiply-adds are counted as the sources do
-// (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B): attention as if nothing were masked, three times the
-// forward pass, and what is computed again once more.
+// (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B): attention as if nothing were masked, unless the
+// record says that the source leaves the masked half out; three times the forward pass, and what is computed again once more.
 double counted_flop(Mapping& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);
   double macs = kPasses * static_cast<double>(graph.macs());
+  if (m.job.has_causal_flops) macs -= kPasses * masked_macs(graph);
   if (m.job.split.task == kAdapters) macs -= frozen_macs(graph);
   const Metric metric = m.metric();
   if (metric == Metric::hardware_flops || metric == Metric::hfu)

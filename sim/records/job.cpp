@@ -76,7 +76,9 @@ MappedRecord mapped(const JobPrediction& predicted, const Measure& measure, cons
   JobSpec spec = predicted.spec;
   spec.measure = measure;
   spec.record = &predicted.records.front();
-  MappedRecord result = map_job(spec, given, catalogue);
+  MapOptions options;
+  options.needs_room = false;
+  MappedRecord result = map_job(spec, given, catalogue, options);
   if (!result.unmapped.empty())
     throw InputError(
         "simulate job: " + result.unmapped +

@@ -13,7 +13,7 @@
 //   transport, all_reduce, scheme, wire, precision, optimizer, statistic, collective
 //                                         choices; "other_algorithm" names one that is not simulated for records
 //   overlap, fusion, in_switch, sequential, whole_tensors, fused_attention, fast_convolutions, strong_scaling,
-//   simulated_staleness                   true or false
+//   simulated_staleness, causal_flops     true or false; causal_flops: FLOP/s leave out what a causal mask hides
 //   seq, params, layers, hidden, heads, vocab, accumulation, tree_slices, tau, aggregated, baseline, layer, epochs,
 //   wanted_efficiency                     numbers
 //   tp, pp, dp, cp, ep, virtual_stages, microbatch, sharding, sharding_group, sharding_calls, recompute, sequence_parallel,

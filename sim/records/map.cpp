@@ -356,6 +356,7 @@ RecordRun iteration_run(Mapping& m, int gpus, int batch) {
   run.scenario.uncertainty = uncertainty_of(m, run.scenario.compute, batch);
   run.scenario.fidelity = m.options.fidelity;
   if (m.options.fidelity == Fidelity::analytic) run.scenario.iterations = 2;  // each is as long as the next
+  if (m.options.needs_room && !is_split(m.job)) check_whole_replica(m, run.scenario);
   if (gpus == 1 && !copies_alone(m) && !is_split(m.job)) {
     run.scenario.cluster.gpu = m.gpu->spec;
     return run;

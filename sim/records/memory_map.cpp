@@ -1,5 +1,6 @@
 // Peak memory of a GPU, by the formulas of jobs (sim/program/gpu_memory.hpp, sim/split/split_memory.hpp), with what the
 // record's software keeps of a parameter.
+#include "engine/base/units.hpp"
 #include "sim/program/gpu_memory.hpp"
 #include "sim/program/split_job.hpp"
 #include "sim/records/mapping.hpp"
@@ -49,6 +50,17 @@ double of_replicas(const Mapping& m, const RecordRun& run) {
 }
 
 }  // namespace
+
+void check_whole_replica(const Mapping& m, const Scenario& scenario) {
+  const bool is_sharded = m.job.algorithm == Algorithm::sharded || m.job.split.sharding;
+  if (m.model->tokens == 0 || is_sharded) return;
+  const double state_bytes = parameter_bytes(m.precision, scenario.compute.optimizer, false).total() *
+                             static_cast<double>(scenario.model.parameter_count());
+  if (state_bytes <= m.gpu->spec.memory_bytes) return;
+  throw Unmapped{"a whole replica is stated, or nothing else, and needs " + format_bytes(state_bytes) +
+                 " of weights, gradients and optimizer state on a " + m.gpu->name + " of " +
+                 format_bytes(m.gpu->spec.memory_bytes) + "; needed: tp, pp or sharding"};
+}
 
 void map_memory(Mapping& m) {
   const RecordRun run = iteration_run(m, gpus_of(m), batch_of(m));

@@ -38,12 +38,11 @@ TEST_CASE("another length of sequence is another model of the same parameters") 
 }
 
 TEST_CASE("operations per second are samples per second, counted as sources do") {
-  const auto of = [](const std::string& metric, const std::string& unit) {
+  const auto of = [](const std::string& metric, const std::string& unit, const std::string& also = "") {
     const std::string job =
         R"([{"id": "r", "software": "pytorch", "model": "GPT", "layers": 24, "hidden": 2304, "heads": 24,
-                                 "seq": 2048, "vocab": 51200, "gpu": "A100", "gpus": 1, "batch": 16, "precision": "mixed",
-                                 "metric": ")" +
-        metric + R"(", "value": 1, "unit": ")" + unit + R"("}])";
+                                 "seq": 2048, "vocab": 51200, "gpu": "A100", "gpus": 1, "batch": 16, "precision": "mixed",)" +
+        also + R"("metric": ")" + metric + R"(", "value": 1, "unit": ")" + unit + R"("}])";
     const auto records = records_from(job);
     const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
     INFO(metric << ": " << predictions.front().mapped.unmapped);
@@ -59,6 +58,44 @@ TEST_CASE("operations per second are samples per second, counted as sources do")
   CHECK(of("achieved_flops_per_gpu", "TFLOP/s/GPU") == Approx(samples_per_s * flop * 1e-12).epsilon(2e-3));
   CHECK(of("mfu", "%") == Approx(100 * samples_per_s * flop / 312e12).epsilon(2e-3));
   CHECK(of("throughput_per_gpu", "tokens/s/GPU") == Approx(samples_per_s * s));
+  // Without what a causal mask hides: of the scores and the sums over values, 12 s^2 L h with both passes, half.
+  const std::string causal = R"("causal_flops": true, )";
+  CHECK(of("model_flops_per_gpu", "TFLOP/s/GPU", causal) ==
+        Approx(samples_per_s * (flop - 6 * s * s * l * h) * 1e-12).epsilon(2e-3));
+  CHECK(of("throughput", "samples/s", causal) == samples_per_s);
+}
+
+TEST_CASE("fused attention reaches less of a Hopper's peak by kernels of its predecessor") {
+  const auto attention = [](const std::string& software, const std::string& gpu) {
+    const auto records = records_from(R"([{"id": "r", "software": ")" + software + R"(", "gpu": ")" + gpu +
+                                      R"(", "model": "llama3_8b", "gpus": 8, "gpus_per_node": 8, "sharding": "zero3",
+                                      "batch": 1, "precision": "bf16", "metric": "throughput", "value": 1,
+                                      "unit": "samples/s"}])");
+    const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
+    INFO(predictions.front().mapped.unmapped);
+    REQUIRE(predictions.front().is_mapped());
+    return predictions.front().mapped.target.front().scenario.compute.attention_efficiency;
+  };
+  CHECK(attention("pytorch-fsdp", "H100") < attention("pytorch-fsdp", "A100"));
+  CHECK(attention("nemo", "H100") > attention("pytorch-fsdp", "H100"));
+  CHECK(attention("nemo", "A100") == attention("pytorch-fsdp", "A100"));
+}
+
+TEST_CASE("a replica whose state no GPU holds is refused, not predicted") {
+  const auto unmapped = [](const std::string& model, const std::string& also) {
+    const auto records =
+        records_from(R"([{"id": "r", "software": "megatron", "gpu": "A100", "gpus": 64, "gpus_per_node": 8,
+                                      "model": ")" +
+                     model + R"(", "batch": 1, "global_batch": 64, "precision": "bf16", )" + also +
+                     R"("metric": "step_time", "value": 1, "unit": "s"}])");
+    return sim::predict_records(sim::targets_of(records), records, catalogue(), 1).front().mapped.unmapped;
+  };
+  // 16 bytes of 175 billion parameters; an A100 has 80 GB.
+  CHECK_THAT(unmapped("gpt3_175b", ""),
+             Contains("2.79 TB") && Contains("80.0 GB") && Contains("needed: tp, pp or sharding"));
+  CHECK(unmapped("gpt3_175b", R"("tp": 8, "pp": 8, )").empty());
+  CHECK(unmapped("gpt3_175b", R"("sharding": "zero3", )").empty());
+  CHECK(unmapped("gpt2", "").empty());
 }
 
 }  // namespace lockstep::tests
