@@ -130,7 +130,7 @@ struct MappedRecord {
 struct MapOptions {
   bool use_rates = true;    ///< given rates and times of the experiment; without: what the constants alone say
   bool use_anchors = true;  ///< given all-reduces of the experiment
-  bool needs_room = true;   ///< refuses a replica whose state no GPU holds; jobs have a check of all of their memory
+  bool needs_room = true;   ///< refuses a replica that no GPU holds; jobs have a check of all of their memory
   Fidelity fidelity = Scenario().fidelity;
 };
 

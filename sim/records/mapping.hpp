@@ -78,9 +78,9 @@ RecordRun all_reduce_run(Mapping& mapping, int gpus, const std::vector<std::int6
 
 /// Peak memory of a GPU in an iteration of the job.
 void map_memory(Mapping& mapping);
-/// A transformer on each GPU, of whose division nothing is stated, must fit by its weights, gradients and optimizer's state
-/// alone. Throws Unmapped where it does not.
-void check_whole_replica(const Mapping& mapping, const Scenario& scenario);
+/// A transformer on each GPU, of whose division nothing is stated: where its optimizer's state does not fit, that is divided
+/// (ZeRO-1 exchanges as much as an all-reduce), and said. Throws Unmapped where weights and gradients alone do not fit.
+void check_whole_replica(Mapping& mapping, const Scenario& scenario);
 
 /// Epochs to the accuracy and their relative uncertainty: given, stated, or by the law of E(B).
 void set_epochs(Mapping& mapping);

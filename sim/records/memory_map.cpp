@@ -51,15 +51,20 @@ double of_replicas(const Mapping& m, const RecordRun& run) {
 
 }  // namespace
 
-void check_whole_replica(const Mapping& m, const Scenario& scenario) {
+void check_whole_replica(Mapping& m, const Scenario& scenario) {
   const bool is_sharded = m.job.algorithm == Algorithm::sharded || m.job.split.sharding;
   if (m.model->tokens == 0 || is_sharded) return;
-  const double state_bytes = parameter_bytes(m.precision, scenario.compute.optimizer, false).total() *
-                             static_cast<double>(scenario.model.parameter_count());
-  if (state_bytes <= m.gpu->spec.memory_bytes) return;
-  throw Unmapped{"a whole replica is stated, or nothing else, and needs " + format_bytes(state_bytes) +
-                 " of weights, gradients and optimizer state on a " + m.gpu->name + " of " +
-                 format_bytes(m.gpu->spec.memory_bytes) + "; needed: tp, pp or sharding"};
+  const ParameterBytes bytes = parameter_bytes(m.precision, scenario.compute.optimizer, false);
+  const double parameters = static_cast<double>(scenario.model.parameter_count());
+  const double room_bytes = m.gpu->spec.memory_bytes, passes_bytes = (bytes.weight + bytes.gradient) * parameters;
+  const std::string gpu = m.gpu->name + " of " + format_bytes(room_bytes);
+  if (passes_bytes > room_bytes)
+    throw Unmapped{"a whole replica is stated, or nothing else, and its weights and gradients alone need " +
+                   format_bytes(passes_bytes) + " on a " + gpu + "; needed: tp, pp or sharding"};
+  if (bytes.total() * parameters > room_bytes)
+    m.assume(
+        "optimizer state", "divided over the GPUs, which exchange as much as by an all-reduce, or kept elsewhere",
+        "not stated; whole, with weights and gradients, " + format_bytes(bytes.total() * parameters) + " on a " + gpu);
 }
 
 void map_memory(Mapping& m) {

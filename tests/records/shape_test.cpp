@@ -81,7 +81,8 @@ TEST_CASE("fused attention reaches less of a Hopper's peak by kernels of its pre
   CHECK(attention("nemo", "A100") == attention("pytorch-fsdp", "A100"));
 }
 
-TEST_CASE("a replica whose state no GPU holds is refused, not predicted") {
+TEST_CASE(
+    "a replica whose weights and gradients no GPU holds is refused; a state that none holds is said to be divided") {
   const auto unmapped = [](const std::string& model, const std::string& also) {
     const auto records =
         records_from(R"([{"id": "r", "software": "megatron", "gpu": "A100", "gpus": 64, "gpus_per_node": 8,
@@ -90,11 +91,12 @@ TEST_CASE("a replica whose state no GPU holds is refused, not predicted") {
                      R"("metric": "step_time", "value": 1, "unit": "s"}])");
     return sim::predict_records(sim::targets_of(records), records, catalogue(), 1).front().mapped.unmapped;
   };
-  // 16 bytes of 175 billion parameters; an A100 has 80 GB.
+  // 4 bytes of 175 billion parameters; an A100 has 80 GB.
   CHECK_THAT(unmapped("gpt3_175b", ""),
-             Contains("2.79 TB") && Contains("80.0 GB") && Contains("needed: tp, pp or sharding"));
+             Contains("698 GB") && Contains("80.0 GB") && Contains("needed: tp, pp or sharding"));
   CHECK(unmapped("gpt3_175b", R"("tp": 8, "pp": 8, )").empty());
   CHECK(unmapped("gpt3_175b", R"("sharding": "zero3", )").empty());
+  CHECK(unmapped("llama3_8b", "").empty());
   CHECK(unmapped("gpt2", "").empty());
 }
 
