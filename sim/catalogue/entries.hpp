@@ -67,8 +67,8 @@ struct StackEntry : Entry {
   bool transposes = false;       ///< tensors lie by channel, which tensor cores do not take: copies around convolutions
   bool cuda_graphs = false;      ///< a whole iteration is launched at once
   bool fused_attention = false;  ///< scores stay on the chip (Dao et al. 2022), in the versions it stands for
-  bool hopper_attention = false;  ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
-  bool sequence_parallel = false;                      ///< with tensor parallelism, unless said otherwise
+  bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
+  bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
   /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).

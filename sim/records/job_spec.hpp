@@ -168,7 +168,7 @@ struct JobSpec {
   std::optional<bool> fused_attention;
   std::optional<bool> fast_convolutions;
   bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
-  double epochs = 0;  ///< of the training; 0: not stated
+  double epochs = 0;              ///< of the training; 0: not stated
 
   // The machine
   Named gpu;

@@ -92,8 +92,8 @@ TEST_CASE("published: every other size of a table fits NCCL's constants, the res
     std::vector<double> by_tables, by_fit;
     for (std::size_t i = 1; i < rows->size(); i += 2) {
       const Row& row = (*rows)[i];
-      const auto error = [&](const NcclSpec& spec) {
-        const NcclSystem system = nccl_system(*node, spec, 8);
+      const auto error = [&, of = node](const NcclSpec& spec) {  // C++17 captures no structured binding by itself
+        const NcclSystem system = nccl_system(*of, spec, 8);
         return std::fabs(
             nccl_choice(system, NcclOperation::all_reduce, std::int64_t(row.bytes)).seconds / seconds(row) - 1);
       };
