@@ -239,7 +239,8 @@ TEST_CASE("the fastest of points of which some have no price: an unknown cost is
   REQUIRE(result.recommended);
   CHECK(result.rows[*result.recommended].money.is_known);
   CHECK_THAT(sim::plan_table(result), !Contains(" 0.00 USD") && !Contains("-100.0 % cost"));
-  for (const Json& point : sim::plan_json(result, {})["points"])
+  const Json json = sim::plan_json(result, {});
+  for (const Json& point : json["points"])
     CHECK(point["cost_usd"].is_null() == (point["cluster"] == "without a price"));
 }
 
