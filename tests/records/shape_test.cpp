@@ -1,6 +1,8 @@
 // Transformers that a record says by numbers, and rates that it counts in operations.
 #include "sim/records/shape_model.hpp"
 
+#include <algorithm>
+
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/records/predict.hpp"
 #include "tests/catch.hpp"
@@ -83,13 +85,19 @@ TEST_CASE("fused attention reaches less of a Hopper's peak by kernels of its pre
 
 TEST_CASE(
     "a replica whose weights and gradients no GPU holds is refused; a state that none holds is said to be divided") {
-  const auto unmapped = [](const std::string& model, const std::string& also) {
+  const auto mapped = [](const std::string& model, const std::string& also) {
     const auto records =
         records_from(R"([{"id": "r", "software": "megatron", "gpu": "A100", "gpus": 64, "gpus_per_node": 8,
                                       "model": ")" +
                      model + R"(", "batch": 1, "global_batch": 64, "precision": "bf16", )" + also +
                      R"("metric": "step_time", "value": 1, "unit": "s"}])");
-    return sim::predict_records(sim::targets_of(records), records, catalogue(), 1).front().mapped.unmapped;
+    return sim::predict_records(sim::targets_of(records), records, catalogue(), 1).front().mapped;
+  };
+  const auto unmapped = [&](const std::string& model, const std::string& also) { return mapped(model, also).unmapped; };
+  const auto is_divided = [&](const std::string& model) {
+    const auto assumptions = mapped(model, "").assumptions;
+    return std::any_of(assumptions.begin(), assumptions.end(),
+                       [](const auto& one) { return one.pointer == "optimizer state"; });
   };
   // 4 bytes of 175 billion parameters; an A100 has 80 GB.
   CHECK_THAT(unmapped("gpt3_175b", ""),
@@ -98,6 +106,8 @@ TEST_CASE(
   CHECK(unmapped("gpt3_175b", R"("sharding": "zero3", )").empty());
   CHECK(unmapped("llama3_8b", "").empty());
   CHECK(unmapped("gpt2", "").empty());
+  CHECK(is_divided("llama3_8b"));  // 16 bytes of 8 billion
+  CHECK_FALSE(is_divided("gpt2"));
 }
 
 }  // namespace lockstep::tests
