@@ -8,23 +8,23 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-// Of a sample's forward pass, what the backward pass repeats; the layer of the vocabulary keeps what it needs.
-double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
-  double all = 0, attention = 0, last = 0;
-  for (const model::Layer& layer : graph.layers) {
-    all += static_cast<double>(layer.macs);
-    if (layer.kind == model::LayerKind::attention) attention += static_cast<double>(layer.macs);
-    if (layer.kind == model::LayerKind::linear) last = static_cast<double>(layer.macs);
-  }
-  return recompute == Recomputation::full ? all - last : recompute == Recomputation::selective ? attention : 0;
-}
-
-// Of attention, half of which a causal mask hides.
-double masked_macs(const model::Graph& graph) {
+double attention_macs(const model::Graph& graph) {
   double macs = 0;
   for (const model::Layer& layer : graph.layers)
-    if (layer.kind == model::LayerKind::attention) macs += static_cast<double>(layer.macs) / 2;
+    if (layer.kind == model::LayerKind::attention) macs += static_cast<double>(layer.macs);
   return macs;
+}
+
+// Of a sample's forward pass, what the backward pass repeats; the layer of the vocabulary keeps what it needs.
+double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
+  double all = 0, last = 0;
+  for (const model::Layer& layer : graph.layers) {
+    all += static_cast<double>(layer.macs);
+    if (layer.kind == model::LayerKind::linear) last = static_cast<double>(layer.macs);
+  }
+  return recompute == Recomputation::full        ? all - last
+         : recompute == Recomputation::selective ? attention_macs(graph)
+                                                 : 0;
 }
 
 // Of products with weights that get no gradients.
@@ -45,7 +45,7 @@ double counted_flop(Mapping& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);
   double macs = kPasses * static_cast<double>(graph.macs());
-  if (m.job.has_causal_flops) macs -= kPasses * masked_macs(graph);
+  if (m.job.has_causal_flops) macs -= kPasses * attention_macs(graph) / 2;
   if (m.job.split.task == kAdapters) macs -= frozen_macs(graph);
   const Metric metric = m.metric();
   if (metric == Metric::hardware_flops || metric == Metric::hfu)
