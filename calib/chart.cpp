@@ -40,12 +40,6 @@ std::size_t column(double seconds, double least_s, double most_s) {
   return static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * (kWidth - 1)));
 }
 
-std::string percent(double fraction, const char* format) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, 100 * fraction);
-  return text;
-}
-
 std::string row(const std::string& x, const std::string& measured, const std::string& known, const std::string& fit,
                 const std::string& drawing) {
   char text[160];

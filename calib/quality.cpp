@@ -7,17 +7,12 @@
 #include "calib/second_look.hpp"
 #include "calib/summary.hpp"
 #include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::calib {
 namespace {
 
 constexpr double kWorthSaying = 0.005;
-
-std::string percent(double fraction) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g %%", 100 * fraction);
-  return text;
-}
 
 // The look that does not count, where there were two.
 const SetAside* other_look(const Sample& sample) {
@@ -48,10 +43,10 @@ std::string SeriesQuality::text() const {
   const auto add = [&](double part, const std::string& words) {
     if (part >= kWorthSaying) text += (text.empty() ? "" : ", ") + words;
   };
-  add(interval, "its median is known to " + percent(interval));
-  add(drift, "it drifted by " + percent(2 * drift));
-  add(outliers, "its outliers may move it by " + percent(outliers));
-  add(disagreement, "its two measurements are " + percent(2 * disagreement) + " apart");
+  add(interval, "its median is known to " + percent(interval, "%.3g %%"));
+  add(drift, "it drifted by " + percent(2 * drift, "%.3g %%"));
+  add(outliers, "its outliers may move it by " + percent(outliers, "%.3g %%"));
+  add(disagreement, "its two measurements are " + percent(2 * disagreement, "%.3g %%") + " apart");
   return text;
 }
 

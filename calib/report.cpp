@@ -14,12 +14,6 @@
 namespace lockstep::calib {
 namespace {
 
-std::string percent(double fraction) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * fraction);
-  return text;
-}
-
 std::string key_text(const Json& key) {
   std::string text;
   for (const auto& [name, value] : key.items())

@@ -1,8 +1,9 @@
 #include "calib/sampler.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
+
+#include "engine/base/clock.hpp"
 
 namespace lockstep::calib {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 // often one looks the likelier the interval is found narrow by chance.
 constexpr int kCheckEvery = 5;
 constexpr double kCheckShare = 0.1;
-
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Sampling {
  public:

@@ -40,7 +40,7 @@ bool is_second_better(const Sample& first, const Sample& second) {
   return badness(second) < badness(first);
 }
 
-Sample joined(const Sample& first, const Sample& second, bool takes_second) {
+Sample joined_looks(const Sample& first, const Sample& second, bool takes_second) {
   Sample sample = takes_second ? second : first;
   sample.flags.push_back(kRevisited);
   if (disagree(first, second)) sample.flags.push_back(kDisagrees);

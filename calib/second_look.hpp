@@ -20,6 +20,6 @@ bool is_second_better(const Sample& first, const Sample& second);
 
 /// The one that counts, as the caller chose (parts of one run are chosen together), with the flags above and with the
 /// other's times, and those that both had set aside, set aside.
-Sample joined(const Sample& first, const Sample& second, bool takes_second);
+Sample joined_looks(const Sample& first, const Sample& second, bool takes_second);
 
 }  // namespace lockstep::calib

@@ -32,14 +32,8 @@ const std::vector<Operation> kOfMpi{
     {"alltoall", "all-to-all", true},   {"bcast", "broadcast", false},     {"broadcast", "broadcast", false},
     {"reduce", "reduce", false}};
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 const Operation* operation_of(const std::string& in_log) {
-  const std::string name = lower(in_log);
+  const std::string name = lower_case(in_log);
   for (const Operation& operation : kOfMpi)
     if (name == operation.in_log) return &operation;
   return nullptr;
@@ -179,7 +173,7 @@ class OsuLog : public CollectiveLog {
     operation_ = operation_of(what);
     has_latency_ = has_longest_ = false;
     if (line.find("Non-blocking") != std::string::npos) operation_ = nullptr;  // times that overlap with compute
-    library_ = lower(by.substr(0, by.find('-')));                              // "MPI-CUDA"
+    library_ = lower_case(by.substr(0, by.find('-')));                         // "MPI-CUDA"
     if (operation_ == nullptr) refuse(in_quotes(what + " " + rest) + " is no collective that a profile has");
   }
 

@@ -9,7 +9,7 @@
 namespace lockstep::calib {
 namespace {
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> words_of_plain(const std::string& line) {
   std::istringstream stream(plain_line(line));
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -51,7 +51,7 @@ Imported import_topology(const std::string& text, const std::string& name) {
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = words_of_plain(line);
     if (words.empty()) continue;
     if (devices.empty()) {
       if (is_gpu(words[0]) && (words.size() == 1 || !is_link(words[1]))) devices = devices_of(words);

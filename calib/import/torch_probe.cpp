@@ -130,7 +130,7 @@ class ProbeFile {
     Sample sample = sample_of(first.probe, first.key, first.seconds, first.line);
     if (again != nullptr && !again->seconds.empty()) {
       const Sample second = sample_of(again->probe, again->key, again->seconds, again->line);
-      sample = joined(sample, second, is_second_better(sample, second));
+      sample = joined_looks(sample, second, is_second_better(sample, second));
     }
     if (sample.median_s() > 0) samples.push_back(sample);
   }

@@ -335,12 +335,12 @@ void add_collectives(const std::vector<Sample>& calls, const std::string& source
   }
 }
 
-constexpr double kMostRanks = 1 << 20;
+constexpr double kMostWorldRanks = 1 << 20;
 
 int world_size(const Json& root) {
   if (!root.is_object() || !root.contains("distributedInfo")) return 1;
   if (!root["distributedInfo"].is_object()) return 1;
-  return static_cast<int>(std::clamp(number_or(root["distributedInfo"], "world_size", 1), 1.0, kMostRanks));
+  return static_cast<int>(std::clamp(number_or(root["distributedInfo"], "world_size", 1), 1.0, kMostWorldRanks));
 }
 
 // Steps alone are iterations; with others they hold the exchange, too.

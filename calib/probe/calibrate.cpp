@@ -1,6 +1,5 @@
 #include "calib/probe/calibrate.hpp"
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,13 +8,10 @@
 #include "calib/probe/expectation.hpp"
 #include "calib/probe/sizes.hpp"
 #include "calib/second_look.hpp"
+#include "engine/base/clock.hpp"
 
 namespace lockstep::calib {
 namespace {
-
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string without_count(const std::string& description) {
   const std::size_t digits = description.find_first_not_of("0123456789");
@@ -178,7 +174,7 @@ class Measuring {
     const bool takes_second = is_second_better(*known(second.back().id()), second.back());
     for (const Sample& one : second) {
       const Sample* first = known(one.id());
-      append(first != nullptr ? joined(*first, one, takes_second) : one);
+      append(first != nullptr ? joined_looks(*first, one, takes_second) : one);
     }
   }
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::int64_t kImages = 10000;  // of the synthetic data set, as many as `train --data synthetic` has
 constexpr std::uint64_t kSeed = 1;
-constexpr sync::StepSize kStep{1e-6, 0.9, 0};
+constexpr sync::StepSize kMomentumStep{1e-6, 0.9, 0};
 
 data::SyntheticImages synthetic_images(const model::Graph& graph) {
   return {{graph.input.channels, graph.input.height, graph.input.width},
@@ -64,7 +64,7 @@ void Training::iterate() {
     batch.taken_by(*learners_[l].replica);
   }
   for (std::size_t l = 0; l < learners_.size(); ++l)
-    backend_.ops().momentum_update(layout_, kStep, gradients[l], learners_[l].velocity.data(),
+    backend_.ops().momentum_update(layout_, kMomentumStep, gradients[l], learners_[l].velocity.data(),
                                    learners_[l].parameters.data());
   ++step_;
 }

@@ -85,6 +85,30 @@ Json schema_of(Dimension dimension) {
   return {{"type", "string"}, {"pattern", "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)? ?(" + units + ")$"}};
 }
 
+Json schema_of_text() {
+  return {{"type", "string"}, {"minLength", 1}};
+}
+
+Json schema_of_boolean() {
+  return {{"type", "boolean"}};
+}
+
+Json schema_of_names(const std::vector<std::string>& names) {
+  return {{"enum", names}};
+}
+
+Json schema_of_whole(std::int64_t low, std::int64_t high) {
+  return {{"type", "integer"}, {"minimum", low}, {"maximum", high}};
+}
+
+Json schema_of_list(const Json& items) {
+  return {{"type", "array"}, {"items", items}};
+}
+
+Json assumed(const Json& value, const std::string& source) {
+  return {{"value", value}, {"kind", "assumed"}, {"source", source}};
+}
+
 Json sourced(const Json& plain) {
   const Json with_origin{{"type", "object"},
                          {"properties",

@@ -47,8 +47,15 @@ std::string range_of(Range range);
 std::string range_of(Range range, Dimension dimension);
 Json schema_of(Range range);
 Json schema_of(Dimension dimension);
+Json schema_of_text();
+Json schema_of_boolean();
+Json schema_of_names(const std::vector<std::string>& names);
+Json schema_of_whole(std::int64_t low, std::int64_t high);
+Json schema_of_list(const Json& items);
 /// Plain, or {"value", "kind", "source"}.
 Json sourced(const Json& plain);
+/// {"value": value, "kind": "assumed", "source": source}
+Json assumed(const Json& value, const std::string& source);
 /// "fp32 fp16", in code.
 std::string names(const std::vector<std::string>& names);
 /// The table of a format's fields; `prefix` stands before every key ("ddp/").
@@ -77,7 +84,7 @@ class ObjectFormat {
     }
     /// The same, listed as an assumption.
     Field& assumed(const Json& value, const std::string& source) {
-      return otherwise({{"value", value}, {"kind", "assumed"}, {"source", source}});
+      return otherwise(format_text::assumed(value, source));
     }
     Field& optional(const std::string& meaning_of_absence = "") {
       is_required = false;
@@ -98,25 +105,26 @@ class ObjectFormat {
   explicit ObjectFormat(std::string what) : what_(std::move(what)) {}
 
   Field& text(const std::string& key, std::string T::*member) {
-    Field& field = plain(key, "text", "", {{"type", "string"}, {"minLength", 1}}, member);
+    Field& field = plain(key, "text", "", format_text::schema_of_text(), member);
     field.read = [member](const JsonNode& node, T& object) { object.*member = node.text(); };
     return field;
   }
   Field& boolean(const std::string& key, bool T::*member) {
-    Field& field = plain(key, "boolean", "", {{"type", "boolean"}}, member);
+    Field& field = plain(key, "boolean", "", format_text::schema_of_boolean(), member);
     field.read = [member](const JsonNode& node, T& object) { object.*member = node.boolean(); };
     return field;
   }
   /// A boolean of the program with names for its two values.
   Field& either(const std::string& key, bool T::*member, const std::string& no, const std::string& yes) {
-    Field& field = plain(key, "text", format_text::names({no, yes}), {{"enum", {no, yes}}}, member);
+    Field& field = plain(key, "text", format_text::names({no, yes}), format_text::schema_of_names({no, yes}), member);
     field.read = [=](const JsonNode& node, T& object) { object.*member = node.choice({no, yes}) == yes; };
     field.write = [=](const T& object) { return Json(object.*member ? yes : no); };
     return field;
   }
   template <class E>
   Field& choice(const std::string& key, E T::*member) {
-    Field& field = plain(key, "text", format_text::names(choice_names<E>()), {{"enum", choice_names<E>()}}, member);
+    Field& field = plain(key, "text", format_text::names(choice_names<E>()),
+                         format_text::schema_of_names(choice_names<E>()), member);
     for (const Choice<E>& one : choices_of(E()))
       for (const std::string& alias : one.aliases) field.schema["enum"].push_back(alias);
     field.read = [member](const JsonNode& node, T& object) { object.*member = read_choice<E>(node); };
@@ -125,7 +133,8 @@ class ObjectFormat {
   }
   template <class E>
   Field& choice(const std::string& key, std::optional<E> T::*member) {
-    Field& field = add(key, "text", format_text::names(choice_names<E>()), {{"enum", choice_names<E>()}});
+    Field& field =
+        add(key, "text", format_text::names(choice_names<E>()), format_text::schema_of_names(choice_names<E>()));
     field.read = [member](const JsonNode& node, T& object) { object.*member = read_choice<E>(node); };
     field.write = [member](const T& object) { return object.*member ? Json(name_of(*(object.*member))) : Json(); };
     field.is_required = false;
@@ -135,14 +144,14 @@ class ObjectFormat {
   template <class I>
   Field& whole(const std::string& key, I T::*member, std::int64_t low, std::int64_t high) {
     Field& field = plain(key, "whole", std::to_string(low) + " to " + std::to_string(high),
-                         {{"type", "integer"}, {"minimum", low}, {"maximum", high}}, member);
+                         format_text::schema_of_whole(low, high), member);
     field.read = [=](const JsonNode& node, T& object) { object.*member = static_cast<I>(node.integer(low, high)); };
     return field;
   }
   /// The same, which may carry its origin.
   Field& sourced_whole(const std::string& key, int T::*member, int low, int high) {
     Field& field = plain(key, "whole, **S**", std::to_string(low) + " to " + std::to_string(high),
-                         format_text::sourced({{"type", "integer"}, {"minimum", low}, {"maximum", high}}), member);
+                         format_text::sourced(format_text::schema_of_whole(low, high)), member);
     field.read = [=](const JsonNode& node, T& object) { object.*member = format_text::whole(node, low, high); };
     return field;
   }
@@ -198,7 +207,7 @@ class ObjectFormat {
   }
   template <class M>
   Field& list(const std::string& key, std::vector<M> T::*member, const ObjectFormat<M>& format) {
-    Field& field = add(key, "array of objects", "", {{"type", "array"}, {"items", format.schema()}});
+    Field& field = add(key, "array of objects", "", format_text::schema_of_list(format.schema()));
     field.read = [=](const JsonNode& node, T& object) {
       for (const JsonNode& item : node.items()) format.read(item, (object.*member).emplace_back());
     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 
 #include "engine/base/edit_distance.hpp"
 
@@ -29,11 +30,6 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }  // UTF-8
 
-std::string in_small_letters(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 }  // namespace
 
 std::string one_line(const std::string& text) {
@@ -56,6 +52,18 @@ std::string in_quotes(const std::string& text) {
   return '"' + one_line(text.substr(0, cut)) + "...\"";
 }
 
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+std::string percent(double fraction, const char* format) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, 100 * fraction);
+  return text;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
@@ -64,10 +72,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::vector<std::string> nearest_names(const std::string& text, const std::vector<std::string>& names,
                                        std::size_t count) {
-  const std::string wanted = in_small_letters(text);
+  const std::string wanted = lower_case(text);
   std::vector<std::pair<std::size_t, std::size_t>> by_distance;  // distance, index
   for (std::size_t i = 0; i < names.size(); ++i)
-    by_distance.emplace_back(edit_distance(wanted, in_small_letters(names[i])), i);
+    by_distance.emplace_back(edit_distance(wanted, lower_case(names[i])), i);
   std::sort(by_distance.begin(), by_distance.end());
   std::vector<std::string> nearest;
   for (std::size_t i = 0; i < std::min(count, names.size()); ++i) nearest.push_back(names[by_distance[i].second]);

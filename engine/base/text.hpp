@@ -9,6 +9,14 @@ namespace lockstep {
 std::string one_line(const std::string& text);
 /// The text in double quotes, on one line, cut to 80 bytes (at a character's border, marked by "...").
 std::string in_quotes(const std::string& text);
+/// Latin letters in lower case, whatever the locale.
+std::string lower_case(std::string text);
+/// Whether `c` is 0 to 9.
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+/// 0.1234 -> "12.3 %"; `format` is printf's, of one double.
+std::string percent(double fraction, const char* format = "%.1f %%");
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 /// The `count` names that take the fewest insertions, deletions and replacements of characters to become `text`, case

@@ -9,6 +9,10 @@ function(lockstep_room name)
   target_link_libraries(lockstep_${name} PUBLIC ${ROOM_LINKS})
   lockstep_warnings(lockstep_${name})
   lockstep_precompiled(lockstep_${name} lockstep_base)
+  list(LENGTH sources count)
+  if(LOCKSTEP_UNITY AND count GREATER 1)
+    set_target_properties(lockstep_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  endif()
 endfunction()
 
 # Parsing the JSON library takes up to half the time of a small file. `owner` compiles it once, into a header that

@@ -15,13 +15,13 @@ constexpr std::size_t kRecord = 1 + kPixels;
 constexpr int kClasses = 10;
 constexpr int kFiles = 5;
 constexpr int kFarthest = 4;  // pixels that an image is moved
-constexpr std::size_t kLimitBytes = std::size_t{1} << 30;
+constexpr std::size_t kLargestFileBytes = std::size_t{1} << 30;
 constexpr std::uint64_t kDrawStream = 0x4369666172447261;
 
 void append(CifarRecords& all, const std::string& path) {
   std::string content;
   std::string why;
-  if (!try_read_file(path, kLimitBytes, content, why)) throw InputError(path + ": cannot be read: " + why);
+  if (!try_read_file(path, kLargestFileBytes, content, why)) throw InputError(path + ": cannot be read: " + why);
   const CifarRecords records = parse_cifar(content, path);
   all.images.insert(all.images.end(), records.images.begin(), records.images.end());
   all.labels.insert(all.labels.end(), records.labels.begin(), records.labels.end());

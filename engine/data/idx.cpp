@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::uint8_t kUnsignedByte = 0x08;
 constexpr std::uint64_t kLimitElements = std::uint64_t{1} << 30;
-constexpr std::size_t kLimitBytes = kLimitElements + kMagicBytes + 16;
+constexpr std::size_t kLargestIdxBytes = kLimitElements + kMagicBytes + 16;
 
 [[noreturn]] void fail(const std::string& name, const std::string& wrong) {
   throw InputError(name + ": " + wrong);
@@ -100,7 +100,7 @@ IdxArray parse_idx(const std::string& content, const std::string& name) {
 IdxArray read_idx(const std::string& path) {
   std::string content;
   std::string why;
-  if (!try_read_file(path, kLimitBytes, content, why)) fail(path, "cannot be read: " + why);
+  if (!try_read_file(path, kLargestIdxBytes, content, why)) fail(path, "cannot be read: " + why);
   return parse_idx(content, path);
 }
 

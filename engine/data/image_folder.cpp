@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLimitBytes = std::size_t{1} << 28;
+constexpr std::size_t kLargestImageBytes = std::size_t{1} << 28;
 constexpr std::uint64_t kCropStream = 0x43726F7043726F70;
 constexpr double kLeastArea = 0.08;
 constexpr double kLeastRatio = 3.0 / 4, kMostRatio = 4.0 / 3;
@@ -139,7 +139,8 @@ void ImageFolder::decode(const FolderListing::File& file, std::int64_t index, co
                          std::uint8_t* out) const {
   std::string content;
   std::string why;
-  if (!try_read_file(file.path, kLimitBytes, content, why)) throw InputError(file.path + ": cannot be read: " + why);
+  if (!try_read_file(file.path, kLargestImageBytes, content, why))
+    throw InputError(file.path + ": cannot be read: " + why);
   JpegImage image(content, file.path);
   const Crop crop = draw != nullptr
                         ? draw_crop(image.width(), image.height(), *draw, index)

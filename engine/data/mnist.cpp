@@ -8,7 +8,7 @@
 namespace lockstep::data {
 namespace {
 
-constexpr int kClasses = 10;
+constexpr int kMnistClasses = 10;
 constexpr int kSide = 28;
 constexpr std::int64_t kTrainImages = 60000;
 constexpr std::int64_t kTestImages = 10000;
@@ -29,7 +29,7 @@ Dataset load_part(const std::string& folder, const std::string& prefix, const st
   const std::string labels = folder + "/" + prefix + "-labels-idx1-ubyte";
   require_file(images);
   require_file(labels);
-  Dataset dataset = load_idx_pair(name, images, labels, kClasses, normalisation);
+  Dataset dataset = load_idx_pair(name, images, labels, kMnistClasses, normalisation);
   if (dataset.count() != wanted_images || !(dataset.shape() == ImageShape{1, kSide, kSide})) {
     throw InputError(images + ": " + std::to_string(dataset.count()) + "x" + std::to_string(dataset.shape().height) +
                      "x" + std::to_string(dataset.shape().width) + "; expected " + std::to_string(wanted_images) +

@@ -1,10 +1,10 @@
 #include "engine/device/backend.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 #include <thread>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/text.hpp"
 #include "engine/host/network.hpp"
 
@@ -100,7 +100,7 @@ double Backend::clock_ratio() {
 }
 
 double Backend::now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return steady_now_s();
 }
 
 sync::Layout layout_of(const model::Graph& graph) {

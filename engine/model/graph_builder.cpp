@@ -9,7 +9,7 @@ namespace lockstep::model {
 namespace {
 
 // Far above any real network, low enough that no sum over a whole graph leaves 64 bits.
-constexpr double kMostElements = 1e11;
+constexpr double kMostOutputs = 1e11;
 constexpr double kMostParameters = 1e12;
 constexpr double kMostMacs = 1e13;   // of a layer of images
 constexpr double kMostOfAll = 1e18;  // multiply-adds of a model
@@ -91,7 +91,7 @@ int GraphBuilder::append(Layer layer) {
   if (names_.count(layer.name) != 0) fail(layer.name, "the name is used twice");
   if (std::min({out.channels, out.height, out.width}) < 1) fail(layer.name, "output " + text(out) + " is empty");
   const bool fits = std::max({out.channels, out.height, out.width}) <= kLargestAxis &&
-                    product({out.channels, out.height, out.width}) <= kMostElements;
+                    product({out.channels, out.height, out.width}) <= kMostOutputs;
   if (!fits) fail(layer.name, "output " + text(out) + " is too large; allowed: 1e11 elements, 1e9 along an axis");
   macs_ += static_cast<double>(layer.macs);
   if (macs_ > kMostOfAll) fail(layer.name, "the model has more than 1e18 multiply-adds a sample");

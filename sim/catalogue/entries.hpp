@@ -30,6 +30,9 @@ struct GpuEntry : Entry {
   std::string network;                    ///< that a node of them usually has (network_grammar.hpp)
   int gpus_per_node = kUsualGpusPerNode;  ///< usually joined by `intra_node`
   GpuSpec spec;
+
+  /// From V100 on, by its products in half precision.
+  bool has_tensor_cores() const { return spec.fp16_flops > 50e12; }
 };
 
 struct IntraNodeEntry : Entry {

@@ -4,23 +4,16 @@
 #include <limits>
 
 #include "engine/base/edit_distance.hpp"
+#include "engine/base/text.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
 
-constexpr std::size_t kLongest = 100;  // characters that are compared for the nearest names: no name is longer
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+constexpr std::size_t kLongestName = 100;  // characters that are compared for the nearest names: no name is longer
 
 bool is_separator(char c) {
   return std::string(" \t-_/.()").find(c) != std::string::npos;
-}
-
-char lower_case(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 }  // namespace
@@ -28,13 +21,13 @@ char lower_case(char c) {
 std::string plain_name(const std::string& name) {
   std::string plain;
   bool is_apart = false;
-  for (char c : name) {
+  for (const char c : lower_case(name)) {
     if (is_separator(c)) {
       is_apart = true;
       continue;
     }
     if (is_apart && !plain.empty() && is_digit(c) && is_digit(plain.back())) plain += '_';
-    plain += lower_case(c);
+    plain += c;
     is_apart = false;
   }
   return plain;
@@ -55,7 +48,7 @@ std::optional<std::size_t> NameIndex::find(const std::string& name) const {
 }
 
 std::vector<std::size_t> NameIndex::nearest(const std::string& name, std::size_t count) const {
-  const std::string plain = plain_name(name.substr(0, kLongest));
+  const std::string plain = plain_name(name.substr(0, kLongestName));
   std::vector<std::pair<std::size_t, std::size_t>> by_distance;  // distance, entry
   for (const auto& [known, entry] : names_) {
     const std::size_t distance = edit_distance(plain, known), which = entry;

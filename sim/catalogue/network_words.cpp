@@ -11,20 +11,10 @@ namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
 
-constexpr std::size_t kLongest = 200;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+constexpr std::size_t kLongestText = 200;
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 // A number ("400", "12.5"), a word that may have digits in it ("hdr100"), or a slash.
@@ -170,8 +160,8 @@ void cut_per(std::vector<Token>& tokens, NetworkWords& words) {
 
 NetworkWords cut_network(const std::string& text) {
   NetworkWords words;
-  if (text.size() > kLongest) {
-    words.wrong = "longer than " + std::to_string(kLongest) + " characters";
+  if (text.size() > kLongestText) {
+    words.wrong = "longer than " + std::to_string(kLongestText) + " characters";
     return words;
   }
   Scanner scanner(text);

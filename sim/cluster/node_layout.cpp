@@ -11,12 +11,6 @@ namespace {
 
 using Path = std::vector<int>;
 
-// Both directions of a link, as indices in NodeLayout::links().
-struct Duplex {
-  int up;    // away from the GPU, out of the node
-  int down;  // towards the GPU, into the node
-};
-
 void append(Path& path, const Path& tail) {
   path.insert(path.end(), tail.begin(), tail.end());
 }
@@ -24,6 +18,12 @@ void append(Path& path, const Path& tail) {
 }  // namespace
 
 struct NodeLayout::Builder {
+  // Both directions of a link, as indices in NodeLayout::links().
+  struct Duplex {
+    int up;    // away from the GPU, out of the node
+    int down;  // towards the GPU, into the node
+  };
+
   Builder(const ClusterSpec& cluster, NodeLayout& node) : spec(cluster), layout(node) {
     const PcieTreeSpec& pcie = spec.intra_node.pcie;
     sockets = std::max(1, pcie.sockets());

@@ -1,4 +1,4 @@
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <cmath>
 
 #include "engine/base/text.hpp"
@@ -65,8 +65,9 @@ Eigen::Matrix2d read_covariance(const JsonNode& node) {
     if (columns.size() != 2) node.fail("is no matrix", "allowed: two rows of two numbers");
     for (int j = 0; j < 2; ++j) covariance(i, j) = columns[static_cast<std::size_t>(j)].number({-1e6, 1e6});
   }
-  const Eigen::Vector2d values = Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d>(covariance).eigenvalues();
-  if (std::abs(covariance(0, 1) - covariance(1, 0)) > 1e-9 || values(0) < -1e-9)
+  const double mean = covariance.trace() / 2, half = (covariance(0, 0) - covariance(1, 1)) / 2;
+  const double least_eigenvalue = mean - std::hypot(half, covariance(1, 0));
+  if (std::abs(covariance(0, 1) - covariance(1, 0)) > 1e-9 || least_eigenvalue < -1e-9)
     node.fail("is no covariance", "allowed: a symmetric matrix without negative eigenvalues");
   return covariance;
 }

@@ -106,10 +106,6 @@ std::string difference_text(const Ratio& ratio, const char* what) {
          signed_percent_text(ratio.high - 1) + ")";
 }
 
-bool wants_least_time(const Objective& o) {
-  return o.kind == ObjectiveKind::least_time || o.kind == ObjectiveKind::least_time_in_budget;
-}
-
 // What the two differ by, and whether the objective's order of them is sure.
 std::string comparison(const PlanResult& result, const PlanRow& best, const PlanRow& other) {
   const Ratio time = time_ratio(best, other);
@@ -118,7 +114,7 @@ std::string comparison(const PlanResult& result, const PlanRow& best, const Plan
   if (best.money.cost > 0 && other.money.is_known) {
     const Ratio cost = cost_ratio(best, other, result.plan->prices.uncertainty);
     text += ", " + difference_text(cost, "cost");
-    if (!wants_least_time(result.plan->objective)) is_sure = cost.is_sure();
+    if (!result.plan->objective.wants_least_time()) is_sure = cost.is_sure();
   }
   return text +
          (is_sure ? ". Their order is sure: errors that both share cancel." : ". The order of the two is not sure.");
@@ -166,7 +162,7 @@ std::vector<std::size_t> best_of_machines(const PlanResult& result) {
     const PlanRow& row = result.rows[i];
     const double time_s = row.outcome.time_s, cost = row.money.is_known ? row.money.cost : 0;
     const bool misses_time = objective.kind == ObjectiveKind::least_cost_by_deadline && !row.meets_objective;
-    const bool by_time = wants_least_time(objective) ? row.meets_objective || !row.money.is_known : misses_time;
+    const bool by_time = objective.wants_least_time() ? row.meets_objective || !row.money.is_known : misses_time;
     return std::make_tuple(!row.meets_objective, by_time ? time_s : cost, by_time ? cost : time_s, i);
   };
   std::vector<std::size_t> order;

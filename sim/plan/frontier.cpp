@@ -15,10 +15,6 @@ std::vector<std::size_t> all_indices(const std::vector<Choice>& points) {
   return indices;
 }
 
-bool wants_least_time(const Objective& objective) {
-  return objective.kind == ObjectiveKind::least_time || objective.kind == ObjectiveKind::least_time_in_budget;
-}
-
 }  // namespace
 
 std::vector<std::size_t> pareto_frontier(const std::vector<Choice>& points) {
@@ -78,7 +74,7 @@ std::vector<std::size_t> ranking(const Objective& objective, const std::vector<C
   std::vector<std::size_t> order;
   for (std::size_t i : all_indices(points))
     if (meets(objective, points[i])) order.push_back(i);
-  const bool by_time = wants_least_time(objective);
+  const bool by_time = objective.wants_least_time();
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const Choice &p = points[a], &q = points[b];
     return by_time ? std::tie(p.time_s, p.cost, a) < std::tie(q.time_s, q.cost, b)

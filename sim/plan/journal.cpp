@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/file_lock.hpp"
 #include "engine/base/provenance.hpp"
 
@@ -19,10 +19,6 @@ namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
 constexpr std::size_t kDigits = 16;  // of a line's checksum: by chance, one damaged line in 2^64 passes for whole
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string read_all(int fd) {
   std::string text;
@@ -133,13 +129,13 @@ void Journal::write(const std::string& text) {
 void Journal::add(const std::string& key, const Outcome& outcome) {
   if (fd_ < 0) return;
   write(journal_line("{\"task\":" + Json(key).dump() + ",\"outcome\":" + outcome.text() + "}"));
-  if (now_s() - flushed_s_ >= 1) flush();
+  if (steady_now_s() - flushed_s_ >= 1) flush();
 }
 
 void Journal::flush() {
   if (fd_ < 0) return;
   fsync(fd_);
-  flushed_s_ = now_s();
+  flushed_s_ = steady_now_s();
 }
 
 }  // namespace plan

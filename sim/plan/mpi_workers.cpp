@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/json.hpp"
 
 #ifdef LOCKSTEP_WITH_MPI
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <list>
 #include <map>
 #endif
@@ -57,10 +57,6 @@ constexpr double kLifeEvery_s = 1;   // a rank's signs of life
 constexpr std::size_t kDigest = 64;  // characters
 // Rank 0 is heard only between its other work: reading the journal, ranking what is done, writing the report.
 constexpr double kFirstRankPatience = 3;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Messages on their way: none is waited for, so that two ranks that send to each other do not wait for each other.
 class Post {
@@ -129,7 +125,7 @@ class MpiWorkers : public Workers {
     remotes_.resize(static_cast<std::size_t>(session.size() - 1));
     for (Remote& remote : remotes_) {
       remote.free = jobs;
-      remote.heard_s = now_s();
+      remote.heard_s = steady_now_s();
     }
   }
   ~MpiWorkers() override {
@@ -155,10 +151,10 @@ class MpiWorkers : public Workers {
   }
 
   std::vector<WorkerEvent> wait(int timeout_ms) override {
-    const double until_s = now_s() + timeout_ms / 1e3;
+    const double until_s = steady_now_s() + timeout_ms / 1e3;
     std::vector<WorkerEvent> events;
     say_alive();
-    while (events.empty() && now_s() < until_s) {
+    while (events.empty() && steady_now_s() < until_s) {
       events = local_->wait(kPatience_ms);
       if (local_->free_slots() == jobs_ && events.empty()) usleep(kPatience_ms * 1000);
       hear(events);
@@ -169,8 +165,8 @@ class MpiWorkers : public Workers {
 
  private:
   void say_alive() {
-    if (now_s() - said_alive_s_ < kLifeEvery_s) return;
-    said_alive_s_ = now_s();
+    if (steady_now_s() - said_alive_s_ < kLifeEvery_s) return;
+    said_alive_s_ = steady_now_s();
     for (std::size_t i = 0; i < remotes_.size(); ++i)
       if (!remotes_[i].is_dead) post_.send(static_cast<int>(i) + 1, life_tag, "");
   }
@@ -181,7 +177,7 @@ class MpiWorkers : public Workers {
     std::string text;
     while (Post::receive(rank, tag, text)) {
       Remote& remote = remotes_[static_cast<std::size_t>(rank - 1)];
-      remote.heard_s = now_s();
+      remote.heard_s = steady_now_s();
       if (tag != event_tag || remote.is_dead) continue;
       const WorkerEvent event = event_of(text);
       if (event.is_end) {
@@ -198,7 +194,7 @@ class MpiWorkers : public Workers {
   void bury(std::vector<WorkerEvent>& events) {
     for (std::size_t i = 0; i < remotes_.size(); ++i) {
       Remote& remote = remotes_[i];
-      if (remote.is_dead || now_s() - remote.heard_s < patience_s_) continue;
+      if (remote.is_dead || steady_now_s() - remote.heard_s < patience_s_) continue;
       remote.is_dead = true;
       session_.lose_rank();
       std::fprintf(stderr, "rank %zu is silent for %.0f s: given up, its points are done again\n", i + 1, patience_s_);
@@ -250,20 +246,20 @@ std::unique_ptr<Workers> mpi_workers(MpiSession& session, int jobs, const RunTas
 bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patience_s) {
   const std::unique_ptr<Workers> local = local_workers(jobs, run);
   Post post;
-  double lived_s = 0, heard_s = now_s();
+  double lived_s = 0, heard_s = steady_now_s();
   for (;;) {
     const std::vector<WorkerEvent> events = local->wait(kPatience_ms);
     for (const WorkerEvent& event : events) post.send(0, event_tag, text_of(event));
-    if (now_s() - lived_s > kLifeEvery_s) {
+    if (steady_now_s() - lived_s > kLifeEvery_s) {
       post.send(0, life_tag, "");
-      lived_s = now_s();
+      lived_s = steady_now_s();
     }
     int rank = 0;
     Tag tag{};
     std::string text;
     bool is_idle = events.empty() && local->free_slots() == jobs;
     while (Post::receive(rank, tag, text)) {
-      heard_s = now_s();
+      heard_s = steady_now_s();
       if (tag == life_tag) continue;
       is_idle = false;
       if (tag == quit_tag) {
@@ -273,10 +269,10 @@ bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patienc
       const Json chunk = Json::parse(text);
       local->start({chunk.at(0), chunk.at(1).get<std::vector<std::string> >()});
     }
-    if (now_s() - heard_s > kFirstRankPatience * patience_s) {
+    if (steady_now_s() - heard_s > kFirstRankPatience * patience_s) {
       session.lose_rank();
       std::fprintf(stderr, "rank 0 is silent for %.0f s: rank %d gives up; --resume goes on from the journal\n",
-                   now_s() - heard_s, session.rank());
+                   steady_now_s() - heard_s, session.rank());
       return false;
     }
     if (is_idle) usleep(kPatience_ms * 1000);

@@ -49,6 +49,10 @@ struct Objective {
   double deadline_s = 0;     ///< least_cost_by_deadline
   double budget = 0;         ///< least_time_in_budget
   bool is_cautious = false;  ///< deadline and budget must hold at the high bound, not at the predicted value
+
+  bool wants_least_time() const {
+    return kind == ObjectiveKind::least_time || kind == ObjectiveKind::least_time_in_budget;
+  }
 };
 
 /// How much is trained where the scenario has no convergence, or another amount is wanted.

@@ -13,7 +13,6 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;  // between which alpha and beta are a line
 constexpr double kImagesOfTheanoMpi = 5120;
 
 constexpr double kOfSource = 0.10;  // by which what nobody has measured is off whatever constants say

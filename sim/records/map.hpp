@@ -26,6 +26,9 @@
 namespace lockstep::sim {
 inline namespace records {
 
+/// Between these sizes of an all-reduce, alpha and beta are a line.
+constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;
+
 /// A layer whose staleness is asked for: between two of the model's modules.
 struct StalenessSpec {
   Statistic statistic = Statistic::mean;

@@ -33,7 +33,7 @@ std::vector<double> forward(const Matrix& l, std::vector<double> b, std::size_t 
   return b;
 }
 
-std::vector<double> solved(const Matrix& l, const std::vector<double>& right) {
+std::vector<double> from_factors(const Matrix& l, const std::vector<double>& right) {
   std::vector<double> b = forward(l, right);
   for (std::size_t i = b.size(); i-- > 0;) {
     for (std::size_t k = i + 1; k < b.size(); ++k) b[i] -= l[k][i] * b[k];
@@ -76,7 +76,7 @@ Effects solve_effects(const std::vector<Observation>& observations, const std::v
       }
     }
     factorise(matrix);
-    effects.values = solved(matrix, right);
+    effects.values = from_factors(matrix, right);
   }
   // The inverse's diagonal: squares of the columns of L^-1.
   for (std::size_t k = 0; k < n; ++k) {

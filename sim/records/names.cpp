@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engine/base/text.hpp"
+
 namespace lockstep::sim {
 inline namespace records {
 namespace {
@@ -30,7 +32,7 @@ std::string unit_of(const std::string& word) {
 std::string squeezed(const std::string& name) {
   std::string letters;
   bool is_apart = false;
-  for (char c : lower(name)) {
+  for (char c : lower_case(name)) {
     if (!std::isalnum(static_cast<unsigned char>(c))) {
       is_apart = true;
       continue;
@@ -44,19 +46,14 @@ std::string squeezed(const std::string& name) {
   return letters;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 bool mentions(const std::string& text, const std::string& part) {
-  return lower(text).find(part) != std::string::npos;
+  return lower_case(text).find(part) != std::string::npos;
 }
 
 std::vector<std::string> words_of(const std::string& name) {
   std::vector<std::string> words;
   std::string word;
-  for (char c : lower(name) + " ") {
+  for (char c : lower_case(name) + " ") {
     if (std::isalnum(static_cast<unsigned char>(c))) {
       word += c;
     } else if (!word.empty()) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/text.hpp"
+
 namespace lockstep::sim {
 inline namespace records {
 
@@ -13,8 +15,6 @@ std::string squeezed(const std::string& name);
 /// behind a number is a word too ("40GbE" is 40gbe, gbe).
 std::vector<std::string> words_of(const std::string& name);
 
-/// Lower case.
-std::string lower(std::string text);
 /// `text` contains `part`, both in lower case.
 bool mentions(const std::string& text, const std::string& part);
 

@@ -5,14 +5,15 @@
 #include <set>
 #include <unordered_map>
 
+#include "engine/base/text.hpp"
 #include "sim/records/names.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr std::size_t kLongest = 1000;   // characters; regular expressions recurse by character
-constexpr std::size_t kDistinctive = 4;  // letters: shorter aliases hide in other words ("t4")
+constexpr std::size_t kLongestSearched = 1000;  // characters; regular expressions recurse by character
+constexpr std::size_t kDistinctive = 4;         // letters: shorter aliases hide in other words ("t4")
 
 struct AliasWords {
   std::vector<std::string> words;
@@ -50,7 +51,7 @@ double match(const TextWords& text, const std::vector<std::string>& aliases) {
 
 template <typename Of>
 const Of* found_in(const Entries<Of>& entries, const std::string& text) {
-  if (text.size() > kLongest) return nullptr;
+  if (text.size() > kLongestSearched) return nullptr;
   if (const Of* entry = entries.with_id(text)) return entry;
   const TextWords words(text);
   const Of* best = nullptr;
@@ -70,7 +71,7 @@ bool is_of_another_size(const std::string& name, const ModelEntry& entry) {
   static const std::regex depth(
       R"((?:resnet|resnext|densenet|vgg|gpt|vit|mobilenet|efficientnet|squeezenet)[ _-]?([0-9]{1,3})(?![0-9]))"),
       version(R"((?:mobilenet|shufflenet)[ _-]?v([0-9]))"), billions(R"(([0-9]+(?:\.[0-9]+)?) ?b(?![a-z0-9]))");
-  const std::string small = lower(name);
+  const std::string small = lower_case(name);
   for (const std::regex* pattern : {&depth, &version, &billions}) {
     std::smatch found;
     if (!std::regex_search(small, found, *pattern)) continue;
@@ -93,7 +94,7 @@ bool is_built_around(const std::string& text, const ModelEntry& entry) {
                                                    "yolo",       "wrn",  "seresne",   "faster",  "fpn",
                                                    "distilbert", "nnu",  "unet3",     "unetr",   "vnet"};
   std::string own;
-  for (const std::string& alias : entry.in_texts) own += " " + lower(alias) + " ";
+  for (const std::string& alias : entry.in_texts) own += " " + lower_case(alias) + " ";
   for (const std::string& word : words_of(text)) {
     const bool is_beginning = std::any_of(beginnings.begin(), beginnings.end(),
                                           [&](const std::string& beginning) { return word.rfind(beginning, 0) == 0; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "engine/base/text.hpp"
 #include "sim/records/names.hpp"
 #include "sim/records/names_in_texts.hpp"
 
@@ -11,14 +12,14 @@ inline namespace records {
 namespace {
 
 constexpr double kNoRate = 0;
-constexpr std::size_t kLongest = 1000;  // characters; regular expressions recurse by character
+constexpr std::size_t kLongestDescription = 1000;  // characters; regular expressions recurse by character
 
 std::string compute_part(const std::string& text) {
-  const std::string small = lower(text);
+  const std::string small = lower_case(text);
   const std::size_t begin = small.find("compute:");
   if (begin == std::string::npos) return text;
   std::string part = text.substr(begin + 8);
-  const std::string small_part = lower(part);
+  const std::string small_part = lower_case(part);
   for (const char* other : {"management:", "storage:"}) {
     const std::size_t end = small_part.find(other);
     if (end != std::string::npos) part = part.substr(0, std::min(part.size(), end));
@@ -86,7 +87,7 @@ std::optional<NetworkFound> read_part(const Catalogue& catalogue, const std::str
 }  // namespace
 
 std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const std::string& text, int gpus_per_node) {
-  if (text.size() > kLongest) return std::nullopt;
+  if (text.size() > kLongestDescription) return std::nullopt;
   if (const NetworkReading reading = read_network(catalogue.networks, text, gpus_per_node); reading.found)
     return reading.found;
   std::optional<NetworkFound> best;
@@ -112,7 +113,7 @@ std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const 
 bool says_no_network(const std::string& text) {
   static const std::vector<std::string> words{"single node", "single-node", "single server", "single machine",
                                               "one node",    "intra-node",  "one server",    "one machine"};
-  const std::string small = lower(text);
+  const std::string small = lower_case(text);
   for (const char* word : {"unknown", "unspecified", "not specified", "not known"})
     if (small == word) return true;
   return small.empty() || small.rfind("none", 0) == 0 || small == "n/a" || small == "na" || small == "-" ||

@@ -12,14 +12,13 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr double kReachOfBytes = 2.1;  // of a given all-reduce, in the logarithm: a factor of 8 in size
-constexpr double kReachOfGpus = 8;     // on the same links: what they reach hardly changes
-constexpr double kSlightest = 1e-6;    // of a given result's scatter, so that two of the same place do no harm
+constexpr double kReachOfBytes = 2.1;       // of a given all-reduce, in the logarithm: a factor of 8 in size
+constexpr double kReachOfGpus = 8;          // on the same links: what they reach hardly changes
+constexpr double kSlightestScatter = 1e-6;  // of a given result's scatter, so that two of the same place do no harm
 // Of this class and what is within it, how uncertain the inputs are has said nothing of how far off left-out sources were.
 const std::string kOfOneWidth = "sequences";
 constexpr double kAlwaysOff = 0.15;  // of a prediction, in the logarithm, whatever its inputs' uncertainty
-constexpr double kMostOff = 3;       // of the bounds, in the logarithm: a factor of 20 says nothing
-constexpr double kLargeBytes = 64 << 20, kSmallBytes = 1024;
+constexpr double kWidestBound = 3;   // of the bounds, in the logarithm: a factor of 20 says nothing
 
 struct Value {
   double value, low, high;
@@ -179,7 +178,7 @@ Corrected corrected(const std::vector<Correction>& given, const Correction& plac
   std::vector<double> to_place;
   for (std::size_t i = 0; i < given.size(); ++i) {
     for (std::size_t j = 0; j < given.size(); ++j) between[i][j] = correlation(given[i], given[j]);
-    between[i][i] += kSlightest;
+    between[i][i] += kSlightestScatter;
     to_place.push_back(correlation(given[i], place));
   }
   const std::vector<double> weights = solved(between, to_place);
@@ -287,7 +286,7 @@ void predict_uncalibrated(Prediction& prediction, Times& times) {
 }
 
 double off_of(double high, double low) {
-  return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kMostOff) : kMostOff;
+  return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kWidestBound) : kWidestBound;
 }
 
 void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
@@ -355,7 +354,9 @@ void set_bounds(Prediction& prediction, const Reach& reach) {
     prediction.low = prediction.high = prediction.predicted;  // of itself
     return;
   }
-  const auto to = [&](double of, double off) { return std::exp(std::min(kMostOff, of * half_width(prediction, off))); };
+  const auto to = [&](double of, double off) {
+    return std::exp(std::min(kWidestBound, of * half_width(prediction, off)));
+  };
   prediction.low = prediction.predicted / to(reach.below, prediction.off_below);
   prediction.high = prediction.predicted * to(reach.above, prediction.off_above);
   if (prediction.low > prediction.high) std::swap(prediction.low, prediction.high);

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::int64_t kRingBytes = 16'000'000;  // hybrid: rings for fully-connected layers, groups for the rest
 constexpr int kChainSlices = 24;                 // of reduce and broadcast in a node: enough to fill the chain
-constexpr double kTensorCores = 50e12;           // FLOP/s in fp16 from V100 on
 constexpr int kShardedUnits = 24;                // of a model: about one for each layer of a transformer
 
 // NCCL's generation is by what a GPU can compute: Ada's is Ampere's, Turing's Volta's, and older ones are as Pascal.
@@ -38,8 +37,7 @@ struct AllReduceChoice {
 std::optional<AllReduceChoice> choice_of_nccl(const Mapping& m, const ClusterSpec& cluster) {
   if (m.job.transport != Transport::nccl) return std::nullopt;
   const std::optional<AllReduceKind>& stated = m.job.all_reduce;
-  const bool has_nics = cluster.nodes > 1 && cluster.nic.per_node > 1,
-             is_modern = m.gpu->spec.fp16_flops > kTensorCores;
+  const bool has_nics = cluster.nodes > 1 && cluster.nic.per_node > 1, is_modern = m.gpu->has_tensor_cores();
   if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
   if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
   const bool is_in_node = cluster.nodes == 1 && !m.job.tree_slices;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "engine/base/statistics.hpp"
+#include "engine/base/text.hpp"
 #include "sim/records/bounds.hpp"
 #include "sim/records/sources.hpp"
 #include "sim/records/suite.hpp"
@@ -61,12 +62,6 @@ std::vector<JobSpec> without_source(const std::vector<JobSpec>& jobs, const std:
   for (const JobSpec& job : jobs)
     if (whole_source(job.source) != source) others.push_back(job);
   return others;
-}
-
-std::string percent(double share) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
 }
 
 std::string text_of(const Comparison& c) {

@@ -10,7 +10,7 @@ inline namespace records {
 namespace {
 
 // Letters and digits in lower case, a blank between words: citations differ in the rest.
-std::string words_of(const std::string& text) {
+std::string plain_words(const std::string& text) {
   std::string words;
   for (const char c : text) {
     const auto letter = static_cast<unsigned char>(c);
@@ -52,7 +52,7 @@ void add_figures(const Entry& entry, const std::set<std::string>& of_targets, st
 }  // namespace
 
 std::string whole_source(const std::string& source) {
-  const std::string words = words_of(source);
+  const std::string words = plain_words(source);
   for (const WholeSource& one : whole_sources())
     if (words.find(one.words) != std::string::npos) return one.name;
   return source;

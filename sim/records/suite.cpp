@@ -46,12 +46,6 @@ double quantile(std::vector<double> values, double share) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-std::string percent(double share) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
-}
-
 std::string row_of(const std::string& name, const char* use, const Score& score) {
   char text[400];
   std::snprintf(text, sizeof text, "%-20s %-5s %4d %9d %9s %9s %9s %9s %9s  %s\n", name.c_str(), use, score.predicted,

@@ -22,7 +22,7 @@ int tokens_stated(const Record& record) {
       tokens(R"(([0-9]{1,2},?[0-9]{3}|[0-9]{2,5})[ -]tokens)");
   for (const std::string& text : {record.model, record.unit, record.notes, record.algorithm})
     for (const std::regex* pattern : {&length, &tokens}) {
-      const std::string small = lower(text);
+      const std::string small = lower_case(text);
       std::smatch found;
       if (!std::regex_search(small, found, *pattern)) continue;
       std::string digits = found[1].str();
@@ -36,7 +36,7 @@ int tokens_stated(const Record& record) {
 const ModelEntry* model_in_texts(const Record& record, const JobSpec& job, const Catalogue& catalogue) {
   const int tokens = job.shape.sequence;
   // MLPerf calls its benchmark of image classification "resnet".
-  const bool is_resnet = job.is_mlperf() && lower(record.model) == "resnet";
+  const bool is_resnet = job.is_mlperf() && lower_case(record.model) == "resnet";
   const ModelEntry* plain = model_in_text(catalogue, is_resnet ? "ResNet-50" : record.model);
   if (plain != nullptr && plain->tokens > 0) {
     if (tokens == 0 || plain->tokens == tokens) return plain;

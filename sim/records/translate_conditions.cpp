@@ -3,6 +3,7 @@
 #include <cmath>
 #include <regex>
 
+#include "engine/base/text.hpp"
 #include "sim/records/translate_parts.hpp"
 
 namespace lockstep::sim {
@@ -26,7 +27,7 @@ int baseline_gpus(const Record& record) {
     if (std::regex_search(text, found, versus) || std::regex_search(text, found, from))
       return std::stoi(found[1].str());
   }
-  const std::string metric = lower(record.metric);
+  const std::string metric = lower_case(record.metric);
   std::smatch found;
   return std::regex_search(metric, found, named) ? std::stoi(found[1].str()) : 0;
 }

@@ -13,8 +13,7 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr double kSlowest = 2e9;        // bit/s below which a network cannot be what V100 and later train over
-constexpr double kTensorCores = 50e12;  // FLOP/s in half precision from V100 on
+constexpr double kSlowest = 2e9;  // bit/s below which a network cannot be what V100 and later train over
 
 // "PCI-Express 3.0", "PCI-E": PCIe.
 std::string with_pcie(const std::string& text) {
@@ -90,7 +89,7 @@ void translate_network(const Record& record, JobSpec& job, const GpuEntry& gpu, 
     network.why_not = "network " + in_quotes(text) + " is not in the catalogue";
     return;
   }
-  const bool is_modern = gpu.spec.fp16_flops > kTensorCores;
+  const bool is_modern = gpu.has_tensor_cores();
   // MLPerf's system descriptions list every network, the management's among them.
   const bool is_slow = found->line_bits_per_s > 0 && found->line_bits_per_s * found->ports < kSlowest;
   if (job.is_mlperf() && is_modern && is_slow) {

@@ -154,7 +154,7 @@ const Known* known_metric(const std::string& name) {
 }
 
 std::string first_word(const std::string& unit) {
-  std::string word = lower(unit.substr(0, unit.find_first_of(" (/,")));
+  std::string word = lower_case(unit.substr(0, unit.find_first_of(" (/,")));
   return word == "\xc2\xb5s" || word == "\xce\xbcs" ? "us" : word;
 }
 
@@ -171,8 +171,8 @@ double of_time(const Record& record, const std::string& in_name) {
 double of_time_per_byte(const Record& record) {
   if (record.unit.empty()) return 1;
   const std::size_t slash = record.unit.find('/');
-  const auto time = time_units().find(lower(record.unit.substr(0, slash)));
-  const std::string bytes = slash == std::string::npos ? "" : lower(first_word(record.unit.substr(slash + 1)));
+  const auto time = time_units().find(lower_case(record.unit.substr(0, slash)));
+  const std::string bytes = slash == std::string::npos ? "" : lower_case(first_word(record.unit.substr(slash + 1)));
   static const std::map<std::string, double> sizes{{"b", 1}, {"byte", 1}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}};
   const auto size = sizes.find(bytes);
   if (time == time_units().end() || size == sizes.end())
@@ -195,7 +195,7 @@ double of_bandwidth(const Record& record) {
 
 // Of images/s: "images/s", "img/min", "sequences/s/GPU".
 double of_rate(const Record& record, const std::string& in_name) {
-  const std::string unit = lower(record.unit);
+  const std::string unit = lower_case(record.unit);
   double scale = 1;
   if (mentions(unit, "/min") || mentions(unit, "per min"))
     scale = 60;
@@ -299,7 +299,7 @@ Measure known_measure(const Known& known, const Record& record, const std::vecto
       break;
     case Kind::share:
       measure.per_si = of_share(record, unit);
-      if (lower(record.unit) == "x" || lower(record.unit) == "times") measure = {Metric::speedup};
+      if (lower_case(record.unit) == "x" || lower_case(record.unit) == "times") measure = {Metric::speedup};
       break;
     case Kind::bandwidth:
       measure.per_si = of_bandwidth(record);
@@ -314,7 +314,7 @@ Measure known_measure(const Known& known, const Record& record, const std::vecto
 }
 
 double bits_per_unit(const Record& record) {
-  const std::string unit = lower(record.unit);
+  const std::string unit = lower_case(record.unit);
   if (unit.rfind("gb/s", 0) == 0 && record.unit[1] == 'B') return 8e9;
   if (unit.rfind("gb", 0) == 0) return 1e9;
   if (unit.rfind("mb", 0) == 0 && record.unit[1] != 'B') return 1e6;

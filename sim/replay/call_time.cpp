@@ -9,7 +9,7 @@ inline namespace replay {
 namespace {
 
 constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one by one: some tenths of a second
-constexpr double kTolerance = 1e-6;              // of a capacity: sizes are rounded up to whole bytes
+constexpr double kSizeTolerance = 1e-6;          // of a capacity: sizes are rounded up to whole bytes
 
 template <typename Do>
 void for_runs(const Plan& plan, const AlikeUnits& units, Do&& what) {
@@ -48,7 +48,7 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
       load[at(crossing.link)] += crossing.messages * std::min(rate, crossing.route_bytes_per_s);
   });
   for (int link = 0; link < units.links(); ++link)
-    call.fits = call.fits && load[at(link)] <= units.bandwidth(link) * (1 + kTolerance);
+    call.fits = call.fits && load[at(link)] <= units.bandwidth(link) * (1 + kSizeTolerance);
   call.seconds += wait_s(plan, units);
   if (call.fits || plan.messages() > kMostMessages) return call;
   const std::vector<double> ends_s = plan_by_flows(plan, cluster, std::vector<double>(at(plan.ranks), 0));

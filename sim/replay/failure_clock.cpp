@@ -23,9 +23,9 @@ double now_s() {
 }
 
 // One training: what outlives its host, and the actors that make its world.
-class Run {
+class TrainingRun {
  public:
-  Run(const ClockedTrainings& o, int number, sg4::Host* machine, sg4::Host* world)
+  TrainingRun(const ClockedTrainings& o, int number, sg4::Host* machine, sg4::Host* world)
       : o_(o),
         number_(number),
         machine_(machine),
@@ -132,10 +132,10 @@ std::vector<ClockedRun> run_on_clock(const ClockedTrainings& trainings) {
   start_engine();
   sg4::NetZone* const zone = compat::add_full_zone(compat::root_zone(), "trainings");
   sg4::Host* const world = compat::add_host(zone, "world", 1);
-  std::vector<std::unique_ptr<Run>> runs;
+  std::vector<std::unique_ptr<TrainingRun>> runs;
   for (int run = 0; run < trainings.runs; ++run) {
     sg4::Host* const machine = compat::add_host(zone, "machine " + std::to_string(run), 1);
-    runs.push_back(std::make_unique<Run>(trainings, run, machine, world));
+    runs.push_back(std::make_unique<TrainingRun>(trainings, run, machine, world));
   }
   zone->seal();
   for (const auto& run : runs) run->start();

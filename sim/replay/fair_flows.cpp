@@ -6,12 +6,12 @@
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/limits.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-11;        // rates and loads that differ by less, relatively, are the same
 constexpr double kSameTime_s = 1e-12;  // as SimGrid is told, sim/cluster/engine.cpp
 constexpr std::size_t kMany = 32;      // touched links among which the tightest is not sought one by one

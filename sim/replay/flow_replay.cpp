@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <queue>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 #include "sim/replay/enqueued.hpp"
 #include "sim/replay/gpu_compute.hpp"
 #include "sim/replay/in_flight.hpp"
+#include "sim/replay/limits.hpp"
 #include "sim/replay/message_flows.hpp"
 #include "sim/replay/rank_spans.hpp"
 #include "sim/replay/replay.hpp"
@@ -17,8 +17,6 @@
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A plan on a stream: what its ranks do there, and which ends of its transfers wait for the other.
 struct Exchanges {

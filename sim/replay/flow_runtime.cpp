@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <queue>
 #include <stdexcept>
 #include <unordered_map>
@@ -9,13 +8,12 @@
 #include "sim/replay/actor_runtime.hpp"
 #include "sim/replay/fibers.hpp"
 #include "sim/replay/gpu_compute.hpp"
+#include "sim/replay/limits.hpp"
 #include "sim/replay/message_flows.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class FlowRuntime : public ActorRuntime {
  public:

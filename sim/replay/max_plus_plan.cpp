@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "engine/base/index.hpp"
+#include "sim/replay/limits.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
 
-constexpr double kTolerance = 1e-9;  // of a capacity
-constexpr double kTouch_s = 1e-12;   // intervals that touch do not overlap
-constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which a step is in its steady state
+constexpr double kTouch_s = 1e-12;  // intervals that touch do not overlap
 
 }  // namespace
 
@@ -57,7 +56,7 @@ void LinkUse::find_contested_links() {
   is_watched_.assign(links, false);
   for (std::size_t l = 0; l < links; ++l) {
     const int link = static_cast<int>(l);
-    is_contested[l] = load[l] > 0 && load[l] > cluster_.link_bandwidth(link) * (1 + kTolerance);
+    is_contested[l] = load[l] > 0 && load[l] > cluster_.link_bandwidth(link) * (1 + kCapacityTolerance);
     is_watched_[l] = is_contested[l] && !owners.has_owner(link);
   }
   for (Flow& flow : flows_)

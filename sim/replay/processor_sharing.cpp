@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <queue>
 #include <utility>
+
+#include "sim/replay/limits.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-12;   // relatively: rounding
 constexpr std::size_t kFew = 48;  // flows for which every event may look at all
 

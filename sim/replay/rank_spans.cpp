@@ -10,15 +10,15 @@ inline namespace replay {
 namespace {
 
 // A block in phases that follow each other.
-struct Run {
+struct BlockRun {
   const Transfers::Block* block;
   int first;
   int last;
 };
 
 // By first phase, then in the order in which that phase has them.
-std::vector<Run> runs_of(const Plan& plan) {
-  std::vector<Run> runs;
+std::vector<BlockRun> runs_of(const Plan& plan) {
+  std::vector<BlockRun> runs;
   std::unordered_map<const Transfers::Block*, std::size_t> latest;
   for (int p = 0; p < static_cast<int>(plan.phases.size()); ++p)
     for (const auto& block : plan.phases[at(p)].transfers.blocks()) {
@@ -37,8 +37,8 @@ std::vector<Run> runs_of(const Plan& plan) {
 
 RankSpans::RankSpans(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
   for (const Phase& phase : plan.phases) rounds_.push_back(phase.rounds);
-  const std::vector<Run> runs = runs_of(plan);
-  for (const Run& run : runs)
+  const std::vector<BlockRun> runs = runs_of(plan);
+  for (const BlockRun& run : runs)
     for (const Transfer& t : *run.block) {
       ++first_[at(t.src) + 1];
       ++first_[at(t.dst) + 1];
@@ -46,7 +46,7 @@ RankSpans::RankSpans(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
   for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
   spans_.resize(first_.back());
   std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
-  for (const Run& run : runs)
+  for (const BlockRun& run : runs)
     for (const Transfer& t : *run.block) {
       spans_[next[at(t.src)]++] = {t.bytes, run.first, run.last, t.dst, transfers_, true, t.reduces};
       spans_[next[at(t.dst)]++] = {t.bytes, run.first, run.last, t.src, transfers_, false, t.reduces};

@@ -4,12 +4,11 @@
 
 #include "engine/base/index.hpp"
 #include "sim/replay/alike_units.hpp"
+#include "sim/replay/limits.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
-
-constexpr double kTolerance = 1e-9;  // of a capacity
 
 bool fits(const Phase& phase, const AlikeUnits& units, std::vector<double>& load) {
   bool all_fit = true;
@@ -20,7 +19,7 @@ bool fits(const Phase& phase, const AlikeUnits& units, std::vector<double>& load
   };
   for_crossings([&](const RunOnLinks::Crossing& c) { load[at(c.link)] += c.messages * c.route_bytes_per_s; });
   for_crossings([&](const RunOnLinks::Crossing& c) {
-    all_fit = all_fit && load[at(c.link)] <= units.bandwidth(c.link) * (1 + kTolerance);
+    all_fit = all_fit && load[at(c.link)] <= units.bandwidth(c.link) * (1 + kCapacityTolerance);
   });
   for_crossings([&](const RunOnLinks::Crossing& c) { load[at(c.link)] = 0; });
   return all_fit;

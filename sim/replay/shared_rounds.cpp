@@ -1,20 +1,16 @@
 #include "sim/replay/shared_rounds.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "engine/base/index.hpp"
 #include "sim/replay/call_time.hpp"
+#include "sim/replay/limits.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTolerance = 1e-9;  // of a capacity
-constexpr double kSteady_s = 1e-12;  // spread of the ranks' delays below which rounds have become alike
 
 // Links that messages of a phase together could fill at their own bandwidths; of phases that have blocks in common, all of
 // the plan's.
@@ -24,7 +20,7 @@ std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, doubl
   std::vector<int> loaded;
   const auto look = [&] {
     for (int link : loaded) {
-      if (load[at(link)] > cluster.link_bandwidth(link) * (1 + kTolerance)) shared[at(link)] = true;
+      if (load[at(link)] > cluster.link_bandwidth(link) * (1 + kCapacityTolerance)) shared[at(link)] = true;
       load[at(link)] = 0;
     }
     loaded.clear();
@@ -98,7 +94,7 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
     together += most;
   }
   together += add_earlier(link.link);
-  if (!is_last && together <= bandwidth * (1 + kTolerance)) return;
+  if (!is_last && together <= bandwidth * (1 + kCapacityTolerance)) return;
   if (is_as_before) {
     for (std::size_t c = link.first; c < link.last; ++c) {
       double& end_s = ends_s_[at(crossings_[c].message)];

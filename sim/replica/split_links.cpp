@@ -162,7 +162,7 @@ double by_rings(const GroupLinks& links, TrafficKind kind, double bytes, const P
   return (rounds - 1) * latency_s + by_links(links, kind, bytes, false, perturbation);
 }
 
-NcclOperation operation_of(TrafficKind kind) {
+NcclOperation nccl_operation(TrafficKind kind) {
   switch (kind) {
     case TrafficKind::all_reduce:
       return NcclOperation::all_reduce;
@@ -178,7 +178,7 @@ NcclOperation operation_of(TrafficKind kind) {
 }
 
 double by_nccl(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
-  const NcclTime time = nccl_choice(*links.nccl, operation_of(kind), static_cast<std::int64_t>(bytes));
+  const NcclTime time = nccl_choice(*links.nccl, nccl_operation(kind), static_cast<std::int64_t>(bytes));
   const bool adds_in_switch = time.algorithm == NcclAlgorithm::nvls || time.algorithm == NcclAlgorithm::nvls_tree;
   const double of_tables =
       time.latency_s * perturbation.latency + bytes / (time.bandwidth_bytes_per_s * perturbation.bandwidth);

@@ -64,7 +64,7 @@ std::string workers_text(const Scenario& s) {
 }
 
 // "tensor 8 with sequence x pipeline 16 (interleaved, 6 chunks) x data, zero1, recompute selective"
-std::string split_text(const ParallelSpec& p) {
+std::string parallel_text(const ParallelSpec& p) {
   std::string text;
   const auto add = [&](const char* name, int size, const std::string& more) {
     if (size > 1) text += name + (" " + std::to_string(size)) + more + " x ";
@@ -84,7 +84,7 @@ std::string split_text(const ParallelSpec& p) {
 }
 
 std::string algorithm_text(const Scenario& s) {
-  if (s.parallel) return split_text(*s.parallel) + ", " + communication_text(s.communication);
+  if (s.parallel) return parallel_text(*s.parallel) + ", " + communication_text(s.communication);
   if (s.workers) return workers_text(s);
   if (s.algorithm == Algorithm::parameter_server) return parameter_server_text(s);
   if (const std::string text = exchange_text(s); !text.empty()) return text;

@@ -10,8 +10,6 @@ namespace lockstep::sim {
 inline namespace scenario {
 namespace {
 
-using Spec = CommunicationSpec;
-
 const ObjectFormat<DdpSpec>& ddp_format() {
   static const ObjectFormat<DdpSpec> format = [] {
     ObjectFormat<DdpSpec> f("ddp");
@@ -27,7 +25,7 @@ const ObjectFormat<DdpSpec>& ddp_format() {
 }
 
 // By the wire's type; only the one in use has an effect, and is kept.
-void add_reduction_rate(ObjectFormat<Spec>& f) {
+void add_reduction_rate(ObjectFormat<CommunicationSpec>& f) {
   Json properties = Json::object();
   for (const std::string& wire : choice_names<Wire>())
     properties[wire] = format_text::sourced(format_text::schema_of(Dimension::bandwidth));
@@ -38,7 +36,7 @@ void add_reduction_rate(ObjectFormat<Spec>& f) {
       .means(
           "highest rate at which a receiver adds what arrives, by type on the wire. Without it sums "
           "cost nothing. Only the type of `wire` has an effect");
-  field.read = [](const JsonNode& node, Spec& spec) {
+  field.read = [](const JsonNode& node, CommunicationSpec& spec) {
     node.keys(choice_names<Wire>());
     for (const Wire wire : {Wire::fp32, Wire::fp16})
       if (const auto rate = node.find(name_of(wire))) {
@@ -46,7 +44,7 @@ void add_reduction_rate(ObjectFormat<Spec>& f) {
         if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
       }
   };
-  field.write = [](const Spec& spec) {
+  field.write = [](const CommunicationSpec& spec) {
     Json rates = Json::object();
     if (spec.reduction_rate_bytes_per_s > 0)
       rates[name_of(spec.wire)] = quantity_text(spec.reduction_rate_bytes_per_s, Dimension::bandwidth);
@@ -55,37 +53,37 @@ void add_reduction_rate(ObjectFormat<Spec>& f) {
 }
 
 // An object that is not used is checked, and nothing of it is noted.
-void add_ddp(ObjectFormat<Spec>& f) {
-  auto& field = f.object("ddp", &Spec::ddp, ddp_format());
+void add_ddp(ObjectFormat<CommunicationSpec>& f) {
+  auto& field = f.object("ddp", &CommunicationSpec::ddp, ddp_format());
   field.needed_where([](const Json& holder) { return holder.value("fusion", Json()) == "ddp"; })
       .means("buckets with `fusion` `ddp`");
-  field.read = [](const JsonNode& node, Spec& spec) {
+  field.read = [](const JsonNode& node, CommunicationSpec& spec) {
     if (spec.fuses_as_ddp)
       ddp_format().read(node, spec.ddp);
     else
       ddp_format().read(UnnotedCopy(node).node());
   };
-  field.is_unsaid = [](const Spec& spec) { return !spec.fuses_as_ddp; };
+  field.is_unsaid = [](const CommunicationSpec& spec) { return !spec.fuses_as_ddp; };
 }
 
-void add_nccl(ObjectFormat<Spec>& f) {
+void add_nccl(ObjectFormat<CommunicationSpec>& f) {
   auto& field = f.custom("nccl", "object", "", nccl_format().schema());
   field.needed_where([](const Json& holder) { return holder.value("all_reduce", Json()) == "nccl"; })
       .means("[nccl](#nccl)");
-  field.read = [](const JsonNode&, Spec&) {};  // by read_communication(): it goes by the cluster
-  field.write = [](const Spec& spec) {
+  field.read = [](const JsonNode&, CommunicationSpec&) {};  // by read_communication(): it goes by the cluster
+  field.write = [](const CommunicationSpec& spec) {
     return spec.all_reduce == AllReduceKind::nccl ? nccl_format().write(spec.nccl) : Json();
   };
 }
 
-void add_measured(ObjectFormat<Spec>& f) {
+void add_measured(ObjectFormat<CommunicationSpec>& f) {
   auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
                            file_or_object_schema());
   profile.optional("that of `compute`")
       .means(
           "all-reduces as they were measured, for `all_reduce` `profile`, where compute is not of the same profile "
           "(`rates`, or nothing measured)");
-  profile.read = [](const JsonNode& node, Spec& spec) {
+  profile.read = [](const JsonNode& node, CommunicationSpec& spec) {
     spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
     const calib::Profile& p = *spec.profile;
     const bool is_measured =
@@ -93,67 +91,69 @@ void add_measured(ObjectFormat<Spec>& f) {
     node.document().note(
         {node.pointer(), p.name, is_measured ? "measured" : "published", "all-reduces on " + p.device.name});
   };
-  profile.write = [](const Spec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); };
-  auto& library = f.text("library", &Spec::library);
+  profile.write = [](const CommunicationSpec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); };
+  auto& library = f.text("library", &CommunicationSpec::library);
   library.optional("the only one that was measured")
       .means("whose all-reduces of the profile are taken: `nccl`, `gloo`, `mpi`, ...");
 }
 
-ObjectFormat<Spec> make_communication_format() {
-  ObjectFormat<Spec> f("communication");
-  f.choice("all_reduce", &Spec::all_reduce).otherwise("ring").means("algorithm, see below");
-  f.whole("group_size", &Spec::group_size, 1, kMostGpus)
+ObjectFormat<CommunicationSpec> make_communication_format() {
+  ObjectFormat<CommunicationSpec> f("communication");
+  f.choice("all_reduce", &CommunicationSpec::all_reduce).otherwise("ring").means("algorithm, see below");
+  f.whole("group_size", &CommunicationSpec::group_size, 1, kMostGpus)
       .otherwise(16)
       .means("`hierarchical`, `hybrid`: consecutive GPUs in a group");
-  f.sourced_whole("chain_slices", &Spec::chain_slices, 0, kMostGpus)
+  f.sourced_whole("chain_slices", &CommunicationSpec::chain_slices, 0, kMostGpus)
       .assumed(0, "default: as many as a group has members")
       .means(
           "`hierarchical`, `hybrid`: slices in which reduce and broadcast in a group are pipelined; 0: "
           "as many as the group has members");
-  f.quantity("hybrid_threshold", &Spec::hybrid_threshold_bytes, Dimension::size, kBytes)
+  f.quantity("hybrid_threshold", &CommunicationSpec::hybrid_threshold_bytes, Dimension::size, kBytes)
       .optional("required for `hybrid`")
       .means("buckets of at least this size go by ring, smaller ones by hierarchy");
-  f.whole("torus_columns", &Spec::torus_columns, 0, kMostGpus)
+  f.whole("torus_columns", &CommunicationSpec::torus_columns, 0, kMostGpus)
       .otherwise(0)
       .means(
           "`torus`: GPUs in a row; 0: GPUs of a node. It must divide every GPU count, `baseline` "
           "included, that exceeds it");
-  f.whole("tree_slices", &Spec::tree_slices, 1, 4096)
+  f.whole("tree_slices", &CommunicationSpec::tree_slices, 1, 4096)
       .otherwise(16)
       .means("`double-binary-tree`: slices of each half of the vector");
-  f.choice("wire", &Spec::wire).otherwise("fp32").means("4 or 2 bytes per gradient element in messages");
-  f.quantity("fusion_threshold", &Spec::fusion_threshold_bytes, Dimension::size, {0, kBytes.high})
+  f.choice("wire", &CommunicationSpec::wire).otherwise("fp32").means("4 or 2 bytes per gradient element in messages");
+  f.quantity("fusion_threshold", &CommunicationSpec::fusion_threshold_bytes, Dimension::size, {0, kBytes.high})
       .assumed("0 B", "default: every tensor alone")
       .means(
           "gradients collect, in the order of back-propagation, until their bytes on the wire reach it; "
           "then they are reduced together. 0: every tensor alone");
-  f.either("fusion", &Spec::fuses_as_ddp, "threshold", "ddp")
+  f.either("fusion", &CommunicationSpec::fuses_as_ddp, "threshold", "ddp")
       .otherwise("threshold")
       .means(
           "`ddp`: as PyTorch's DistributedDataParallel: by threshold, with a smaller first bucket; "
           "`fusion_threshold` has no effect");
   add_ddp(f);
-  f.whole("accumulation", &Spec::accumulation, 1, 100000)
+  f.whole("accumulation", &CommunicationSpec::accumulation, 1, 100000)
       .otherwise(1)
       .means(
           "micro-steps of an iteration: gradients add up over so many batches and are exchanged with "
           "the last. The global batch grows by it. `s-sgd` only");
-  f.boolean("overlap", &Spec::overlap).otherwise(true).means("reduce during back-propagation; `false`: after it");
-  f.quantity("message_overhead", &Spec::message_overhead_s, Dimension::time, kSeconds)
+  f.boolean("overlap", &CommunicationSpec::overlap)
+      .otherwise(true)
+      .means("reduce during back-propagation; `false`: after it");
+  f.quantity("message_overhead", &CommunicationSpec::message_overhead_s, Dimension::time, kSeconds)
       .assumed("5 us", "default: software cost of a message between GPUs")
       .means("software cost, added to the latency of every message");
-  f.quantity("launch_overhead", &Spec::launch_overhead_s, Dimension::time, kSeconds)
+  f.quantity("launch_overhead", &CommunicationSpec::launch_overhead_s, Dimension::time, kSeconds)
       .assumed("20 us", "default: launch of a collective")
       .means("before the first message of every all-reduce");
   add_nccl(f);
   add_measured(f);
   add_reduction_rate(f);
-  f.quantity("bucket_copies", &Spec::bucket_copy_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
+  f.quantity("bucket_copies", &CommunicationSpec::bucket_copy_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
       .optional("none: gradients lie in their buckets")
       .means(
           "rate at which the device that computes copies a gradient into its bucket before an all-reduce and back "
           "behind it, as DistributedDataParallel does without `gradient_as_bucket_view`. `s-sgd` only");
-  f.then([](const JsonNode& node, Spec& spec) {
+  f.then([](const JsonNode& node, CommunicationSpec& spec) {
     if (spec.all_reduce == AllReduceKind::hybrid) node.at("hybrid_threshold");
   });
   return f;
@@ -162,12 +162,12 @@ ObjectFormat<Spec> make_communication_format() {
 }  // namespace
 
 const ObjectFormat<CommunicationSpec>& communication_format() {
-  static const ObjectFormat<Spec> format = make_communication_format();
+  static const ObjectFormat<CommunicationSpec> format = make_communication_format();
   return format;
 }
 
 CommunicationSpec read_communication(const JsonNode& node, const ClusterSpec& cluster) {
-  Spec spec = communication_format().read(node);
+  CommunicationSpec spec = communication_format().read(node);
   if (const auto nccl = node.find("nccl")) spec.nccl = read_nccl(*nccl, cluster.gpu.name, cluster.gpus_per_node);
   if (spec.nccl.is_measured() && spec.launch_overhead_s > 0)
     node.at("launch_overhead").fail("measured calls contain their launch", "allowed: \"0 us\" beside nccl/profile");

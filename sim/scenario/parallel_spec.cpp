@@ -10,7 +10,6 @@ namespace lockstep::sim {
 inline namespace scenario {
 namespace {
 
-using Spec = ParallelSpec;
 using Problem = std::optional<ScenarioProblem>;
 
 constexpr int kLargestGlobalBatch = 1 << 28;
@@ -19,7 +18,7 @@ std::string text(int value) {
   return std::to_string(value);
 }
 
-Problem of_schedule(const Spec& spec) {
+Problem of_schedule(const ParallelSpec& spec) {
   const bool is_interleaved = spec.schedule == PipelineSchedule::interleaved;
   if (spec.virtual_stages > 1 && !is_interleaved)
     return {{"/parallel/virtual_stages",
@@ -33,7 +32,7 @@ Problem of_schedule(const Spec& spec) {
   return {};
 }
 
-Problem of_sharding(const Spec& spec) {
+Problem of_sharding(const ParallelSpec& spec) {
   if (spec.sharding_group > 0 && spec.sharding == ShardingStage::none)
     return {{"/parallel/sharding_group", "nothing is sharded", "allowed: with \"sharding\" of zero1, zero2 or zero3"}};
   if (spec.waits_for_shards() && spec.sharding != ShardingStage::zero3)
@@ -44,7 +43,7 @@ Problem of_sharding(const Spec& spec) {
   return {};
 }
 
-Problem of_experts(const Spec& spec) {
+Problem of_experts(const ParallelSpec& spec) {
   if (spec.expert_capacity > 0 && spec.expert_imbalance > 1)
     return {{"/parallel/expert_imbalance", "a capacity bounds what the busiest expert takes",
              "allowed: 1, or no \"expert_capacity\""}};
@@ -53,7 +52,7 @@ Problem of_experts(const Spec& spec) {
   return {};
 }
 
-Problem of_order(const Spec& spec) {
+Problem of_order(const ParallelSpec& spec) {
   for (const Choice<ParallelDimension>& one : choices_of(ParallelDimension()))
     if (std::count(spec.order.begin(), spec.order.end(), one.value) != 1)
       return {{"/parallel/order", "\"" + one.name + "\" must stand in it once",
@@ -62,7 +61,7 @@ Problem of_order(const Spec& spec) {
 }
 
 // Of a split whose `data` is known.
-Problem of_data(const Spec& spec) {
+Problem of_data(const ParallelSpec& spec) {
   if (spec.data % spec.expert != 0)
     return {{"/parallel/expert",
              text(spec.data) + " data-parallel ranks do not divide into expert groups of " + text(spec.expert),
@@ -89,7 +88,7 @@ std::vector<ParallelDimension> read_order(const JsonNode& node) {
   return order;
 }
 
-Json order_json(const Spec& spec) {
+Json order_json(const ParallelSpec& spec) {
   Json json = Json::array();
   for (ParallelDimension dimension : spec.order) json.push_back(name_of(dimension));
   return json;
@@ -113,7 +112,7 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus) 
              "tensor " + text(spec.tensor) + " x context " + text(spec.context) + " x pipeline " + text(spec.pipeline) +
                  " do not divide " + text(gpus) + " GPUs",
              "allowed: multiples of " + std::to_string(of_replica) + " GPUs"}};
-  Spec filled = spec;
+  ParallelSpec filled = spec;
   filled.data = static_cast<int>(gpus / of_replica);
   if (spec.data > 0 && spec.data != filled.data)
     return {{"/parallel/data",
@@ -124,7 +123,7 @@ std::optional<ScenarioProblem> find_problem(const ParallelSpec& spec, int gpus) 
 
 ParallelSpec on_gpus(const ParallelSpec& spec, int gpus) {
   if (const Problem problem = find_problem(spec, gpus)) fail(*problem);
-  Spec filled = spec;
+  ParallelSpec filled = spec;
   filled.data = gpus / spec.gpus_of_replica();
   return filled;
 }
@@ -150,7 +149,7 @@ std::optional<ScenarioProblem> find_batch_problem(const ParallelSpec& spec, int 
 }
 
 int micro_batches(const ParallelSpec& spec, int global_batch) {
-  Spec with_batch = spec;
+  ParallelSpec with_batch = spec;
   with_batch.global_batch = global_batch;
   with_batch.micro_batches = 0;
   if (const Problem problem = find_batch_problem(with_batch, spec.data)) fail(*problem);
@@ -158,38 +157,38 @@ int micro_batches(const ParallelSpec& spec, int global_batch) {
 }
 
 const ObjectFormat<ParallelSpec>& parallel_format() {
-  static const ObjectFormat<Spec> format = [] {
-    ObjectFormat<Spec> f("parallel");
-    f.whole("tensor", &Spec::tensor, 1, 1024).otherwise(1).means("GPUs that share every layer's matrices");
-    f.boolean("sequence", &Spec::sequence)
+  static const ObjectFormat<ParallelSpec> format = [] {
+    ObjectFormat<ParallelSpec> f("parallel");
+    f.whole("tensor", &ParallelSpec::tensor, 1, 1024).otherwise(1).means("GPUs that share every layer's matrices");
+    f.boolean("sequence", &ParallelSpec::sequence)
         .otherwise(false)
         .means(
             "norms, dropouts and residuals are split along the sequence over the tensor ranks; over one rank it "
             "changes nothing");
-    f.whole("pipeline", &Spec::pipeline, 1, 1024).otherwise(1).means("stages of consecutive layers");
-    f.whole("virtual_stages", &Spec::virtual_stages, 1, 256)
+    f.whole("pipeline", &ParallelSpec::pipeline, 1, 1024).otherwise(1).means("stages of consecutive layers");
+    f.whole("virtual_stages", &ParallelSpec::virtual_stages, 1, 256)
         .otherwise(1)
         .means("chunks of layers per stage, of the schedule `interleaved`");
-    f.whole("context", &Spec::context, 1, kMostGpus).otherwise(1).means("GPUs that share every sequence");
-    f.whole("expert", &Spec::expert, 1, kMostGpus)
+    f.whole("context", &ParallelSpec::context, 1, kMostGpus).otherwise(1).means("GPUs that share every sequence");
+    f.whole("expert", &ParallelSpec::expert, 1, kMostGpus)
         .otherwise(1)
         .means("data-parallel ranks that share out the experts of a layer");
-    f.whole("data", &Spec::data, 1, kMostGpus)
+    f.whole("data", &ParallelSpec::data, 1, kMostGpus)
         .optional("what the GPUs leave")
         .means("replicas; GPUs = tensor x context x data x pipeline");
-    f.choice("sharding", &Spec::sharding)
+    f.choice("sharding", &ParallelSpec::sharding)
         .otherwise("none")
         .means(
             "over data and context ranks: nothing; the optimizer's state; also the gradients; also the weights (FSDP)");
-    f.whole("sharding_group", &Spec::sharding_group, 1, kMostGpus)
+    f.whole("sharding_group", &ParallelSpec::sharding_group, 1, kMostGpus)
         .optional("all data and context ranks")
         .means("ranks that share one copy of what is sharded (hybrid sharding)");
-    f.choice("sharding_calls", &Spec::sharding_calls)
+    f.choice("sharding_calls", &ParallelSpec::sharding_calls)
         .otherwise("layers")
         .means(
             "of zero3: a layer's weights in one call, beside the passes; each matrix in a call of its own, for which "
             "the GPU waits (DeepSpeed up to 0.5.4)");
-    f.quantity("slice_overhead", &Spec::slice_overhead_s, Dimension::time, {0, 1e-2})
+    f.quantity("slice_overhead", &ParallelSpec::slice_overhead_s, Dimension::time, {0, 1e-2})
         .assumed(
             "12 us",
             "default: 5 us to cut and list a slice (PyTorch 1.13, one process of an EPYC server), 7 us to launch its "
@@ -202,56 +201,56 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
                             {"minItems", 5},
                             {"maxItems", 5},
                             {"uniqueItems", true}});
-    order.otherwise(order_json(Spec()))
+    order.otherwise(order_json(ParallelSpec()))
         .means("of the dimensions over ranks, innermost first; Megatron-LM's unless stated");
-    order.read = [](const JsonNode& node, Spec& spec) { spec.order = read_order(node); };
+    order.read = [](const JsonNode& node, ParallelSpec& spec) { spec.order = read_order(node); };
     order.write = order_json;
-    f.whole("global_batch", &Spec::global_batch, 1, kLargestGlobalBatch)
+    f.whole("global_batch", &ParallelSpec::global_batch, 1, kLargestGlobalBatch)
         .optional("what `micro_batches` give")
         .means("sequences of an iteration, of all replicas together; this or `micro_batches`");
-    f.whole("micro_batches", &Spec::micro_batches, 1, kLargestBatch)
+    f.whole("micro_batches", &ParallelSpec::micro_batches, 1, kLargestBatch)
         .optional("what `global_batch` gives")
         .means("of each replica's iteration, so that the batch grows with the replicas");
-    f.whole("micro_batch", &Spec::micro_batch, 1, kLargestBatch)
+    f.whole("micro_batch", &ParallelSpec::micro_batch, 1, kLargestBatch)
         .otherwise(1)
         .means("sequences that a data-parallel rank computes at once");
-    f.choice("schedule", &Spec::schedule)
+    f.choice("schedule", &ParallelSpec::schedule)
         .otherwise("1f1b")
         .means("of micro-batches over the stages; no effect on one stage");
-    f.choice("recompute", &Spec::recompute)
+    f.choice("recompute", &ParallelSpec::recompute)
         .otherwise("none")
         .means(
             "activations computed again in the backward pass: none; the attention's core; all but a layer's input, the "
             "attention's output and those of every other matrix; all but a layer's input");
-    f.choice("tensor_overlap", &Spec::tensor_overlap)
+    f.choice("tensor_overlap", &ParallelSpec::tensor_overlap)
         .otherwise("none")
         .means(
             "what of the tensor ranks' exchange travels beside matrix products: nothing; in the backward pass what a "
             "matrix's input needs; all");
-    f.whole("lora_rank", &Spec::lora_rank, 1, 65536)
+    f.whole("lora_rank", &ParallelSpec::lora_rank, 1, 65536)
         .optional("all weights are trained")
         .means(
             "weights are frozen but for two matrices of that rank beside each of the attention's (LoRA: Hu et al. "
             "2021)");
-    f.boolean("offload_optimizer", &Spec::offloads_optimizer)
+    f.boolean("offload_optimizer", &ParallelSpec::offloads_optimizer)
         .otherwise(false)
         .means(
             "the optimizer's state lies in host memory, where the processors update it (ZeRO-Offload: Ren et al. "
             "2021): "
             "gradients leave the GPU beside the last backward pass, weights come back beside the update, which host "
             "memory bounds");
-    f.choice("context_exchange", &Spec::context_exchange)
+    f.choice("context_exchange", &ParallelSpec::context_exchange)
         .otherwise("ring")
         .means(
             "of keys and values between context ranks: around a ring beside the attention; gathered before it; heads "
             "for tokens");
-    f.number("expert_capacity", &Spec::expert_capacity, {0.1, 1000})
+    f.number("expert_capacity", &ParallelSpec::expert_capacity, {0.1, 1000})
         .optional("none is dropped")
         .means("rows that an expert takes, over an even share: more are dropped, fewer padded");
-    f.number("expert_imbalance", &Spec::expert_imbalance, {1, 1000})
+    f.number("expert_imbalance", &ParallelSpec::expert_imbalance, {1, 1000})
         .optional("every rank has as many")
         .means("without a capacity, tokens of the busiest expert rank over the mean; all wait for it");
-    f.then([](const JsonNode& node, Spec& spec) {
+    f.then([](const JsonNode& node, ParallelSpec& spec) {
       const Problem problem = find_problem(spec);
       if (!problem) return;
       const std::string key = problem->pointer.substr(problem->pointer.rfind('/') + 1);

@@ -7,8 +7,6 @@ namespace lockstep::sim {
 inline namespace scenario {
 namespace {
 
-using Spec = WorkersSpec;
-
 // One set of keys for all algorithms, so that variants can change the algorithm. What belongs to one alone:
 const std::vector<std::string> kOfBackups{"backups", "aggregate", "timeout", "late"};
 const std::vector<std::string> kOfAsyncSgd{"shards", "reads", "sends"};
@@ -37,49 +35,51 @@ bool has_workers(Algorithm algorithm) {
 }
 
 const ObjectFormat<WorkersSpec>& workers_format() {
-  static const ObjectFormat<Spec> format = [] {
-    ObjectFormat<Spec> f("workers");
-    f.whole("backups", &Spec::backups, 0, kMostGpus)
+  static const ObjectFormat<WorkersSpec> format = [] {
+    ObjectFormat<WorkersSpec> f("workers");
+    f.whole("backups", &WorkersSpec::backups, 0, kMostGpus)
         .optional("0")
         .means("b: the slowest gradients of each step, dropped");
-    f.whole("aggregate", &Spec::aggregate, 1, kMostGpus).optional("GPUs less backups").means("N, instead of `backups`");
-    f.quantity("timeout", &Spec::timeout_s, Dimension::time, {1e-6, 1e6})
+    f.whole("aggregate", &WorkersSpec::aggregate, 1, kMostGpus)
+        .optional("GPUs less backups")
+        .means("N, instead of `backups`");
+    f.quantity("timeout", &WorkersSpec::timeout_s, Dimension::time, {1e-6, 1e6})
         .optional("none")
         .means("an update takes what has come after this time (at least one gradient), if N have not");
-    f.either("late", &Spec::is_interrupted, "finish", "interrupted")
+    f.either("late", &WorkersSpec::is_interrupted, "finish", "interrupted")
         .otherwise("finish")
         .means("late workers finish their gradient, or abandon it when there are new parameters");
-    f.either("shards", &Spec::by_module, "equal", "modules")
+    f.either("shards", &WorkersSpec::by_module, "equal", "modules")
         .otherwise("equal")
         .means(
             "`async-sgd`: a shard per server, or one per module (layers whose names agree up to the first "
             "`.` or `/`; one that the last layer does not need, an auxiliary classifier, goes back as "
             "soon as it has gone forward)");
-    f.either("reads", &Spec::reads_in_forward, "at-start", "in-forward")
+    f.either("reads", &WorkersSpec::reads_in_forward, "at-start", "in-forward")
         .otherwise("in-forward")
         .means(
             "`async-sgd`: a shard is read when the forward pass comes to it, or all at the beginning of a "
             "step");
-    f.either("sends", &Spec::sends_in_backward, "at-end", "in-backward")
+    f.either("sends", &WorkersSpec::sends_in_backward, "at-end", "in-backward")
         .otherwise("in-backward")
         .means("`async-sgd`: gradients are sent as they are ready, or all at the end");
-    f.number("alpha", &Spec::elastic_rate, {1e-6, 0.999999})
+    f.number("alpha", &WorkersSpec::elastic_rate, {1e-6, 0.999999})
         .assumed(0.5, "default: Theano-MPI's best")
         .means("`async-easgd`: moving rate; no effect on time");
-    f.whole("tau", &Spec::period, 1, 1'000'000).otherwise(1).means("`async-easgd`: steps between exchanges");
-    f.sourced_whole("servers", &Spec::servers, 1, kMostGpus)
+    f.whole("tau", &WorkersSpec::period, 1, 1'000'000).otherwise(1).means("`async-easgd`: steps between exchanges");
+    f.sourced_whole("servers", &WorkersSpec::servers, 1, kMostGpus)
         .assumed(1, "default")
         .means("M; each holds an equal part of the parameters. `async-easgd`: 1");
-    f.either("placement", &Spec::separate, "co-located", "separate")
+    f.either("placement", &WorkersSpec::separate, "co-located", "separate")
         .otherwise("separate")
         .means("servers on nodes of their own, or on the workers' in turn");
-    f.quantity("apply_rate", &Spec::apply_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
+    f.quantity("apply_rate", &WorkersSpec::apply_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
         .optional("in no time")
         .means("at which a server adds up or applies gradients");
     auto& delay = f.custom("delay", "object", "", delay_schema());
     delay.otherwise({{"distribution", "none"}}).means("how the time of a worker's step varies, below");
-    delay.read = [](const JsonNode& node, Spec& spec) { spec.delay = read_delay(node); };
-    delay.write = [](const Spec& spec) { return to_json(spec.delay); };
+    delay.read = [](const JsonNode& node, WorkersSpec& spec) { spec.delay = read_delay(node); };
+    delay.write = [](const WorkersSpec& spec) { return to_json(spec.delay); };
     return f;
   }();
   return format;
@@ -87,10 +87,10 @@ const ObjectFormat<WorkersSpec>& workers_format() {
 
 // Keys of the other algorithms, which variants may use: mistakes are found, and nothing of them is noted.
 WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm) {
-  Spec spec;
+  WorkersSpec spec;
   workers_format().read_some(node, spec, [&](const std::string& key) { return is_of(algorithm, key); });
   const UnnotedCopy copy(node);
-  Spec ignored;
+  WorkersSpec ignored;
   workers_format().read_some(copy.node(), ignored, [&](const std::string& key) { return !is_of(algorithm, key); });
   if (node.has("backups") && node.has("aggregate"))
     node.at("aggregate").fail("both backups and aggregate", "allowed: one of them");

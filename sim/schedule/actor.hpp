@@ -22,6 +22,9 @@ struct Place {
   int index = 0;
 };
 
+/// Between workers and servers of parameters: a worker asks to read, is sent parameters, sends its gradient, is done.
+enum ServerMessage { kRead, kGradient, kDone, kParameters, kKinds };
+
 /// What one actor tells another. The bytes take time on the links; tag and value are for the algorithm.
 struct Message {
   int from = -1;  ///< index of the sender, filled in on receipt

@@ -10,14 +10,13 @@ inline namespace schedule {
 namespace {
 
 // A message's tag is its kind and the shard it is about.
-enum Kind { kRead, kGradient, kDone, kParameters, kKinds };
 constexpr std::int64_t kStalenessRange = std::int64_t{1} << 40;
 
-int tag_of(Kind kind, int shard) {
+int tag_of(ServerMessage kind, int shard) {
   return shard * kKinds + kind;
 }
-Kind kind_of(int tag) {
-  return static_cast<Kind>(tag % kKinds);
+ServerMessage kind_of(int tag) {
+  return static_cast<ServerMessage>(tag % kKinds);
 }
 std::int64_t nanoseconds(double seconds) {
   return std::llround(seconds * 1e9);
@@ -104,7 +103,7 @@ void run_async_server(const AsyncSgd& o, ActorContext& me) {
   std::vector<std::int64_t> updates(o.shards.size(), 0);
   for (int running = static_cast<int>(o.workers.size()); running > 0;) {
     const Message message = me.receive();
-    const Kind kind = kind_of(message.tag);
+    const ServerMessage kind = kind_of(message.tag);
     const int shard = message.tag / kKinds;
     if (kind == kDone) {
       --running;

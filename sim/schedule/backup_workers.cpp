@@ -10,8 +10,6 @@ namespace lockstep::sim {
 inline namespace schedule {
 namespace {
 
-enum Tag { kRead, kGradient, kDone, kParameters };
-
 int worker_count(const BackupWorkers& o) {
   return static_cast<int>(o.workers.size());
 }

@@ -2,12 +2,6 @@
 
 namespace lockstep::sim {
 inline namespace schedule {
-namespace {
-
-enum Stream { kInput, kCopy, kCompute, kAllReduce };
-
-}  // namespace
-
 Program local_sgd(const model::Graph& graph, const ModelCost& cost, const std::vector<Bucket>& buckets,
                   const LocalSgd& options, const AllReduce& all_reduce) {
   Enqueue gpu(options.gpus, {"input", "copy", "compute", "all-reduce"});

@@ -7,7 +7,8 @@ namespace lockstep::sim {
 inline namespace schedule {
 namespace {
 
-enum Stream { kInput, kCopy, kCompute, kToHost, kToDevice, kServer, kSynchronised, kFirstExchange };
+constexpr int kToHost = kOwnStreams, kToDevice = kToHost + 1, kServer = kToHost + 2, kSynchronised = kToHost + 3,
+              kFirstExchange = kToHost + 4;
 
 std::vector<std::string> stream_names(int exchange_streams) {
   std::vector<std::string> names{"input", "copy", "compute", "to host", "to device", "server", "synchronised"};

@@ -82,6 +82,9 @@ bool sends_one_by_one(const Program& program);
 std::vector<Work::Source> input_sources(const Program& program);
 bool has_input_on_links(const Program& program);
 
+/// The first streams of a GPU. A schedule's own begin at kOwnStreams; those that have no kCompute, there.
+enum Stream { kInput, kCopy, kCompute, kOwnStreams, kAllReduce = kOwnStreams };
+
 /// Appends work; each call returns the work's index, for `after`.
 class Enqueue {
  public:

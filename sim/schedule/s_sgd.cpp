@@ -4,12 +4,6 @@
 
 namespace lockstep::sim {
 inline namespace schedule {
-namespace {
-
-enum Stream { kInput, kCopy, kCompute, kAllReduce };
-
-}  // namespace
-
 std::vector<int> plans_of_buckets(Enqueue& gpu, const std::vector<Bucket>& buckets, int gpus, const AllReduce& plan) {
   std::map<std::int64_t, int> plan_of_size;
   std::vector<int> plans;

@@ -8,7 +8,7 @@ namespace lockstep::sim {
 inline namespace schedule {
 namespace {
 
-enum Stream { kInput, kCopy, kCompute, kShards };
+constexpr int kShards = kOwnStreams;
 
 std::vector<int> plans_of_units(Enqueue& gpu, const std::vector<ShardingUnit>& units, int gpus, const AllReduce& plan) {
   std::vector<Bucket> buckets(units.size());

@@ -19,7 +19,7 @@ double SmaCost::fill() const {
 
 namespace {
 
-enum Stream { kInput, kCopy, kSynchronisation, kScheduler, kFirstLearner };
+enum SmaStream { kSynchronisation = kCompute, kScheduler, kFirstLearner };  // learners compute
 
 std::vector<std::string> streams_of(int learners) {
   std::vector<std::string> streams{"input", "copy", "synchronisation", "scheduler"};

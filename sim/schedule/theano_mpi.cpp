@@ -6,7 +6,7 @@ namespace lockstep::sim {
 inline namespace schedule {
 namespace {
 
-enum Stream { kInput, kCopy, kCompute, kExchange };
+constexpr int kExchange = kOwnStreams;
 
 // The exchange of one tensor after another. Each call returns the last work.
 class Exchanger {

@@ -7,7 +7,6 @@ inline namespace split {
 namespace {
 
 constexpr double kMaskBytes = 1;
-constexpr double kSingleBytes = 4;
 constexpr double kIndexBytes = 8;
 
 class LayerActivations {

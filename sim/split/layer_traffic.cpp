@@ -4,11 +4,7 @@ namespace lockstep::sim {
 inline namespace split {
 namespace {
 
-using Options = TrafficOptions;
-using Shape = TransformerShape;
-using Spec = ParallelSpec;
-
-double tokens(const Shape& shape, const Spec& spec) {
+double tokens(const TransformerShape& shape, const ParallelSpec& spec) {
   return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
 }
 
@@ -17,45 +13,46 @@ void add(TrafficList& list, Traffic traffic) {
 }
 
 // Beside products, as /tensor_overlap has it. Between their halves only what is scattered and gathered comes in pieces.
-bool is_beside(const Spec& spec, bool is_input_of_backward) {
+bool is_beside(const ParallelSpec& spec, bool is_input_of_backward) {
   if (spec.tensor_overlap == TensorOverlap::all && spec.sequence) return true;
   return spec.tensor_overlap != TensorOverlap::none && is_input_of_backward;
 }
 
-Traffic of_tensor(const Spec& spec, const std::string& what, TrafficKind kind, double bytes,
+Traffic of_tensor(const ParallelSpec& spec, const std::string& what, TrafficKind kind, double bytes,
                   bool is_input_of_backward = false) {
   return {what, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
 }
 
 // Before a matrix whose columns the tensor ranks share (g, or g with sequence parallelism, of Korthikanti et al. 2022).
-void enter_forward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+void enter_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   if (spec.sequence) add(list, of_tensor(spec, what + ", input", TrafficKind::all_gather, bytes));
 }
 
 // Behind the matrix whose rows they share.
-void leave_forward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+void leave_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
   add(list, of_tensor(spec, what + ", output", kind, bytes));
 }
 
-void leave_backward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+void leave_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   if (spec.sequence) add(list, of_tensor(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
 }
 
 // The input was kept in parts: the weights' gradients need it whole once more.
-void enter_backward(TrafficList& list, const Spec& spec, double bytes, const std::string& what) {
+void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
   if (spec.sequence) add(list, of_tensor(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
   add(list, of_tensor(spec, what + ", input's gradient", kind, bytes, true));
 }
 
 // Heads of keys and values on a tensor rank; at least one each.
-double kv_bytes(const Shape& shape, const Spec& spec, const Options& options) {
+double kv_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   const auto width = static_cast<double>(shape.key_width() + shape.value_width());
   return tokens(shape, spec) * width * kv_repeats(shape, spec) / spec.tensor * options.activation_bytes;
 }
 
-void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options, bool is_backward) {
+void add_context(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
+                 const TrafficOptions& options, bool is_backward) {
   const int c = spec.context;
   const double kv = kv_bytes(shape, spec, options);
   switch (spec.context_exchange) {
@@ -80,12 +77,12 @@ void add_context(TrafficList& list, const Shape& shape, const Spec& spec, const 
 }
 
 // Bytes of the tokens that a rank sends to experts, or that the busiest one gets; before the tensor ranks share them.
-double routed_bytes(const Shape& shape, const Spec& spec, const Options& options) {
+double routed_bytes(const TransformerShape& shape, const ParallelSpec& spec, const TrafficOptions& options) {
   return tokens(shape, spec) * shape.hidden * options.activation_bytes * shape.mixture.active * spec.expert_load();
 }
 
-void add_routing(TrafficList& list, const Shape& shape, const Spec& spec, const Options& options,
-                 const std::string& what) {
+void add_routing(TrafficList& list, const TransformerShape& shape, const ParallelSpec& spec,
+                 const TrafficOptions& options, const std::string& what) {
   const double of_rank = routed_bytes(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
   add(list, {what, TrafficKind::all_to_all, TrafficGroup::expert, spec.expert, of_rank});
 }
@@ -95,13 +92,14 @@ struct MlpBytes {
   double dense = 0, experts = 0;
 };
 
-MlpBytes mlp_bytes(const Shape& shape, const Spec& spec, int layer, const Options& options) {
+MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {
   const double hidden = hidden_bytes(shape, spec, options);
   if (!shape.has_experts(layer)) return {hidden, 0};
   return {shape.mixture.shared_inner > 0 ? hidden : 0, routed_bytes(shape, spec, options)};
 }
 
-TrafficList forward_once(const Shape& shape, const Spec& spec, int layer, const Options& options) {
+TrafficList forward_once(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                         const TrafficOptions& options) {
   TrafficList list;
   const double hidden = hidden_bytes(shape, spec, options);
   enter_forward(list, spec, hidden, "attention");

@@ -4,8 +4,6 @@ namespace lockstep::sim {
 inline namespace split {
 namespace {
 
-constexpr double kSingleBytes = 4, kHalfBytes = 2;
-
 double state_bytes(Optimizer optimizer) {
   return kSingleBytes * model::update_arrays(optimizer).state;
 }

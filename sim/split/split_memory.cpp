@@ -8,16 +8,13 @@ namespace lockstep::sim {
 inline namespace split {
 namespace {
 
-using Options = SplitMemoryOptions;
-using Shape = TransformerShape;
-using Spec = ParallelSpec;
-
-double hidden_bytes_of(const Shape& shape, const Spec& spec, const Options& options) {
+double hidden_bytes_of(const TransformerShape& shape, const ParallelSpec& spec, const SplitMemoryOptions& options) {
   return static_cast<double>(spec.micro_batch) * shape.sequence / spec.context * shape.hidden * options.element_bytes;
 }
 
 // Gradients of a layer's widest tensors while its backward pass is at them, and inputs that are gathered for it.
-double gradients_in_work(const Shape& shape, const Spec& spec, int layer, const Options& options) {
+double gradients_in_work(const TransformerShape& shape, const ParallelSpec& spec, int layer,
+                         const SplitMemoryOptions& options) {
   const double tokens = static_cast<double>(spec.micro_batch) * shape.sequence / spec.context;
   const double hidden = hidden_bytes_of(shape, spec, options);
   const double inner =
@@ -37,7 +34,8 @@ struct ChunkMemory {
   double loss_work = 0;     // of the loss
 };
 
-ChunkMemory chunk_memory(const Shape& shape, const Spec& spec, const ModelPart& part, const Options& options) {
+ChunkMemory chunk_memory(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part,
+                         const SplitMemoryOptions& options) {
   const double e = options.element_bytes;
   ChunkMemory chunk;
   for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
@@ -87,7 +85,8 @@ struct Units {
   double largest = 0, layer = 0;
 };
 
-Units units_of(const Shape& shape, const Spec& spec, const std::vector<ModelPart>& parts, int stage) {
+Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
+               int stage) {
   Units units;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
     const ModelPart& part = parts[i];
@@ -101,7 +100,8 @@ Units units_of(const Shape& shape, const Spec& spec, const std::vector<ModelPart
 }
 
 // One of every shape of the stage's matrices: layers of a kind have the same ones.
-double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<ModelPart>& parts, int stage) {
+double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
+                       int stage) {
   double dense = 0, with_experts = 0, attention = 0;
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
     for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
@@ -117,8 +117,8 @@ double empty_gradients(const Shape& shape, const Spec& spec, const std::vector<M
   return (attention + dense + with_experts) / spec.tensor;
 }
 
-void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& trained, const Spec& spec,
-                    const Options& options) {
+void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& trained,
+                    const ParallelSpec& spec, const SplitMemoryOptions& options) {
   const auto divided = [&](const RankParameters& parameters, ShardingStage from) {
     if (static_cast<int>(spec.sharding) < static_cast<int>(from)) return parameters.total();
     const int of_experts = spec.expert > 1 ? spec.expert_gradient_ranks() : spec.ranks_of_sharding();
@@ -131,7 +131,8 @@ void add_parameters(SplitMemory& memory, const RankParameters& all, const RankPa
     memory.optimizer_bytes = (bytes.master + bytes.state) * divided(trained, ShardingStage::zero1);
 }
 
-double buffers(const Shape& shape, const Spec& spec, const Units& units, const Options& options) {
+double buffers(const TransformerShape& shape, const ParallelSpec& spec, const Units& units,
+               const SplitMemoryOptions& options) {
   const double message = hidden_bytes_of(shape, spec, options) / (spec.sequence ? spec.tensor : 1);
   // An activation and a gradient under way.
   double bytes = spec.pipeline > 1 ? 2 * message : 0;

@@ -9,6 +9,8 @@
 namespace lockstep::sim {
 inline namespace split {
 
+constexpr double kSingleBytes = 4, kHalfBytes = 2;  ///< of an element in single and in half precision
+
 /// The model's numbers and the length of a sequence.
 struct TransformerShape : model::TransformerSpec {
   int sequence = 0;                 ///< tokens of a sample

@@ -3,8 +3,6 @@
 namespace lockstep::model::families {
 namespace {
 
-constexpr int kMostLayers = 10'000;
-
 // BERT and RoBERTa differ in their tables and in what they predict.
 TransformerSpec masked_encoder(const ConfigReader& c, int vocabulary) {
   TransformerSpec s;

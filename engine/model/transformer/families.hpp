@@ -5,6 +5,8 @@
 
 namespace lockstep::model::families {
 
+constexpr int kMostLayers = 10'000;
+
 // Decoders with RMS norms, rotary positions and gates (llama_like.cpp).
 TransformerSpec llama(const ConfigReader& config);
 TransformerSpec mistral(const ConfigReader& config);

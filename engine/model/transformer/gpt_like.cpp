@@ -3,7 +3,6 @@
 namespace lockstep::model::families {
 namespace {
 
-constexpr int kMostLayers = 10'000;
 constexpr int kRowsBeforePositions = 2;  // of OPT's table, which begins behind the padding
 
 // Biases in every matrix, layer norms before each part.

@@ -5,8 +5,6 @@
 namespace lockstep::model::families {
 namespace {
 
-constexpr int kMostLayers = 10'000;
-
 struct Sizes {
   int vocabulary, hidden, inner, layers, heads, kv_heads, head_dim, context;
   bool tied;

@@ -27,7 +27,7 @@ int pooled_branch(GraphBuilder& net, const std::string& name, int from, int out)
   return chain(net, name + ".b3.", pool, {{out, square(1)}}, 1);
 }
 
-int stem(GraphBuilder& net) {
+int inception_v3_stem(GraphBuilder& net) {
   int at = conv_bn_relu(net, "1a", 0, 32, square(3, 2));
   at = conv_bn_relu(net, "2a", at, 32, square(3));
   at = conv_bn_relu(net, "2b", at, 64, square(3, 1, 1));
@@ -100,9 +100,9 @@ void head(GraphBuilder& net, int from) {
   net.softmax("aux/loss", net.fc("aux/fc", at, 1000));
 }
 
-Graph build(const std::string& name, const std::string& title, bool with_head) {
+Graph inception_v3(const std::string& name, const std::string& title, bool with_head) {
   GraphBuilder net(name, title, {3, 299, 299});
-  int at = module_35(net, "5b", stem(net), 32);
+  int at = module_35(net, "5b", inception_v3_stem(net), 32);
   at = module_35(net, "5c", at, 64);
   at = module_35(net, "5d", at, 64);
   at = reduce_to_17(net, "6a", at);
@@ -122,9 +122,10 @@ Graph build(const std::string& name, const std::string& title, bool with_head) {
 
 std::vector<Entry> inceptions() {
   return {{"inception_v3",
-           [] { return build("inception_v3", "Inception-V3 (299x299, BN gamma+beta, no aux head)", false); }},
-          {"inception_v3_aux",
-           [] { return build("inception_v3_aux", "Inception-V3 (299x299, BN gamma+beta, with aux head)", true); }}};
+           [] { return inception_v3("inception_v3", "Inception-V3 (299x299, BN gamma+beta, no aux head)", false); }},
+          {"inception_v3_aux", [] {
+             return inception_v3("inception_v3_aux", "Inception-V3 (299x299, BN gamma+beta, with aux head)", true);
+           }}};
 }
 
 }  // namespace lockstep::model::zoo

@@ -10,7 +10,7 @@
 namespace lockstep::model::zoo {
 namespace {
 
-struct Sizes {
+struct DecoderSizes {
   const char* name;
   const char* title;
   int layers, hidden, heads, kv_heads, inner, vocabulary, context;
@@ -18,7 +18,7 @@ struct Sizes {
 };
 
 // RMS norms, rotary positions, a gate in the feed-forward network, no biases.
-TransformerSpec gated_decoder(const Sizes& z) {
+TransformerSpec gated_decoder(const DecoderSizes& z) {
   TransformerSpec s;
   s.name = z.name;
   s.title = z.title;
@@ -38,7 +38,7 @@ TransformerSpec gated_decoder(const Sizes& z) {
   return s;
 }
 
-TransformerSpec mixtral(const Sizes& z) {
+TransformerSpec mixtral(const DecoderSizes& z) {
   TransformerSpec s = gated_decoder(z);
   s.mixture.count = 8;
   s.mixture.active = 2;
@@ -46,20 +46,20 @@ TransformerSpec mixtral(const Sizes& z) {
   return s;
 }
 
-TransformerSpec qwen2(const Sizes& z) {
+TransformerSpec qwen2(const DecoderSizes& z) {
   TransformerSpec s = gated_decoder(z);
   s.qkv_bias = true;
   return s;
 }
 
-TransformerSpec qwen3(const Sizes& z) {
+TransformerSpec qwen3(const DecoderSizes& z) {
   TransformerSpec s = gated_decoder(z);
   s.head_dim = s.rotary_features = 128;
   s.qk_norm = true;
   return s;
 }
 
-TransformerSpec qwen3_moe(const Sizes& z, int expert_width) {
+TransformerSpec qwen3_moe(const DecoderSizes& z, int expert_width) {
   TransformerSpec s = qwen3(z);
   s.mixture.count = 128;
   s.mixture.active = 8;
@@ -81,32 +81,34 @@ TransformerSpec deepseek_v3() {
 
 std::vector<TransformerSpec> all_decoders() {
   std::vector<TransformerSpec> all;
-  for (const Sizes& z :
-       std::vector<Sizes>{{"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
-                          {"llama2_13b", "Llama 2 13B", 40, 5120, 40, 40, 13824, 32000, 4096},
-                          {"llama2_70b", "Llama 2 70B", 80, 8192, 64, 8, 28672, 32000, 4096},
-                          {"llama3_8b", "Llama 3 8B", 32, 4096, 32, 8, 14336, 128256, 8192},
-                          {"llama3_70b", "Llama 3 70B", 80, 8192, 64, 8, 28672, 128256, 8192},
-                          {"llama3_1_8b", "Llama 3.1 8B", 32, 4096, 32, 8, 14336, 128256, 131072},
-                          {"llama3_1_70b", "Llama 3.1 70B", 80, 8192, 64, 8, 28672, 128256, 131072},
-                          {"llama3_1_405b", "Llama 3.1 405B", 126, 16384, 128, 8, 53248, 128256, 131072}})
+  for (const DecoderSizes& z :
+       std::vector<DecoderSizes>{{"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
+                                 {"llama2_13b", "Llama 2 13B", 40, 5120, 40, 40, 13824, 32000, 4096},
+                                 {"llama2_70b", "Llama 2 70B", 80, 8192, 64, 8, 28672, 32000, 4096},
+                                 {"llama3_8b", "Llama 3 8B", 32, 4096, 32, 8, 14336, 128256, 8192},
+                                 {"llama3_70b", "Llama 3 70B", 80, 8192, 64, 8, 28672, 128256, 8192},
+                                 {"llama3_1_8b", "Llama 3.1 8B", 32, 4096, 32, 8, 14336, 128256, 131072},
+                                 {"llama3_1_70b", "Llama 3.1 70B", 80, 8192, 64, 8, 28672, 128256, 131072},
+                                 {"llama3_1_405b", "Llama 3.1 405B", 126, 16384, 128, 8, 53248, 128256, 131072}})
     all.push_back(gated_decoder(z));
   all.push_back(gated_decoder({"mistral_7b", "Mistral 7B", 32, 4096, 32, 8, 14336, 32000, 8192}));
   all.back().windows.assign(32, 4096);
   all.push_back(mixtral({"mixtral_8x7b", "Mixtral 8x7B", 32, 4096, 32, 8, 14336, 32000, 32768}));
   all.push_back(mixtral({"mixtral_8x22b", "Mixtral 8x22B", 56, 6144, 48, 8, 16384, 32000, 65536}));
   all.push_back(deepseek_v3());
-  for (const Sizes& z : std::vector<Sizes>{{"qwen2_0_5b", "Qwen2 0.5B", 24, 896, 14, 2, 4864, 151936, 32768, true},
-                                           {"qwen2_1_5b", "Qwen2 1.5B", 28, 1536, 12, 2, 8960, 151936, 32768, true},
-                                           {"qwen2_7b", "Qwen2 7B", 28, 3584, 28, 4, 18944, 152064, 32768},
-                                           {"qwen2_72b", "Qwen2 72B", 80, 8192, 64, 8, 29568, 152064, 32768}})
+  for (const DecoderSizes& z :
+       std::vector<DecoderSizes>{{"qwen2_0_5b", "Qwen2 0.5B", 24, 896, 14, 2, 4864, 151936, 32768, true},
+                                 {"qwen2_1_5b", "Qwen2 1.5B", 28, 1536, 12, 2, 8960, 151936, 32768, true},
+                                 {"qwen2_7b", "Qwen2 7B", 28, 3584, 28, 4, 18944, 152064, 32768},
+                                 {"qwen2_72b", "Qwen2 72B", 80, 8192, 64, 8, 29568, 152064, 32768}})
     all.push_back(qwen2(z));
-  for (const Sizes& z : std::vector<Sizes>{{"qwen3_0_6b", "Qwen3 0.6B", 28, 1024, 16, 8, 3072, 151936, 32768, true},
-                                           {"qwen3_1_7b", "Qwen3 1.7B", 28, 2048, 16, 8, 6144, 151936, 32768, true},
-                                           {"qwen3_4b", "Qwen3 4B", 36, 2560, 32, 8, 9728, 151936, 32768, true},
-                                           {"qwen3_8b", "Qwen3 8B", 36, 4096, 32, 8, 12288, 151936, 32768},
-                                           {"qwen3_14b", "Qwen3 14B", 40, 5120, 40, 8, 17408, 151936, 32768},
-                                           {"qwen3_32b", "Qwen3 32B", 64, 5120, 64, 8, 25600, 151936, 32768}})
+  for (const DecoderSizes& z :
+       std::vector<DecoderSizes>{{"qwen3_0_6b", "Qwen3 0.6B", 28, 1024, 16, 8, 3072, 151936, 32768, true},
+                                 {"qwen3_1_7b", "Qwen3 1.7B", 28, 2048, 16, 8, 6144, 151936, 32768, true},
+                                 {"qwen3_4b", "Qwen3 4B", 36, 2560, 32, 8, 9728, 151936, 32768, true},
+                                 {"qwen3_8b", "Qwen3 8B", 36, 4096, 32, 8, 12288, 151936, 32768},
+                                 {"qwen3_14b", "Qwen3 14B", 40, 5120, 40, 8, 17408, 151936, 32768},
+                                 {"qwen3_32b", "Qwen3 32B", 64, 5120, 64, 8, 25600, 151936, 32768}})
     all.push_back(qwen3(z));
   all.push_back(qwen3_moe({"qwen3_30b_a3b", "Qwen3 30B-A3B", 48, 2048, 32, 4, 6144, 151936, 32768}, 768));
   all.push_back(qwen3_moe({"qwen3_235b_a22b", "Qwen3 235B-A22B", 94, 4096, 64, 4, 12288, 151936, 32768}, 1536));

@@ -11,13 +11,13 @@
 namespace lockstep::model::zoo {
 namespace {
 
-constexpr int kWidth = 1024, kTokens = 28, kWords = 32317;
+constexpr int kWidth = 1024, kTokens = 28, kVocabulary = 32317;
 
 class Gnmt {
  public:
   Graph build() {
     net_.count_tokens(2 * kTokens);
-    const int words = net_.lookup("embeddings", 0, {std::int64_t{kWords} * kWidth}, kElements);
+    const int words = net_.lookup("embeddings", 0, {std::int64_t{kVocabulary} * kWidth}, kElements);
     const int both = net_.each("e1", LayerKind::concat,
                                {lstm("e1/forward", words, kWidth), lstm("e1/back", words, kWidth)}, 2 * kElements);
     int at = lstm("e2", both, 2 * kWidth);
@@ -32,8 +32,8 @@ class Gnmt {
       const int out = lstm(n, net_.each(n + "/drop", LayerKind::dropout, {joined}, 2 * kElements), 2 * kWidth);
       at = n == "d2" ? out : added(n, out, at);
     }
-    at = net_.linear("words", at, kTokens, kWidth, kWords);
-    net_.each("loss", LayerKind::softmax, {at}, std::int64_t{kTokens} * kWords);
+    at = net_.linear("words", at, kTokens, kWidth, kVocabulary);
+    net_.each("loss", LayerKind::softmax, {at}, std::int64_t{kTokens} * kVocabulary);
     return net_.finish();
   }
 

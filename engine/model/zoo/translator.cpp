@@ -12,9 +12,9 @@ namespace lockstep::model::zoo {
 namespace {
 
 // The parts of a layer, for `rows` tokens that look at `seen`.
-class Block {
+class TranslatorBlock {
  public:
-  Block(TokenGraph& net, std::string name, int width, int heads, Attention attention)
+  TranslatorBlock(TokenGraph& net, std::string name, int width, int heads, Attention attention)
       : net_(net), name_(std::move(name)), width_(width), heads_(heads), attention_(attention) {}
 
   int attention(int at, int memory, int rows, int seen, const std::string& part = "") {
@@ -72,12 +72,12 @@ Graph translator(const std::string& name, const std::string& title, int width, i
   const std::int64_t elements = std::int64_t{tokens} * width;
   int encoded = net.lookup("source", 0, {}, elements);
   for (int i = 0; i < layers; ++i) {
-    Block block(net, "e" + std::to_string(i + 1), width, heads, attention);
+    TranslatorBlock block(net, "e" + std::to_string(i + 1), width, heads, attention);
     encoded = block.feed_forward(block.attention(encoded, encoded, tokens, tokens), tokens, 4 * width);
   }
   int at = net.lookup("target", 0, {}, elements);
   for (int i = 0; i < layers; ++i) {
-    Block block(net, "d" + std::to_string(i + 1), width, heads, attention);
+    TranslatorBlock block(net, "d" + std::to_string(i + 1), width, heads, attention);
     at = block.attention(at, at, tokens, tokens);
     at = block.attention(at, encoded, tokens, tokens, "/cross");
     at = block.feed_forward(at, tokens, 4 * width);
