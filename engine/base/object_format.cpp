@@ -8,6 +8,12 @@
 
 namespace lockstep {
 
+// Here, so that not every object's format has them in it.
+FieldText::FieldText() = default;
+FieldText::FieldText(const FieldText& other) = default;
+FieldText& FieldText::operator=(const FieldText& other) = default;
+FieldText::~FieldText() = default;
+
 std::string name_of_dimension(Dimension dimension) {
   switch (dimension) {
     case Dimension::time:

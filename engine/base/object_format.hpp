@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -37,6 +38,11 @@ struct FieldText {
   std::function<std::vector<const FieldText*>()> inner{};
   /// Of what is added, a default or an object without one, going by the object that holds it.
   std::function<bool(const Json& holder)> is_needed{};
+
+  FieldText();
+  FieldText(const FieldText& other);
+  FieldText& operator=(const FieldText& other);
+  ~FieldText();
 };
 
 namespace format_text {
@@ -219,15 +225,15 @@ class ObjectFormat {
   /// The fields of a member that has no object of its own in the file.
   template <class M>
   void merge(const ObjectFormat<M>& format, M T::*member) {
-    for (const auto& other : format.fields_) {
-      Field& field = fields_.emplace_back();
+    for (const auto& other : format.state_->fields) {
+      Field& field = state_->fields.emplace_back();
       static_cast<FieldText&>(field) = other;
       field.read = [=, read = other.read](const JsonNode& node, T& object) { read(node, object.*member); };
       field.write = [=, write = other.write](const T& object) { return write(object.*member); };
       if (other.is_unsaid)
         field.is_unsaid = [=, is_unsaid = other.is_unsaid](const T& object) { return is_unsaid(object.*member); };
     }
-    for (const auto& check : format.checks_)
+    for (const auto& check : format.state_->checks)
       then([=](const JsonNode& node, T& object) { check(node, object.*member); });
   }
   /// Anything else: `read` and `write` are set by the caller.
@@ -235,18 +241,18 @@ class ObjectFormat {
     return add(key, type, range, schema);
   }
   /// Called behind the fields, for what several of them must keep together.
-  void then(const std::function<void(const JsonNode&, T&)>& check) { checks_.push_back(check); }
+  void then(const std::function<void(const JsonNode&, T&)>& check) { state_->checks.push_back(check); }
 
   /// Reads the object's fields into `value`. Throws InputError.
   void read(const JsonNode& node, T& value) const {
     read_some(node, value, [](const std::string&) { return true; });
-    for (const auto& check : checks_) check(node, value);
+    for (const auto& check : state_->checks) check(node, value);
   }
   /// Reads only the fields that `is_read` chooses, without the checks behind them; unknown keys are refused all the
   /// same.
   void read_some(const JsonNode& node, T& value, const std::function<bool(const std::string& key)>& is_read) const {
     node.keys(keys());
-    for (const Field& field : fields_) {
+    for (const Field& field : state_->fields) {
       if (!is_read(field.key)) continue;
       if (field.is_required) field.read(node.at(field.key), value);
       if (field.is_required) continue;
@@ -261,7 +267,7 @@ class ObjectFormat {
   /// Writes all fields but optional ones that are as in a new T; read() of it gives the same object again.
   Json write(const T& value) const {
     Json json = Json::object();
-    for (const Field& field : fields_) {
+    for (const Field& field : state_->fields) {
       if (!field.is_required && field.is_unsaid && field.is_unsaid(value)) continue;
       Json written = field.write(value);
       if (!written.is_null()) json[field.key] = std::move(written);
@@ -286,12 +292,12 @@ class ObjectFormat {
 
   std::vector<std::string> keys() const {
     std::vector<std::string> keys;
-    for (const Field& field : fields_) keys.push_back(field.key);
+    for (const Field& field : state_->fields) keys.push_back(field.key);
     return keys;
   }
   std::vector<const FieldText*> texts() const {
     std::vector<const FieldText*> texts;
-    for (const Field& field : fields_) texts.push_back(&field);
+    for (const Field& field : state_->fields) texts.push_back(&field);
     return texts;
   }
 
@@ -302,7 +308,7 @@ class ObjectFormat {
   static std::string dimension_name(Dimension dimension);
 
   Field& add(const std::string& key, const std::string& type, const std::string& range, const Json& schema) {
-    Field& field = fields_.emplace_back();
+    Field& field = state_->fields.emplace_back();
     field.key = key;
     field.type = type;
     field.range = range;
@@ -333,9 +339,14 @@ class ObjectFormat {
     return field;
   }
 
+  // Copies are the same format: an object's fields hold the formats of the objects inside.
+  struct State {
+    std::deque<Field> fields;
+    std::vector<std::function<void(const JsonNode&, T&)>> checks;
+  };
+
   std::string what_;
-  std::deque<Field> fields_;
-  std::vector<std::function<void(const JsonNode&, T&)>> checks_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 std::string name_of_dimension(Dimension dimension);
