@@ -52,7 +52,7 @@ TEST_CASE("both are kept, and where they disagree it is said") {
   Sample first = sample_of(1, 0.01, {"outliers"}), second = sample_of(1.005, 0.01, {});
   first.set_aside = {{"throttled", {2}}};
   second.set_aside = {{"throttled", {3}}};
-  const Sample taken = joined(first, second, true);
+  const Sample taken = joined_looks(first, second, true);
   CHECK(taken.seconds == second.seconds);
   CHECK(taken.flags == Flags{"revisited"});
   REQUIRE(taken.set_aside.size() == 3);
@@ -61,7 +61,7 @@ TEST_CASE("both are kept, and where they disagree it is said") {
   CHECK(taken.set_aside[1].seconds == first.seconds);
   CHECK(taken.set_aside[2].seconds == std::vector<double>{3});
 
-  const Sample kept = joined(first, second, false);
+  const Sample kept = joined_looks(first, second, false);
   CHECK(kept.seconds == first.seconds);
   CHECK(kept.flags == Flags{"outliers", "revisited"});
   CHECK(kept.set_aside[1].why == "second");
