@@ -28,7 +28,7 @@ BackupWorkers free_of_communication(int workers, int servers, double forward_s, 
 }
 
 // The log as rows of numbers: {time, actor, what, value}.
-enum What { kRead, kComputed, kAbandoned, kSent, kUsed, kDropped, kUpdate };
+enum What { kHasRead, kComputed, kAbandoned, kSent, kUsed, kDropped, kUpdate };
 struct Row {
   double time_s;
   int actor;
@@ -87,7 +87,7 @@ TEST_CASE("backup workers by hand: 2 of 3 gradients, the late one is dropped and
   std::vector<double> updates, dropped, read_by_late;
   for (const Row& row : only(log, kUpdate)) updates.push_back(row.time_s);
   for (const Row& row : only(log, kDropped)) dropped.push_back(row.time_s);
-  for (const Row& row : only(log, kRead))
+  for (const Row& row : only(log, kHasRead))
     if (row.actor == 2) read_by_late.push_back(double(row.value));
   CHECK(updates == std::vector<double>{2, 4, 6});
   CHECK(dropped == std::vector<double>{5, 10});
@@ -169,7 +169,7 @@ TEST_CASE("upper shards' gradients travel while lower ones are computed") {
                                           {false, Fidelity::fast}}) {
     o.overlap = overlap;
     const std::vector<Row> log = log_of(o, 3, fidelity);
-    const double read_s = only(log, kRead)[0].time_s;
+    const double read_s = only(log, kHasRead)[0].time_s;
     double last_s = 0;
     for (const Row& row : only(log, kUpdate)) last_s = std::max(last_s, row.time_s);
     CHECK(last_s - read_s == Approx(8e-3 + (overlap ? 1e-3 : 2e-3) + 4.3e-6).epsilon(1e-6));
@@ -210,7 +210,7 @@ TEST_CASE("whatever the delays: gradients are conserved and nobody computes on a
         std::map<int, std::int64_t> published;
         for (const Row& row : log) {
           if (row.what == kUpdate) ++published[row.actor];
-          if (row.what != kRead) continue;
+          if (row.what != kHasRead) continue;
           for (int j = 0; j < 3 && row.value > 0; ++j) CHECK(published[workers + j] >= row.value);
           if (held.count(row.actor)) CHECK(row.value > held[row.actor]);
           held[row.actor] = row.value;
