@@ -22,7 +22,9 @@ def rooms_of(root):
     folder, links = {}, {}
     for lists in ("engine", "calib", "sim"):
         text = (root / lists / "CMakeLists.txt").read_text()
-        for name, where, linked in re.findall(r"lockstep_room\((\w+)\s+FOLDER\s+(\S+)\s+LINKS\s+([^)]*)\)", text):
+        rooms = re.findall(r"lockstep_room\((\w+)\s+(?:COLD\s+)?FOLDER\s+(\S+)\s+LINKS\s+([^)]*)\)", text)
+        assert len(rooms) == text.count("lockstep_room("), f"{lists}/CMakeLists.txt: a room is not understood"
+        for name, where, linked in rooms:
             folder[name] = where
             links[name] = set(re.findall(r"\blockstep_(\w+)", linked))
         # A room may link more where the machine has it: MPI, CUDA's backend.
