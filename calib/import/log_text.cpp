@@ -4,6 +4,7 @@
 #include <cctype>
 #include <functional>
 #include <regex>
+#include <sstream>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
@@ -132,6 +133,13 @@ std::string plain_line(const std::string& line) {
   if (std::regex_search(head, label, labels, std::regex_constants::match_continuous))
     plain.erase(0, static_cast<std::size_t>(label.length()));
   return plain;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 }  // namespace lockstep::calib

@@ -2,8 +2,11 @@
 // A log as it lies on disk: plain, compressed by gzip (traces often are), or with the byte order mark of some editors.
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace lockstep::calib {
+
+constexpr int kMostRanks = 1 << 20;  ///< that a log may speak of
 
 inline constexpr std::size_t kLargestLog = std::size_t{1} << 30;
 
@@ -16,5 +19,7 @@ std::string log_text(const std::string& path, std::size_t most_bytes = kLargestL
 /// kubectl), without colours, and without the carriage return of Windows. What is beyond 8192 characters is cut off: no
 /// row of a tool is as long.
 std::string plain_line(const std::string& line);
+/// Between blanks.
+std::vector<std::string> words_of(const std::string& line);
 
 }  // namespace lockstep::calib

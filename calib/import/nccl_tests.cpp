@@ -13,8 +13,7 @@
 namespace lockstep::calib {
 namespace {
 
-constexpr double kRounding = 0.0051;  // two decimals are printed of a bandwidth in GB/s
-constexpr int kMostRanks = 1 << 20;
+constexpr double kRounding = 0.0051;    // two decimals are printed of a bandwidth in GB/s
 constexpr double kTimeRounding = 0.01;  // and at least three digits of a time
 
 const std::vector<std::pair<std::string, std::string>> kPrograms{
@@ -26,13 +25,6 @@ std::string operation_of_program(const std::string& program) {
   for (const auto& [part, operation] : kPrograms)
     if (program.find(part) != std::string::npos) return operation;
   return "";
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
 }
 
 bool to_number(const std::string& word, double& value) {

@@ -9,13 +9,6 @@
 namespace lockstep::calib {
 namespace {
 
-std::vector<std::string> words_of_plain(const std::string& line) {
-  std::istringstream stream(plain_line(line));
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 // `start` and a number behind it.
 bool is_numbered(const std::string& word, const std::string& start) {
   return word.size() > start.size() && word.compare(0, start.size(), start) == 0 &&
@@ -51,7 +44,7 @@ Imported import_topology(const std::string& text, const std::string& name) {
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
-    const std::vector<std::string> words = words_of_plain(line);
+    const std::vector<std::string> words = words_of(plain_line(line));
     if (words.empty()) continue;
     if (devices.empty()) {
       if (is_gpu(words[0]) && (words.size() == 1 || !is_link(words[1]))) devices = devices_of(words);

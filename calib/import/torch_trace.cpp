@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "calib/import/log_text.hpp"
 #include "calib/import/sound.hpp"
 #include "engine/model/graph.hpp"
 #include "engine/model/zoo/zoo.hpp"
@@ -335,12 +336,10 @@ void add_collectives(const std::vector<Sample>& calls, const std::string& source
   }
 }
 
-constexpr double kMostWorldRanks = 1 << 20;
-
 int world_size(const Json& root) {
   if (!root.is_object() || !root.contains("distributedInfo")) return 1;
   if (!root["distributedInfo"].is_object()) return 1;
-  return static_cast<int>(std::clamp(number_or(root["distributedInfo"], "world_size", 1), 1.0, kMostWorldRanks));
+  return static_cast<int>(std::clamp(number_or(root["distributedInfo"], "world_size", 1), 1.0, double{kMostRanks}));
 }
 
 // Steps alone are iterations; with others they hold the exchange, too.

@@ -24,9 +24,9 @@ function(lockstep_cold target)
 endfunction()
 
 # Parsing the JSON library takes up to half the time of a small file. `owner` compiles it once, into a header that
-# others take with lockstep_precompiled(TARGET owner): targets of the same language options and optimisation, or the
-# compiler refuses it. A source that needs flags of its own says SKIP_PRECOMPILE_HEADERS. Files include what they use all
-# the same: CMAKE_DISABLE_PRECOMPILE_HEADERS builds without, and bootstrap sets it where ccache does the saving.
+# others take with lockstep_precompiled(TARGET owner): targets of the same language options, all optimised or none, or
+# the compiler refuses it. A source that needs flags of its own says SKIP_PRECOMPILE_HEADERS. Files include what they use
+# all the same: CMAKE_DISABLE_PRECOMPILE_HEADERS builds without, and bootstrap sets it where ccache does the saving.
 function(lockstep_precompile owner)
   set(headers nlohmann/json.hpp algorithm cmath filesystem functional map memory optional string vector)
   list(TRANSFORM headers REPLACE "(.+)" "<\\1$<ANGLE-R>")

@@ -35,8 +35,7 @@ std::vector<fs::directory_entry> entries_of(const std::string& folder) {
 }
 
 bool is_jpeg(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string ending = lower_case(file.extension().string());
   return ending == ".jpg" || ending == ".jpeg";
 }
 

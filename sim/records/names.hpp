@@ -9,6 +9,8 @@
 namespace lockstep::sim {
 inline namespace records {
 
+constexpr std::size_t kLongestSearched = 1000;  ///< characters of a text: regular expressions recurse by character
+
 /// Its letters and digits alone, in lower case; "_" where digits were apart, so that "3 1.3b" is not "3 13b".
 std::string squeezed(const std::string& name);
 /// Lower case, everything but letters and digits separates; a leading count as in "8xV100" is dropped, and the unit

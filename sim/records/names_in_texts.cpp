@@ -12,8 +12,7 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr std::size_t kLongestSearched = 1000;  // characters; regular expressions recurse by character
-constexpr std::size_t kDistinctive = 4;         // letters: shorter aliases hide in other words ("t4")
+constexpr std::size_t kDistinctive = 4;  // letters: shorter aliases hide in other words ("t4")
 
 struct AliasWords {
   std::vector<std::string> words;

@@ -12,7 +12,6 @@ inline namespace records {
 namespace {
 
 constexpr double kNoRate = 0;
-constexpr std::size_t kLongestDescription = 1000;  // characters; regular expressions recurse by character
 
 std::string compute_part(const std::string& text) {
   const std::string small = lower_case(text);
@@ -87,7 +86,7 @@ std::optional<NetworkFound> read_part(const Catalogue& catalogue, const std::str
 }  // namespace
 
 std::optional<NetworkFound> read_network_text(const Catalogue& catalogue, const std::string& text, int gpus_per_node) {
-  if (text.size() > kLongestDescription) return std::nullopt;
+  if (text.size() > kLongestSearched) return std::nullopt;
   if (const NetworkReading reading = read_network(catalogue.networks, text, gpus_per_node); reading.found)
     return reading.found;
   std::optional<NetworkFound> best;

@@ -46,11 +46,6 @@ void around_nodes(const RankGroup& members, int gpus_per_node, double bytes, Tra
   }
 }
 
-NcclOperation operation_of(TrafficKind kind) {
-  if (kind == TrafficKind::all_reduce) return NcclOperation::all_reduce;
-  return kind == TrafficKind::reduce_scatter ? NcclOperation::reduce_scatter : NcclOperation::all_gather;
-}
-
 bool is_call(TrafficKind kind) {
   return kind != TrafficKind::send && kind != TrafficKind::all_to_all;
 }
@@ -95,7 +90,8 @@ Plan GroupPlans::exchange(const Traffic& traffic, int stage) const {
   }
   plan.phases.push_back({Transfers(std::move(block)), rounds});
   if (!is_of_model) return plan;
-  const NcclTime time = nccl_choice(*links.nccl, operation_of(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
+  const NcclTime time =
+      nccl_choice(*links.nccl, nccl_operation(traffic.kind), static_cast<std::int64_t>(traffic.bytes));
   plan.call = CallTime{time.latency_s, traffic.bytes / time.bandwidth_bytes_per_s};
   return plan;
 }

@@ -162,21 +162,6 @@ double by_rings(const GroupLinks& links, TrafficKind kind, double bytes, const P
   return (rounds - 1) * latency_s + by_links(links, kind, bytes, false, perturbation);
 }
 
-NcclOperation nccl_operation(TrafficKind kind) {
-  switch (kind) {
-    case TrafficKind::all_reduce:
-      return NcclOperation::all_reduce;
-    case TrafficKind::reduce_scatter:
-      return NcclOperation::reduce_scatter;
-    case TrafficKind::all_gather:
-      return NcclOperation::all_gather;
-    case TrafficKind::all_to_all:
-    case TrafficKind::send:
-      break;
-  }
-  throw std::logic_error("no operation of NCCL's model");
-}
-
 double by_nccl(const GroupLinks& links, TrafficKind kind, double bytes, const Perturbation& perturbation) {
   const NcclTime time = nccl_choice(*links.nccl, nccl_operation(kind), static_cast<std::int64_t>(bytes));
   const bool adds_in_switch = time.algorithm == NcclAlgorithm::nvls || time.algorithm == NcclAlgorithm::nvls_tree;
@@ -195,6 +180,21 @@ double all_to_all_s(const GroupLinks& links, double bytes, const Perturbation& p
 }
 
 }  // namespace
+
+NcclOperation nccl_operation(TrafficKind kind) {
+  switch (kind) {
+    case TrafficKind::all_reduce:
+      return NcclOperation::all_reduce;
+    case TrafficKind::reduce_scatter:
+      return NcclOperation::reduce_scatter;
+    case TrafficKind::all_gather:
+      return NcclOperation::all_gather;
+    case TrafficKind::all_to_all:
+    case TrafficKind::send:
+      break;
+  }
+  throw std::logic_error("no operation of NCCL's model");
+}
 
 Flows::Flows(const Transfers::Block& transfers, const Cluster& cluster) {
   if (transfers.empty()) return;

@@ -64,6 +64,8 @@ class SplitLinks {
   bool is_nccl_;
 };
 
+/// Of a collective that NCCL's tables have; throws std::logic_error of others.
+NcclOperation nccl_operation(TrafficKind kind);
 /// All groups of a kind; of neighbours none.
 std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, const ParallelSpec& spec);
 

@@ -5,13 +5,13 @@
 // also JPEG images of 500x375 from files, as ImageNet's are on average, cropped to that size: "decoded".
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/random.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/data/synthetic.hpp"
@@ -38,10 +38,6 @@ data::Dataset random_images() {
                        {{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}});
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// Of all threads, in the program and in the system for it.
 double processor_s() {
   rusage used{};
@@ -59,14 +55,14 @@ struct Rates {
 template <typename Work>
 Rates rates_of(double seconds, int images_of_one, const Work& work) {
   work();
-  const double began_s = now_s(), began_processor_s = processor_s();
+  const double began_s = steady_now_s(), began_processor_s = processor_s();
   std::int64_t images = 0;
-  while (now_s() < began_s + seconds) {
+  while (steady_now_s() < began_s + seconds) {
     work();
     images += images_of_one;
   }
   const double count = static_cast<double>(images);
-  return {count / (now_s() - began_s), count / (processor_s() - began_processor_s)};
+  return {count / (steady_now_s() - began_s), count / (processor_s() - began_processor_s)};
 }
 
 Rates rates_of_reader(const data::ImageSource& source, int threads, data::Pixels pixels, bool is_augmented,
