@@ -15,12 +15,12 @@ constexpr std::size_t kMostIntervals = 1 << 20;
 
 // A time without an origin of its own: the trace has one.
 template <class T>
-typename ObjectFormat<T>::Field& time(ObjectFormat<T>& f, const char* key, double T::*member, Range range_s) {
-  auto& field =
+typename ObjectFormat<T>::Field time(ObjectFormat<T>& f, const char* key, double T::*member, Range range_s) {
+  auto field =
       f.custom(key, "time", format_text::range_of(range_s, Dimension::time), format_text::schema_of(Dimension::time));
-  field.read = [=](const JsonNode& node, T& object) { object.*member = node.quantity(Dimension::time, range_s); };
-  field.write = [=](const T& object) { return Json(quantity_text(object.*member, Dimension::time)); };
-  field.is_unsaid = [=](const T& object) { return object.*member == T().*member; };
+  field.reads([=](const JsonNode& node, T& object) { object.*member = node.quantity(Dimension::time, range_s); });
+  field.writes([=](const T& object) { return Json(quantity_text(object.*member, Dimension::time)); });
+  field.unsaid_where([=](const T& object) { return object.*member == T().*member; });
   return field;
 }
 
@@ -62,17 +62,17 @@ const ObjectFormat<Availability>& availability_format() {
   static const ObjectFormat<Availability> format = [] {
     using Spec = Availability;
     ObjectFormat<Spec> f("availability");
-    auto& schema = f.custom("schema", "text", "`lockstep/availability/1`", {{"const", "lockstep/availability/1"}});
+    auto schema = f.custom("schema", "text", "`lockstep/availability/1`", {{"const", "lockstep/availability/1"}});
     schema.means("version of the format");
-    schema.read = [](const JsonNode& node, Spec&) { node.choice({"lockstep/availability/1"}); };
-    schema.write = [](const Spec&) { return Json("lockstep/availability/1"); };
+    schema.reads([](const JsonNode& node, Spec&) { node.choice({"lockstep/availability/1"}); });
+    schema.writes([](const Spec&) { return Json("lockstep/availability/1"); });
     f.text("name", &Spec::name).means("of the trace");
-    auto& kind = f.custom("kind", "text", "`measured published fitted assumed`",
-                          {{"enum", {"measured", "published", "fitted", "assumed"}}});
-    kind.read = [](const JsonNode& node, Spec& spec) {
+    auto kind = f.custom("kind", "text", "`measured published fitted assumed`",
+                         {{"enum", {"measured", "published", "fitted", "assumed"}}});
+    kind.reads([](const JsonNode& node, Spec& spec) {
       spec.kind = node.choice({"measured", "published", "fitted", "assumed"});
-    };
-    kind.write = [](const Spec& spec) { return Json(spec.kind); };
+    });
+    kind.writes([](const Spec& spec) { return Json(spec.kind); });
     kind.means("where it comes from");
     f.text("source", &Spec::source).means("which machine, zone and time; which publication");
     time(f, "length", &Spec::length_s, {1, kLongest_s})

@@ -16,15 +16,14 @@ Json published(const Json& value, const char* source) {
 
 using Format = ObjectFormat<FailureSpec>;
 
-Format::Field& optional_quantity(Format& f, const char* key, std::optional<double> FailureSpec::*member,
-                                 Dimension dimension, Range range) {
+Format::Field optional_quantity(Format& f, const char* key, std::optional<double> FailureSpec::*member,
+                                Dimension dimension, Range range) {
   const char* const type = dimension == Dimension::time ? "time, **S**" : "bandwidth, **S**";
-  Format::Field& field = f.custom(key, type, format_text::range_of(range, dimension),
-                                  format_text::sourced(format_text::schema_of(dimension)));
-  field.read = [=](const JsonNode& node, FailureSpec& spec) { spec.*member = node.sourced_quantity(dimension, range); };
-  field.write = [=](const FailureSpec& spec) {
-    return spec.*member ? Json(quantity_text(*(spec.*member), dimension)) : Json();
-  };
+  Format::Field field = f.custom(key, type, format_text::range_of(range, dimension),
+                                 format_text::sourced(format_text::schema_of(dimension)));
+  field.reads([=](const JsonNode& node, FailureSpec& spec) { spec.*member = node.sourced_quantity(dimension, range); });
+  field.writes(
+      [=](const FailureSpec& spec) { return spec.*member ? Json(quantity_text(*(spec.*member), dimension)) : Json(); });
   return field;
 }
 
@@ -64,16 +63,15 @@ const ObjectFormat<FailureSpec>& failures_format() {
     optional_quantity(f, "checkpoint_interval", &Spec::checkpoint_interval_s, Dimension::time, {1e-3, 1e8})
         .optional("the best one")
         .means("useful work between two checkpoints");
-    auto& availability = f.custom("availability", "text or object", "a `.json` file beside the plan",
-                                  {{"anyOf", {{{"type", "string"}, {"pattern", "\\.json$"}}, availability_schema()}}});
-    availability.read = [](const JsonNode& node, Spec& spec) {
+    auto availability = f.custom("availability", "text or object", "a `.json` file beside the plan",
+                                 {{"anyOf", {{{"type", "string"}, {"pattern", "\\.json$"}}, availability_schema()}}});
+    availability.reads([](const JsonNode& node, Spec& spec) {
       spec.availability = availability_format().read(node);
       node.document().note(
           {node.pointer(), spec.availability->name, spec.availability->kind, spec.availability->source});
-    };
-    availability.write = [](const Spec& spec) {
-      return spec.availability ? availability_format().write(*spec.availability) : Json();
-    };
+    });
+    availability.writes(
+        [](const Spec& spec) { return spec.availability ? availability_format().write(*spec.availability) : Json(); });
     availability.optional("nodes are there from first to last")
         .means("when spot nodes are there: a file of [intervals](#spot-nodes), or its content");
     return f;

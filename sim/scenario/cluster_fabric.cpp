@@ -120,10 +120,10 @@ Json pair_schema() {
 template <class Write>
 void add_key(ObjectFormat<FabricSpec>& f, const std::string& key, const std::string& type, const Json& schema,
              const std::string& meaning, const Write& write) {
-  auto& field = f.custom(key, type, "", schema);
+  auto field = f.custom(key, type, "", schema);
   field.optional().means(meaning);
-  field.read = [](const JsonNode&, FabricSpec&) {};
-  field.write = write;
+  field.reads([](const JsonNode&, FabricSpec&) {});
+  field.writes(write);
 }
 
 Json nothing(const FabricSpec&) {
@@ -169,19 +169,18 @@ ObjectFormat<FabricSpec> make_fabric_format(FabricKind kind) {
   ObjectFormat<Spec> f(name_of(kind));
   add_kind(f, &Spec::kind, kind);
   const auto keep = [](const JsonNode&, Spec&) {};
-  auto& latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
-                           format_text::sourced(format_text::schema_of(Dimension::time)));
+  auto latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
+                          format_text::sourced(format_text::schema_of(Dimension::time)));
   latency.means("of each link of the fabric that a message passes; a star counts as one");
-  latency.read = keep;
-  latency.write = [](const Spec& fabric) { return Json(quantity_text(fabric.link.latency_s, Dimension::time)); };
-  auto& bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
-                             format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
+  latency.reads(keep);
+  latency.writes([](const Spec& fabric) { return Json(quantity_text(fabric.link.latency_s, Dimension::time)); });
+  auto bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
+                            format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
   bandwidth.optional("`per_node` times `bandwidth` of the NICs; required without `nic`")
       .means("of each link; in a star, of a node's port");
-  bandwidth.read = keep;
-  bandwidth.write = [](const Spec& fabric) {
-    return Json(quantity_text(fabric.link.bandwidth_bytes_per_s, Dimension::bandwidth));
-  };
+  bandwidth.reads(keep);
+  bandwidth.writes(
+      [](const Spec& fabric) { return Json(quantity_text(fabric.link.bandwidth_bytes_per_s, Dimension::bandwidth)); });
   switch (kind) {
     case FabricKind::star:
       break;

@@ -102,16 +102,16 @@ Json switches_schema() {
 ObjectFormat<PcieTreeSpec> pcie_tree_format(int gpus_per_node, const calib::Profile* profile) {
   using Spec = PcieTreeSpec;
   ObjectFormat<Spec> f("pcie-tree");
-  auto& switches =
+  auto switches =
       f.custom("switches", "array of `{\"socket\", \"gpus\"}`",
                "socket 0 to 15; GPUs 0 to `gpus_per_node` - 1, each at exactly one switch", switches_schema());
   switches.means("switches of the node; their index is used by `nic/attach`");
-  switches.read = [=](const JsonNode& node, Spec& tree) { tree.switches = read_switches(node, gpus_per_node); };
-  switches.write = [](const Spec& tree) {
+  switches.reads([=](const JsonNode& node, Spec& tree) { tree.switches = read_switches(node, gpus_per_node); });
+  switches.writes([](const Spec& tree) {
     Json list = Json::array();
     for (const SwitchSpec& one : tree.switches) list.push_back({{"socket", one.socket}, {"gpus", one.gpus}});
     return list;
-  };
+  });
   add_link(f, "gpu_link", &Spec::gpu_link, profile, kGpuLink).means("GPU to its switch; also the copy of the input");
   add_link(f, "switch_uplink", &Spec::switch_uplink, profile, kUplink).means("switch to its socket's root complex");
   add_link(f, "socket_link", &Spec::socket_link, profile, kSocketLink)
@@ -132,22 +132,22 @@ ObjectFormat<NvlinkMeshSpec> nvlink_mesh_format(int gpus_per_node, const calib::
   using Spec = NvlinkMeshSpec;
   ObjectFormat<Spec> f("nvlink-mesh");
   add_link(f, "link", &Spec::link, profile, kOneNvlink).means("one NVLink");
-  auto& links = f.custom("links", "array of `[GPU, GPU, count]`", "count 1 to 72; each pair once",
-                         {{"type", "array"},
-                          {"items",
-                           {{"type", "array"},
-                            {"prefixItems",
-                             {whole_schema(0, kMostGpusPerNode - 1), whole_schema(0, kMostGpusPerNode - 1),
-                              whole_schema(1, kMostNvlinks)}},
-                            {"minItems", 3},
-                            {"maxItems", 3}}}});
+  auto links = f.custom("links", "array of `[GPU, GPU, count]`", "count 1 to 72; each pair once",
+                        {{"type", "array"},
+                         {"items",
+                          {{"type", "array"},
+                           {"prefixItems",
+                            {whole_schema(0, kMostGpusPerNode - 1), whole_schema(0, kMostGpusPerNode - 1),
+                             whole_schema(1, kMostNvlinks)}},
+                           {"minItems", 3},
+                           {"maxItems", 3}}}});
   links.means("a pair's bandwidth is count times that of `link`. Pairs not listed use `pcie`");
-  links.read = [=](const JsonNode& node, Spec& mesh) { mesh.pairs = read_pairs(node, gpus_per_node); };
-  links.write = [](const Spec& mesh) {
+  links.reads([=](const JsonNode& node, Spec& mesh) { mesh.pairs = read_pairs(node, gpus_per_node); });
+  links.writes([](const Spec& mesh) {
     Json list = Json::array();
     for (const NvlinkPairSpec& pair : mesh.pairs) list.push_back({pair.a, pair.b, pair.links});
     return list;
-  };
+  });
   return f;
 }
 

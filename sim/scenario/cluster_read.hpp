@@ -2,13 +2,13 @@
 // Pieces of read_cluster(), shared by its source files only.
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/measured_link.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 inline namespace scenario {
 namespace cluster_read {
 
 constexpr int kMostNodes = 65536;
-constexpr int kMostGpusPerNode = 128;
 constexpr long kMostPlaces = 131072;  ///< of a fabric
 constexpr Range kBandwidth{1e3, 1e14};
 constexpr Range kLatency{0, 1};
@@ -20,21 +20,21 @@ Json link_schema();
 
 /// A member of T that is a link.
 template <class T>
-auto& add_link(ObjectFormat<T>& format, const std::string& key, LinkSpec T::*member, const calib::Profile* profile,
-               const LinkPlace& place) {
-  auto& field = format.custom(key, "link", "", link_schema());
-  field.read = [=](const JsonNode& node, T& object) { object.*member = read_link(node, profile, place); };
-  field.write = [=](const T& object) { return to_json(object.*member); };
-  field.is_unsaid = [=](const T& object) { return (object.*member).bandwidth_bytes_per_s == 0; };
+auto add_link(ObjectFormat<T>& format, const std::string& key, LinkSpec T::*member, const calib::Profile* profile,
+              const LinkPlace& place) {
+  auto field = format.custom(key, "link", "", link_schema());
+  field.reads([=](const JsonNode& node, T& object) { object.*member = read_link(node, profile, place); });
+  field.writes([=](const T& object) { return to_json(object.*member); });
+  field.unsaid_where([=](const T& object) { return (object.*member).bandwidth_bytes_per_s == 0; });
   return field;
 }
 
 /// The kind of an object whose other keys go by it.
 template <class T, class E>
 void add_kind(ObjectFormat<T>& format, E T::*member, E kind) {
-  auto& field = format.custom("kind", "text", "", {{"const", name_of(kind)}});
-  field.read = [=](const JsonNode&, T& object) { object.*member = kind; };
-  field.write = [=](const T&) { return Json(name_of(kind)); };
+  auto field = format.custom("kind", "text", "", {{"const", name_of(kind)}});
+  field.reads([=](const JsonNode&, T& object) { object.*member = kind; });
+  field.writes([=](const T&) { return Json(name_of(kind)); });
 }
 
 IntraNodeSpec read_intra_node(const JsonNode& node, int gpus_per_node, const calib::Profile* profile);

@@ -130,31 +130,30 @@ ObjectFormat<NicSpec> make_nic_format(const NodeShape& shape) {
   ObjectFormat<NicSpec> f("nic");
   f.sourced_whole("per_node", &NicSpec::per_node, 1, shape.gpus)
       .means("NICs; GPU i of a node uses NIC `i * per_node / gpus_per_node`, rounded down");
-  auto& bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
-                             format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
+  auto bandwidth = f.custom("bandwidth", "bandwidth, **S**", format_text::range_of(kBandwidth, Dimension::bandwidth),
+                            format_text::sourced(format_text::schema_of(Dimension::bandwidth)));
   bandwidth.means("of one NIC");
-  bandwidth.read = [](const JsonNode& node, NicSpec& nic) {
+  bandwidth.reads([](const JsonNode& node, NicSpec& nic) {
     nic.link.bandwidth_bytes_per_s = node.sourced_quantity(Dimension::bandwidth, kBandwidth);
-  };
-  bandwidth.write = [](const NicSpec& nic) {
-    return Json(quantity_text(nic.link.bandwidth_bytes_per_s, Dimension::bandwidth));
-  };
-  auto& latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
-                           format_text::sourced(format_text::schema_of(Dimension::time)));
+  });
+  bandwidth.writes(
+      [](const NicSpec& nic) { return Json(quantity_text(nic.link.bandwidth_bytes_per_s, Dimension::bandwidth)); });
+  auto latency = f.custom("latency", "time, **S**", format_text::range_of(kLatency, Dimension::time),
+                          format_text::sourced(format_text::schema_of(Dimension::time)));
   latency.means("of one NIC; a message between nodes pays it twice");
-  latency.read = [](const JsonNode& node, NicSpec& nic) {
+  latency.reads([](const JsonNode& node, NicSpec& nic) {
     nic.link.latency_s = node.sourced_quantity(Dimension::time, kLatency);
-  };
-  latency.write = [](const NicSpec& nic) { return Json(quantity_text(nic.link.latency_s, Dimension::time)); };
+  });
+  latency.writes([](const NicSpec& nic) { return Json(quantity_text(nic.link.latency_s, Dimension::time)); });
   f.boolean("gpudirect", &NicSpec::gpudirect).means("`false`: staged in host memory at both ends, of the GPU's socket");
   f.either("duplex", &NicSpec::half_duplex, "full", "half")
       .optional("`full`")
       .means("`half`: what a node sends and what it receives share a NIC's bandwidth");
-  auto& attach = f.custom("attach", "array of whole", "index of a switch, one per NIC",
-                          {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}});
+  auto attach = f.custom("attach", "array of whole", "index of a switch, one per NIC",
+                         {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}});
   attach.optional("required; refused for `nvswitch`").means("PCIe switch of each NIC");
-  attach.read = [shape](const JsonNode& node, NicSpec& nic) { nic.attach = read_attach(node, nic.per_node, shape); };
-  attach.write = [](const NicSpec& nic) { return nic.attach.empty() ? Json() : Json(nic.attach); };
+  attach.reads([shape](const JsonNode& node, NicSpec& nic) { nic.attach = read_attach(node, nic.per_node, shape); });
+  attach.writes([](const NicSpec& nic) { return nic.attach.empty() ? Json() : Json(nic.attach); });
   f.then([kind = shape.kind](const JsonNode& node, NicSpec&) {
     if (kind != IntraNodeKind::nvswitch) node.at("attach");
   });
@@ -175,30 +174,30 @@ const ObjectFormat<NicSpec>& nic_format(const ClusterSpec& cluster) {
 
 // What is read before them decides how the later parts are read.
 void add_parts(ObjectFormat<ClusterSpec>& f) {
-  auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
-                           file_or_object_schema());
+  auto profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                          file_or_object_schema());
   profile.optional("none").means("copies that links name");
-  profile.read = [](const JsonNode&, ClusterSpec&) {};  // by the links that name a copy of it
-  profile.write = [](const ClusterSpec&) { return Json(); };
-  auto& intra_node = f.custom("intra_node", "object", "", intra_node_schema());
+  profile.reads([](const JsonNode&, ClusterSpec&) {});  // by the links that name a copy of it
+  profile.writes([](const ClusterSpec&) { return Json(); });
+  auto intra_node = f.custom("intra_node", "object", "", intra_node_schema());
   intra_node.means("[intra_node](#intra_node)");
-  intra_node.write = [](const ClusterSpec& cluster) { return to_json(cluster.intra_node); };
+  intra_node.writes([](const ClusterSpec& cluster) { return to_json(cluster.intra_node); });
   // Read where the whole cluster is: a profile may give its links.
-  intra_node.read = [](const JsonNode&, ClusterSpec&) {};
-  auto& nic = f.custom("nic", "object", "", nic_format(NodeShape{kMostGpusPerNode}).schema());
+  intra_node.reads([](const JsonNode&, ClusterSpec&) {});
+  auto nic = f.custom("nic", "object", "", nic_format(NodeShape{kMostGpusPerNode}).schema());
   nic.optional("required from 2 nodes on").means("[nic](#nic)");
-  nic.read = [](const JsonNode& node, ClusterSpec& cluster) { nic_format(cluster).read(node, cluster.nic); };
-  nic.write = [](const ClusterSpec& cluster) {
+  nic.reads([](const JsonNode& node, ClusterSpec& cluster) { nic_format(cluster).read(node, cluster.nic); });
+  nic.writes([](const ClusterSpec& cluster) {
     return cluster.nic.per_node == 0 ? Json() : nic_format(cluster).write(cluster.nic);
-  };
-  auto& fabric = f.custom("fabric", "object", "", fabric_schema());
+  });
+  auto fabric = f.custom("fabric", "object", "", fabric_schema());
   fabric.optional("required from 2 nodes on").means("[fabric](#fabric)");
-  fabric.read = [](const JsonNode& node, ClusterSpec& cluster) {
+  fabric.reads([](const JsonNode& node, ClusterSpec& cluster) {
     cluster.fabric = read_fabric(node, cluster.nodes, cluster.nic);
-  };
-  fabric.write = [](const ClusterSpec& cluster) {
+  });
+  fabric.writes([](const ClusterSpec& cluster) {
     return cluster.fabric.link.bandwidth_bytes_per_s > 0 ? to_json(cluster.fabric) : Json();
-  };
+  });
 }
 
 }  // namespace
@@ -230,10 +229,10 @@ std::string cluster_read::nic_table() {
 const ObjectFormat<ClusterSpec>& cluster_format() {
   static const ObjectFormat<ClusterSpec> format = [] {
     ObjectFormat<ClusterSpec> f("cluster");
-    auto& schema = f.custom("schema", "text", "`lockstep/cluster/1`", {{"const", "lockstep/cluster/1"}});
+    auto schema = f.custom("schema", "text", "`lockstep/cluster/1`", {{"const", "lockstep/cluster/1"}});
     schema.means("version of the format");
-    schema.read = [](const JsonNode& node, ClusterSpec&) { node.choice({"lockstep/cluster/1"}); };
-    schema.write = [](const ClusterSpec&) { return Json("lockstep/cluster/1"); };
+    schema.reads([](const JsonNode& node, ClusterSpec&) { node.choice({"lockstep/cluster/1"}); });
+    schema.writes([](const ClusterSpec&) { return Json("lockstep/cluster/1"); });
     add_schema_link(f);
     f.text("name", &ClusterSpec::name).means("in the table's title");
     f.text("description", &ClusterSpec::description).optional("none").means("for the reader; no effect");

@@ -29,70 +29,70 @@ void add_reduction_rate(ObjectFormat<CommunicationSpec>& f) {
   Json properties = Json::object();
   for (const std::string& wire : choice_names<Wire>())
     properties[wire] = format_text::sourced(format_text::schema_of(Dimension::bandwidth));
-  auto& field = f.custom("reduction_rate", "object `{\"fp32\", \"fp16\"}`, each a bandwidth, **S**",
-                         "1 kB/s to 1 PB/s (1e15 B/s)",
-                         {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}});
+  auto field = f.custom("reduction_rate", "object `{\"fp32\", \"fp16\"}`, each a bandwidth, **S**",
+                        "1 kB/s to 1 PB/s (1e15 B/s)",
+                        {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}});
   field.otherwise(Json::object())
       .means(
           "highest rate at which a receiver adds what arrives, by type on the wire. Without it sums "
           "cost nothing. Only the type of `wire` has an effect");
-  field.read = [](const JsonNode& node, CommunicationSpec& spec) {
+  field.reads([](const JsonNode& node, CommunicationSpec& spec) {
     node.keys(choice_names<Wire>());
     for (const Wire wire : {Wire::fp32, Wire::fp16})
       if (const auto rate = node.find(name_of(wire))) {
         const double bytes_per_s = rate->sourced_quantity(Dimension::bandwidth, {1e3, 1e15});
         if (spec.wire == wire) spec.reduction_rate_bytes_per_s = bytes_per_s;
       }
-  };
-  field.write = [](const CommunicationSpec& spec) {
+  });
+  field.writes([](const CommunicationSpec& spec) {
     Json rates = Json::object();
     if (spec.reduction_rate_bytes_per_s > 0)
       rates[name_of(spec.wire)] = quantity_text(spec.reduction_rate_bytes_per_s, Dimension::bandwidth);
     return rates;
-  };
+  });
 }
 
 // An object that is not used is checked, and nothing of it is noted.
 void add_ddp(ObjectFormat<CommunicationSpec>& f) {
-  auto& field = f.object("ddp", &CommunicationSpec::ddp, ddp_format());
+  auto field = f.object("ddp", &CommunicationSpec::ddp, ddp_format());
   field.needed_where([](const Json& holder) { return holder.value("fusion", Json()) == "ddp"; })
       .means("buckets with `fusion` `ddp`");
-  field.read = [](const JsonNode& node, CommunicationSpec& spec) {
+  field.reads([](const JsonNode& node, CommunicationSpec& spec) {
     if (spec.fuses_as_ddp)
       ddp_format().read(node, spec.ddp);
     else
       ddp_format().read(UnnotedCopy(node).node());
-  };
-  field.is_unsaid = [](const CommunicationSpec& spec) { return !spec.fuses_as_ddp; };
+  });
+  field.unsaid_where([](const CommunicationSpec& spec) { return !spec.fuses_as_ddp; });
 }
 
 void add_nccl(ObjectFormat<CommunicationSpec>& f) {
-  auto& field = f.custom("nccl", "object", "", nccl_format().schema());
+  auto field = f.custom("nccl", "object", "", nccl_format().schema());
   field.needed_where([](const Json& holder) { return holder.value("all_reduce", Json()) == "nccl"; })
       .means("[nccl](#nccl)");
-  field.read = [](const JsonNode&, CommunicationSpec&) {};  // by read_communication(): it goes by the cluster
-  field.write = [](const CommunicationSpec& spec) {
+  field.reads([](const JsonNode&, CommunicationSpec&) {});  // by read_communication(): it goes by the cluster
+  field.writes([](const CommunicationSpec& spec) {
     return spec.all_reduce == AllReduceKind::nccl ? nccl_format().write(spec.nccl) : Json();
-  };
+  });
 }
 
 void add_measured(ObjectFormat<CommunicationSpec>& f) {
-  auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
-                           file_or_object_schema());
+  auto profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                          file_or_object_schema());
   profile.optional("that of `compute`")
       .means(
           "all-reduces as they were measured, for `all_reduce` `profile`, where compute is not of the same profile "
           "(`rates`, or nothing measured)");
-  profile.read = [](const JsonNode& node, CommunicationSpec& spec) {
+  profile.reads([](const JsonNode& node, CommunicationSpec& spec) {
     spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
     const calib::Profile& p = *spec.profile;
     const bool is_measured =
         std::all_of(p.fits.begin(), p.fits.end(), [](const calib::Fit& fit) { return fit.kind == "measured"; });
     node.document().note(
         {node.pointer(), p.name, is_measured ? "measured" : "published", "all-reduces on " + p.device.name});
-  };
-  profile.write = [](const CommunicationSpec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); };
-  auto& library = f.text("library", &CommunicationSpec::library);
+  });
+  profile.writes([](const CommunicationSpec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); });
+  auto library = f.text("library", &CommunicationSpec::library);
   library.optional("the only one that was measured")
       .means("whose all-reduces of the profile are taken: `nccl`, `gloo`, `mpi`, ...");
 }

@@ -19,13 +19,13 @@ const ObjectFormat<RateSpec>& rate_format() {
     f.whole("batch", &RateSpec::batch, 1, kLargestBatch).means("images per GPU at which it was measured");
     f.quantity("rate", &RateSpec::samples_per_s, Dimension::rate, kRate)
         .means("training rate of one GPU without communication");
-    auto& model = f.custom("model", "text", "a name of `--list-models` in full", {{"enum", model::zoo_names()}});
+    auto model = f.custom("model", "text", "a name of `--list-models` in full", {{"enum", model::zoo_names()}});
     model.optional("the scenario's model")
         .means(
             "model on which it was measured; all rates must name the same. The ratio of measured to "
             "roofline time carries over");
-    model.read = [](const JsonNode& node, RateSpec& rate) { rate.model = node.choice(model::zoo_names()); };
-    model.write = [](const RateSpec& rate) { return rate.model.empty() ? Json() : Json(rate.model); };
+    model.reads([](const JsonNode& node, RateSpec& rate) { rate.model = node.choice(model::zoo_names()); });
+    model.writes([](const RateSpec& rate) { return rate.model.empty() ? Json() : Json(rate.model); });
     return f;
   }();
   return format;
@@ -44,10 +44,10 @@ void check_rates(const JsonNode& node, const ComputeSpec& compute) {
 const ObjectFormat<EfficiencySpec>& efficiency_point_format() {
   static const ObjectFormat<EfficiencySpec> format = [] {
     ObjectFormat<EfficiencySpec> f("efficiency");
-    auto& flop = f.custom("flop", "number", "1 to 1e18", format_text::schema_of(Range{1, 1e18}));
+    auto flop = f.custom("flop", "number", "1 to 1e18", format_text::schema_of(Range{1, 1e18}));
     flop.means("FLOP of one kernel");
-    flop.read = [](const JsonNode& node, EfficiencySpec& point) { point.flop = node.number({1, 1e18}); };
-    flop.write = [](const EfficiencySpec& point) { return Json(point.flop); };
+    flop.reads([](const JsonNode& node, EfficiencySpec& point) { point.flop = node.number({1, 1e18}); });
+    flop.writes([](const EfficiencySpec& point) { return Json(point.flop); });
     f.number("efficiency", &EfficiencySpec::efficiency, kFraction).means("share of peak there");
     return f;
   }();
@@ -74,14 +74,14 @@ Json write_efficiency_curve(const ComputeSpec& compute) {
 
 ObjectFormat<ComputeSpec> efficiency_format() {
   ObjectFormat<ComputeSpec> f("efficiency");
-  auto& compute = f.custom(
+  auto compute = f.custom(
       "compute", "number **S**, or a curve", "1e-6 to 1",
       {{"anyOf", Json::array({format_text::sourced(format_text::schema_of(kFraction)),
                               {{"type", "array"}, {"minItems", 1}, {"items", efficiency_point_format().schema()}}})}});
   compute.assumed(0.6, "default: share of peak that large convolutions and GEMMs reach")
       .means("share of peak that kernels reach");
-  compute.read = [](const JsonNode& node, ComputeSpec& spec) { spec.compute_efficiency = read_efficiency_curve(node); };
-  compute.write = write_efficiency_curve;
+  compute.reads([](const JsonNode& node, ComputeSpec& spec) { spec.compute_efficiency = read_efficiency_curve(node); });
+  compute.writes(write_efficiency_curve);
   f.number("attention", &ComputeSpec::attention_efficiency, kFraction)
       .optional("1")
       .means("what fused attention reaches, over `compute`");
@@ -109,18 +109,18 @@ ObjectFormat<ComputeSpec> jitter_format() {
   ObjectFormat<ComputeSpec> f("jitter");
   f.choice("distribution", &ComputeSpec::jitter)
       .means("of a factor on compute time, drawn per GPU and iteration, mean 1");
-  auto& variation = f.number("coefficient_of_variation", &ComputeSpec::jitter_variation, {0, 1});
+  auto variation = f.number("coefficient_of_variation", &ComputeSpec::jitter_variation, {0, 1});
   variation.optional("required unless `none`")
       .means(
           "standard deviation over mean. GPUs wait for the slowest, so it costs more the more GPUs "
           "there are");
-  variation.read = [](const JsonNode& node, ComputeSpec& compute) {
+  variation.reads([](const JsonNode& node, ComputeSpec& compute) {
     if (compute.jitter != JitterKind::none)
       compute.jitter_variation = node.sourced_number({0, 1});
     else
       UnnotedCopy(node).node().sourced_number({0, 1});
-  };
-  variation.is_unsaid = [](const ComputeSpec& compute) { return compute.jitter == JitterKind::none; };
+  });
+  variation.unsaid_where([](const ComputeSpec& compute) { return compute.jitter == JitterKind::none; });
   f.then([](const JsonNode& node, ComputeSpec& compute) {
     if (compute.jitter != JitterKind::none) node.at("coefficient_of_variation");
   });
@@ -153,22 +153,22 @@ ObjectFormat<ComputeSpec> make_compute_format() {
           "fp32, `fp8` computes products with weights in eight bits and the rest in half precision, `fp4` those of 85 "
           "% "
           "of the model in four bits. Activations take 4 bytes in fp32 and tf32, else 2. It does not change `wire`");
-  auto& rates = f.list("rates", &Spec::rates, rate_format());
+  auto rates = f.list("rates", &Spec::rates, rate_format());
   rates.otherwise(Json::array()).means("measured rates of one GPU, see below; empty: the roofline alone");
-  rates.read = [read = rates.read](const JsonNode& node, Spec& compute) {
+  rates.reads([read = rates.reader()](const JsonNode& node, Spec& compute) {
     read(node, compute);
     check_rates(node, compute);
-  };
-  auto& input = f.custom("profile_input", "text", "`synthetic`", {{"enum", {"synthetic"}}});
+  });
+  auto input = f.custom("profile_input", "text", "`synthetic`", {{"enum", {"synthetic"}}});
   input.optional("none").means(
       "takes the iterations that were measured while the input pipeline of `train` prepared the "
       "next batches beside them");
-  input.read = [](const JsonNode& node, Spec& compute) { compute.profile.input = node.choice({"synthetic"}); };
-  input.write = [](const Spec& compute) {
+  input.reads([](const JsonNode& node, Spec& compute) { compute.profile.input = node.choice({"synthetic"}); });
+  input.writes([](const Spec& compute) {
     return compute.profile && !compute.profile.input.empty() ? Json(compute.profile.input) : Json();
-  };
-  auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
-                           file_or_object_schema());
+  });
+  auto profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                          file_or_object_schema());
   profile.optional("none").means(
       "times of whole iterations as `calibrate` measured them "
       "([calib/README.md](../../calib/README.md)): of this model, at this precision (`mixed`: "
@@ -178,12 +178,11 @@ ObjectFormat<ComputeSpec> make_compute_format() {
       "from the fit; where a point reaches beyond what was measured (batch, devices, sizes and "
       "nodes of all-reduces, another device), the table and the point's `notes` say so. Not beside "
       "`rates`");
-  profile.read = [](const JsonNode& node, Spec& compute) {
+  profile.reads([](const JsonNode& node, Spec& compute) {
     compute.profile = read_profile(node, compute.profile.model, compute.precision, compute.profile.input);
-  };
-  profile.write = [](const Spec& compute) {
-    return compute.profile ? calib::to_json(*compute.profile.profile) : Json();
-  };
+  });
+  profile.writes(
+      [](const Spec& compute) { return compute.profile ? calib::to_json(*compute.profile.profile) : Json(); });
   f.quantity("launch_overhead", &Spec::launch_s, Dimension::time, kSeconds)
       .assumed("5 us", "default: a kernel launch on a busy stream")
       .means("of each kernel, between it and the one before");

@@ -67,37 +67,37 @@ const ObjectFormat<ConvergenceSpec>& convergence_format() {
   using Spec = ConvergenceSpec;
   static const ObjectFormat<Spec> format = [] {
     ObjectFormat<Spec> f("convergence");
-    auto& target = f.custom("target", "text or number", "", {{"type", {"string", "number"}}});
+    auto target = f.custom("target", "text or number", "", {{"type", {"string", "number"}}});
     target.means(
         "for the table only, such as `76 % top-1`; with a profile, one of its targets, by name or as an "
         "accuracy (`0.985`)");
-    target.read = [](const JsonNode& node, Spec& spec) { spec.target = node.text(); };
-    target.write = [](const Spec& spec) { return Json(spec.target); };
+    target.reads([](const JsonNode& node, Spec& spec) { spec.target = node.text(); });
+    target.writes([](const Spec& spec) { return Json(spec.target); });
     f.number("train_samples", &Spec::train_samples, {1, 1e12})
         .optional("required without `profile`")
         .means("images in an epoch");
     f.number("epochs", &Spec::epochs, {1e-3, 1e6})
         .optional("required without the next two")
         .means("epochs to the target");
-    auto& table = f.custom("iterations_by_workers", "array of `{\"workers\", \"iterations\"}`, ascending", "",
-                           {{"type", "array"}, {"items", {{"type", "object"}}}});
+    auto table = f.custom("iterations_by_workers", "array of `{\"workers\", \"iterations\"}`, ascending", "",
+                          {{"type", "array"}, {"items", {{"type", "object"}}}});
     table.optional("none").means(
         "updates to the target when each averages so many workers' gradients; between them a power law, beyond them "
         "its slope. Goes before `epochs`");
-    table.read = [](const JsonNode& node, Spec& spec) { spec.iterations_by_workers = read_iterations(node); };
-    table.write = [](const Spec& spec) {
+    table.reads([](const JsonNode& node, Spec& spec) { spec.iterations_by_workers = read_iterations(node); });
+    table.writes([](const Spec& spec) {
       Json list = Json::array();
       for (const IterationsAt& one : spec.iterations_by_workers)
         list.push_back({{"workers", one.workers}, {"iterations", one.iterations}});
       return list.empty() ? Json() : list;
-    };
-    auto& profile = f.custom("profile", "text or object",
-                             "path ending in `.json`, or a `lockstep/convergence/1` object", file_or_object_schema());
+    });
+    auto profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/convergence/1` object",
+                            file_or_object_schema());
     profile.optional("none").means(
         "updates to the target by what measured or published runs of this model needed, see below. Not beside the two "
         "above");
-    profile.read = [](const JsonNode&, Spec&) {};  // read_by_profile()
-    profile.write = [](const Spec& spec) { return spec.profile ? to_json(*spec.profile) : Json(); };
+    profile.reads([](const JsonNode&, Spec&) {});  // read_by_profile()
+    profile.writes([](const Spec& spec) { return spec.profile ? to_json(*spec.profile) : Json(); });
     f.then([](const JsonNode& node, Spec& spec) {
       node.at("train_samples");
       if (spec.iterations_by_workers.empty()) node.at("epochs");

@@ -70,13 +70,12 @@ void read_percentiles(const JsonNode& node, DelaySpec& delay) {
 using Format = ObjectFormat<DelaySpec>;
 
 void add_value(Format& f, const std::string& key, double DelaySpec::*member, Range factor, const std::string& meaning) {
-  auto& field = f.custom(key, "number or time, **S**", "", schema_of_value());
+  auto field = f.custom(key, "number or time, **S**", "", schema_of_value());
   field.means(meaning);
-  field.read = [=](const JsonNode& node, DelaySpec& delay) {
-    delay.*member = read_value(node, delay.in_seconds, factor);
-  };
-  field.write = [=](const DelaySpec& delay) { return write_value(delay.*member, delay.in_seconds); };
-  field.is_unsaid = [=](const DelaySpec& delay) { return delay.*member == DelaySpec().*member; };
+  field.reads(
+      [=](const JsonNode& node, DelaySpec& delay) { delay.*member = read_value(node, delay.in_seconds, factor); });
+  field.writes([=](const DelaySpec& delay) { return write_value(delay.*member, delay.in_seconds); });
+  field.unsaid_where([=](const DelaySpec& delay) { return delay.*member == DelaySpec().*member; });
 }
 
 void add_lognormal(Format& f) {
@@ -86,11 +85,11 @@ void add_lognormal(Format& f) {
 
 void add_empirical(Format& f) {
   const Json numbers{{"type", "array"}, {"items", {{"type", "number"}}}};
-  auto& samples = f.custom("samples", "array, a `.json` file of one, or a text file of numbers", "",
-                           {{"anyOf", Json::array({numbers, {{"type", "string"}}})}});
+  auto samples = f.custom("samples", "array, a `.json` file of one, or a text file of numbers", "",
+                          {{"anyOf", Json::array({numbers, {{"type", "string"}}})}});
   samples.means("drawn with equal probability");
-  samples.read = [](const JsonNode& node, DelaySpec& delay) { read_samples(node, delay); };
-  samples.write = [](const DelaySpec& delay) { return Json(delay.samples); };
+  samples.reads([](const JsonNode& node, DelaySpec& delay) { read_samples(node, delay); });
+  samples.writes([](const DelaySpec& delay) { return Json(delay.samples); });
 }
 
 void add_percentiles(Format& f) {
@@ -99,23 +98,23 @@ void add_percentiles(Format& f) {
       {"properties", {{"at", format_text::sourced(format_text::schema_of(Range{0, 1}))}, {"value", schema_of_value()}}},
       {"required", {"at", "value"}},
       {"additionalProperties", false}};
-  auto& field = f.custom("percentiles", "`[{\"at\", \"value\"}, ...]`", "", {{"type", "array"}, {"items", point}});
+  auto field = f.custom("percentiles", "`[{\"at\", \"value\"}, ...]`", "", {{"type", "array"}, {"items", point}});
   field.means("ascending; a `pareto-tail` by least squares");
-  field.read = [](const JsonNode& node, DelaySpec& delay) { read_percentiles(node, delay); };
-  field.write = [](const DelaySpec& delay) {
+  field.reads([](const JsonNode& node, DelaySpec& delay) { read_percentiles(node, delay); });
+  field.writes([](const DelaySpec& delay) {
     Json list = Json::array();
     for (const PercentileSpec& one : delay.percentiles)
       list.push_back({{"at", one.at}, {"value", write_value(one.value, delay.in_seconds)}});
     return list;
-  };
+  });
 }
 
 Format delay_format(DelaySpec::Kind kind) {
   using Kind = DelaySpec::Kind;
   Format f("delay, " + name_of(kind));
-  auto& distribution = f.custom("distribution", "text", "", {{"const", name_of(kind)}});
-  distribution.read = [kind](const JsonNode&, DelaySpec& delay) { delay.kind = kind; };
-  distribution.write = [kind](const DelaySpec&) { return Json(name_of(kind)); };
+  auto distribution = f.custom("distribution", "text", "", {{"const", name_of(kind)}});
+  distribution.reads([kind](const JsonNode&, DelaySpec& delay) { delay.kind = kind; });
+  distribution.writes([kind](const DelaySpec&) { return Json(name_of(kind)); });
   if (kind == Kind::none) return f;
   f.either("unit", &DelaySpec::in_seconds, "factor", "seconds")
       .optional("`factor`")
@@ -136,13 +135,12 @@ Format delay_format(DelaySpec::Kind kind) {
   if (kind == Kind::percentiles) add_percentiles(f);
   if (kind == Kind::lognormal || kind == Kind::gamma || kind == Kind::pareto_tail) {
     const Range shift{0, kFactor.high};
-    auto& field = f.custom("shift", "number or time, **S**", "", schema_of_value());
+    auto field = f.custom("shift", "number or time, **S**", "", schema_of_value());
     field.optional("0").means("added to what is drawn");
-    field.read = [shift](const JsonNode& node, DelaySpec& delay) {
-      delay.shift = read_value(node, delay.in_seconds, shift);
-    };
-    field.write = [](const DelaySpec& delay) { return write_value(delay.shift, delay.in_seconds); };
-    field.is_unsaid = [](const DelaySpec& delay) { return delay.shift == 0; };
+    field.reads(
+        [shift](const JsonNode& node, DelaySpec& delay) { delay.shift = read_value(node, delay.in_seconds, shift); });
+    field.writes([](const DelaySpec& delay) { return write_value(delay.shift, delay.in_seconds); });
+    field.unsaid_where([](const DelaySpec& delay) { return delay.shift == 0; });
   }
   f.then([](const JsonNode& node, DelaySpec& delay) {
     if (delay.includes_communication && !delay.in_seconds)

@@ -22,10 +22,10 @@ inline Json file_or_object_schema(const Json& object) {
 /// "$schema": which JSON Schema an editor may check the file by; no effect.
 template <class T>
 void add_schema_link(ObjectFormat<T>& format) {
-  auto& field = format.custom("$schema", "text", "", {{"type", "string"}});
+  auto field = format.custom("$schema", "text", "", {{"type", "string"}});
   field.optional("none").means("the JSON Schema that an editor checks the file by; no effect");
-  field.read = [](const JsonNode& node, T&) { node.text(); };
-  field.write = [](const T&) { return Json(); };
+  field.reads([](const JsonNode& node, T&) { node.text(); });
+  field.writes([](const T&) { return Json(); });
 }
 
 }  // namespace scenario

@@ -100,12 +100,12 @@ const ObjectFormat<LearnersSpec>& learners_format() {
   static const ObjectFormat<Spec> format = [] {
     ObjectFormat<Spec> f("learners");
     f.whole("per_gpu", &Spec::per_gpu, 1, kMostLearners).otherwise(1).means("learners on each GPU");
-    auto& tau = f.custom("tau", "whole or `never`", "1 to 100",
-                         {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLongestTau}},
-                                                 {{"const", "never"}}})}});
+    auto tau = f.custom("tau", "whole or `never`", "1 to 100",
+                        {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLongestTau}},
+                                                {{"const", "never"}}})}});
     tau.otherwise(1).means("synchronise in every tau-th iteration; whole rounds of tau are measured");
-    tau.read = [](const JsonNode& node, Spec& spec) { spec.tau = read_tau(node); };
-    tau.write = [](const Spec& spec) { return spec.tau == 0 ? Json("never") : Json(spec.tau); };
+    tau.reads([](const JsonNode& node, Spec& spec) { spec.tau = read_tau(node); });
+    tau.writes([](const Spec& spec) { return spec.tau == 0 ? Json("never") : Json(spec.tau); });
     f.either("scheduling", &Spec::round_robin, "first-come-first-served", "round-robin")
         .otherwise("first-come-first-served")
         .means("a free learner takes its next batch at once, or in turn with the others of its GPU");
@@ -121,21 +121,21 @@ const ObjectFormat<LearnersSpec>& learners_format() {
     f.quantity("host_wait", &Spec::host_wait_s, Dimension::time, {0, 1})
         .optional("required with `host`")
         .means("for the host to notice that a GPU is done");
-    auto& fill = f.custom("fill", "number **S**, an array of `{\"batch\", \"fill\"}`, ascending, or `profile`",
-                          "1e-3 to 1", schema_of_fill());
+    auto fill = f.custom("fill", "number **S**, an array of `{\"batch\", \"fill\"}`, ascending, or `profile`",
+                         "1e-3 to 1", schema_of_fill());
     fill.optional("estimated")
         .means(
             "f. A curve is linear in log(batch), outside that of the nearest. `profile`: the curve that "
             "`compute/profile` has measured, at each batch the least t_m / (m t_1) of m learners over one "
             "([profile_spec.hpp](profile_spec.hpp))");
-    fill.read = [](const JsonNode& node, Spec& spec) {
+    fill.reads([](const JsonNode& node, Spec& spec) {
       spec.fill_of_profile = node.is_string();
       if (spec.fill_of_profile)
         node.choice({"profile"});
       else
         spec.fill = read_fill(node);
-    };
-    fill.write = write_fill;
+    });
+    fill.writes(write_fill);
     f.object("occupancy", &Spec::occupancy, occupancy_format())
         .optional("required without `fill`")
         .means("estimates f of each layer, see below");

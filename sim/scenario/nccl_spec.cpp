@@ -96,10 +96,10 @@ const ObjectFormat<NcclSpec>& nccl_format() {
   using Spec = NcclSpec;
   static const ObjectFormat<Spec> format = [] {
     ObjectFormat<Spec> f("nccl");
-    auto& generation = f.choice("generation", &Spec::generation);
+    auto generation = f.choice("generation", &Spec::generation);
     generation.optional("by the name of the cluster's GPU")
         .means("row of NCCL's tables; required for a GPU whose name is not known");
-    generation.is_unsaid = nullptr;  // written out: the name's meaning may change
+    generation.always_written();  // written out: the name's meaning may change
     f.either("cpu", &Spec::has_amd_cpu, "intel", "amd")
         .optional("`intel`")
         .means("limit of LL and cost of posting to the network");
@@ -108,12 +108,15 @@ const ObjectFormat<NcclSpec>& nccl_format() {
         .means("that the network plugin reports to NCCL");
     f.choice("algorithm", &Spec::algorithm).optional("NCCL's choice").means("as `NCCL_ALGO`");
     f.choice("protocol", &Spec::protocol).optional("NCCL's choice").means("as `NCCL_PROTO`");
+    f.boolean("in_switch", &Spec::in_switch)
+        .optional("`true`")
+        .means("`false`: neither NVLS nor NVLSTree, as `NCCL_NVLS_ENABLE=0`");
     const std::string meaning = "the graph that NCCL finds, as its log prints it: `nChannels 12, bw 30.0/30.0`";
     f.object("ring", &Spec::ring, graph_format()).optional("from the cluster").means(meaning);
     f.object("tree", &Spec::tree, graph_format()).optional("from the cluster").means("the same of its trees");
     f.object("nvls", &Spec::nvls, graph_format()).optional("from the cluster").means("the same of its NVLS");
-    auto& profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
-                             file_or_object_schema());
+    auto profile = f.custom("profile", "text or object", "path ending in `.json`, or a `lockstep/profile/1` object",
+                            file_or_object_schema());
     profile.optional("none").means(
         "all-reduces of NCCL on one node, over several, or both, as `calibrate` measured or imported "
         "them. On one node: what they take beyond the tables is added to the latency of every call, "
@@ -125,10 +128,10 @@ const ObjectFormat<NcclSpec>& nccl_format() {
         "errors, and the error at the most nodes measured when they follow from fewer. Without calls "
         "over several nodes those of one hold between nodes too. Needs a `launch_overhead` of `\"0 "
         "us\"`: measured calls contain their launch. NCCL's choice stays that of the tables");
-    profile.read = [](const JsonNode& node, Spec& spec) {
+    profile.reads([](const JsonNode& node, Spec& spec) {
       spec.profile = std::make_shared<const calib::Profile>(calib::profile_from_json(node));
-    };
-    profile.write = [](const Spec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); };
+    });
+    profile.writes([](const Spec& spec) { return spec.profile ? calib::to_json(*spec.profile) : Json(); });
     return f;
   }();
   return format;

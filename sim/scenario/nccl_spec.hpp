@@ -29,6 +29,7 @@ struct NcclSpec {
   double nic_latency_s = 0;
   std::optional<NcclAlgorithm> algorithm;  ///< as NCCL_ALGO; none: NCCL's choice, as the next
   std::optional<NcclProtocol> protocol;    ///< as NCCL_PROTO
+  bool in_switch = true;                   ///< as NCCL_NVLS_ENABLE
   std::optional<NcclGraphSpec> ring, tree, nvls;
   std::shared_ptr<const calib::Profile> profile;  ///< whose all-reduces latency and bandwidth follow; null: none
   /// All-reduces of one node that it holds, (bytes, seconds); empty: none.

@@ -195,16 +195,16 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
             "copy")
         .means("with `sharding_calls` of `tensors`, of the host for each rank's slice of a call")
         .needed_where([](const Json& holder) { return holder.value("sharding_calls", Json()) == "tensors"; });
-    auto& order = f.custom("order", "array of text", format_text::names(choice_names<ParallelDimension>()),
-                           {{"type", "array"},
-                            {"items", {{"enum", choice_names<ParallelDimension>()}}},
-                            {"minItems", 5},
-                            {"maxItems", 5},
-                            {"uniqueItems", true}});
+    auto order = f.custom("order", "array of text", format_text::names(choice_names<ParallelDimension>()),
+                          {{"type", "array"},
+                           {"items", {{"enum", choice_names<ParallelDimension>()}}},
+                           {"minItems", 5},
+                           {"maxItems", 5},
+                           {"uniqueItems", true}});
     order.otherwise(order_json(ParallelSpec()))
         .means("of the dimensions over ranks, innermost first; Megatron-LM's unless stated");
-    order.read = [](const JsonNode& node, ParallelSpec& spec) { spec.order = read_order(node); };
-    order.write = order_json;
+    order.reads([](const JsonNode& node, ParallelSpec& spec) { spec.order = read_order(node); });
+    order.writes(order_json);
     f.whole("global_batch", &ParallelSpec::global_batch, 1, kLargestGlobalBatch)
         .optional("what `micro_batches` give")
         .means("sequences of an iteration, of all replicas together; this or `micro_batches`");

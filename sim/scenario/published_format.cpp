@@ -49,11 +49,11 @@ const ObjectFormat<PublishedSpec>& published_format() {
         .means(
             "what was published. `throughput_gain`: samples/s over those of the variant `over` at the "
             "same GPU count, minus 1");
-    auto& value = f.custom("value", "by metric: number 1e-6 to 10; time; rate; time; number -1 to 1000",
-                           "1e-9 to 1e12 s or 1/s", {{"type", {"number", "string"}}});
+    auto value = f.custom("value", "by metric: number 1e-6 to 10; time; rate; time; number -1 to 1000",
+                          "1e-9 to 1e12 s or 1/s", {{"type", {"number", "string"}}});
     value.means("plain, without `kind`");
-    value.read = [](const JsonNode& node, Spec& result) { result.value = read_value(node, result.metric); };
-    value.write = write_value;
+    value.reads([](const JsonNode& node, Spec& result) { result.value = read_value(node, result.metric); });
+    value.writes(write_value);
     f.text("over", &Spec::over)
         .optional("required for `throughput_gain`")
         .means("the variant that it is compared with");
@@ -61,10 +61,10 @@ const ObjectFormat<PublishedSpec>& published_format() {
     f.boolean("used_for_fit", &Spec::is_fitted)
         .optional("`false`")
         .means("marks the row as fitted: a constant of the scenario was chosen to meet it");
-    auto& variant = f.custom("variant", "text", "name of a variant", {{"type", "string"}});
+    auto variant = f.custom("variant", "text", "name of a variant", {{"type", "string"}});
     variant.optional("all variants").means("compares with this variant only");
-    variant.read = [](const JsonNode& node, Spec&) { node.text(); };
-    variant.write = [](const Spec&) { return Json(); };
+    variant.reads([](const JsonNode& node, Spec&) { node.text(); });
+    variant.writes([](const Spec&) { return Json(); });
     return f;
   }();
   return format;

@@ -6,6 +6,7 @@ namespace lockstep::sim {
 inline namespace scenario {
 
 constexpr int kMostGpus = 65536;
+constexpr int kMostGpusPerNode = 128;  ///< and NICs
 constexpr int kLargestBatch = 1 << 20;
 inline const Range kFraction{1e-6, 1};
 inline const Range kSeconds{0, 10};

@@ -109,11 +109,11 @@ const ObjectFormat<UncertaintySpec>& uncertainty_format() {
 
 Format baseline_format() {
   Format f("baseline");
-  auto& gpus = f.custom("gpus", "whole", "1 to 65536", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
+  auto gpus = f.custom("gpus", "whole", "1 to 65536", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}});
   gpus.optional("GPUs of one node; with `parallel` the fewest of `gpus`")
       .means("GPUs that the efficiency is compared with");
-  gpus.read = [](const JsonNode& node, Scenario& s) { s.baseline_gpus = static_cast<int>(node.integer(1, kMostGpus)); };
-  gpus.write = [](const Scenario& s) { return Json(s.baseline_gpus); };
+  gpus.reads([](const JsonNode& node, Scenario& s) { s.baseline_gpus = static_cast<int>(node.integer(1, kMostGpus)); });
+  gpus.writes([](const Scenario& s) { return Json(s.baseline_gpus); });
   return f;
 }
 
@@ -131,10 +131,10 @@ void take_fill_of_profile(const JsonNode& node, Scenario& s) {
 }
 
 void add_identity(Format& f) {
-  auto& schema = f.custom("schema", "text", "`lockstep/scenario/1`", {{"const", "lockstep/scenario/1"}});
+  auto schema = f.custom("schema", "text", "`lockstep/scenario/1`", {{"const", "lockstep/scenario/1"}});
   schema.means("version of the format");
-  schema.read = [](const JsonNode& node, Scenario&) { node.choice({"lockstep/scenario/1"}); };
-  schema.write = [](const Scenario&) { return Json("lockstep/scenario/1"); };
+  schema.reads([](const JsonNode& node, Scenario&) { node.choice({"lockstep/scenario/1"}); });
+  schema.writes([](const Scenario&) { return Json("lockstep/scenario/1"); });
   add_schema_link(f);
   f.text("name", &Scenario::name).means("title of the table");
   f.text("description", &Scenario::description).optional("none").means("for the reader; no effect");
@@ -146,33 +146,32 @@ void add_identity(Format& f) {
 }
 
 void add_machine(Format& f) {
-  auto& cluster = f.object("cluster", &Scenario::cluster, cluster_format());
-  cluster.type = "text or object";
-  cluster.range = "path ending in `.json`, or a cluster object";
-  cluster.schema = file_or_object_schema(cluster.schema);
+  auto cluster = f.object("cluster", &Scenario::cluster, cluster_format());
+  cluster.written_as("text or object", "path ending in `.json`, or a cluster object",
+                     file_or_object_schema(cluster_format().schema()));
   cluster.means("the machine");
-  cluster.read = [](const JsonNode& node, Scenario& s) { s.cluster = read_cluster(node); };
-  auto& model = f.custom("model", "text or object",
-                         "a name of `simulate --list-models`, a path ending in `.json`, or a model object; of a "
-                         "language model `NAME@TOKENS`, or `{\"config\" or \"name\", \"sequence\", \"attention\"}`",
-                         {{"type", {"string", "object"}}});
+  cluster.reads([](const JsonNode& node, Scenario& s) { s.cluster = read_cluster(node); });
+  auto model = f.custom("model", "text or object",
+                        "a name of `simulate --list-models`, a path ending in `.json`, or a model object; of a "
+                        "language model `NAME@TOKENS`, or `{\"config\" or \"name\", \"sequence\", \"attention\"}`",
+                        {{"type", {"string", "object"}}});
   model.means("the network; layers give compute time, parameters give bytes to reduce");
-  model.read = [](const JsonNode& node, Scenario& s) { s.model = read_model(node); };
-  model.write = write_model;
-  auto& gpus = f.custom(
+  model.reads([](const JsonNode& node, Scenario& s) { s.model = read_model(node); });
+  model.writes(write_model);
+  auto gpus = f.custom(
       "gpus", "array of whole", "each 1 to 65536, at least one",
       {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostGpus}}}, {"minItems", 1}});
   gpus.means("GPU counts to predict, one point each");
-  gpus.read = [](const JsonNode& node, Scenario& s) { s.gpus = read_gpus(node); };
-  gpus.write = [](const Scenario& s) { return Json(s.gpus); };
+  gpus.reads([](const JsonNode& node, Scenario& s) { s.gpus = read_gpus(node); });
+  gpus.writes([](const Scenario& s) { return Json(s.gpus); });
   f.group("baseline", baseline_format()).otherwise(Json::object()).means("reference of `scaling_efficiency`");
-  auto& batch = f.custom("batch_per_gpu", "whole, or array of `{\"up_to_gpus\", \"batch\"}`", "batch 1 to 1048576",
-                         {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLargestBatch}},
-                                                 {{"type", "array"}, {"items", batch_rule_format().schema()}}})}});
+  auto batch = f.custom("batch_per_gpu", "whole, or array of `{\"up_to_gpus\", \"batch\"}`", "batch 1 to 1048576",
+                        {{"anyOf", Json::array({{{"type", "integer"}, {"minimum", 1}, {"maximum", kLargestBatch}},
+                                                {{"type", "array"}, {"items", batch_rule_format().schema()}}})}});
   batch.optional("with `parallel`, which has batches of its own").means("samples per GPU and iteration");
-  batch.read = [](const JsonNode& node, Scenario& s) { s.batch = read_batch(node); };
-  batch.write = write_batch;
-  batch.is_unsaid = [](const Scenario& s) { return s.parallel.has_value(); };
+  batch.reads([](const JsonNode& node, Scenario& s) { s.batch = read_batch(node); });
+  batch.writes(write_batch);
+  batch.unsaid_where([](const Scenario& s) { return s.parallel.has_value(); });
   f.object("parallel", &Scenario::parallel, parallel_format())
       .optional("every GPU is a replica")
       .means("[parallel](#parallel): a replica is a group of GPUs");
@@ -180,35 +179,35 @@ void add_machine(Format& f) {
 
 // What is read before decides how these are read.
 void add_parts(Format& f) {
-  auto& compute = f.object("compute", &Scenario::compute, compute_format());
+  auto compute = f.object("compute", &Scenario::compute, compute_format());
   compute.means("[compute](#compute)");
-  compute.read = [](const JsonNode& node, Scenario& s) {
+  compute.reads([](const JsonNode& node, Scenario& s) {
     s.compute.profile.model = s.model.name;
     compute_format().read(node, s.compute);
-  };
+  });
   f.object("input", &Scenario::input, input_format()).otherwise(Json::object()).means("[input](#input)");
-  auto& communication = f.object("communication", &Scenario::communication, communication_format());
+  auto communication = f.object("communication", &Scenario::communication, communication_format());
   communication.otherwise(Json::object()).means("[communication](#communication)");
-  communication.read = [](const JsonNode& node, Scenario& s) { s.communication = read_communication(node, s.cluster); };
+  communication.reads([](const JsonNode& node, Scenario& s) { s.communication = read_communication(node, s.cluster); });
 }
 
 void add_algorithms(Format& f) {
-  auto& learners = f.object("learners", &Scenario::learners, learners_format());
+  auto learners = f.object("learners", &Scenario::learners, learners_format());
   learners.needed_where(where_algorithm([](Algorithm a) { return a == Algorithm::sma || a == Algorithm::ea_sgd; }))
       .means("[learners](#learners), of the algorithms `sma` and `ea-sgd`");
-  learners.read = [read = learners.read](const JsonNode& node, Scenario& s) {
+  learners.reads([read = learners.reader()](const JsonNode& node, Scenario& s) {
     read(node, s);
     if (s.learners.fill_of_profile) take_fill_of_profile(node.at("fill"), s);
-  };
-  learners.is_unsaid = [](const Scenario& s) { return !s.trains_learners(); };
+  });
+  learners.unsaid_where([](const Scenario& s) { return !s.trains_learners(); });
   f.object("parameter_server", &Scenario::parameter_server, parameter_server_format())
       .needed_where(where_algorithm(Algorithm::parameter_server))
       .means("[parameter_server](#parameter_server), of the algorithm `parameter-server`");
-  auto& workers = f.object("workers", &Scenario::workers, workers_format());
+  auto workers = f.object("workers", &Scenario::workers, workers_format());
   workers.needed_where(where_algorithm(has_workers))
       .means("[workers](#workers), of the algorithms `backup-workers`, `async-sgd` and `async-easgd`");
   // Variants may use what the others do not: mistakes are found all the same.
-  workers.read = [](const JsonNode& node, Scenario& s) {
+  workers.reads([](const JsonNode& node, Scenario& s) {
     const Algorithm algorithm = has_workers(s.algorithm) ? s.algorithm : Algorithm::backup_workers;
     const WorkersSpec spec = read_workers(node, algorithm);
     if (has_workers(s.algorithm)) {
@@ -218,17 +217,17 @@ void add_algorithms(Format& f) {
     const int most = *std::max_element(s.gpus.begin(), s.gpus.end());
     if (const auto problem = find_problem(spec, most, s))
       node.at(problem->pointer.substr(std::string("/workers/").size())).fail(problem->wrong, problem->allowed);
-  };
+  });
   add_exchanges(f);
 }
 
 void add_results(Format& f) {
-  auto& convergence = f.object("convergence", &Scenario::convergence, convergence_format());
+  auto convergence = f.object("convergence", &Scenario::convergence, convergence_format());
   convergence.means("[convergence](#convergence); without it there is no time to accuracy");
-  convergence.read = [](const JsonNode& node, Scenario& s) { s.convergence = read_convergence(node); };
-  auto& published = f.list("published", &Scenario::published, published_format());
+  convergence.reads([](const JsonNode& node, Scenario& s) { s.convergence = read_convergence(node); });
+  auto published = f.list("published", &Scenario::published, published_format());
   published.otherwise(Json::array()).means("[published](#published)");
-  published.read = [](const JsonNode&, Scenario&) {};  // read_published()
+  published.reads([](const JsonNode&, Scenario&) {});  // read_published()
   f.object("uncertainty", &Scenario::uncertainty, uncertainty_format())
       .otherwise(Json::object())
       .means("[uncertainty](#uncertainty)");
@@ -250,10 +249,10 @@ void add_results(Format& f) {
                  {"properties", {{"name", {{"type", "string"}}}, {"set", {{"type", "object"}}}}},
                  {"required", {"name", "set"}},
                  {"additionalProperties", false}};
-  auto& list = f.custom("variants", "array", "at least one", {{"type", "array"}, {"items", one}, {"minItems", 1}});
+  auto list = f.custom("variants", "array", "at least one", {{"type", "array"}, {"items", one}, {"minItems", 1}});
   list.optional("none").means("[variants](#variants)");
-  list.read = [](const JsonNode&, Scenario&) {};  // read_variants()
-  list.write = [](const Scenario&) { return Json(); };
+  list.reads([](const JsonNode&, Scenario&) {});  // read_variants()
+  list.writes([](const Scenario&) { return Json(); });
 }
 
 }  // namespace

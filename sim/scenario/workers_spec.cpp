@@ -76,10 +76,10 @@ const ObjectFormat<WorkersSpec>& workers_format() {
     f.quantity("apply_rate", &WorkersSpec::apply_bytes_per_s, Dimension::bandwidth, {1e3, 1e15})
         .optional("in no time")
         .means("at which a server adds up or applies gradients");
-    auto& delay = f.custom("delay", "object", "", delay_schema());
+    auto delay = f.custom("delay", "object", "", delay_schema());
     delay.otherwise({{"distribution", "none"}}).means("how the time of a worker's step varies, below");
-    delay.read = [](const JsonNode& node, WorkersSpec& spec) { spec.delay = read_delay(node); };
-    delay.write = [](const WorkersSpec& spec) { return to_json(spec.delay); };
+    delay.reads([](const JsonNode& node, WorkersSpec& spec) { spec.delay = read_delay(node); });
+    delay.writes([](const WorkersSpec& spec) { return to_json(spec.delay); });
     return f;
   }();
   return format;
