@@ -7,12 +7,12 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/catalogue/network_words.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
 
-constexpr double kMostPorts = 72;
 constexpr Range kRates{1e6, 100e12};      // bit/s of a port
 constexpr double kInfiniBandFrom = 56e9;  // bit/s; FDR: what a rate without a kind is taken for from there on
 constexpr double kUsualRate = 100e9;      // bit/s, of examples
@@ -83,8 +83,8 @@ NetworkFound without_rate(const NetworkEntry& entry) {
 
 NetworkFound found_in(const Networks& networks, const NetworkWords& words, int gpus_per_node) {
   if (!words.wrong.empty()) throw Refused{words.wrong};
-  if (words.count && !(*words.count >= 1 && *words.count <= kMostPorts))
-    throw Refused{short_number(*words.count) + " ports are outside of 1 to " + short_number(kMostPorts)};
+  if (words.count && !(*words.count >= 1 && *words.count <= kMostGpusPerNode))
+    throw Refused{short_number(*words.count) + " ports are outside of 1 to " + short_number(kMostGpusPerNode)};
   if (words.bytes_per_s) throw Refused{"bytes where networks are told in bits"};
   if (words.kind.empty() && !words.rate) throw Refused{"it has no rate"};
   const NetworkEntry& kind = words.kind.empty() ? assumed_kind(networks, *words.rate) : kind_of(networks, words);
@@ -121,7 +121,7 @@ std::vector<std::string> candidates(const Networks& networks, const NetworkWords
   for (char c : words.kind)
     if (c < '0' || c > '9') letters += c;
   const std::string count =
-      words.count ? short_number(std::clamp(std::round(*words.count), 1.0, kMostPorts)) + "x " : "";
+      words.count ? short_number(std::clamp(std::round(*words.count), 1.0, double{kMostGpusPerNode})) + "x " : "";
   const std::string per = words.is_per_gpu ? " per GPU" : "";
   double bits = words.rate ? words.rate->bits_per_s : 0;
   if (words.bytes_per_s) bits = 8 * *words.bytes_per_s;
@@ -187,7 +187,8 @@ std::string network_grammar_text(const Entries<NetworkEntry>& networks) {
   for (const NetworkEntry& entry : networks)
     if (!entry.is_whole_node) (entry.needs_rate ? kinds : rated).push_back(entry.name);
   return std::string("network: ") + kNetworkGrammar + ", or a class such as aws-p4d\n" +
-         "  COUNT  ports of a node, with \"per GPU\" of each GPU: 1 to 72; without it one\n" +
+         "  COUNT  ports of a node, with \"per GPU\" of each GPU: 1 to " + std::to_string(kMostGpusPerNode) +
+         "; without it one\n" +
          "  RATE   of a port, in bits: 100 GbE, 400 Gb/s, 400 Gbit/s, 25 Gbps, 1 Tb/s; or one of " + joined(rated) +
          "\n" + "  KIND   one of " + joined(kinds) +
          ", TCP, IB, RoCEv2; GbE is TCP without it, and another rate InfiniBand from " + rate_words(kInfiniBandFrom) +

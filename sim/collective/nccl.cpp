@@ -1,6 +1,7 @@
 #include "sim/collective/nccl.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
@@ -79,6 +80,14 @@ class CostModel {
     return {algorithm, protocol, latency_s, bandwidth, seconds, network_passes(algorithm)};
   }
 
+  double fill_s(const NcclTime& time) const {
+    const bool is_tree = time.algorithm == NcclAlgorithm::nvls_tree;
+    if (operation_ != NcclOperation::all_reduce || (time.algorithm != NcclAlgorithm::nvls && !is_tree)) return 0;
+    const double in_node = 2 / (system_.nvls.channels * system_.nvls.intra_bytes_per_s);
+    const double between = time.network_passes / (system_.nvls.channels * system_.nvls.inter_bytes_per_s);
+    return nvls_round_bytes(is_tree) * std::max(0.0, in_node + between - 1 / time.bandwidth_bytes_per_s);
+  }
+
  private:
   int ppn() const { return system_.ranks / system_.nodes; }
   // Rounds of the ring.
@@ -142,6 +151,21 @@ class CostModel {
     const NcclGraph& graph = system_.nvls;
     const double inter = graph.inter_bytes_per_s / kGiga * (system_.nodes == 2 ? 2 : 1);
     return graph.channels * std::min({2 * nvls_intra(), inter, limits_.nvls_tree[column_]});
+  }
+
+  // What all channels and heads pass on together.
+  double nvls_round_bytes(bool is_tree) const {
+    const int channels = facts_of(system_.generation).nvls_channels[is_tree ? 1 : 0];
+    const std::int64_t operations = std::int64_t{channels} * std::min(ppn(), nccl_tables::kNvlsHeads);
+    std::int64_t chunk = is_tree && system_.nodes >= 4 ? nccl_tables::kNvlsTreeChunkOfMany : nccl_tables::kNvlsChunk;
+    const auto shrink = [&](const nccl_tables::NvlsChunkStep& step) {
+      if (bytes_ < step.times * operations * chunk) chunk = std::min(chunk, step.chunk);
+    };
+    if (is_tree)
+      std::for_each(std::begin(nccl_tables::kNvlsTreeSteps), std::end(nccl_tables::kNvlsTreeSteps), shrink);
+    else
+      std::for_each(std::begin(nccl_tables::kNvlsSteps), std::end(nccl_tables::kNvlsSteps), shrink);
+    return static_cast<double>(std::min(bytes_, operations * chunk));
   }
 
   double network_latency(double Latencies::*algorithm) const {
@@ -242,6 +266,9 @@ NcclTime nccl_choice(const NcclSystem& system, NcclOperation operation, std::int
     throw std::invalid_argument("NCCL has no algorithm for " + to_string(operation) + " on this machine as set");
   NcclTime chosen = *std::min_element(times.begin(), times.end(),
                                       [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
+  const double fill_s = CostModel(system, operation, bytes).fill_s(chosen);
+  chosen.latency_s += fill_s;
+  chosen.seconds += fill_s;
   const double excess_s = system.latency_excess_s + chosen.network_passes * system.pass_excess_s;
   if (excess_s == 0 && system.bandwidth_factor == 1) return chosen;
   chosen.latency_s = std::max(0.0, chosen.latency_s + excess_s);

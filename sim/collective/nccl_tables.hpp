@@ -1,6 +1,8 @@
 #pragma once
 // Constants of NCCL 2.28, src/graph/tuning.cc, under their names there. Microseconds and GB/s (1e9 bytes/s), as there;
 // indices are protocols LL, LL128, Simple. What goes by the GPU's generation is in nccl_generations.hpp.
+#include <cstdint>
+
 namespace lockstep::sim {
 inline namespace collective {
 namespace nccl_tables {
@@ -27,6 +29,18 @@ constexpr double kTreeCorrection[3][kTreeSizes]{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}};
+
+/// Bytes of a channel and a head that NVLS passes on at a time, by calcCollChunking() of src/enqueue.cc: NVLS_CHUNKSIZE,
+/// and half of it for a tree from four nodes on (src/transport/nvls.cc). Heads are the GPUs of a node, at most 32.
+constexpr std::int64_t kNvlsChunk = 131072, kNvlsTreeChunkOfMany = 65536;
+constexpr int kNvlsHeads = 32;  // NCCL_MAX_NVLS_ARITY
+/// A smaller chunk is taken where the call has fewer bytes than `times` rounds of all channels and heads; in this order.
+struct NvlsChunkStep {
+  int times;
+  std::int64_t chunk;
+};
+constexpr NvlsChunkStep kNvlsSteps[]{{64, 65536}, {8, 32768}, {2, 16384}};
+constexpr NvlsChunkStep kNvlsTreeSteps[]{{4, 65536}, {1, 32768}};
 
 }  // namespace nccl_tables
 }  // namespace collective

@@ -1,6 +1,7 @@
 #include "sim/program/nccl_system.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -80,8 +81,12 @@ void find_nodes(const ClusterSpec& cluster, const NcclGenerationFacts& machine, 
   const double tree = system.has_nvlink ? speed_up_to(machine.network_speeds, node / kGiga) : node;
   if (system.nvls.channels > 0)
     system.nvls = {nics, system.nvls.channels * system.nvls.intra_bytes_per_s / nics, inter};
-  system.ring = {nics, channel, channel};
-  system.tree = {nics, std::min(2 * inter, std::max(channel, tree)), channel};
+  // Every channel passes every GPU: a rack has more NICs than a GPU's NVLinks carry channels.
+  const bool is_switch = cluster.intra_node.kind == IntraNodeKind::nvswitch;
+  const double most = is_switch ? std::ceil(machine.nvlink * machine.links * kGiga / channel) : nics;
+  const int channels = std::min(nics, std::max(1, static_cast<int>(most)));
+  system.ring = {channels, channel, channel};
+  system.tree = {channels, std::min(2 * inter, std::max(channel, tree)), channel};
 }
 
 void set_graph(const std::optional<NcclGraphSpec>& spec, NcclGraph& graph) {
@@ -143,6 +148,7 @@ NcclSystem nccl_system(const ClusterSpec& cluster, const NcclSpec& spec, int gpu
   set_graph(spec.ring, system.ring);
   set_graph(spec.tree, system.tree);
   set_graph(spec.nvls, system.nvls);
+  if (!spec.in_switch) system.nvls = {};
   set_only(spec, system);
   return as_measured(cluster, spec, system);
 }

@@ -7,6 +7,7 @@
 #include "engine/base/text.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/measure.hpp"
+#include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
@@ -99,7 +100,7 @@ NetworkStated read_network(const JsonNode& node) {
   node.keys({"id", "count", "rate"});
   network.id = node.at("id").text();
   if (const auto count = node.find("count")) {
-    network.count = static_cast<int>(count->integer(1, 64));
+    network.count = static_cast<int>(count->integer(1, kMostGpusPerNode));
     network.is_count_stated = true;
   }
   if (const auto rate = node.find("rate"))

@@ -12,6 +12,16 @@ using lockstep::tests::two_by_two;
 
 namespace {
 
+NcclTime fastest_by_tables(const NcclSystem& system, NcclOperation operation, std::int64_t bytes) {
+  const std::vector<NcclTime> times = nccl_times(system, operation, bytes);
+  return *std::min_element(times.begin(), times.end(),
+                           [](const NcclTime& a, const NcclTime& b) { return a.seconds < b.seconds; });
+}
+
+double microseconds_by_tables(const NcclSystem& system, std::int64_t bytes) {
+  return fastest_by_tables(system, NcclOperation::all_reduce, bytes).seconds * 1e6;
+}
+
 double microseconds(const NcclSystem& system, std::int64_t bytes) {
   return nccl_choice(system, NcclOperation::all_reduce, bytes).seconds * 1e6;
 }
@@ -93,11 +103,15 @@ TEST_CASE("nccl: NVLS in a node and NVLSTree between nodes worked by hand") {
   // 51 MB on 8 H200: 8 min(2 x 40 x 0.85 x 7/8, 60) = 476 GB/s of bus, x 8/14 = 272 GB/s; 25 + 187.5 = 212.5 us.
   const NcclTime one = nccl_choice(hgx_hopper(1), NcclOperation::all_reduce, 51'000'000);
   CHECK(one.algorithm == NcclAlgorithm::nvls);
-  CHECK(one.seconds * 1e6 == Approx(212.5));
+  // Its first round, 16 channels of 8 heads with chunks of 32 KiB (51 MB are fewer than 8 rounds of 64 KiB), passes 8
+  // channels of 40 GB/s twice: 4.19 MB (2 / 320 - 1 / 272) = 10.8 us more.
+  CHECK(one.seconds * 1e6 == Approx(212.5 + 10.79).epsilon(1e-4));
   // 8 nodes: 25 + 2 x 3 x 20.9 = 150.4 us; 8 min(59.5, 48, 45.5) = 364 GB/s, x 64/126: 275.8 us.
   const NcclTime eight = nccl_choice(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
   CHECK(eight.algorithm == NcclAlgorithm::nvls_tree);
-  CHECK(eight.seconds * 1e6 == Approx(150.4 + 275.84).epsilon(1e-4));
+  // From four nodes on chunks are of 64 KiB at the most; the first 8.39 MB pass the network 6 times: (2 / 320 + 6 / 384 -
+  // 1 / 184.9) 8.39 MB = 138.1 us.
+  CHECK(eight.seconds * 1e6 == Approx(150.4 + 275.84 + 138.13).epsilon(1e-4));
   // Bytes: what every GPU sends to its switch, and the double tree over the nodes.
   const Plan plan = nccl_plan(hgx_hopper(8), NcclOperation::all_reduce, 51'000'000);
   CHECK(double(plan.bytes_sent()) == Approx(51e6 * (64 + 8 + 2 * 7)).epsilon(1e-5));
@@ -105,7 +119,8 @@ TEST_CASE("nccl: NVLS in a node and NVLSTree between nodes worked by hand") {
 
 TEST_CASE("nccl: times that its tuner gives for HGX Hopper nodes with eight 400 Gbit/s NICs") {
   const std::vector<std::pair<int, double>> expected{{1, 213}, {8, 427}, {64, 556}, {128, 598}, {256, 640}};
-  for (const auto& [nodes, us] : expected) CHECK(microseconds(hgx_hopper(nodes), 51'000'000) == Approx(us).margin(1));
+  for (const auto& [nodes, us] : expected)
+    CHECK(microseconds_by_tables(hgx_hopper(nodes), 51'000'000) == Approx(us).margin(1));
   // A ring of 2048 GPUs would take 27 ms.
   NcclSystem ring = hgx_hopper(256);
   ring.only_algorithm = NcclAlgorithm::ring;
@@ -122,7 +137,10 @@ TEST_CASE("nccl: the choice is the fastest, time grows with the size, no bus is 
       for (std::int64_t bytes = 64; bytes < (std::int64_t{1} << 34); bytes *= 4) {
         INFO(nodes << " nodes, " << to_string(operation) << ", " << bytes << " bytes");
         const NcclTime choice = nccl_choice(system, operation, bytes);
-        for (const NcclTime& other : nccl_times(system, operation, bytes)) REQUIRE(choice.seconds <= other.seconds);
+        const NcclTime fastest = fastest_by_tables(system, operation, bytes);
+        REQUIRE(choice.algorithm == fastest.algorithm);
+        REQUIRE(choice.protocol == fastest.protocol);
+        REQUIRE(choice.seconds >= fastest.seconds);
         if (choice.algorithm != NcclAlgorithm::tree) REQUIRE(choice.seconds >= before);
         before = choice.seconds;
         // Switches add: a GPU sends less than on a ring.
@@ -136,6 +154,40 @@ TEST_CASE("nccl: the choice is the fastest, time grows with the size, no bus is 
       }
     }
   }
+}
+
+TEST_CASE("nccl: NVLS fills its pipeline once, with no more than a round, and nothing else does") {
+  for (int nodes : {1, 2, 3, 4, 16}) {
+    NcclSystem system = hgx_hopper(nodes);
+    const NcclAlgorithm in_switch = nodes == 1 ? NcclAlgorithm::nvls : NcclAlgorithm::nvls_tree;
+    for (NcclAlgorithm algorithm : {NcclAlgorithm::ring, NcclAlgorithm::tree, in_switch}) {
+      system.only_algorithm = algorithm;
+      system.only_protocol = NcclProtocol::simple;
+      for (std::int64_t bytes = 1 << 16; bytes < (std::int64_t{1} << 34); bytes *= 2) {
+        INFO(nodes << " nodes, " << to_string(algorithm) << ", " << bytes << " bytes");
+        const double fill_s = nccl_choice(system, NcclOperation::all_reduce, bytes).seconds -
+                              fastest_by_tables(system, NcclOperation::all_reduce, bytes).seconds;
+        if (algorithm != in_switch) CHECK(fill_s == 0);
+        if (algorithm != in_switch) continue;
+        // 128 channels and heads with 128 KiB, all of which is no more than the call.
+        const double round = std::min<double>(double(bytes), 128 * 131072.0);
+        const int passes = nccl_choice(system, NcclOperation::all_reduce, bytes).network_passes;
+        CHECK(fill_s >= 0);
+        CHECK(fill_s <= round * (2 / 320e9 + passes / 384e9));
+        if (bytes < 64 * 131072) continue;
+        CHECK(fill_s > 0);
+      }
+    }
+  }
+  // Two nodes from 4 x 16.8 MB on: 16.8 MB (2 / 320 + 2 / 384 - 1 / B) each, half of it below, a quarter below 8.4 MB.
+  const auto fill_us = [](std::int64_t bytes) {
+    NcclSystem two = hgx_hopper(2);
+    two.only_algorithm = NcclAlgorithm::nvls_tree;
+    return microseconds(two, bytes) - microseconds_by_tables(two, bytes);
+  };
+  CHECK(fill_us(std::int64_t{1} << 30) == Approx(fill_us(1 << 26)));
+  CHECK(fill_us(1 << 25) == Approx(fill_us(1 << 26) / 2));
+  CHECK(fill_us(1 << 22) == Approx(fill_us(1 << 26) / 4));
 }
 
 TEST_CASE("nccl: what a machine lacks is not chosen") {

@@ -155,6 +155,17 @@ TEST_CASE("what NCCL finds on the machines") {
   const NcclSystem rack = nccl_system(hopper_cluster(1, 72), blackwell, 72);
   CHECK(rack.nvls.channels == 40);
   CHECK(rack.nvls.channels * rack.nvls.intra_bytes_per_s <= 18 * 40.1e9);
+  // Two such domains with a NIC a GPU: channels of 48 GB/s pass every GPU, whose 722 GB/s are 16 of them at the most.
+  ClusterSpec racks = hopper_cluster(2, 72);
+  racks.nic.per_node = 72;
+  racks.nic.link.bandwidth_bytes_per_s = 47e9;
+  const NcclSystem two_racks = nccl_system(racks, blackwell, 144);
+  CHECK((two_racks.ring.channels - 1) * two_racks.ring.inter_bytes_per_s < 18 * 40.1e9);
+  CHECK(two_racks.ring.channels == 16);
+  CHECK(two_racks.tree.channels == 16);
+  CHECK(two_racks.nvls.channels > 0);
+  blackwell.in_switch = false;
+  CHECK(nccl_system(racks, blackwell, 144).nvls.channels == 0);
   // PCIe: the ring's hop between the sockets, 9 GB/s, is the slowest.
   NcclSpec pascal;
   pascal.generation = NcclGeneration::pascal;
