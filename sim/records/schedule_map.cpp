@@ -41,7 +41,6 @@ std::optional<AllReduceChoice> choice_of_nccl(const Mapping& m, const ClusterSpe
   if (has_nics && stated == AllReduceKind::ring) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
   if (has_nics && stated == AllReduceKind::double_binary_tree) return {{AllReduceKind::nccl, NcclAlgorithm::tree}};
   const bool is_in_node = cluster.nodes == 1 && !m.job.tree_slices;
-  if (is_in_node && is_modern && m.job.in_switch == false) return {{AllReduceKind::nccl, NcclAlgorithm::ring}};
   const bool is_open = is_in_node || (!stated && (m.stack->all_reduce == "auto" || m.stack->all_reduce == "ring"));
   return is_open && (has_nics || is_modern) ? std::optional<AllReduceChoice>({AllReduceKind::nccl}) : std::nullopt;
 }
@@ -130,10 +129,11 @@ RecordRun with_all_reduce(Mapping& m, RecordRun run) {
   communication.all_reduce = choice.kind;
   if (choice.kind != AllReduceKind::nccl) return run;
   communication.nccl.algorithm = choice.algorithm;
+  communication.nccl.in_switch = m.job.in_switch.value_or(true);
   communication.nccl.generation = nccl_generation_of(*m.gpu);
   communication.nccl.nic_latency_s = latency_beside_tables(m);
   communication.message_overhead_s = 0;  // in its tables
-  communication.launch_overhead_s = m.constant({"call/tables"});
+  communication.launch_overhead_s = m.constant({"call/tables/" + m.gpu->generation, "call/tables"});
   return run;
 }
 

@@ -33,9 +33,12 @@ const std::vector<UsualValue>& usual_values() {
       {"link share", "", 0.9, 1.08, 0.15, 0.2,
        "of the catalogue's bandwidth, which 12 GB/s of a slot's 12 to 13 may pass"},
       {"network share", "", 0.8, 1.08, 0.2, 0.15, "TCP reaches 0.7 to 0.9 of a line rate"},
-      {"network hop/plugin", "", 75e-6, kAny, 0.6, 0.3,
-       "what aws-ofi-nccl tells NCCL of p4d, p4de and p5 (platform_data_map, latency); 150 us of p3dn"},
+      {"network hop/plugin", "", 75e-6, kAny, 0.6, 1.0,
+       "what aws-ofi-nccl tells NCCL of p4d, p4de and p5 (platform_data_map, latency); 150 us of p3dn, others' from 10 "
+       "to "
+       "500 us"},
       {"network hop", "", 2e-6, kAny, 0.5, 0.3, "two switches and the adapters' software"},
+      {"call/tables/", "", 5e-6, kAny, 0.7, 0.25, "a launch, of any GPU"},
       {"call", "tables", 5e-6, kAny, 0.7, 0.4, "a launch; what the call itself takes is in NCCL's tables"},
       {"call", "", 30e-6, kAny, 0.7, 0.4, "from a framework to its collective and back"},
       {"message", "", 5e-6, kAny, 0.7, 0.4, "a step of NCCL's protocols takes 1 to 10 us"},
