@@ -46,15 +46,21 @@ class Network:
 
     def __init__(self, graph, parameters):
         self.graph, self.left = graph, parameters
-        self.taken = 0
+        self.taken, self.parts = 0, []
 
     def take(self, *shape):
         count = 1
         for size in shape:
             count *= size
-        part = self.left[self.taken:self.taken + count].view(*shape)
+        # Each a leaf of its own: autograd gives a slice of the vector a gradient as long as the vector.
+        part = self.left[self.taken:self.taken + count].view(*shape).clone().requires_grad_(True)
         self.taken += count
+        self.parts.append(part)
         return part
+
+    def gradient(self):
+        """Of the loss, after its backward(), as one vector."""
+        return torch.cat([part.grad.flatten() for part in self.parts])
 
     def loss(self, images, labels):
         values, before, losses = {"input": images}, "input", []
@@ -171,12 +177,11 @@ class Gradients(unittest.TestCase):
                 head = json.loads(file.readline())
                 values = torch.frombuffer(bytearray(file.read()), dtype=torch.float64)
         images, parameters, gradients = values.split([head["images"], head["parameters"], head["gradients"]])
-        parameters = parameters.clone().requires_grad_(True)
-        labels = torch.tensor(head["labels"])
-        loss = Network(graph, parameters).loss(images.view(2, *graph["input"]), labels)
+        network = Network(graph, parameters)
+        loss = network.loss(images.view(2, *graph["input"]), torch.tensor(head["labels"]))
         loss.backward()
         self.assertLess(abs(float(loss) / head["loss"] - 1), 1e-9)
-        self.assertLess(relative(gradients, parameters.grad), 1e-9)
+        self.assertLess(relative(gradients, network.gradient()), 1e-9)
 
 
 for network, side in NETWORKS:
@@ -204,10 +209,10 @@ class Trajectories(unittest.TestCase):
 
     def gradient(self, parameters, learner, step):
         batch = self.told["batches"][f"{step} {learner}"]
-        parameters = parameters.clone().requires_grad_(True)
         images = torch.tensor(batch["images"], dtype=torch.float64).view(self.BATCH, *self.GRAPH["input"])
-        Network(self.GRAPH, parameters).loss(images, torch.tensor(batch["labels"])).backward()
-        return parameters.grad
+        network = Network(self.GRAPH, parameters)
+        network.loss(images, torch.tensor(batch["labels"])).backward()
+        return network.gradient()
 
     def agrees(self, w, initial, tolerance=1e-6):
         trained = torch.tensor(self.told["trained"], dtype=torch.float64)
