@@ -1,7 +1,6 @@
 #include "sim/collective/nccl.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 
 #include "engine/base/index.hpp"
@@ -80,6 +79,7 @@ class CostModel {
     return {algorithm, protocol, latency_s, bandwidth, seconds, network_passes(algorithm)};
   }
 
+  // What the first round takes beyond the bandwidth (nccl.hpp).
   double fill_s(const NcclTime& time) const {
     const bool is_tree = time.algorithm == NcclAlgorithm::nvls_tree;
     if (operation_ != NcclOperation::all_reduce || (time.algorithm != NcclAlgorithm::nvls && !is_tree)) return 0;
@@ -158,13 +158,14 @@ class CostModel {
     const int channels = facts_of(system_.generation).nvls_channels[is_tree ? 1 : 0];
     const std::int64_t operations = std::int64_t{channels} * std::min(ppn(), nccl_tables::kNvlsHeads);
     std::int64_t chunk = is_tree && system_.nodes >= 4 ? nccl_tables::kNvlsTreeChunkOfMany : nccl_tables::kNvlsChunk;
-    const auto shrink = [&](const nccl_tables::NvlsChunkStep& step) {
-      if (bytes_ < step.times * operations * chunk) chunk = std::min(chunk, step.chunk);
+    const auto shrink_by = [&](const auto& steps) {
+      for (const nccl_tables::NvlsChunkStep& step : steps)
+        if (bytes_ < step.times * operations * chunk) chunk = std::min(chunk, step.chunk);
     };
     if (is_tree)
-      std::for_each(std::begin(nccl_tables::kNvlsTreeSteps), std::end(nccl_tables::kNvlsTreeSteps), shrink);
+      shrink_by(nccl_tables::kNvlsTreeSteps);
     else
-      std::for_each(std::begin(nccl_tables::kNvlsSteps), std::end(nccl_tables::kNvlsSteps), shrink);
+      shrink_by(nccl_tables::kNvlsSteps);
     return static_cast<double>(std::min(bytes_, operations * chunk));
   }
 
