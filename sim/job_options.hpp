@@ -58,7 +58,12 @@ inline void declare_split(CLI::App& app, Job& job) {
   size("--pipeline", split.pipeline, "Stages of consecutive layers");
   size("--virtual-stages", split.virtual_stages, "Chunks of layers per stage, interleaved");
   size("--context", split.context, "GPUs that share every sequence");
-  size("--expert", split.expert, "Replicas that share out the experts");
+  size("--expert", split.expert, "Ranks that share out the experts");
+  size("--expert-tensor", split.expert_tensor,
+       "Tensor ranks that share each expert's matrices: 1, or as --tensor (default)");
+  app.add_flag_callback(
+      "--expert-overlap", [&split] { split.expert_overlap = true; },
+      "Tokens travel to experts and back beside the passes of another micro-batch");
   declare_choice(app, "--sharding", split.sharding, "Of state, gradients, weights over the replicas");
   size("--sharding-group", split.sharding_group, "Ranks that share one copy of what is sharded (default: all)");
   declare_choice(app, "--sharding-calls", split.sharding_calls,

@@ -16,7 +16,7 @@
 //   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
 //                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,
-//                     "tensor_overlap"?: "backward", "parameter_bytes"?: "fsdp"}
+//                     "tensor_overlap"?: "backward", "whole_experts"?: true, "parameter_bytes"?: "fsdp"}
 //   models.json      {"id", "aliases", "in_texts"?, "train_samples"?, "tokens"?}
 //   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}
 //

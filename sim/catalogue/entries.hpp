@@ -73,6 +73,7 @@ struct StackEntry : Entry {
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
+  bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
   /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).
   std::string parameter_bytes = "mixed";

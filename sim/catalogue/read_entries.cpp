@@ -118,7 +118,7 @@ StackEntry read_stack(const JsonNode& node) {
   read_names(node, entry,
              {"keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap", "fast_convolutions",
               "fused_norms", "transposes", "cuda_graphs", "fused_attention", "hopper_attention", "sequence_parallel",
-              "tensor_overlap", "parameter_bytes"});
+              "tensor_overlap", "whole_experts", "parameter_bytes"});
   entry.keywords = texts_of(node.at("keywords"));
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
@@ -132,6 +132,7 @@ StackEntry read_stack(const JsonNode& node) {
   entry.fused_attention = flag(node, "fused_attention");
   entry.hopper_attention = flag(node, "hopper_attention");
   entry.sequence_parallel = flag(node, "sequence_parallel");
+  entry.whole_experts = flag(node, "whole_experts");
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   if (const auto bytes = node.find("parameter_bytes"))
     entry.parameter_bytes = bytes->choice({"mixed", "single-gradients", "fsdp", "deepspeed", "internevo"});

@@ -61,10 +61,18 @@ Kernels attention_kernels(const Layer& layer, int batch) {
   return kernels;
 }
 
+double tokens_of(const Layer& layer, int batch) {
+  return double(batch) * layer.in.height * layer.in.width;
+}
+
+double rows_of(const Layer& layer, int batch) {
+  return tokens_of(layer, batch) * layer.experts.active;
+}
+
 Kernels expert_kernels(const Layer& layer, int batch) {
   const ExpertsShape& e = layer.experts;
   const double width = layer.in.channels, inner = e.inner, into = e.gated ? 2 : 1;
-  const double tokens = double(batch) * layer.in.height * layer.in.width, rows = tokens * e.active;
+  const double tokens = tokens_of(layer, batch), rows = rows_of(layer, batch);
   const double weights = e.count * width * inner;
   Kernels kernels;
   pass(kernels, tokens * width + rows * width, tokens * width + rows * width);
@@ -76,7 +84,7 @@ Kernels expert_kernels(const Layer& layer, int batch) {
 }
 
 Kernels router_kernels(const Layer& layer, int batch) {
-  const double tokens = double(batch) * layer.in.height * layer.in.width;
+  const double tokens = tokens_of(layer, batch);
   const double x = tokens * layer.in.channels, scores = tokens * layer.experts.count;
   Kernels kernels;
   product(kernels, 2 * x * layer.experts.count, x + scores + static_cast<double>(layer.parameter_count()));
@@ -99,6 +107,16 @@ double seconds(const std::vector<Kernel>& kernels, const DeviceCost& device) {
   return sum;
 }
 
+// Copies of the operands of experts' products in fewer bits.
+LayerCost operand_copies(const Layer& layer, const DeviceCost& device, int batch) {
+  if (layer.kind != LayerKind::experts || device.operand_copy_bytes == 0) return {};
+  const ExpertsShape& e = layer.experts;
+  const double rows = rows_of(layer, batch), width = layer.in.channels, inner = e.inner;
+  const double copy_s =
+      device.operand_copy_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);  // an element
+  return {rows * (width + inner) * copy_s, rows * (width + inner * (e.gated ? 2 : 1)) * copy_s};
+}
+
 }  // namespace
 
 bool is_token_layer(const Layer& layer) {
@@ -110,8 +128,16 @@ LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bo
   // Activations are multiplied with each other in half precision, and so are scores of experts.
   const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half(device);
   const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
+  const LayerCost copies = operand_copies(layer, device, batch);
   const bool has_backward = input_needs || !layer.parameters.empty();
-  return {casts + seconds(kernels.forward, half), has_backward ? casts + seconds(kernels.backward, half) : 0};
+  return {casts + copies.forward_s + seconds(kernels.forward, half),
+          has_backward ? casts + copies.backward_s + seconds(kernels.backward, half) : 0};
+}
+
+LayerCost row_order_cost(const Layer& layer, const DeviceCost& device, int batch, double load) {
+  const double elements = 2 * load * rows_of(layer, batch) * layer.in.channels;
+  const double there_and_back = 2 * kernel_s(device, 0, elements * device.activation_bytes);
+  return {there_and_back, there_and_back};
 }
 
 KernelCounts token_kernels(const Layer& layer) {

@@ -29,6 +29,8 @@
 //             weighted sum         (r w + b T w) a
 //   backward  as much for permutation and sum, which also needs what came out: r w a; products twice, by weights and by
 //             inputs; activation and gate read m r f and write (m - 1) r f
+// In eight and four bits the products' operands are made as those of other matrices (layer_cost.hpp): r w + r f elements
+// forward, r w + r f (m - 1) backward.
 // A router is a matrix and a softmax over its scores.
 #include "sim/cost/layer_cost.hpp"
 
@@ -37,6 +39,11 @@ inline namespace cost {
 
 /// `layer.kind` is attention, router or experts. `input_needs`: whether its inputs need a gradient.
 LayerCost token_cost(const model::Layer& layer, const DeviceCost& device, int batch, bool input_needs);
+/// Rows that come from several ranks lie by rank: where a rank has several experts they are copied into the experts' order
+/// and back, forward and backward 2 kernels of 2 r w a bytes (Megatron-LM, token_dispatcher.py: sort_chunks_by_idxs() of
+/// MoEAlltoAllTokenDispatcher's dispatch_postprocess() and combine_preprocess()). `layer` has the rank's experts and
+/// tokens; `load`: its rows over an even share.
+LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, int batch, double load);
 /// Whether the layer is one of these.
 bool is_token_layer(const model::Layer& layer);
 /// Kernels of such a layer, forward and backward.

@@ -49,6 +49,7 @@ class Space {
           spec.tensor = tensor;
           spec.context = context;
           spec.expert = expert;
+          if (!has_place(spec)) continue;
           if (!question_.is_fixed("sequence")) spec.sequence = tensor > 1;
           if (tensor == 1) spec.tensor_overlap = TensorOverlap::none;
           if (gpus_ % (tensor * context) == 0 && fits_model(shape_, spec)) add_pipelines(spec);
@@ -61,13 +62,19 @@ class Space {
     return question_.is_fixed(key) ? std::vector<int>{stated} : otherwise;
   }
 
+  // Of experts on tensor ranks, as stated.
+  static bool has_place(const ParallelSpec& spec) {
+    if (spec.expert_tensor > 1) return spec.expert_tensor == spec.tensor;
+    return !spec.folds_experts() || spec.expert % spec.tensor == 0;
+  }
+
   void add_pipelines(ParallelSpec spec) {
     const int left = gpus_ / (spec.tensor * spec.context);
     for (int pipeline : of("pipeline", spec.pipeline, divisors_of(left, shape_.layers))) {
       spec.pipeline = pipeline;
       if (left % pipeline != 0 || pipeline > shape_.layers) continue;
       spec.data = left / pipeline;
-      if (spec.data % spec.expert == 0) add_batches(spec);
+      if (spec.data % spec.expert_replicas() == 0) add_batches(spec);
     }
   }
 

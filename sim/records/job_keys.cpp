@@ -57,6 +57,7 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("dp", a.split.data, b.split.data, kCount);
   visit("cp", a.split.context, b.split.context, kCount);
   visit("ep", a.split.expert, b.split.expert, kCount);
+  visit("etp", a.split.expert_tensor, b.split.expert_tensor, kCount);
   visit("virtual_stages", a.split.virtual_stages, b.split.virtual_stages, Range{1, 10000});
   visit("microbatch", a.split.microbatch, b.split.microbatch, Range{1, 1 << 24});
   visit("sharding", a.split.sharding, b.split.sharding);
@@ -66,6 +67,7 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("sequence_parallel", a.split.sequence_parallel, b.split.sequence_parallel);
   visit("schedule", a.split.schedule, b.split.schedule);
   visit("tensor_overlap", a.split.tensor_overlap, b.split.tensor_overlap);
+  visit("expert_overlap", a.split.expert_overlap, b.split.expert_overlap);
   visit("context_exchange", a.split.context_exchange, b.split.context_exchange);
   visit("expert_capacity", a.split.expert_capacity, b.split.expert_capacity, Range{0.1, 1000});
   visit("expert_imbalance", a.split.expert_imbalance, b.split.expert_imbalance, Range{1, 1000});

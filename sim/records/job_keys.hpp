@@ -16,8 +16,9 @@
 //   simulated_staleness, causal_flops     true or false; causal_flops: FLOP/s leave out what a causal mask hides
 //   seq, params, layers, hidden, heads, vocab, accumulation, tree_slices, tau, aggregated, baseline, layer, epochs,
 //   wanted_efficiency                     numbers
-//   tp, pp, dp, cp, ep, virtual_stages, microbatch, sharding, sharding_group, sharding_calls, recompute, sequence_parallel,
-//   schedule, tensor_overlap, context_exchange, expert_capacity, expert_imbalance, lora_rank, offload, task
+//   tp, pp, dp, cp, ep, etp, virtual_stages, microbatch, sharding, sharding_group, sharding_calls, recompute,
+//   sequence_parallel, schedule, tensor_overlap, expert_overlap, context_exchange, expert_capacity, expert_imbalance,
+//   lora_rank, offload, task
 //                                         how a transformer is divided; what is not simulated yet is said
 //   arrival                               {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
 //   assumed                               {key: why} for what was taken for granted

@@ -110,7 +110,7 @@ inline constexpr const char* kOffloadedOptimizer = "optimizer";
 
 /// How a model is divided among GPUs, and what else a transformer's training does; 0: not stated.
 struct SplitSpec {
-  int tensor = 0, pipeline = 0, data = 0, context = 0, expert = 0;
+  int tensor = 0, pipeline = 0, data = 0, context = 0, expert = 0, expert_tensor = 0;
   int virtual_stages = 0;
   int microbatch = 0;
   std::optional<ShardingStage> sharding;
@@ -120,6 +120,7 @@ struct SplitSpec {
   std::optional<bool> sequence_parallel;
   std::optional<PipelineSchedule> schedule;
   std::optional<TensorOverlap> tensor_overlap;
+  std::optional<bool> expert_overlap;
   std::optional<ContextExchange> context_exchange;
   std::optional<std::vector<ParallelDimension>> order;
   double expert_capacity = 0, expert_imbalance = 0;
@@ -131,9 +132,11 @@ struct SplitSpec {
 
   /// Anything of how a replica is divided and computed, as a job in words states it.
   bool is_stated() const {
-    return std::max({tensor, pipeline, context, expert, virtual_stages, microbatch, sharding_group, lora_rank}) > 0 ||
+    return std::max({tensor, pipeline, context, expert, expert_tensor, virtual_stages, microbatch, sharding_group,
+                     lora_rank}) > 0 ||
            sharding || sharding_calls || recompute || sequence_parallel || schedule || tensor_overlap ||
-           context_exchange || order || expert_capacity > 0 || expert_imbalance > 0 || !offload.empty();
+           expert_overlap || context_exchange || order || expert_capacity > 0 || expert_imbalance > 0 ||
+           !offload.empty();
   }
 };
 

@@ -27,6 +27,25 @@ int tensor_of_batch(Mapping& m, int gpus) {
   return static_cast<int>(ranks);
 }
 
+bool divides_into_groups(const ParallelSpec& spec, int gpus) {
+  const int replicas = gpus / spec.gpus_of_replica();
+  return spec.expert_replicas() > 0 && replicas % spec.expert_replicas() == 0;
+}
+
+// Where it is not stated, by software, or because groups of replicas alone would not come out even.
+void place_experts(Mapping& m, ParallelSpec& spec, int gpus) {
+  const SplitSpec& split = m.job.split;
+  if (split.expert_tensor > 0 || split.is_searched || spec.tensor == 1 || spec.expert == 1) return;
+  ParallelSpec folded = spec;
+  folded.expert_tensor = 1;
+  const bool is_possible = spec.expert % spec.tensor == 0 && divides_into_groups(folded, gpus);
+  const bool is_needed = !divides_into_groups(spec, gpus);
+  if (!is_possible || !(is_needed || m.stack->whole_experts)) return;
+  spec = folded;
+  m.assume("etp", 1,
+           is_needed ? "not stated; replicas alone do not divide into groups of experts" : "not stated; by software");
+}
+
 // Of so many GPUs; what is stated of replicas holds at the job's own number.
 ParallelSpec parallel_of(Mapping& m, int gpus, bool has_experts) {
   const SplitSpec& split = m.job.split;
@@ -36,6 +55,7 @@ ParallelSpec parallel_of(Mapping& m, int gpus, bool has_experts) {
   if (gpus == m.job.gpus) spec.data = split.data;
   // Tensor ranks with the same tokens would send each to the experts.
   if (!split.sequence_parallel) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
+  if (has_experts) place_experts(m, spec, gpus);
   if (!split.tensor_overlap) spec.tensor_overlap = m.stack->tensor_overlap;
   if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
   if (split.task == kAdapters) spec.lora_rank = split.lora_rank > 0 ? split.lora_rank : kUsualLoraRank;

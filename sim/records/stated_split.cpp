@@ -14,6 +14,7 @@ std::set<std::string> take_stated(const SplitSpec& split, ParallelSpec& spec) {
   take_size("pipeline", split.pipeline, spec.pipeline);
   take_size("context", split.context, spec.context);
   take_size("expert", split.expert, spec.expert);
+  take_size("expert_tensor", split.expert_tensor, spec.expert_tensor);
   take_size("virtual_stages", split.virtual_stages, spec.virtual_stages);
   take_size("micro_batch", split.microbatch, spec.micro_batch);
   take_size("sharding_group", split.sharding_group, spec.sharding_group);
@@ -30,6 +31,7 @@ std::set<std::string> take_stated(const SplitSpec& split, ParallelSpec& spec) {
   take("sequence", split.sequence_parallel, spec.sequence);
   take("schedule", split.schedule, spec.schedule);
   take("tensor_overlap", split.tensor_overlap, spec.tensor_overlap);
+  take("expert_overlap", split.expert_overlap, spec.expert_overlap);
   take("context_exchange", split.context_exchange, spec.context_exchange);
   take("order", split.order, spec.order);
   if (split.offload == kOffloadedOptimizer) {

@@ -4,7 +4,9 @@
 //
 //   pass of a block   computing (rank_cost.hpp), and behind it what tensor and expert ranks send, but for what travels beside
 //                     products (/parallel/tensor_overlap), which (t-1)/t of these may hide; a context ring travels
-//                     beside the attention, whose last of c steps needs no more; with zero3 the block's weights are
+//                     beside the attention, whose last of c steps needs no more; experts' all-to-alls travel beside all of it
+//                     where another micro-batch's pass is computed meanwhile (/parallel/expert_overlap), which as long a
+//                     pass hides; with zero3 the block's weights are
 //                     gathered beside the pass, and from zero2 on gradients scattered beside the backward one: the longer
 //                     counts. The first gather of a forward pass has nothing to hide behind. With calls for each matrix
 //                     (/parallel/sharding_calls) none of this is beside a pass.

@@ -34,8 +34,13 @@ PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) 
     (one.kind == TrafficKind::send ? ring_s : pass.context_s) += seconds;
   }
   const int c = job_.spec.context;
-  pass.context_s += std::max(0.0, ring_s - factor_ * piece.attention_s * (c - 1) / c);
-  pass.tensor_s += std::max(0.0, beside_products_s - factor_ * products_beside_s(job_.spec, piece.products_s));
+  const double ring_left_s = std::max(0.0, ring_s - factor_ * piece.attention_s * (c - 1) / c);
+  const double products_left_s =
+      std::max(0.0, beside_products_s - factor_ * products_beside_s(job_.spec, piece.products_s));
+  pass.context_s += ring_left_s;
+  pass.tensor_s += products_left_s;
+  if (job_.spec.expert_overlap)
+    pass.expert_s = std::max(0.0, pass.expert_s - pass.compute_s - ring_left_s - products_left_s);
   return pass;
 }
 

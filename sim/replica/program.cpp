@@ -13,12 +13,13 @@ inline namespace replica {
 namespace {
 
 // Streams of a stage, then those of its neighbours.
-enum Stream { kPasses, kGroups, kRing, kShards, kExchange, kForward, kBackward, kStreamsOfStage };
+enum Stream { kPasses, kGroups, kRing, kExperts, kShards, kExchange, kForward, kBackward, kStreamsOfStage };
 
 std::vector<std::string> stream_names(int stages) {
   std::vector<std::string> names;
   for (int stage = 0; stage < stages; ++stage)
-    for (const char* name : {"passes", "groups", "ring", "shards", "exchange", "forward from", "backward from"})
+    for (const char* name :
+         {"passes", "groups", "ring", "experts", "shards", "exchange", "forward from", "backward from"})
       names.push_back(std::string(name) + " " + std::to_string(stage));
   names.emplace_back("all");
   return names;
@@ -96,6 +97,16 @@ class Builder {
     return last;
   }
 
+  // One after the other; the last one, -1: none.
+  int exchange_all(const TrafficList& list, int stage, Stream which, const After& after, double launch_s = 0) {
+    int last = -1;
+    for (const Traffic& traffic : list) {
+      const int index = exchange(traffic, stage, which, last >= 0 ? After{last} : after, launch_s);
+      if (index >= 0) last = index;
+    }
+    return last;
+  }
+
   int compute(int stage, const std::string& name, double seconds, const After& after) {
     return gpu_.compute_of(stage, stream(stage, kPasses), name, seconds, after);
   }
@@ -105,13 +116,10 @@ class Builder {
                      double launch_s) {
     ParallelSpec once = job_.spec;
     if (kind != TrafficKind::all_reduce) once.sharding = ShardingStage::zero1;
-    int last = -1;
-    for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic)) {
-      if (traffic.kind != kind) continue;
-      const int index = exchange(traffic, stage, which, after, launch_s);
-      if (index >= 0) last = index;
-    }
-    return last;
+    TrafficList list;
+    for (const Traffic& traffic : state_exchange(parameters, once, 1, job_.traffic))
+      if (traffic.kind == kind) list.push_back(traffic);
+    return exchange_all(list, stage, which, after, launch_s);
   }
 
   std::vector<Piece> pieces(int stage, int chunk, Pass pass) const {
@@ -174,36 +182,31 @@ class Builder {
 
   // Computing and what is exchanged behind it, on the passes' stream and beside it; gives the last work.
   int run_piece(int stage, const Piece& piece, After after, const char* name) {
-    TrafficList behind, beside, rings;  // two rings where the pass before is computed again
+    TrafficList behind, beside, rings, routed;  // two rings where the pass before is computed again
     for (const Traffic& traffic : piece.traffic)
       if (traffic.group == TrafficGroup::context && traffic.kind == TrafficKind::send && traffic.ranks > 1)
         rings.push_back(traffic);
+      else if (traffic.group == TrafficGroup::expert && job_.spec.expert_overlap)
+        routed.push_back(traffic);
       else
         (traffic.is_beside_products ? beside : behind).push_back(traffic);
-    const int c = job_.spec.context;
-    const double beside_s = rings.empty() ? 0 : piece.seconds.attention_s * (c - 1) / c;
+    const int arrived = exchange_all(routed, stage, kExperts, after);
+    const double c = job_.spec.context, beside_s = rings.empty() ? 0 : piece.seconds.attention_s * (c - 1) / c;
     const double products_s = beside.empty() ? 0 : products_beside_s(job_.spec, piece.seconds.products_s);
     int last = compute(stage, name, piece.seconds.compute_s - beside_s - products_s, after);
     if (!beside.empty()) {
-      int sent = last;
-      for (const Traffic& traffic : beside) {
-        const int index = exchange(traffic, stage, kGroups, {sent});
-        if (index >= 0) sent = index;
-      }
+      const int sent = exchange_all(beside, stage, kGroups, {last});
       last = compute(stage, "products", products_s, {last});
-      last = compute(stage, "products", 0, {last, sent});
+      last = compute(stage, "products", 0, known({last, sent}));
     }
     if (!rings.empty()) {
-      int turned = last;
-      for (const Traffic& ring : rings) turned = exchange(ring, stage, kRing, {turned});
+      const int turned = exchange_all(rings, stage, kRing, {last});
       last = compute(stage, "attention", beside_s, {last});
-      last = compute(stage, "attention", 0, {last, turned});
+      last = compute(stage, "attention", 0, known({last, turned}));
     }
-    for (const Traffic& traffic : behind) {
-      const int index = exchange(traffic, stage, kGroups, {last});
-      if (index >= 0) last = index;
-    }
-    return last;
+    if (arrived >= 0) last = compute(stage, "experts", 0, {last, arrived});
+    const int sent = exchange_all(behind, stage, kGroups, {last});
+    return sent >= 0 ? sent : last;
   }
 
   // A pass of a micro-batch through a chunk; gives its last work.
@@ -438,11 +441,6 @@ Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas) {
   const int gpus = model.job().spec.gpus_of_replica() * replicas;
   for (int gpu = 0; gpu < gpus; ++gpu) stage_of.push_back(plans.stage_of(gpu));
   return [=](int gpu, int draw) { return draw % stages == stage_of[at(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
-}
-
-double events_of(const Program& program) {
-  return program.messages_per_iteration() +
-         static_cast<double>(program.work.size()) * program.gpus / program.iterations;
 }
 
 }  // namespace replica

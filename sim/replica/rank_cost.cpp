@@ -17,13 +17,14 @@ int divided(int whole, int parts) {
   return (whole + parts - 1) / parts;
 }
 
-model::TransformerSpec of_rank(const TransformerShape& shape, int tensor) {
+model::TransformerSpec of_rank(const TransformerShape& shape, const ParallelSpec& split) {
+  const int tensor = split.tensor;
   model::TransformerSpec spec = shape;
   spec.heads /= tensor;
   spec.kv_heads = std::max(1, spec.kv_heads / tensor);
   spec.inner /= tensor;
   spec.vocabulary = divided(spec.vocabulary, tensor);
-  spec.mixture.inner /= tensor;
+  spec.mixture.inner /= split.tensor_of_experts();
   spec.mixture.shared_inner /= tensor;
   return spec;
 }
@@ -43,10 +44,14 @@ bool is_whole_of_token(const Layer& layer, int hidden) {
 
 model::Graph graph_of_rank(const SplitJob& job) {
   const ParallelSpec& spec = job.spec;
-  model::Graph graph = transformer_graph(of_rank(job.shape, spec.tensor),
-                                         {job.shape.sequence / spec.context, job.shape.has_fused_attention});
+  model::Graph graph =
+      transformer_graph(of_rank(job.shape, spec), {job.shape.sequence / spec.context, job.shape.has_fused_attention});
   for (Layer& layer : graph.layers) {
-    if (layer.kind == LayerKind::experts) layer.experts.count /= spec.expert;
+    if (layer.kind == LayerKind::experts) {
+      layer.experts.count /= spec.expert;
+      // A tensor rank has a part of the sequence, and sends its rows itself.
+      if (spec.folds_experts()) layer.in.height /= spec.tensor;
+    }
     if (!spec.sequence || !is_whole_of_token(layer, job.shape.hidden)) continue;
     layer.input_elements /= spec.tensor;
     layer.out.height /= spec.tensor;
@@ -63,7 +68,7 @@ double shared(double seconds, double launches_s, int ranks) {
 void share_attention(const SplitJob& job, const DeviceCost& device, std::vector<LayerCost>& costs) {
   if (job.spec.context == 1) return;
   const model::Graph whole =
-      transformer_graph(of_rank(job.shape, job.spec.tensor), {job.shape.sequence, job.shape.has_fused_attention});
+      transformer_graph(of_rank(job.shape, job.spec), {job.shape.sequence, job.shape.has_fused_attention});
   for (std::size_t i = 0; i < whole.layers.size(); ++i) {
     const Layer& layer = whole.layers[i];
     if (layer.kind != LayerKind::attention) continue;
@@ -88,6 +93,31 @@ void load_experts(const SplitJob& job, const model::Graph& graph, const DeviceCo
     const KernelCounts kernels = token_kernels(graph.layers[i]);
     costs[i].forward_s = loaded(costs[i].forward_s, kernels.forward);
     costs[i].backward_s = loaded(costs[i].backward_s, kernels.backward);
+  }
+}
+
+void order_rows(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
+                std::vector<LayerCost>& costs) {
+  if (job.spec.expert == 1) return;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    if (layer.kind != LayerKind::experts || layer.experts.count == 1) continue;
+    const LayerCost more = row_order_cost(layer, device, job.spec.micro_batch, job.spec.expert_load());
+    costs[i].forward_s += more.forward_s;
+    costs[i].backward_s += more.backward_s;
+  }
+}
+
+void add_up_gradients(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
+                      std::vector<LayerCost>& costs) {
+  const double passes = job.micro_batches > 1 ? 2 : 1;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    if (layer.kind != LayerKind::experts) continue;
+    const model::ExpertsShape& e = layer.experts;
+    const double parameters = double(e.count) * layer.in.channels * e.inner * (e.gated ? 3 : 2);
+    costs[i].backward_s += passes * job.memory.parameters.gradient * parameters /
+                           (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
   }
 }
 
@@ -190,6 +220,8 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   ModelCost cost = roofline_cost(graph, device, scenario.compute.optimizer, batch);
   share_attention(job, device, cost.layers);
   load_experts(job, graph, device, cost.layers);
+  order_rows(job, graph, device, cost.layers);
+  if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);
   cost.scale(factor_of_rates(scenario, batch));
   const ModelBlocks blocks = blocks_of(graph);
   RankSeconds seconds;

@@ -4,7 +4,13 @@
 // A rank computes the transformer whose heads, inner columns and vocabulary are divided by the tensor ranks (Shoeybi et
 // al. 2019), on 1/c of the tokens. With sequence parallelism norms, dropouts and sums over the hidden state are on 1/t of
 // those (Korthikanti et al. 2022). Attention is 1/c of that of the whole sequence: each context rank has a piece from the
-// front and one from the back, so that all see as many pairs. A rank has 1/x of the experts and the rows of as many.
+// front and one from the back, so that all see as many pairs. A rank has 1/x of the experts and the rows of as many, which
+// it orders by expert (token_cost.hpp). Tensor ranks that hold whole experts (/parallel/expert_tensor of 1) have the rows of
+// their 1/t of the sequence.
+//
+// An expert sees few rows a micro-batch, so that adding its weights' gradients up weighs as much as their products, behind
+// which it stands: with several micro-batches P parameters of experts are read and written, 2 g P bytes at g bytes a
+// gradient, with one only written.
 //
 // Recomputation adds to the backward pass: `selective` the attention's forward pass; `alternate_matrices` all but the
 // attention's, matrices half; `full` the whole forward pass of a block. A weight's gradient, where the schedule computes

@@ -220,7 +220,7 @@ std::vector<RankGroup> groups_of(TrafficGroup group, const RankOrder& order, con
     case TrafficGroup::context:
       return order.groups({ParallelDimension::context});
     case TrafficGroup::expert:
-      return order.groups({ParallelDimension::expert});
+      return order.groups(expert_dimensions(spec));
     case TrafficGroup::gradients:
       return order.groups(kGradientDimensions);
     case TrafficGroup::expert_gradients:

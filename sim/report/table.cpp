@@ -76,6 +76,7 @@ std::string parallel_text(const ParallelSpec& p) {
       " (" + name_of(p.schedule) + (is_interleaved ? ", " + std::to_string(p.virtual_stages) + " chunks)" : ")"));
   text += "data";
   if (p.expert > 1) text += " with experts over " + std::to_string(p.expert);
+  if (p.folds_experts()) text += ", whole on tensor ranks";
   if (p.sharding != ShardingStage::none) text += ", " + name_of(p.sharding);
   if (p.sharding_group > 0) text += " in groups of " + std::to_string(p.sharding_group);
   if (p.waits_for_shards()) text += " matrix by matrix";

@@ -49,6 +49,15 @@ Problem of_experts(const ParallelSpec& spec) {
              "allowed: 1, or no \"expert_capacity\""}};
   if (spec.expert_imbalance > 1 && spec.expert == 1)
     return {{"/parallel/expert_imbalance", "one rank has all experts", "allowed: 1, or \"expert\" of 2 or more"}};
+  if (spec.expert_overlap && spec.expert == 1)
+    return {{"/parallel/expert_overlap", "one rank has all experts", "allowed: false, or \"expert\" of 2 or more"}};
+  if (spec.expert_tensor > 1 && spec.expert_tensor != spec.tensor)
+    return {{"/parallel/expert_tensor", text(spec.expert_tensor) + " of " + text(spec.tensor) + " tensor ranks",
+             "allowed: 1, or " + text(spec.tensor) + " as \"tensor\""}};
+  if (spec.folds_experts() && spec.expert % spec.tensor != 0)
+    return {{"/parallel/expert",
+             text(spec.expert) + " ranks with whole experts are not divided by " + text(spec.tensor) + " tensor ranks",
+             "allowed: multiples of " + text(spec.tensor) + ", or no \"expert_tensor\""}};
   return {};
 }
 
@@ -62,10 +71,16 @@ Problem of_order(const ParallelSpec& spec) {
 
 // Of a split whose `data` is known.
 Problem of_data(const ParallelSpec& spec) {
-  if (spec.data % spec.expert != 0)
-    return {{"/parallel/expert",
-             text(spec.data) + " data-parallel ranks do not divide into expert groups of " + text(spec.expert),
-             "allowed: divisors of " + text(spec.data)}};
+  if (spec.data % spec.expert_replicas() != 0) {
+    const bool would_fold = spec.tensor > 1 && !spec.folds_experts() && spec.expert % spec.tensor == 0 &&
+                            spec.data % (spec.expert / spec.tensor) == 0;
+    const int most = spec.folds_experts() ? spec.data * spec.tensor : spec.data;
+    return {
+        {"/parallel/expert",
+         text(spec.data) + " data-parallel ranks do not divide into expert groups of " + text(spec.expert_replicas()),
+         "allowed: divisors of " + text(most) +
+             (would_fold ? ", or \"expert_tensor\": 1, with whole experts on tensor ranks" : "")}};
+  }
   if (spec.sharding_group == 0) return {};
   if (spec.gradient_ranks() % spec.sharding_group != 0)
     return {{"/parallel/sharding_group",
@@ -172,7 +187,13 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
     f.whole("context", &ParallelSpec::context, 1, kMostGpus).otherwise(1).means("GPUs that share every sequence");
     f.whole("expert", &ParallelSpec::expert, 1, kMostGpus)
         .otherwise(1)
-        .means("data-parallel ranks that share out the experts of a layer");
+        .means(
+            "ranks that share out the experts of a layer: data-parallel ones, or also tensor ranks (`expert_tensor`)");
+    f.whole("expert_tensor", &ParallelSpec::expert_tensor, 1, 1024)
+        .optional("`tensor`")
+        .means(
+            "tensor ranks that share each expert's matrices: all of `tensor`, or 1, where they hold whole experts and "
+            "count as ranks of `expert`");
     f.whole("data", &ParallelSpec::data, 1, kMostGpus)
         .optional("what the GPUs leave")
         .means("replicas; GPUs = tensor x context x data x pipeline");
@@ -244,6 +265,11 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
         .means(
             "of keys and values between context ranks: around a ring beside the attention; gathered before it; heads "
             "for tokens");
+    f.boolean("expert_overlap", &ParallelSpec::expert_overlap)
+        .otherwise(false)
+        .means(
+            "tokens travel to experts and back beside the passes of another micro-batch (DeepSeek's DualPipe; "
+            "Megatron-LM's --overlap-moe-expert-parallel-comm)");
     f.number("expert_capacity", &ParallelSpec::expert_capacity, {0.1, 1000})
         .optional("none is dropped")
         .means("rows that an expert takes, over an even share: more are dropped, fewer padded");

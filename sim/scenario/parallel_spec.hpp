@@ -4,7 +4,9 @@
 //
 // A rank has a coordinate on each of five dimensions. Expert parallelism lies within data parallelism, as in Megatron-LM:
 // `data` replicas of the dense layers share out the experts in groups of `expert`, so that an expert has
-// data / expert copies. GPUs = tensor * context * data * pipeline.
+// data / expert copies. GPUs = tensor * context * data * pipeline. Tensor ranks share each expert's matrices, or hold whole
+// experts and are ranks of the group (Liu et al. 2025, "MoE parallel folding"; Megatron-LM's
+// --expert-tensor-parallel-size 1): a group then reaches over expert / tensor replicas.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -108,8 +110,9 @@ struct ParallelSpec {
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers per stage
   int context = 1;
-  int expert = 1;
-  int data = 0;  ///< replicas, expert groups included; 0: what the GPUs leave
+  int expert = 1;         ///< ranks that share out a layer's experts
+  int expert_tensor = 0;  ///< ranks that share each expert's matrices, 1 or `tensor`; 0: `tensor`
+  int data = 0;           ///< replicas, expert groups included; 0: what the GPUs leave
   ShardingStage sharding = ShardingStage::none;
   int sharding_group = 0;  ///< ranks that share one copy of what is sharded; 0: all data and context ranks
   ShardingCalls sharding_calls = ShardingCalls::layers;
@@ -127,6 +130,7 @@ struct ParallelSpec {
   int lora_rank = 0;  ///< > 0: weights are frozen but for two matrices of that rank beside each of the attention's
   bool offloads_optimizer = false;  ///< the optimizer's state lies in host memory, where processors update
   ContextExchange context_exchange = ContextExchange::ring;
+  bool expert_overlap = false;  ///< experts' all-to-alls travel beside passes of another micro-batch
   double expert_capacity = 0;   ///< > 0: experts take so many times their even share, the rest is dropped or padding
   double expert_imbalance = 1;  ///< without a capacity: tokens of the busiest expert rank over the mean
 
@@ -141,8 +145,13 @@ struct ParallelSpec {
   int gpus_of_replica() const { return tensor * context * pipeline; }
   /// Ranks over which a dense layer's gradients are added up: context ranks see different tokens of the same weights.
   int gradient_ranks() const { return data * context; }
-  /// The same of an expert's.
-  int expert_gradient_ranks() const { return gradient_ranks() / expert; }
+  /// Tensor ranks hold whole experts, each others.
+  bool folds_experts() const { return expert_tensor == 1 && tensor > 1; }
+  int tensor_of_experts() const { return folds_experts() ? 1 : tensor; }
+  /// Data-parallel ranks of a group of experts.
+  int expert_replicas() const { return folds_experts() ? expert / tensor : expert; }
+  /// Ranks over which an expert's gradients are added up.
+  int expert_gradient_ranks() const { return gradient_ranks() / expert_replicas(); }
   /// Rows of the busiest rank's experts over an even share of them.
   double expert_load() const { return expert_capacity > 0 ? expert_capacity : expert > 1 ? expert_imbalance : 1; }
   /// Ranks that share one copy of what is sharded.

@@ -89,7 +89,7 @@ void add_routing(TrafficList& list, const TransformerShape& shape, const Paralle
 
 // Bytes that enter and leave the tensor ranks' part of the MLP.
 struct MlpBytes {
-  double dense = 0, experts = 0;
+  double dense = 0, experts = 0;  // experts: of rows, which tensor ranks have in parts until they are gathered
 };
 
 MlpBytes mlp_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, const TrafficOptions& options) {
@@ -108,8 +108,10 @@ TrafficList forward_once(const TransformerShape& shape, const ParallelSpec& spec
   const MlpBytes mlp = mlp_bytes(shape, spec, layer, options);
   if (mlp.experts > 0) {
     add_routing(list, shape, spec, options, "tokens to experts");
-    enter_forward(list, spec, mlp.experts, "experts");
-    leave_forward(list, spec, mlp.experts, "experts");
+    if (!spec.folds_experts()) {
+      enter_forward(list, spec, mlp.experts, "experts");
+      leave_forward(list, spec, mlp.experts, "experts");
+    }
     add_routing(list, shape, spec, options, "tokens from experts");
   }
   if (mlp.dense > 0) {
@@ -142,8 +144,10 @@ TrafficList layer_backward(const TransformerShape& shape, const ParallelSpec& sp
   }
   if (mlp.experts > 0) {
     add_routing(list, shape, spec, options, "gradients to experts");
-    leave_backward(list, spec, mlp.experts, "experts");
-    enter_backward(list, spec, mlp.experts, "experts");
+    if (!spec.folds_experts()) {
+      leave_backward(list, spec, mlp.experts, "experts");
+      enter_backward(list, spec, mlp.experts, "experts");
+    }
     add_routing(list, shape, spec, options, "gradients from experts");
   }
   leave_backward(list, spec, hidden, "attention");

@@ -21,8 +21,8 @@ std::map<int, int> members_by_node(const RankGroup& group, int gpus_per_node) {
 RankOrder::RankOrder(const ParallelSpec& spec) : order_(spec.order) {
   sizes_[ParallelDimension::tensor] = spec.tensor;
   sizes_[ParallelDimension::context] = spec.context;
-  sizes_[ParallelDimension::expert] = spec.expert;
-  sizes_[ParallelDimension::data] = spec.data / spec.expert;
+  sizes_[ParallelDimension::expert] = spec.expert_replicas();
+  sizes_[ParallelDimension::data] = spec.data / spec.expert_replicas();
   sizes_[ParallelDimension::pipeline] = spec.pipeline;
   for (ParallelDimension dimension : order_) {
     strides_[dimension] = ranks_;

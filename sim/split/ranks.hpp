@@ -32,6 +32,11 @@ inline const Dimensions kGradientDimensions{ParallelDimension::context, Parallel
                                             ParallelDimension::data};
 /// The same of an expert. Megatron-LM may fold context ranks into expert groups; here experts lie within data.
 inline const Dimensions kExpertGradientDimensions{ParallelDimension::context, ParallelDimension::data};
+/// Ranks that share out the experts.
+inline Dimensions expert_dimensions(const ParallelSpec& spec) {
+  if (spec.folds_experts()) return {ParallelDimension::tensor, ParallelDimension::expert};
+  return {ParallelDimension::expert};
+}
 
 class RankOrder {
  public:

@@ -103,18 +103,19 @@ Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const st
 double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                        int stage) {
   double dense = 0, with_experts = 0, attention = 0;
+  const double t = spec.tensor, of_experts = spec.tensor_of_experts();
   for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
     for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
       const LayerParameters all = layer_parameters(shape, layer);
       attention = static_cast<double>(all.attention);
       const double mlp = static_cast<double>(all.mlp);
       if (shape.has_experts(layer))
-        with_experts = mlp + static_cast<double>(all.experts) / shape.mixture.count;
+        with_experts = mlp / t + static_cast<double>(all.experts) / shape.mixture.count / of_experts;
       else
-        dense = mlp;
+        dense = mlp / t;
     }
   }
-  return (attention + dense + with_experts) / spec.tensor;
+  return attention / t + dense + with_experts;
 }
 
 void add_parameters(SplitMemory& memory, const RankParameters& all, const RankParameters& trained,

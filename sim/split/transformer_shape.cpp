@@ -116,7 +116,7 @@ void check_fits(const TransformerShape& shape, const ParallelSpec& spec) {
   if (spec.waits_for_shards())
     refuse("sharding_calls", "calls for each matrix of experts are not modelled", "layers, where a model has experts");
   check_divides("expert", spec.expert, shape.mixture.count, "experts");
-  check_divides("tensor", spec.tensor, shape.mixture.inner, "columns of an expert");
+  check_divides("tensor", spec.tensor_of_experts(), shape.mixture.inner, "columns of an expert");
   if (spec.tensor > 1 && !spec.sequence)
     refuse("sequence", "tensor ranks would send the same tokens to the experts", "true, where a model has experts");
 }
@@ -154,7 +154,8 @@ RankParameters rank_layer_parameters(const TransformerShape& shape, const Parall
   const auto of_kv = static_cast<double>((shape.hidden + (shape.qkv_bias ? 1 : 0)) * kv);
   const double repeated = of_kv * (kv_repeats(shape, spec) - 1);
   return {static_cast<double>(all.replicated) + (static_cast<double>(all.attention + all.mlp) + repeated) / t,
-          static_cast<double>(all.experts) / (t * spec.expert), double(dense_matrices(shape))};
+          static_cast<double>(all.experts) / (double(spec.tensor_of_experts()) * spec.expert),
+          double(dense_matrices(shape))};
 }
 
 RankParameters rank_parameters(const TransformerShape& shape, const ParallelSpec& spec, const ModelPart& part) {

@@ -114,6 +114,25 @@ TEST_CASE("experts by hand") {
   CHECK(kernels.backward == 7);
 }
 
+TEST_CASE("rows of several ranks are ordered by expert and back; in eight bits experts' operands are made") {
+  model::GraphBuilder net("e", "e", {1, 8, 1});
+  const int words = net.embedding("words", 0, 10, 16);
+  net.softmax("loss", net.experts("experts", {words, net.router("router", words, 4, 2)}, 32));
+  const model::Graph graph = net.finish();
+  const model::Layer& experts = graph.layers[3];
+  const double rows = 16 * 16, inner = 16 * 32;  // elements, as above; 2 bytes each
+  const LayerCost order = row_order_cost(experts, only_bytes(), 1, 1);
+  CHECK(order.forward_s == Approx(2 * 2 * rows * 2));  // there and back, read and written
+  CHECK(order.backward_s == order.forward_s);
+  CHECK(row_order_cost(experts, only_bytes(), 1, 1.5).forward_s == Approx(1.5 * order.forward_s));
+  DeviceCost eight = only_bytes();
+  eight.half_peak_flops = eight.peak_flops;
+  eight.operand_copy_bytes = 4;
+  const LayerCost with = token_cost(experts, eight, 1, true), without = token_cost(experts, only_bytes(), 1, true);
+  CHECK(with.forward_s - without.forward_s == Approx(4 * (rows + inner)));        // x, and what the second one takes
+  CHECK(with.backward_s - without.backward_s == Approx(4 * (rows + 2 * inner)));  // gradients of both outputs
+}
+
 TEST_CASE("twice the experts at work take about twice the products, the weights of all are read once") {
   const model::Graph graph = model::zoo_graph("mixtral_8x7b@512");
   const LayerCost one = cost_of(graph, model::LayerKind::experts, only_flop(), 1);

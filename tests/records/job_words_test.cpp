@@ -264,6 +264,8 @@ TEST_CASE("what is stated of a split stays, whether the rest of it is usual or s
   job.split.tensor_overlap = sim::TensorOverlap::all;
   job.split.context_exchange = sim::ContextExchange::all_gather;
   job.split.expert_imbalance = 1.5;
+  job.split.expert_overlap = true;
+  job.split.expert_tensor = 1;
   job.split.offload = sim::kOffloadedOptimizer;
   job.split.order = {ParallelDimension::tensor, ParallelDimension::pipeline, ParallelDimension::context,
                      ParallelDimension::expert, ParallelDimension::data};
@@ -279,6 +281,8 @@ TEST_CASE("what is stated of a split stays, whether the rest of it is usual or s
     CHECK(spec->tensor_overlap == sim::TensorOverlap::all);
     CHECK(spec->context_exchange == sim::ContextExchange::all_gather);
     CHECK(spec->expert_imbalance == 1.5);
+    CHECK(spec->expert_overlap);
+    CHECK(spec->expert_tensor == 1);
     CHECK(spec->offloads_optimizer);
     CHECK(spec->order == *job.split.order);
   }
@@ -325,6 +329,26 @@ TEST_CASE("a language model's name may say the length of its sequences", "[job]"
     job.model = wrong;
     CHECK_THAT(why_refused(job), Contains("no model of that name is known"));
   }
+}
+
+TEST_CASE("experts that groups of replicas cannot hold stand whole on tensor ranks, and that is said", "[job]") {
+  sim::Job job = small_job();
+  job.model = "mixtral_8x7b";
+  job.gpu = "H100";
+  job.gpus = {16};
+  job.batch_per_gpu = 0;
+  job.global_batch = 16;
+  job.split.tensor = 4;
+  job.split.expert = 4;
+  const auto spec = [&] { return *sim::predict_job(job, catalogue(), 1).scenario.parallel; };
+  CHECK(spec().expert_tensor == 0);
+  job.split.expert = 8;  // 4 replicas
+  CHECK(spec().expert_tensor == 1);
+  job.split.expert = 4;
+  job.software = "NeMo";
+  CHECK(spec().expert_tensor == 1);
+  job.split.expert_tensor = 4;
+  CHECK(spec().expert_tensor == 4);
 }
 
 TEST_CASE("a searched split hides of its tensor traffic what the software hides of a stated one", "[job]") {

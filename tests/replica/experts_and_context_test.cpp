@@ -9,10 +9,7 @@ namespace {
 
 Json of_experts(const Json& parallel, int gpus) {
   Json scenario = split_scenario(parallel, {gpus});
-  scenario["model"]["config"] = Json::parse(R"({"model_type": "mixtral", "hidden_act": "silu", "hidden_size": 512,
-    "intermediate_size": 2048, "max_position_embeddings": 4096, "num_attention_heads": 8, "num_hidden_layers": 8,
-    "num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 16,
-    "rms_norm_eps": 1e-5, "tie_word_embeddings": false, "rope_theta": 1e6})");
+  scenario["model"] = small_mixture();
   scenario["fidelity"] = "analytic";
   return scenario;
 }
@@ -74,6 +71,67 @@ TEST_CASE("an imbalance beside a capacity, or of one rank with all experts, is r
              }),
              Contains("one rank has all experts"));
   CHECK_THAT(error_of([] { expert_seconds({{"expert_imbalance", 0.5}}); }), Contains("1 to 1000"));
+}
+
+TEST_CASE("experts' exchange beside passes costs what is longer than they; closed form and messages agree") {
+  const double behind = expert_seconds(Json::object()), beside = expert_seconds({{"expert_overlap", true}});
+  CHECK(beside < behind);
+  // Over links without limits the passes alone.
+  Json links = switched_cluster();
+  links["intra_node"]["gpu_link"]["bandwidth"] = "100000 GB/s";
+  Json parallel{{"expert", 4}, {"micro_batches", 2}, {"micro_batch", 4}, {"sequence", true}};
+  CHECK(beside == Approx(seconds_of(of_experts(parallel, 8), links)).epsilon(1e-3));  // all of it is hidden
+  for (const bool overlap : {false, true}) {
+    parallel["expert_overlap"] = overlap;
+    Json scenario = of_experts(parallel, 8);
+    const double closed_s = seconds_of(scenario);
+    scenario["fidelity"] = "fast";
+    CHECK(seconds_of(scenario) == Approx(closed_s).epsilon(0.05));
+  }
+  CHECK_THAT(error_of([] {
+               expert_seconds({{"expert_overlap", true}, {"expert", 1}});
+             }),
+             Contains("/parallel/expert_overlap") && Contains("one rank has all experts"));
+}
+
+TEST_CASE("whole experts on tensor ranks: no gathered rows, as many products, closed form and messages agree") {
+  Json parallel{{"tensor", 2},      {"expert", 4},      {"micro_batches", 2},
+                {"micro_batch", 4}, {"sequence", true}, {"expert_tensor", 1}};
+  // Neither has copies of experts: eight whole ones on as many ranks, halves of two on pairs.
+  parallel["expert"] = 8;
+  const Json whole = of_experts(parallel, 8);
+  parallel.erase("expert_tensor");
+  parallel["expert"] = 4;
+  CHECK(seconds_of(whole) < seconds_of(of_experts(parallel, 8)));
+  Json fast = whole;
+  fast["fidelity"] = "fast";
+  CHECK(seconds_of(fast) == Approx(seconds_of(whole)).epsilon(0.05));
+}
+
+TEST_CASE("by flows, copies of experts add up their gradients however few replicas tell of all") {
+  for (const Json& parallel : {Json{{"expert", 8}}, Json{{"expert", 4}, {"tensor", 2}, {"sequence", true}},
+                               Json{{"expert", 4}, {"context", 2}}}) {
+    Json all = parallel;
+    all.update({{"micro_batches", 2}, {"micro_batch", 2}});
+    const sim::Scenario scenario = SmallFiles(of_experts(all, 64), switched_cluster()).one();
+    std::vector<sim::PointJob> jobs;
+    for (const sim::Fidelity fidelity : {sim::Fidelity::fast, sim::Fidelity::message}) {
+      sim::PointRequest request;
+      request.gpus = 64;
+      request.fidelity = fidelity;
+      jobs.push_back({&scenario, request});
+    }
+    const std::vector<sim::PointResult> points = sim::predict_points(jobs, 2);
+    CHECK(points[0].mean_iteration_s() == Approx(points[1].mean_iteration_s()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("experts' gradients are added up in each micro-batch, so that more of them take longer than their sum") {
+  const auto iteration_s = [](int micro_batches, int micro_batch) {
+    return seconds_of(of_experts({{"expert", 8}, {"micro_batches", micro_batches}, {"micro_batch", micro_batch}}, 8));
+  };
+  // As many tokens; at four times the micro-batches a fourth of an expert's rows come at a time.
+  CHECK(iteration_s(4, 1) > iteration_s(1, 4));
 }
 
 TEST_CASE("keys and values beside the attention cost no more than gathered before it; heads for tokens need heads") {

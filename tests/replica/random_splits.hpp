@@ -52,11 +52,32 @@ inline Json random_split(Draw& draw, int& gpus) {
   return parallel;
 }
 
+/// Some of the splits are of experts, over replicas or also over tensor ranks, as far as these divide eight experts. Not of
+/// those that exchange them in each micro-batch (zero2, zero3): these wait for nothing else, which the closed form counts pass
+/// by pass, though a pipeline's idle times hide some of it.
+inline bool takes_experts(Draw& draw, Json& parallel, int gpus) {
+  if (parallel.contains("sharding_group") || parallel.contains("lora_rank") || parallel.at("sharding") == "zero2" ||
+      parallel.at("sharding") == "zero3" || !draw.of<bool>({false, true}))
+    return false;
+  const int tensor = parallel.at("tensor"),
+            of_replica = tensor * parallel.at("context").get<int>() * parallel.at("pipeline").get<int>();
+  const bool is_folded = tensor > 1 && draw.of<bool>({false, true});
+  const int expert = draw.of<int>({1, 2, 4}) * (is_folded ? tensor : 1);
+  parallel["sequence"] = tensor > 1;
+  if (expert == 1 || expert > 8 || gpus / of_replica % (is_folded ? expert / tensor : expert) != 0) return true;
+  parallel["expert"] = expert;
+  if (is_folded) parallel["expert_tensor"] = 1;
+  parallel["expert_overlap"] = draw.of<bool>({false, true});
+  return true;
+}
+
 inline sim::Scenario random_split_scenario(Draw& draw) {
   Json parallel;
   int gpus = 0;
   while (parallel.is_null()) parallel = random_split(draw, gpus);
+  const bool has_experts = takes_experts(draw, parallel, gpus);
   Json scenario = split_scenario(parallel, {gpus});
+  if (has_experts) scenario["model"] = small_mixture();
   if (draw.of<bool>({false, true}))
     scenario["communication"] = {{"all_reduce", "nccl"}, {"nccl", {{"generation", "hopper"}}}};
   scenario["communication"]["fusion_threshold"] = draw.of<std::string>({"0 B", "4 MB", "25 MB"});

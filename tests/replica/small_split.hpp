@@ -26,6 +26,15 @@ inline Json small_transformer() {
     "attention_bias": false, "rope_theta": 10000.0}})");
 }
 
+/// The same with eight experts, of which two are at work on a token.
+inline Json small_mixture() {
+  return Json::parse(R"({"sequence": 256, "attention": "fused", "config": {
+    "model_type": "mixtral", "hidden_act": "silu", "hidden_size": 512, "intermediate_size": 2048,
+    "max_position_embeddings": 4096, "num_attention_heads": 8, "num_hidden_layers": 8, "num_key_value_heads": 8,
+    "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 16, "rms_norm_eps": 1e-5,
+    "tie_word_embeddings": false, "rope_theta": 1e6}})");
+}
+
 inline Json split_scenario(const Json& parallel, const std::vector<int>& gpus) {
   Json scenario = small_scenario();
   scenario.erase("batch_per_gpu");

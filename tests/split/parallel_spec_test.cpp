@@ -85,6 +85,30 @@ TEST_CASE("data parallelism is what the GPUs leave") {
   CHECK_THAT(problem_on(spec, 256), Contains("groups of 3 do not divide the 8 data and context ranks"));
 }
 
+TEST_CASE("whole experts on tensor ranks: groups reach over fewer replicas, and over all tensor ranks") {
+  ParallelSpec spec;
+  spec.tensor = 4;
+  spec.sequence = true;
+  spec.expert = 16;
+  CHECK(problem_on(spec, 32) ==
+        "/parallel/expert: 8 data-parallel ranks do not divide into expert groups of 16; allowed: divisors of 8, or "
+        "\"expert_tensor\": 1, with whole experts on tensor ranks");
+  spec.expert_tensor = 1;
+  CHECK(problem_on(spec, 32).empty());
+  CHECK(on_gpus(spec, 32).expert_replicas() == 4);
+  CHECK(on_gpus(spec, 32).expert_gradient_ranks() == 2);
+  spec.expert = 64;
+  CHECK_THAT(problem_on(spec, 32), Contains("groups of 16") && Contains("divisors of 32"));
+  spec.expert = 2;
+  CHECK_THAT(problem_on(spec, 32),
+             Contains("2 ranks with whole experts are not divided by 4") && Contains("multiples of 4"));
+  spec.expert = 8;
+  spec.expert_tensor = 2;
+  CHECK_THAT(problem_on(spec, 32), Contains("/parallel/expert_tensor: 2 of 4 tensor ranks; allowed: 1, or 4"));
+  spec.expert_tensor = 4;
+  CHECK(on_gpus(spec, 32).expert_replicas() == 8);
+}
+
 TEST_CASE("micro-batches divide the batch, and the stages divide interleaved ones") {
   ParallelSpec spec;
   spec.data = 4;

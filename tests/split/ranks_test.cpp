@@ -87,6 +87,19 @@ TEST_CASE("experts lie within data: dense gradients go to more ranks than an exp
   CHECK(order.group(0, kGradientDimensions) == RankGroup{0, 2, 4, 6, 8, 10, 12, 14});
 }
 
+TEST_CASE("tensor ranks that hold whole experts are ranks of their group, and no copies of each other") {
+  ParallelSpec spec = megatron(2, 4, 1);
+  spec.expert = 4;
+  spec.expert_tensor = 1;
+  const RankOrder order(spec);
+  CHECK(order.group(0, expert_dimensions(spec)) == RankGroup{0, 1, 2, 3});
+  CHECK(order.group(1, kExpertGradientDimensions) == RankGroup{1, 5});
+  CHECK(order.group(1, kGradientDimensions) == RankGroup{1, 3, 5, 7});
+  spec.expert_tensor = 2;  // as without it
+  CHECK(RankOrder(spec).group(0, expert_dimensions(spec)) == RankGroup{0, 2, 4, 6});
+  CHECK(RankOrder(spec).group(0, kExpertGradientDimensions) == RankGroup{0});
+}
+
 TEST_CASE("tensor groups lie in nodes of 4, 8 and 72 GPUs exactly where their size divides the node's") {
   for (int per_node : {4, 8, 72}) {
     for (int tensor : {1, 2, 3, 4, 8, 9, 16}) {

@@ -68,6 +68,15 @@ TEST_CASE("tensor, expert and pipeline ranks hold the model once, but for what i
   experts.expert = experts.data = 8;
   const RankParameters of_rank = rank_layer_parameters(mixtral_8x7b(), experts, 0);
   CHECK(of_rank.experts == 3.0 * 4096 * 14336);
+  // Of eight ranks each has one expert, be they replicas or also tensor ranks.
+  experts.tensor = 2;
+  experts.expert_tensor = 1;
+  experts.sequence = true;
+  CHECK(rank_layer_parameters(mixtral_8x7b(), experts, 0).experts == 3.0 * 4096 * 14336);
+  CHECK(experts.expert_gradient_ranks() == 2);
+  experts.expert_tensor = 0;
+  CHECK(rank_layer_parameters(mixtral_8x7b(), experts, 0).experts == 3.0 * 4096 * 14336 / 2);
+  CHECK(experts.expert_gradient_ranks() == 1);
 }
 
 TEST_CASE("a tied embedding stands on the first and on the last stage") {

@@ -183,6 +183,24 @@ TEST_CASE("experts: tokens out and back in both passes, by the experts a token g
   CHECK(sent_bytes(layer_forward(shape, spec, 1, options), TrafficGroup::expert) == sent_bytes(forward) / 2);
 }
 
+TEST_CASE("whole experts on tensor ranks need no gathered rows, and send as many out and back") {
+  TransformerShape shape = tiny();
+  shape.mixture = mixture(8, 2, 16, 0, 0);
+  ParallelSpec shared = of_tensor(2);
+  shared.sequence = true;
+  shared.data = 4;
+  shared.expert = 4;
+  ParallelSpec whole = shared;
+  whole.expert_tensor = 1;
+  const TrafficOptions options;
+  for (auto* of_pass : {layer_forward, layer_backward}) {
+    const TrafficList with = of_pass(shape, shared, 0, options), without = of_pass(shape, whole, 0, options);
+    CHECK(sent_bytes(with, TrafficGroup::expert) == sent_bytes(without, TrafficGroup::expert));
+    for (const Traffic& traffic : without) CHECK(traffic.what.rfind("experts", 0) != 0);
+    CHECK(sent_bytes(without, TrafficGroup::tensor) < sent_bytes(with, TrafficGroup::tensor));
+  }
+}
+
 TEST_CASE("gradients by stage of sharding: 2, 2, 2 and 3 times (n-1)/n of the parameters") {
   // ZeRO, section 7, with equal bytes for weights and gradients, and one micro-batch.
   TrafficOptions options;
