@@ -338,6 +338,7 @@ TEST_CASE("experts that groups of replicas cannot hold stand whole on tensor ran
   job.gpus = {16};
   job.batch_per_gpu = 0;
   job.global_batch = 16;
+  job.split.sharding = sim::ShardingStage::zero3;
   job.split.tensor = 4;
   job.split.expert = 4;
   const auto spec = [&] { return *sim::predict_job(job, catalogue(), 1).scenario.parallel; };
