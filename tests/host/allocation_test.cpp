@@ -1,7 +1,14 @@
-// Passes allocate nothing but what oneDNN does, which is left out here. Every allocation of the program, Eigen's included, is counted by a malloc of our own, which
-// glibc allows; sanitizers bring theirs, so there this file is empty.
+// Passes allocate nothing but what oneDNN does, which is left out here. Every allocation of the program, Eigen's included, is
+// counted by a malloc of our own, which glibc allows; sanitizers bring theirs, so there this file is empty.
 #include <cstdlib>
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC's
+#define LOCKSTEP_SANITIZED
+#elif defined(__has_feature)  // clang's
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LOCKSTEP_SANITIZED
+#endif
+#endif
+#if defined(__GLIBC__) && !defined(LOCKSTEP_SANITIZED)
 #include <algorithm>
 #include <atomic>
 
