@@ -9,6 +9,8 @@ inline namespace cost {
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share = 1);
 /// The device with all its arithmetic in half precision, where some of it is in eight bits.
 DeviceCost in_half(DeviceCost device);
+/// Copies of so many elements of operands into the fewer bits that a product takes them in.
+double operand_copy_s(const DeviceCost& device, double elements);
 /// Copies of a layer's parameters between single and half precision, one way.
 double casts_s(const DeviceCost& device, double parameters);
 

@@ -147,10 +147,8 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   LayerCost cost;
   cost.forward_s = casts + kernel_s(device, flop, x + y + w);
   cost.backward_s = casts + kernel_s(device, flop, x + y + w);  // dw from x, dy
-  const double copy_s =
-      device.operand_copy_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);  // an element
-  cost.forward_s += static_cast<double>(layer.input_elements) * batch * copy_s;
-  cost.backward_s += static_cast<double>(layer.out.elements()) * batch * copy_s;
+  cost.forward_s += operand_copy_s(device, static_cast<double>(layer.input_elements) * batch);
+  cost.backward_s += operand_copy_s(device, static_cast<double>(layer.out.elements()) * batch);
   if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
   return cost;
 }
@@ -195,6 +193,10 @@ DeviceCost in_half(DeviceCost device) {
   device.half_peak_flops = 0;
   device.operand_copy_bytes = 0;
   return device;
+}
+
+double operand_copy_s(const DeviceCost& device, double elements) {
+  return elements * (device.operand_copy_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency));
 }
 
 double casts_s(const DeviceCost& device, double parameters) {

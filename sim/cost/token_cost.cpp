@@ -109,12 +109,11 @@ double seconds(const std::vector<Kernel>& kernels, const DeviceCost& device) {
 
 // Copies of the operands of experts' products in fewer bits.
 LayerCost operand_copies(const Layer& layer, const DeviceCost& device, int batch) {
-  if (layer.kind != LayerKind::experts || device.operand_copy_bytes == 0) return {};
+  if (layer.kind != LayerKind::experts) return {};
   const ExpertsShape& e = layer.experts;
   const double rows = rows_of(layer, batch), width = layer.in.channels, inner = e.inner;
-  const double copy_s =
-      device.operand_copy_bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);  // an element
-  return {rows * (width + inner) * copy_s, rows * (width + inner * (e.gated ? 2 : 1)) * copy_s};
+  return {operand_copy_s(device, rows * (width + inner)),
+          operand_copy_s(device, rows * (width + inner * (e.gated ? 2 : 1)))};
 }
 
 }  // namespace

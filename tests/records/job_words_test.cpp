@@ -331,7 +331,7 @@ TEST_CASE("a language model's name may say the length of its sequences", "[job]"
   }
 }
 
-TEST_CASE("experts that groups of replicas cannot hold stand whole on tensor ranks, and that is said", "[job]") {
+TEST_CASE("experts that groups of replicas cannot hold stand whole on tensor ranks", "[job]") {
   sim::Job job = small_job();
   job.model = "mixtral_8x7b";
   job.gpu = "H100";
