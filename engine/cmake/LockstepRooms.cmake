@@ -13,9 +13,16 @@ function(lockstep_room name)
   if(ROOM_COLD)
     lockstep_cold(lockstep_${name})
   endif()
+  lockstep_together(lockstep_${name} 16)
+endfunction()
+
+# Up to `files` of a target's sources are one for the compiler, so that what they all include is read and compiled once:
+# names in their anonymous namespaces are the room's. More at once would keep one core busy when the other is done.
+function(lockstep_together target files)
+  get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
   if(LOCKSTEP_UNITY AND count GREATER 1)
-    set_target_properties(lockstep_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()
 

@@ -7,7 +7,7 @@
 namespace lockstep::cuda {
 namespace {
 
-void check(ncclResult_t result, const std::string& call) {
+void check_nccl(ncclResult_t result, const std::string& call) {
   if (result == ncclSuccess) return;
   fail(call, std::string(ncclGetErrorString(result)) + " (" + ncclGetLastError(nullptr) + ")");
 }
@@ -55,7 +55,7 @@ ncclDataType_t type_of(device::Precision element) {
 /// join it and never begin.
 class Group {
  public:
-  Group() { check(ncclGroupStart(), "ncclGroupStart"); }
+  Group() { check_nccl(ncclGroupStart(), "ncclGroupStart"); }
   ~Group() {
     if (is_open_) ncclGroupEnd();
   }
@@ -63,7 +63,7 @@ class Group {
   Group& operator=(const Group&) = delete;
   void end(const std::string& of) {
     is_open_ = false;
-    check(ncclGroupEnd(), "ncclGroupEnd of " + of);
+    check_nccl(ncclGroupEnd(), "ncclGroupEnd of " + of);
   }
 
  private:
@@ -80,15 +80,15 @@ Communicator::Communicator(const std::vector<int>& gpus, sync::Processes& proces
       has_adding_switches_(find_adding_switches(gpus, all_, processes)) {
   ncclUniqueId id{};
   const OnDevice on_first(gpus_.front());  // NCCL begins on the device that is current
-  if (processes.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  if (processes.rank() == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   processes.broadcast(sizeof(id), &id);
   // One thread has several ranks: without the group the first would wait for the others for ever.
   Group group;
   for (std::size_t d = 0; d < gpus_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
     const int rank = static_cast<int>(before_ + d);
-    check(ncclCommInitRank(&ranks_[d], static_cast<int>(all_), id, rank),
-          "ncclCommInitRank, rank " + std::to_string(rank) + " of " + std::to_string(all_));
+    check_nccl(ncclCommInitRank(&ranks_[d], static_cast<int>(all_), id, rank),
+               "ncclCommInitRank, rank " + std::to_string(rank) + " of " + std::to_string(all_));
   }
   group.end("ncclCommInitRank");
 }
@@ -105,9 +105,9 @@ void Communicator::all_reduce(std::int64_t n, device::Precision element, const s
   Group group;
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
-    check(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), type_of(element), ncclSum, ranks_[d],
-                        streams[d]),
-          what);
+    check_nccl(ncclAllReduce(buffers[d], buffers[d], static_cast<std::size_t>(n), type_of(element), ncclSum, ranks_[d],
+                             streams[d]),
+               what);
   }
   group.end(what);
 }
@@ -118,8 +118,9 @@ void Communicator::all_average(std::int64_t n, const std::vector<const float*>& 
   Group group;
   for (std::size_t d = 0; d < ranks_.size(); ++d) {
     const OnDevice on_device(gpus_[d]);
-    check(ncclAllReduce(send[d], receive[d], static_cast<std::size_t>(n), ncclFloat, ncclAvg, ranks_[d], streams[d]),
-          what);
+    check_nccl(
+        ncclAllReduce(send[d], receive[d], static_cast<std::size_t>(n), ncclFloat, ncclAvg, ranks_[d], streams[d]),
+        what);
   }
   group.end(what);
 }
@@ -132,9 +133,9 @@ void Communicator::average_parts(std::int64_t n, const std::vector<const float*>
     const OnDevice on_device(gpus_[d]);
     for (std::size_t root = 0; root < all_; ++root) {
       const sync::Part part = sync::part_of(n, static_cast<int>(root), static_cast<int>(all_));
-      check(ncclReduce(send[d] + part.begin, receive[d], static_cast<std::size_t>(part.count), ncclFloat, ncclAvg,
-                       static_cast<int>(root), ranks_[d], streams[d]),
-            "ncclReduce");
+      check_nccl(ncclReduce(send[d] + part.begin, receive[d], static_cast<std::size_t>(part.count), ncclFloat, ncclAvg,
+                            static_cast<int>(root), ranks_[d], streams[d]),
+                 "ncclReduce");
     }
   }
   group.end("ncclReduce of every part of " + std::to_string(n) + " floats");
@@ -148,9 +149,9 @@ void Communicator::share_parts(std::int64_t n, const std::vector<float*>& buffer
     for (std::size_t root = 0; root < all_; ++root) {
       const sync::Part part = sync::part_of(n, static_cast<int>(root), static_cast<int>(all_));
       float* const at = buffers[d] + part.begin;
-      check(ncclBroadcast(at, at, static_cast<std::size_t>(part.count), ncclFloat, static_cast<int>(root), ranks_[d],
-                          streams[d]),
-            "ncclBroadcast");
+      check_nccl(ncclBroadcast(at, at, static_cast<std::size_t>(part.count), ncclFloat, static_cast<int>(root),
+                               ranks_[d], streams[d]),
+                 "ncclBroadcast");
     }
   }
   group.end("ncclBroadcast of every part of " + std::to_string(n) + " floats");
@@ -176,21 +177,22 @@ void Communicator::exchange_of_rank(device::Collective collective, device::Preci
   const cudaStream_t stream = rank.stream;
   switch (collective) {
     case device::Collective::all_reduce:
-      return check(ncclAllReduce(rank.send, rank.receive, n, type, ncclSum, comm, stream), "ncclAllReduce");
+      return check_nccl(ncclAllReduce(rank.send, rank.receive, n, type, ncclSum, comm, stream), "ncclAllReduce");
     case device::Collective::reduce:
-      return check(ncclReduce(rank.send, rank.receive, n, type, ncclSum, 0, comm, stream), "ncclReduce");
+      return check_nccl(ncclReduce(rank.send, rank.receive, n, type, ncclSum, 0, comm, stream), "ncclReduce");
     case device::Collective::broadcast:
-      return check(ncclBroadcast(rank.send, rank.receive, n, type, 0, comm, stream), "ncclBroadcast");
+      return check_nccl(ncclBroadcast(rank.send, rank.receive, n, type, 0, comm, stream), "ncclBroadcast");
     case device::Collective::reduce_scatter:
-      return check(ncclReduceScatter(rank.send, rank.receive, part, type, ncclSum, comm, stream), "ncclReduceScatter");
+      return check_nccl(ncclReduceScatter(rank.send, rank.receive, part, type, ncclSum, comm, stream),
+                        "ncclReduceScatter");
     case device::Collective::all_gather:
-      return check(ncclAllGather(rank.send, rank.receive, part, type, comm, stream), "ncclAllGather");
+      return check_nccl(ncclAllGather(rank.send, rank.receive, part, type, comm, stream), "ncclAllGather");
     case device::Collective::all_to_all:
       for (std::size_t peer = 0; peer < all_; ++peer) {
         const auto* from = static_cast<const char*>(rank.send) + peer * part_bytes;
         auto* to = static_cast<char*>(rank.receive) + peer * part_bytes;
-        check(ncclSend(from, part, type, static_cast<int>(peer), comm, stream), "ncclSend");
-        check(ncclRecv(to, part, type, static_cast<int>(peer), comm, stream), "ncclRecv");
+        check_nccl(ncclSend(from, part, type, static_cast<int>(peer), comm, stream), "ncclSend");
+        check_nccl(ncclRecv(to, part, type, static_cast<int>(peer), comm, stream), "ncclRecv");
       }
       return;
   }

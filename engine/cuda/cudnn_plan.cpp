@@ -16,7 +16,7 @@ constexpr std::int64_t kSquares = 5;
 
 std::atomic<std::int64_t> asked_heuristics{0};
 
-cudnnDataType_t data_type(device::Precision precision) {
+cudnnDataType_t cudnn_type(device::Precision precision) {
   if (precision == device::Precision::fp16) return CUDNN_DATA_HALF;
   if (precision == device::Precision::bf16) return CUDNN_DATA_BFLOAT16;
   return CUDNN_DATA_FLOAT;
@@ -257,7 +257,7 @@ bool ConvolutionEngines::make_graph(const ConvolutionProblem& problem) {
   const ConvolutionShape& s = problem.shape;
   const model::Window& w = s.window;
   sums_channels_ = problem.has_sums ? s.out_channels : 0;
-  const cudnnDataType_t type = data_type(problem.precision);
+  const cudnnDataType_t type = cudnn_type(problem.precision);
   parts_.push_back(tensor(kX, type, s.images, s.in_channels, s.in_height, s.in_width));
   parts_.push_back(tensor(kY, type, s.images, s.out_channels, s.out_height, s.out_width));
   parts_.push_back(tensor(kWeight, type, s.out_channels, s.in_channels / w.groups, w.kernel_h, w.kernel_w));

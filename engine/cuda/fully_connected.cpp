@@ -5,7 +5,7 @@
 namespace lockstep::cuda {
 namespace {
 
-cudaDataType_t data_type(device::Precision precision) {
+cudaDataType_t cublas_type(device::Precision precision) {
   if (precision == device::Precision::fp16) return CUDA_R_16F;
   if (precision == device::Precision::bf16) return CUDA_R_16BF;
   return CUDA_R_32F;
@@ -68,7 +68,7 @@ Product::Product(cublasLtHandle_t handle, device::Precision precision, const Pro
       descriptors_(std::make_unique<Descriptors>()),
       accumulate_(shape.accumulate) {
   Descriptors& with = *descriptors_;
-  const cudaDataType_t type = data_type(precision);
+  const cudaDataType_t type = cublas_type(precision);
   const cublasComputeType_t compute =
       precision == device::Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   LOCKSTEP_CUBLAS_CHECK(cublasLtMatmulDescCreate(&with.product, compute, CUDA_R_32F));

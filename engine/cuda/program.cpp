@@ -18,7 +18,7 @@ namespace {
   throw InputError("model " + in_quotes(graph.name) + ": " + wrong);
 }
 
-void check(const Graph& graph) {
+void check_graph(const Graph& graph) {
   for (const Layer& layer : graph.layers) {
     for (int from : layer.inputs) {
       if (graph.layers[from].kind != LayerKind::softmax) continue;
@@ -253,7 +253,7 @@ bool backward_reads_output(const Step& step) {
 }
 
 Program make_program(const Graph& graph, int batch, Element element, bool tensor_cores) {
-  check(graph);
+  check_graph(graph);
   Program program;
   program.steps = Grouping(graph).steps();
   program.logits = graph.layers.back().inputs.front();

@@ -8,7 +8,7 @@ using namespace lockstep::calib;
 
 namespace {
 
-Sample iteration(int devices, int batch, double seconds) {
+Sample iteration_of(int devices, int batch, double seconds) {
   Sample sample;
   sample.probe = "iteration";
   sample.key = {{"model", "net"}, {"precision", "fp32"}, {"learners", 1}, {"devices", devices}, {"batch", batch}};
@@ -30,13 +30,13 @@ Sample step(int ranks, int devices, int batch, double seconds) {
 
 TEST_CASE("what DistributedDataParallel with one process takes longer is the median over batches, all devices busy") {
   Profile profile;
-  profile.samples = {iteration(1, 8, 1.0), iteration(1, 16, 2.0), step(1, 1, 8, 1.01), step(1, 1, 16, 2.01)};
+  profile.samples = {iteration_of(1, 8, 1.0), iteration_of(1, 16, 2.0), step(1, 1, 8, 1.01), step(1, 1, 16, 2.01)};
   CHECK(bucket_copies(profile, "net", "fp32").seconds == Approx(0.01));
   CHECK(bucket_copies(profile, "net", "fp32").devices == 1);
 
   // Two devices share the memory's bandwidth; the median of 0.02, 0.03, 0.9, whatever the exchange takes.
   for (const auto& [batch, alone, copied] : {std::tuple{8, 1.1, 1.12}, {16, 2.2, 2.23}, {32, 4.4, 5.3}}) {
-    profile.samples.push_back(iteration(2, batch, alone));
+    profile.samples.push_back(iteration_of(2, batch, alone));
     profile.samples.push_back(step(1, 2, batch, copied));
     profile.samples.push_back(step(2, 2, batch, 7));
   }
@@ -48,8 +48,8 @@ TEST_CASE("what DistributedDataParallel with one process takes longer is the med
 
 TEST_CASE("copies that noise hides are none, as are those without iterations beside them") {
   Profile profile;
-  profile.samples = {iteration(2, 8, 1.0), step(1, 2, 8, 0.99)};
+  profile.samples = {iteration_of(2, 8, 1.0), step(1, 2, 8, 0.99)};
   CHECK(bucket_copies(profile, "net", "fp32").seconds == 0);
-  profile.samples = {iteration(1, 8, 1.0), step(1, 2, 8, 1.5)};
+  profile.samples = {iteration_of(1, 8, 1.0), step(1, 2, 8, 1.5)};
   CHECK(bucket_copies(profile, "net", "fp32").devices == 0);
 }

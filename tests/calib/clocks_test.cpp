@@ -26,7 +26,7 @@ Timed clocked(double& now_s, int& run, const std::function<ClockSpan(int run)>& 
   return timed;
 }
 
-ClockSpan at(double hz) {
+ClockSpan span_at(double hz) {
   ClockSpan span;
   span.lowest_hz = hz;
   return span;
@@ -61,7 +61,7 @@ TEST_CASE("The warm-up goes on until clocks have settled") {
   double now_s = 0;
   int run = 0;
   // It rises over 200 runs, far beyond the warm-up's 50 ms.
-  const Timed timed = clocked(now_s, run, [](int n) { return at(std::min(1.98e9, 1e9 + 5e6 * n)); });
+  const Timed timed = clocked(now_s, run, [](int n) { return span_at(std::min(1.98e9, 1e9 + 5e6 * n)); });
   const Series series = sample(timed, {});
   REQUIRE(series.clock_hz.size() == series.seconds.size());
   CHECK(series.is_settled);
@@ -73,7 +73,7 @@ TEST_CASE("The warm-up goes on until clocks have settled") {
 TEST_CASE("Clocks that do not settle are said, and do not keep a series from ending") {
   double now_s = 0;
   int run = 0;
-  const Timed timed = clocked(now_s, run, [](int n) { return at(n % 2 == 0 ? 1e9 : 1.9e9); });
+  const Timed timed = clocked(now_s, run, [](int n) { return span_at(n % 2 == 0 ? 1e9 : 1.9e9); });
   const Series series = sample(timed, {});
   CHECK_FALSE(series.is_settled);
   CHECK(series.flags() == std::vector<std::string>{"unsettled"});
@@ -85,7 +85,7 @@ TEST_CASE("A run during which heat held the clock down does not count") {
   double now_s = 0;
   int run = 0;
   const Timed timed = clocked(now_s, run, [](int n) {
-    ClockSpan span = at(1.98e9);
+    ClockSpan span = span_at(1.98e9);
     if (n % 10 == 0) span.ratio = 0.5;
     return span;
   });

@@ -7,7 +7,7 @@ using namespace lockstep::calib;
 
 namespace {
 
-std::string error_of(const std::string& text) {
+std::string csv_error(const std::string& text) {
   try {
     import_csv(text, "n.csv");
   } catch (const InputError& error) {
@@ -46,19 +46,19 @@ TEST_CASE("Collectives by size") {
 }
 
 TEST_CASE("A table that cannot be meant is refused with its line") {
-  CHECK(error_of("batch,speed\n1,2\n").find("n.csv line 1: column \"speed\" is unknown; allowed: model, ") == 0);
-  CHECK(error_of("batch\n1\n").find("n.csv line 1: 0 columns of times; allowed: one of samples_per_s, ms, seconds") ==
+  CHECK(csv_error("batch,speed\n1,2\n").find("n.csv line 1: column \"speed\" is unknown; allowed: model, ") == 0);
+  CHECK(csv_error("batch\n1\n").find("n.csv line 1: 0 columns of times; allowed: one of samples_per_s, ms, seconds") ==
         0);
-  CHECK(error_of("batch,ms,us\n").find("n.csv line 1: 2 columns of times") == 0);
-  CHECK(error_of("ms\n1\n") ==
+  CHECK(csv_error("batch,ms,us\n").find("n.csv line 1: 2 columns of times") == 0);
+  CHECK(csv_error("ms\n1\n") ==
         "n.csv line 1: neither \"batch\" nor \"bytes\"; allowed: \"batch\" for training steps, \"bytes\" for "
         "collectives");
-  CHECK(error_of("model,batch,ms\na,8\n") == "n.csv line 2: 2 cells; allowed: 3, one for each column");
-  CHECK(error_of("model,batch,ms\na,8,2 ms\n") ==
+  CHECK(csv_error("model,batch,ms\na,8\n") == "n.csv line 2: 2 cells; allowed: 3, one for each column");
+  CHECK(csv_error("model,batch,ms\na,8,2 ms\n") ==
         "n.csv line 2: ms \"2 ms\" is no number above 0; allowed: a plain number, without a unit");
-  CHECK(error_of("model,batch,ms\na,8.5,2\n") == "n.csv line 2: batch \"8.5\" is not whole; allowed: a count");
-  CHECK(error_of("batch,ms\n8,2\n") == "n.csv line 2: no model; allowed: a column \"model\", or --model");
-  CHECK(error_of("bytes,ms\n8,2\n") == "n.csv line 2: no ranks; allowed: a column \"ranks\", 2 and more");
-  CHECK(error_of("bytes,ranks,samples_per_s\n").find("n.csv line 1: a rate of samples for collectives") == 0);
-  CHECK(error_of("\n# nothing\n").find("n.csv: no row; allowed: ") == 0);
+  CHECK(csv_error("model,batch,ms\na,8.5,2\n") == "n.csv line 2: batch \"8.5\" is not whole; allowed: a count");
+  CHECK(csv_error("batch,ms\n8,2\n") == "n.csv line 2: no model; allowed: a column \"model\", or --model");
+  CHECK(csv_error("bytes,ms\n8,2\n") == "n.csv line 2: no ranks; allowed: a column \"ranks\", 2 and more");
+  CHECK(csv_error("bytes,ranks,samples_per_s\n").find("n.csv line 1: a rate of samples for collectives") == 0);
+  CHECK(csv_error("\n# nothing\n").find("n.csv: no row; allowed: ") == 0);
 }

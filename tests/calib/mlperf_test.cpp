@@ -38,7 +38,7 @@ Json record_of(const MlperfResults& results, const std::string& metric) {
   return {};
 }
 
-std::string error_of(const std::string& text) {
+std::string mlperf_error(const std::string& text) {
   try {
     import_mlperf({{text, "r.txt"}}, {});
   } catch (const InputError& error) {
@@ -123,10 +123,10 @@ TEST_CASE("runs of other batches are results of their own and runs of one profil
 }
 
 TEST_CASE("what is no log of MLPerf, or says too little, is refused") {
-  CHECK(error_of("hello\n") == "r.txt: no run_start; allowed: a log of MLPerf Training (lines of :::MLLOG)");
-  CHECK(error_of(":::MLLOG {\"key\": 1}\n").find("r.txt line 1: ") == 0);
-  CHECK(error_of(entry("run_start", 1, nullptr)).find("no submission_benchmark") != std::string::npos);
-  CHECK(error_of(entry("run_start", 1, nullptr) + entry("submission_benchmark", 1, "resnet"))
+  CHECK(mlperf_error("hello\n") == "r.txt: no run_start; allowed: a log of MLPerf Training (lines of :::MLLOG)");
+  CHECK(mlperf_error(":::MLLOG {\"key\": 1}\n").find("r.txt line 1: ") == 0);
+  CHECK(mlperf_error(entry("run_start", 1, nullptr)).find("no submission_benchmark") != std::string::npos);
+  CHECK(mlperf_error(entry("run_start", 1, nullptr) + entry("submission_benchmark", 1, "resnet"))
             .find("no global_batch_size") != std::string::npos);
   std::string other = log_of(36, 400);
   other.replace(other.find("resnet"), 6, "unet3d");

@@ -41,7 +41,7 @@ const std::string kGloo =
     "      25000        100        110        140        190        0.847       1200\n";
 
 template <typename Import>
-std::string error_of(const Import& import, const std::string& text, const CollectiveLogOptions& options = {}) {
+std::string import_error(const Import& import, const std::string& text, const CollectiveLogOptions& options = {}) {
   try {
     import(text, "a.log", options);
   } catch (const InputError& error) {
@@ -70,7 +70,7 @@ TEST_CASE("a log of OSU's is MPI's, of as many ranks as are given") {
   CHECK(log.samples[1].kind == "imported");
   CHECK(log.device.count == 4);
   CHECK(import_osu(kOsu, "a.log", of_ranks(4, 0, "openmpi")).samples[0].key["library"] == "openmpi");
-  CHECK(error_of(import_osu, kOsu).find("does not log its ranks; allowed: give their number (--ranks)") !=
+  CHECK(import_error(import_osu, kOsu).find("does not log its ranks; allowed: give their number (--ranks)") !=
         std::string::npos);
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("where OSU logs all ranks the slowest counts, and sizes of a share cou
   REQUIRE(log.samples.size() == 1);
   CHECK(log.samples[0].key == key("all-gather", "mpi", 4, 1, 1000));
   CHECK(log.samples[0].seconds[0] == Approx(11e-6));
-  CHECK(error_of(import_osu, full).find("--ranks") != std::string::npos);
+  CHECK(import_error(import_osu, full).find("--ranks") != std::string::npos);
   const std::string nccl = "# OSU NCCL Broadcast Latency Test v7.3\n# Size  Avg Latency(us)\n8 1.5\n";
   CHECK(import_osu(nccl, "a.log", of_ranks(2)).samples[0].key == key("broadcast", "nccl", 2, 1, 8));
 }
@@ -94,8 +94,8 @@ TEST_CASE("what of OSU is no blocking collective is left out, and that is said")
   CHECK(log.samples.size() == 2);
   REQUIRE(log.refused.size() == 1);
   CHECK(log.refused[0] == "a.log line 1: \"Bandwidth Test v5.6\" is no collective that a profile has");
-  CHECK(error_of(import_osu, others, of_ranks(2)).find("a.log: no row of the OSU micro-benchmarks") == 0);
-  CHECK(error_of(import_osu, "hello\n", of_ranks(2)).find("a.log: no row of") == 0);
+  CHECK(import_error(import_osu, others, of_ranks(2)).find("a.log: no row of the OSU micro-benchmarks") == 0);
+  CHECK(import_error(import_osu, "hello\n", of_ranks(2)).find("a.log: no row of") == 0);
 }
 
 TEST_CASE("a log of IMB has a curve for each number of processes, by the slowest of them") {
@@ -109,7 +109,8 @@ TEST_CASE("a log of IMB has a curve for each number of processes, by the slowest
   CHECK(over_nodes.samples[0].key == key("all-reduce", "mpi", 4, 2, 1000));
   REQUIRE(over_nodes.refused.size() == 1);
   CHECK(over_nodes.refused[0].find("calls of fewer ranks than 4") != std::string::npos);
-  CHECK(error_of(import_imb, kImb, of_ranks(8)).find("is of 2 ranks; allowed: those of --ranks") != std::string::npos);
+  CHECK(import_error(import_imb, kImb, of_ranks(8)).find("is of 2 ranks; allowed: those of --ranks") !=
+        std::string::npos);
 }
 
 TEST_CASE("a log of gloo's benchmark is gloo's, its elements floats or halves as its bandwidth says") {
@@ -129,12 +130,13 @@ TEST_CASE("a log of gloo's benchmark is gloo's, its elements floats or halves as
 TEST_CASE("what gloo did several times at once is no time of a call") {
   std::string threads = kGloo;
   threads.replace(threads.find("threads=1"), 9, "threads=2");
-  CHECK(error_of(import_gloo, threads)
+  CHECK(import_error(import_gloo, threads)
             .find("a.log line 6: threads = 2: not the time of one call; allowed: --threads 1") == 0);
   std::string other = kGloo;
   other.replace(other.find("allreduce_ring_chunked"), 22, "allreduce_halving_doubling");
-  CHECK(error_of(import_gloo, kGloo + other).find("one algorithm of a collective") != std::string::npos);
+  CHECK(import_error(import_gloo, kGloo + other).find("one algorithm of a collective") != std::string::npos);
   std::string uneven = kGloo;
   uneven.replace(uneven.find("allreduce_ring_chunked"), 22, "allgatherv");
-  CHECK(error_of(import_gloo, uneven).find("\"allgatherv\" is no collective that a profile has") != std::string::npos);
+  CHECK(import_error(import_gloo, uneven).find("\"allgatherv\" is no collective that a profile has") !=
+        std::string::npos);
 }

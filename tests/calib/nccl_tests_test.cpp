@@ -20,7 +20,7 @@ NcclTestsOptions all_reduce() {
   return options;
 }
 
-std::string error_of(const std::string& text, const NcclTestsOptions& options = all_reduce()) {
+std::string log_error(const std::string& text, const NcclTestsOptions& options = all_reduce()) {
   try {
     import_nccl_tests(text, "a.log", options);
   } catch (const InputError& error) {
@@ -133,20 +133,20 @@ TEST_CASE("rows that cannot be trusted are refused with their line") {
 TEST_CASE("logs that do not time one call are refused whole") {
   std::string cpu = kHead + kRows;
   cpu.replace(cpu.find("    time   algbw"), 16, " cputime   algbw");
-  CHECK(error_of(cpu) == "a.log line 10: the log is of CPU time (-C), not of the collective's time");
+  CHECK(log_error(cpu) == "a.log line 10: the log is of CPU time (-C), not of the collective's time");
   std::string many = kHead + kRows;
   many.replace(many.find("agg iters: 1"), 12, "agg iters: 5");
-  CHECK(error_of(many) == "a.log line 1: aggregated calls (-m) do not time one call");
+  CHECK(log_error(many) == "a.log line 1: aggregated calls (-m) do not time one call");
 }
 
 TEST_CASE("what a log does not tell is asked for") {
-  CHECK(error_of(kHead + kRows, {}) ==
+  CHECK(log_error(kHead + kRows, {}) ==
         "a.log: the log does not say which collective it timed; allowed: name it (--operation)");
-  CHECK(error_of(kRows) == "a.log: the log does not list its ranks; allowed: give their number (--ranks)");
-  CHECK(error_of("hello\n").find("a.log: ") == 0);
+  CHECK(log_error(kRows) == "a.log: the log does not list its ranks; allowed: give their number (--ranks)");
+  CHECK(log_error("hello\n").find("a.log: ") == 0);
   NcclTestsOptions options = all_reduce();
   options.operation = "all-reduces";
-  CHECK(error_of(kHead + kRows, options).find("unknown operation \"all-reduces\"; allowed: all-reduce,") !=
+  CHECK(log_error(kHead + kRows, options).find("unknown operation \"all-reduces\"; allowed: all-reduce,") !=
         std::string::npos);
 }
 

@@ -7,7 +7,7 @@ using namespace lockstep::calib;
 
 namespace {
 
-Sample collective(double bytes, double seconds, const std::string& kind = "measured") {
+Sample collective_sample(double bytes, double seconds, const std::string& kind = "measured") {
   return {
       "collective", {{"operation", "all-reduce"}, {"library", "nccl"}, {"ranks", 8}, {"nodes", 1}, {"bytes", bytes}},
       {seconds},    kind,
@@ -20,12 +20,12 @@ Profile small_profile() {
   profile.name = "small";
   profile.device = {"NVIDIA X", "cuda", 8, {{"memory", "80 GB"}}};
   for (double bytes = 1e3; bytes < 1e9; bytes *= 10)
-    profile.samples.push_back(collective(bytes, 10e-6 + bytes / 100e9));
+    profile.samples.push_back(collective_sample(bytes, 10e-6 + bytes / 100e9));
   profile.fits = fit_curves(profile.samples);
   return profile;
 }
 
-std::string error_of(const Json& json) {
+std::string profile_error(const Json& json) {
   try {
     profile_from_json(JsonDocument::parse(json.dump(), "p.json").root());
   } catch (const InputError& error) {
@@ -57,7 +57,7 @@ TEST_CASE("a curve's fit is found by its key, in whatever order") {
 TEST_CASE("merging keeps every sample and prefers the second profile's") {
   const Profile a = small_profile();
   Profile b = small_profile();
-  b.samples = {collective(1e3, 20e-6), collective(1e9, 10.01e-3)};
+  b.samples = {collective_sample(1e3, 20e-6), collective_sample(1e9, 10.01e-3)};
   const Profile merged = merge(a, b, "both");
   CHECK(merged.samples.size() == a.samples.size() + 1);
   CHECK(merged.samples.front().seconds.front() == 20e-6);
@@ -119,7 +119,7 @@ TEST_CASE("merging keeps the facts of both, measured ones before imported ones, 
 
 TEST_CASE("samples of different kinds make an imported fit") {
   Profile profile = small_profile();
-  profile.samples.push_back(collective(2e9, 20e-3, "imported"));
+  profile.samples.push_back(collective_sample(2e9, 20e-3, "imported"));
   CHECK(fit_curves(profile.samples).front().kind == "imported");
 }
 
@@ -127,43 +127,43 @@ TEST_CASE("malformed profiles are refused with file and pointer") {
   Json json = to_json(small_profile());
   Json bad = json;
   bad["samples"][0]["seconds"] = Json::array();
-  CHECK(error_of(bad) == "p.json: /samples/0/seconds: empty list; allowed: one or more times in seconds");
+  CHECK(profile_error(bad) == "p.json: /samples/0/seconds: empty list; allowed: one or more times in seconds");
   bad = json;
   bad["samples"][1]["key"].erase("bytes");
-  CHECK(error_of(bad) == "p.json: /samples/1/key: missing key \"bytes\"");
+  CHECK(profile_error(bad) == "p.json: /samples/1/key: missing key \"bytes\"");
   bad = json;
   bad["samples"].erase(0);
-  CHECK(error_of(bad) == "p.json: /fits/0: the profile does not have the 6 samples of this fit");
+  CHECK(profile_error(bad) == "p.json: /fits/0: the profile does not have the 6 samples of this fit");
   bad = json;
   bad["fits"][0]["pieces"][0]["latency_s"] = -1;
-  CHECK(error_of(bad).find("p.json: /fits/0/pieces/0/latency_s: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /fits/0/pieces/0/latency_s: ") == 0);
   bad = json;
   bad["device"]["colour"] = "green";
-  CHECK(error_of(bad).find("p.json: /device: unknown key \"colour\"") == 0);
+  CHECK(profile_error(bad).find("p.json: /device: unknown key \"colour\"") == 0);
   bad = json;
   bad["samples"][2]["key"]["ranks"] = "eight";
-  CHECK(error_of(bad).find("p.json: /samples/2/key/ranks: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /samples/2/key/ranks: ") == 0);
   bad = json;
   bad["fits"][0]["key"]["operation"] = 3;
-  CHECK(error_of(bad).find("p.json: /fits/0/key/operation: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /fits/0/key/operation: ") == 0);
   bad = json;
   bad["samples"][0]["seconds"] = {0.0, 0.0, 1.0};
-  CHECK(error_of(bad).find("p.json: /samples/0/seconds: their median is 0; allowed: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /samples/0/seconds: their median is 0; allowed: ") == 0);
   bad = json;
   bad["samples"][0]["set_aside"] = {{{"why", "ugly"}, {"seconds", {1.0}}}};
-  CHECK(error_of(bad).find("p.json: /samples/0/set_aside/0/why: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /samples/0/set_aside/0/why: ") == 0);
   bad["samples"][0]["set_aside"] = {{{"why", "first"}, {"seconds", {-1.0}}}};
-  CHECK(error_of(bad).find("p.json: /samples/0/set_aside/0/seconds/0: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /samples/0/set_aside/0/seconds/0: ") == 0);
   bad["samples"][0]["set_aside"] = {{{"why", "first"}}};
-  CHECK(error_of(bad) == "p.json: /samples/0/set_aside/0: missing key \"seconds\"");
+  CHECK(profile_error(bad) == "p.json: /samples/0/set_aside/0: missing key \"seconds\"");
   bad["samples"][0]["set_aside"] = {{{"why", "first"}, {"seconds", {1.0}}, {"flags", {"drift"}}}};
-  CHECK(error_of(bad).find("p.json: /samples/0/set_aside/0: unknown key \"flags\"") == 0);
+  CHECK(profile_error(bad).find("p.json: /samples/0/set_aside/0: unknown key \"flags\"") == 0);
   bad = json;
   bad["device"]["facts"] = Json::array();
-  CHECK(error_of(bad).find("p.json: /device/facts: is not an object; allowed: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /device/facts: is not an object; allowed: ") == 0);
   bad = json;
   bad["schema"] = "lockstep/profile/2";
-  CHECK(error_of(bad).find("p.json: /schema: ") == 0);
+  CHECK(profile_error(bad).find("p.json: /schema: ") == 0);
 }
 
 TEST_CASE("the report names device, curves, residuals and flags") {

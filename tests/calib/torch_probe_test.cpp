@@ -9,7 +9,7 @@ using namespace lockstep::calib;
 
 namespace {
 
-const std::string kHead =
+const std::string kProbeHead =
     R"({"schema":"lockstep/torch-probe/1","run":{"torch":"2.1","device":"GPU X","kind":"cuda","processes":2,"tolerance":0.01,"optimizer":"adam"}}
 {"graph":{"schema":"lockstep/model/1","name":"net","input":[8,1,1],"layers":[{"name":"a","kind":"fc","out":4},{"name":"n","kind":"opaque","out":[4,1,1],"parameters":[4,4]}]},"precision":"bf16","parameters":44}
 )";
@@ -27,7 +27,7 @@ Imported imported(const std::string& text) {
   return import_torch_probe(text, "p.jsonl");
 }
 
-std::string error_of(const std::string& text) {
+std::string probe_error(const std::string& text) {
   try {
     imported(text);
   } catch (const InputError& error) {
@@ -46,7 +46,7 @@ const Sample& sample(const Imported& all, const std::string& probe, const std::s
 }  // namespace
 
 TEST_CASE("A probe's series are measured samples, its network is the format's") {
-  const Imported all = imported(kHead + kSeries + times(0, {0.5, 0.3, 0.4}) + "{\"done\":0}\n");
+  const Imported all = imported(kProbeHead + kSeries + times(0, {0.5, 0.3, 0.4}) + "{\"done\":0}\n");
   REQUIRE(all.samples.size() == 1);
   CHECK(all.samples[0].median_s() == 0.4);
   CHECK(all.samples[0].kind == "measured");
@@ -64,7 +64,7 @@ TEST_CASE("A probe's series are measured samples, its network is the format's") 
 
 TEST_CASE("Passes become layers; one that took no time has no sample") {
   const Imported all =
-      imported(kHead + R"({"series":3,"probe":"pass","key":{"model":"net","precision":"bf16","batch":8}}
+      imported(kProbeHead + R"({"series":3,"probe":"pass","key":{"model":"net","precision":"bf16","batch":8}}
 {"pass":3,"forward":[0.01,0.002],"backward":[0.03,0]}
 {"pass":3,"forward":[0.01,0.004],"backward":[0.05,0]}
 {"pass":3,"forward":[0.01,0.003],"backward":[0.04,0]}
@@ -81,7 +81,7 @@ TEST_CASE("Of a series that was measured again the sounder counts, and the other
       R"({"series":1,"probe":"iteration","key":{"batch":8,"model":"net","precision":"bf16","learners":1,"devices":1},"again":true}
 )";
   const Imported all =
-      imported(kHead + kSeries + times(0, {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2}) + again +
+      imported(kProbeHead + kSeries + times(0, {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2}) + again +
                times(1, {1.5, 1.51, 1.49, 1.5, 1.52, 1.48, 1.5, 1.51, 1.49, 1.5, 1.5}) + "{\"done\":1}\n");
   REQUIRE(all.samples.size() == 1);
   CHECK(all.samples[0].has_flag("revisited"));
@@ -96,16 +96,16 @@ TEST_CASE("What a killed run began and a later one ended counts once; a torn las
   const std::string anew =
       R"({"series":5,"probe":"iteration","key":{"model":"net","precision":"bf16","learners":1,"devices":1,"batch":8}}
 )";
-  const Imported all =
-      imported(kHead + kSeries + times(0, {9, 9}) + anew + times(5, {1, 1, 1}) + "{\"done\":5}\n" + "{\"at\":5,\"sec");
+  const Imported all = imported(kProbeHead + kSeries + times(0, {9, 9}) + anew + times(5, {1, 1, 1}) +
+                                "{\"done\":5}\n" + "{\"at\":5,\"sec");
   REQUIRE(all.samples.size() == 1);
   CHECK(all.samples[0].seconds == std::vector<double>{1, 1, 1});
   // Not ended, it is better than nothing.
-  CHECK(imported(kHead + kSeries + times(0, {9, 9})).samples[0].seconds.size() == 2);
+  CHECK(imported(kProbeHead + kSeries + times(0, {9, 9})).samples[0].seconds.size() == 2);
 }
 
 TEST_CASE("What the probe said, and parameters that no layer has, are said again") {
-  std::string head = kHead;
+  std::string head = kProbeHead;
   head.replace(head.find("\"parameters\":44"), 15, "\"parameters\":54");
   const Imported all =
       imported(head + "{\"said\":\"all-to-all over 2 processes: gloo does not have it\"}\n" + kSeries + times(0, {1}));
@@ -115,18 +115,18 @@ TEST_CASE("What the probe said, and parameters that no layer has, are said again
 }
 
 TEST_CASE("Files that are none of the probe are refused with their line") {
-  CHECK(error_of("") == "p.jsonl: is empty; allowed: a file of lockstep_probe.py");
-  CHECK(error_of("{\"a\": 1}\n") ==
+  CHECK(probe_error("") == "p.jsonl: is empty; allowed: a file of lockstep_probe.py");
+  CHECK(probe_error("{\"a\": 1}\n") ==
         "p.jsonl line 1: /: is no file of lockstep_probe.py; allowed: the file that it wrote");
-  CHECK(error_of("{\"schema\": \"lockstep/profile/1\"}\n").find("p.jsonl line 1: /schema: ") == 0);
-  CHECK(error_of(kHead) == "p.jsonl: has no times yet; allowed: a run that measured something");
-  CHECK(error_of(kHead + "no JSON\n{}\n").find("p.jsonl line 3") == 0);
-  CHECK(error_of(kHead + times(7, {1})) == "p.jsonl line 3: /at: no series of this number was declared before");
-  CHECK(error_of(kHead + R"({"series":0,"probe":"pass","key":{"model":"net","precision":"bf16","batch":8}}
+  CHECK(probe_error("{\"schema\": \"lockstep/profile/1\"}\n").find("p.jsonl line 1: /schema: ") == 0);
+  CHECK(probe_error(kProbeHead) == "p.jsonl: has no times yet; allowed: a run that measured something");
+  CHECK(probe_error(kProbeHead + "no JSON\n{}\n").find("p.jsonl line 3") == 0);
+  CHECK(probe_error(kProbeHead + times(7, {1})) == "p.jsonl line 3: /at: no series of this number was declared before");
+  CHECK(probe_error(kProbeHead + R"({"series":0,"probe":"pass","key":{"model":"net","precision":"bf16","batch":8}}
 {"pass":0,"forward":[1],"backward":[1,2]}
 )") == "p.jsonl line 4: /forward: 1 times; allowed: one for each of 2 layers");
-  CHECK(error_of(kHead + R"({"series":0,"probe":"dance","key":{"batch":8}})" + "\n").find("p.jsonl line 3: /probe") ==
-        0);
+  CHECK(probe_error(kProbeHead + R"({"series":0,"probe":"dance","key":{"batch":8}})" + "\n")
+            .find("p.jsonl line 3: /probe") == 0);
 }
 
 TEST_CASE("The recorded file of a small residual network, two processes") {

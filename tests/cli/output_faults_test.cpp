@@ -12,13 +12,13 @@
 namespace lockstep::tests {
 namespace {
 
-void write_inputs(const TemporaryFolder& folder) {
+void write_small_inputs(const TemporaryFolder& folder) {
   folder.write("scenario.json", kScenario);
   folder.write("cluster.json", small_cluster(4));
 }
 
-Outcome run_small(const TemporaryFolder& folder, const std::string& arguments) {
-  write_inputs(folder);
+Outcome run_small_inputs(const TemporaryFolder& folder, const std::string& arguments) {
+  write_small_inputs(folder);
   return run_program(folder.path(""), "simulate", arguments);
 }
 
@@ -30,7 +30,7 @@ int files_in(const TemporaryFolder& folder) {
 
 TEST_CASE("a file beyond the shell's limit is an error, and leaves neither a part nor a core") {
   const TemporaryFolder folder;
-  write_inputs(folder);
+  write_small_inputs(folder);
   const std::string command = "cd '" + folder.path("") +
                               "' && ulimit -f 4 && '" LOCKSTEP_BUILD_DIR
                               "/simulate' scenario.json --json out.json >/dev/null 2>err.txt </dev/null";
@@ -43,7 +43,7 @@ TEST_CASE("a file beyond the shell's limit is an error, and leaves neither a par
 
 TEST_CASE("a full disk under standard output is an error") {
   const TemporaryFolder folder;
-  write_inputs(folder);
+  write_small_inputs(folder);
   const std::string start = "cd '" + folder.path("") + "' && '" LOCKSTEP_BUILD_DIR "/simulate' scenario.json ";
   CHECK(WEXITSTATUS(std::system((start + ">/dev/full 2>err.txt").c_str())) == 1);
   CHECK(slurp(folder.path("err.txt")) == "simulate: standard output: cannot write: No space left on device\n");
@@ -53,7 +53,7 @@ TEST_CASE("a full disk under standard output is an error") {
 
 TEST_CASE("devices, pipes and read-only files are no outputs") {
   const TemporaryFolder folder;
-  write_inputs(folder);
+  write_small_inputs(folder);
   REQUIRE(mkfifo(folder.path("pipe").c_str(), 0600) == 0);
   REQUIRE(chmod(folder.write("kept.json", "precious").c_str(), 0444) == 0);
   for (const auto& [path, why] : {std::pair<std::string, std::string>{"/dev/full", "not a regular file"},
@@ -70,7 +70,7 @@ TEST_CASE("devices, pipes and read-only files are no outputs") {
 
 TEST_CASE("two processes on one output leave the whole result of one of them") {
   const TemporaryFolder folder;
-  write_inputs(folder);
+  write_small_inputs(folder);
   const std::string start = "'" LOCKSTEP_BUILD_DIR "/simulate' scenario.json --quiet --csv out.csv >/dev/null";
   const std::string command = "cd '" + folder.path("") + "' && (" + start + " & " + start + " --gpus 2 & wait)";
   CHECK(std::system(command.c_str()) == 0);
@@ -83,14 +83,14 @@ TEST_CASE("two processes on one output leave the whole result of one of them") {
 
 TEST_CASE("a truncated input of each kind is refused in one line with its name") {
   const TemporaryFolder folder;
-  write_inputs(folder);
+  write_small_inputs(folder);
   const std::string scenario = kScenario, cluster = small_cluster(4);
   for (const double share : {0.0, 0.3, 0.99}) {
     folder.write("scenario.json", scenario.substr(0, static_cast<std::size_t>(share * double(scenario.size()))));
     const Outcome of_scenario = run_program(folder.path(""), "simulate", "scenario.json");
     CHECK(of_scenario.code == 2);
     CHECK(of_scenario.err.find("scenario.json: line ") == 0);
-    write_inputs(folder);
+    write_small_inputs(folder);
     folder.write("cluster.json", cluster.substr(0, static_cast<std::size_t>(share * double(cluster.size()))));
     const Outcome of_cluster = run_program(folder.path(""), "simulate", "scenario.json");
     CHECK(of_cluster.code == 2);
@@ -103,16 +103,16 @@ TEST_CASE("a truncated input of each kind is refused in one line with its name")
       CHECK(outcome.err.find("a.log") == 0);
       CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
     }
-    write_inputs(folder);
+    write_small_inputs(folder);
   }
 }
 
 TEST_CASE("a number of GPUs twice, and GPUs of a trace that nobody asked for, are refused") {
   const TemporaryFolder folder;
-  const Outcome twice = run_small(folder, "scenario.json --gpus 2,2");
+  const Outcome twice = run_small_inputs(folder, "scenario.json --gpus 2,2");
   CHECK(twice.code == 2);
   CHECK(twice.err == "--gpus: /gpus/1: is there twice; allowed: each count once\n");
-  const Outcome trace = run_small(folder, "scenario.json --trace-gpus 1");
+  const Outcome trace = run_small_inputs(folder, "scenario.json --trace-gpus 1");
   CHECK(trace.code == 2);
   CHECK(trace.err == "--trace-gpus: no trace is asked for; allowed: beside --trace FILE\n");
 }
@@ -131,7 +131,7 @@ TEST_CASE("an all-reduce in more slices than a machine holds is refused at once"
 
 TEST_CASE("a name with control characters is refused, and reaches no terminal") {
   const TemporaryFolder folder;
-  write_inputs(folder);
+  write_small_inputs(folder);
   std::string scenario = kScenario;
   scenario.replace(scenario.find("\"small\""), 7, "\"a\\u001b[2J\\u0007\"");
   folder.write("scenario.json", scenario);

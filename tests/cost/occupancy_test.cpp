@@ -9,7 +9,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-DeviceCost device() {
+DeviceCost wide_device() {
   DeviceCost d;
   d.peak_flops = 6e12;
   d.memory_bandwidth_bytes_per_s = 300e9;
@@ -22,8 +22,8 @@ DeviceCost device() {
 const OccupancyDevice kGpu{24, 2048, 512, 64};
 
 double fill_of(const model::Graph& graph, int batch) {
-  const ModelCost cost = roofline_cost(graph, device(), Optimizer::sgd, batch);
-  return mean_fill(cost, layer_fills(graph, cost, device(), batch, kGpu));
+  const ModelCost cost = roofline_cost(graph, wide_device(), Optimizer::sgd, batch);
+  return mean_fill(cost, layer_fills(graph, cost, wide_device(), batch, kGpu));
 }
 
 }  // namespace
@@ -32,8 +32,8 @@ TEST_CASE("every kernel fills some of the GPU and no more than all of it") {
   for (const std::string& name : model::zoo_names()) {
     const model::Graph graph = model::zoo_graph(name);
     for (int batch : {1, 8, 64, 512}) {
-      const ModelCost cost = roofline_cost(graph, device(), Optimizer::sgd, batch);
-      for (const LayerFill& fill : layer_fills(graph, cost, device(), batch, kGpu)) {
+      const ModelCost cost = roofline_cost(graph, wide_device(), Optimizer::sgd, batch);
+      for (const LayerFill& fill : layer_fills(graph, cost, wide_device(), batch, kGpu)) {
         REQUIRE(fill.forward > 0);
         REQUIRE(fill.forward <= 1);
         REQUIRE(fill.backward > 0);
@@ -79,7 +79,7 @@ TEST_CASE("occupancy by hand: a convolution of 32 channels and 16 x 16 pixels at
   // ReLU's 10 us: 1/2, backward 25 us: 4/5.
   ModelCost cost;
   cost.layers = {{0, 0}, {20e-6, 50e-6}, {10e-6, 25e-6}, {0, 0}, {0, 0}};
-  const std::vector<LayerFill> fills = layer_fills(graph, cost, device(), 16, kGpu);
+  const std::vector<LayerFill> fills = layer_fills(graph, cost, wide_device(), 16, kGpu);
   CHECK(fills[1].forward == Approx(1.0 / 8));
   CHECK(fills[1].backward == Approx(2.0 / 15));
   CHECK(fills[2].forward == Approx(0.5));

@@ -16,10 +16,10 @@
 namespace lockstep::cuda {
 namespace {
 
-constexpr std::int64_t kElements = 1000003;
+constexpr std::int64_t kManyElements = 1000003;
 
 Floats counted(float from) {
-  Floats values(static_cast<std::size_t>(kElements));
+  Floats values(static_cast<std::size_t>(kManyElements));
   std::iota(values.begin(), values.end(), from);
   return values;
 }
@@ -29,32 +29,34 @@ Floats counted(float from) {
 TEST_CASE("Pinned memory comes as zeros, and copies go both ways between it and a GPU at once") {
   LOCKSTEP_NEEDS_GPUS(1);
   const auto backend = make_cuda_backend(1);
-  const std::shared_ptr<float> out = backend->allocate_pinned(kElements), in = backend->allocate_pinned(kElements);
-  CHECK(std::all_of(out.get(), out.get() + kElements, [](float x) { return x == 0; }));
+  const std::shared_ptr<float> out = backend->allocate_pinned(kManyElements),
+                               in = backend->allocate_pinned(kManyElements);
+  CHECK(std::all_of(out.get(), out.get() + kManyElements, [](float x) { return x == 0; }));
   const Floats up = counted(1), down = counted(5);
   std::copy(up.begin(), up.end(), out.get());
-  sync::DeviceVector source(backend->ops(), kElements), sink(backend->ops(), kElements);
-  backend->ops().upload(kElements, down.data(), source.data());
+  sync::DeviceVector source(backend->ops(), kManyElements), sink(backend->ops(), kManyElements);
+  backend->ops().upload(kManyElements, down.data(), source.data());
   backend->synchronise();
-  backend->copy_at_once(
-      {{out.get(), device::kHost, sink.data(), 0, kElements}, {source.data(), 0, in.get(), device::kHost, kElements}});
+  backend->copy_at_once({{out.get(), device::kHost, sink.data(), 0, kManyElements},
+                         {source.data(), 0, in.get(), device::kHost, kManyElements}});
   backend->synchronise();
   CHECK(difference(sink.to_host(), up, 0) == "");
-  CHECK(difference(Floats(in.get(), in.get() + kElements), down, 0) == "");
-  CHECK_THROWS_AS(backend->copy_at_once({{out.get(), device::kHost, sink.data(), 1, kElements}}),
+  CHECK(difference(Floats(in.get(), in.get() + kManyElements), down, 0) == "");
+  CHECK_THROWS_AS(backend->copy_at_once({{out.get(), device::kHost, sink.data(), 1, kManyElements}}),
                   std::invalid_argument);
 }
 
 TEST_CASE("Two GPUs copy to each other at once") {
   LOCKSTEP_NEEDS_GPUS(2);
   const auto backend = make_cuda_backend(2);
-  sync::DeviceVector a(backend->ops(), kElements, 0), b(backend->ops(), kElements, 1);
-  sync::DeviceVector into_a(backend->ops(), kElements, 0), into_b(backend->ops(), kElements, 1);
+  sync::DeviceVector a(backend->ops(), kManyElements, 0), b(backend->ops(), kManyElements, 1);
+  sync::DeviceVector into_a(backend->ops(), kManyElements, 0), into_b(backend->ops(), kManyElements, 1);
   const Floats first = counted(1), second = counted(9);
-  backend->ops().upload(kElements, first.data(), a.data());
-  backend->ops().upload(kElements, second.data(), b.data());
+  backend->ops().upload(kManyElements, first.data(), a.data());
+  backend->ops().upload(kManyElements, second.data(), b.data());
   backend->synchronise();
-  backend->copy_at_once({{a.data(), 0, into_b.data(), 1, kElements}, {b.data(), 1, into_a.data(), 0, kElements}});
+  backend->copy_at_once(
+      {{a.data(), 0, into_b.data(), 1, kManyElements}, {b.data(), 1, into_a.data(), 0, kManyElements}});
   backend->synchronise();
   CHECK(difference(into_b.to_host(), first, 0) == "");
   CHECK(difference(into_a.to_host(), second, 0) == "");
@@ -80,22 +82,22 @@ TEST_CASE("Recorded work does again what it did at first") {
 TEST_CASE("Sums go on beside other work of two GPUs and leave it as it is") {
   LOCKSTEP_NEEDS_GPUS(2);
   const auto backend = make_cuda_backend(2);
-  const auto sums = backend->repeat_sums(kElements);
+  const auto sums = backend->repeat_sums(kManyElements);
   REQUIRE(sums);
-  sync::DeviceVector x(backend->ops(), kElements, 0), y(backend->ops(), kElements, 1);
+  sync::DeviceVector x(backend->ops(), kManyElements, 0), y(backend->ops(), kManyElements, 1);
   const Floats values = counted(1);
-  backend->ops().upload(kElements, values.data(), x.data());
-  backend->ops().copy(kElements, x.data(), y.data());  // once before: kernels are loaded
-  backend->ops().scale(kElements, 1, y.data());
+  backend->ops().upload(kManyElements, values.data(), x.data());
+  backend->ops().copy(kManyElements, x.data(), y.data());  // once before: kernels are loaded
+  backend->ops().scale(kManyElements, 1, y.data());
   backend->synchronise();
   for (int round = 0; round < 3; ++round) {
     sums->start();
     for (int i = 0; i < 20; ++i) {
-      backend->ops().copy(kElements, x.data(), y.data());
-      backend->ops().scale(kElements, 1, y.data());
+      backend->ops().copy(kManyElements, x.data(), y.data());
+      backend->ops().scale(kManyElements, 1, y.data());
     }
     float last = 0;
-    backend->ops().download(1, y.data() + kElements - 1, &last);
+    backend->ops().download(1, y.data() + kManyElements - 1, &last);
     CHECK(last == values.back());
     CHECK(sums->rounds() >= 1);
     sums->stop();
@@ -129,18 +131,18 @@ TEST_CASE("Sums over processes go on until all have had enough, and stop after t
 TEST_CASE("One GPU emulates sums beside its other work") {
   LOCKSTEP_NEEDS_GPUS(1);
   const auto backend = make_cuda_backend(1);
-  const auto sums = backend->repeat_sums(kElements);
+  const auto sums = backend->repeat_sums(kManyElements);
   REQUIRE(sums);
-  sync::DeviceVector x(backend->ops(), kElements);
+  sync::DeviceVector x(backend->ops(), kManyElements);
   const Floats values = counted(1);
-  backend->ops().upload(kElements, values.data(), x.data());
-  backend->ops().scale(kElements, 1, x.data());
+  backend->ops().upload(kManyElements, values.data(), x.data());
+  backend->ops().scale(kManyElements, 1, x.data());
   backend->synchronise();
   for (int round = 0; round < 3; ++round) {
     sums->start();
-    for (int i = 0; i < 20; ++i) backend->ops().scale(kElements, 1, x.data());
+    for (int i = 0; i < 20; ++i) backend->ops().scale(kManyElements, 1, x.data());
     float last = 0;
-    backend->ops().download(1, x.data() + kElements - 1, &last);
+    backend->ops().download(1, x.data() + kManyElements - 1, &last);
     CHECK(last == values.back());
     sums->stop();
   }

@@ -11,7 +11,7 @@ namespace lockstep::cuda {
 namespace {
 
 constexpr int kBatch = 3;
-constexpr int kSteps = 8;
+constexpr int kFewSteps = 8;
 constexpr int kPerGpu = 2;
 
 model::Graph small_graph() {
@@ -44,7 +44,7 @@ std::vector<Learner> learners_of(device::Backend& backend, const model::Graph& g
   return learners;
 }
 
-/// The average of some of kSteps, and how many images evaluations of others found to be right.
+/// The average of some of kFewSteps, and how many images evaluations of others found to be right.
 template <typename Sync>
 std::pair<Floats, std::vector<int>> train(device::Backend& backend, const model::Graph& graph,
                                           std::vector<Learner>& learners, Sync& sync,
@@ -54,7 +54,7 @@ std::pair<Floats, std::vector<int>> train(device::Backend& backend, const model:
   const std::unique_ptr<device::Replica> judge = backend.make_replica(graph, options);
   Floats averages;
   std::vector<int> correct;
-  for (int t = 0; t < kSteps; ++t) {
+  for (int t = 0; t < kFewSteps; ++t) {
     sync.step(0.05, [&](int j, const float* parameters, std::int64_t step) {
       Learner& learner = learners[static_cast<std::size_t>(j)];
       return learner.replica->gradient(parameters, {learner.images.data(), learner.labels.data()},

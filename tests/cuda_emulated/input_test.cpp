@@ -13,7 +13,7 @@ namespace {
 
 using device::Precision;
 
-constexpr int kBatch = 5;
+constexpr int kInputBatch = 5;
 
 data::Dataset random_bytes(const data::ImageShape& shape, std::int64_t count) {
   std::vector<std::uint8_t> images, labels;
@@ -49,10 +49,10 @@ TEST_CASE("A gradient of images as bytes is that of the floats that the host mak
         REQUIRE(train::usual_pixels(*backend, source) == data::Pixels::bytes);
         std::optional<data::AugmentationRange> range;
         if (is_augmented) range.emplace();
-        train::BatchReader floats(source, order, kBatch, range, 7, 1);
-        train::BatchReader bytes(source, order, kBatch, range, 7, 2, data::Pixels::bytes);
+        train::BatchReader floats(source, order, kInputBatch, range, 7, 1);
+        train::BatchReader bytes(source, order, kInputBatch, range, 7, 2, data::Pixels::bytes);
         device::ReplicaOptions options;
-        options.batch = kBatch;
+        options.batch = kInputBatch;
         options.precision = precision;
         const auto replica = backend->make_replica(graph, options);
         const auto other = backend->make_replica(graph, options);
@@ -68,10 +68,10 @@ TEST_CASE("A gradient of images as bytes is that of the floats that the host mak
           return result;
         };
         for (std::uint64_t step = 0; step < 4; ++step) {
-          floats.read(static_cast<std::int64_t>(step) * kBatch, as_floats);
-          bytes.read(static_cast<std::int64_t>(step) * kBatch, as_bytes);
+          floats.read(static_cast<std::int64_t>(step) * kInputBatch, as_floats);
+          bytes.read(static_cast<std::int64_t>(step) * kInputBatch, as_bytes);
           REQUIRE(as_bytes[0].images.empty());
-          REQUIRE(as_bytes[0].transforms.size() == (is_augmented ? kBatch : 0));
+          REQUIRE(as_bytes[0].transforms.size() == (is_augmented ? kInputBatch : 0));
           const Floats expected = gradient_of(*replica, as_floats[0], step);
           // Floats and bytes may come in turns.
           const Floats found = gradient_of(*other, step == 2 ? as_floats[0] : as_bytes[0], step);
@@ -92,7 +92,7 @@ struct Trained {
   Trained(device::Backend& of, const model::Graph& graph)
       : backend(of), count(graph.parameter_count()), parameters(of.ops(), count) {
     device::ReplicaOptions options;
-    options.batch = kBatch;
+    options.batch = kInputBatch;
     replica = of.make_replica(graph, options);
     const Floats initial = device::initial_parameters(graph, 1);
     of.ops().upload(count, initial.data(), parameters.data());
@@ -129,17 +129,17 @@ TEST_CASE("Images in pinned memory are read from where the threads wrote them, a
   Trained one(*backend, graph), other(*backend, graph);
   constexpr std::uint64_t kSteps = 40;
   std::vector<Floats> wanted;
-  train::BatchReader ordinary(source, order, kBatch, std::nullopt, 7, 1, data::Pixels::bytes);
+  train::BatchReader ordinary(source, order, kInputBatch, std::nullopt, 7, 1, data::Pixels::bytes);
   for (std::uint64_t step = 0; step < kSteps; ++step) {
     std::vector<data::Batch> batch(1);
-    ordinary.read(static_cast<std::int64_t>(step) * kBatch, batch);
+    ordinary.read(static_cast<std::int64_t>(step) * kInputBatch, batch);
     wanted.push_back(one.downloaded(one.gradient(batch[0], step)));
     CHECK_FALSE(batch[0].bytes.is_allocated());
     CHECK_FALSE(batch[0].until_read);
   }
 
   const std::size_t before = emulated::pinned_bytes();
-  train::InputPipeline pipeline(source, order, kBatch, std::nullopt, 7, 3, data::Pixels::bytes,
+  train::InputPipeline pipeline(source, order, kInputBatch, std::nullopt, 7, 3, data::Pixels::bytes,
                                 train::pinned_memory_of(*backend));
   pipeline.start(0, 1);
   std::deque<sync::DeviceVector> found;  // nothing waits for the device until all is handed in
@@ -153,7 +153,7 @@ TEST_CASE("Images in pinned memory are read from where the threads wrote them, a
   }
   for (std::uint64_t step = 0; step < kSteps; ++step) CHECK(found[step].to_host() == wanted[step]);
   // Two batches, their labels aside: the replica has no memory of its own for images on the host.
-  CHECK(emulated::pinned_bytes() - before == 2 * kBatch * static_cast<std::size_t>(shape.elements()));
+  CHECK(emulated::pinned_bytes() - before == 2 * kInputBatch * static_cast<std::size_t>(shape.elements()));
 }
 
 TEST_CASE("A wait for pinned images outlives the replica that reads them") {
@@ -161,7 +161,7 @@ TEST_CASE("A wait for pinned images outlives the replica that reads them") {
   const data::Dataset source = random_bytes(shape, 23);
   const data::BatchOrder order(source.count(), 3);
   const auto backend = make_cuda_backend(1);
-  train::BatchReader reader(source, order, kBatch, std::nullopt, 7, 1, data::Pixels::bytes,
+  train::BatchReader reader(source, order, kInputBatch, std::nullopt, 7, 1, data::Pixels::bytes,
                             train::pinned_memory_of(*backend));
   std::vector<data::Batch> batches(1);
   reader.read(0, batches);
@@ -170,7 +170,7 @@ TEST_CASE("A wait for pinned images outlives the replica that reads them") {
     gone.gradient(batches[0], 0);
   }
   REQUIRE(batches[0].until_read);
-  reader.read(kBatch, batches);
+  reader.read(kInputBatch, batches);
   CHECK_FALSE(batches[0].until_read);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using device::Precision;
 
-constexpr int kBatch = 4;
+constexpr int kScaledBatch = 4;
 
 model::Graph small_graph() {
   model::GraphBuilder net("small", "small", {2, 6, 5});
@@ -24,7 +24,7 @@ model::Graph small_graph() {
 
 data::Batch batch_of(const model::Graph& graph, std::uint64_t number) {
   data::Batch batch;
-  batch.images = random_floats(kBatch * graph.input.elements(), 90 + number);
+  batch.images = random_floats(kScaledBatch * graph.input.elements(), 90 + number);
   batch.labels = {0, 1, 2, 3};
   return batch;
 }
@@ -76,7 +76,7 @@ TEST_CASE("train finds the loss scale on a GPU without waiting for each step") {
   request.device = "cuda";
   request.precision = "fp16";
   request.gpus = 2;
-  request.batch = kBatch;
+  request.batch = kScaledBatch;
   const train::Settings settings = train::resolve(request);
   const auto backend = make_cuda_backend(2);
   const model::Graph graph = small_graph();

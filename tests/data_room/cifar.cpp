@@ -6,6 +6,7 @@
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
+#include "tests/data_room/image_bytes.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -18,12 +19,6 @@ std::string record(int label, int first) {
   for (std::size_t i = 0; i < kPixels; ++i)
     text += static_cast<char>(1 + (static_cast<std::size_t>(first) + i * 7) % 255);
   return text;
-}
-
-std::vector<std::uint8_t> read(const ImageSource& source, std::int64_t index, const Draw* draw) {
-  std::vector<std::uint8_t> bytes(kPixels);
-  source.read(index, draw, bytes.data());
-  return bytes;
 }
 
 CifarImages some_images(int count) {
@@ -62,7 +57,7 @@ TEST_CASE("The six files of CIFAR-10 are read in their order") {
   CHECK(both.train.label(5) == 9);
   CHECK(both.test.label(0) == 3);
   const std::string third = record(3, 30);
-  CHECK(read(both.train, 4, nullptr) == std::vector<std::uint8_t>(third.begin() + 1, third.end()));
+  CHECK(image_bytes(both.train, 4) == std::vector<std::uint8_t>(third.begin() + 1, third.end()));
   // (byte / 255 - mean) / deviation, of the first pixel of green
   std::vector<float> floats(kPixels);
   both.train.image(4, floats.data());
@@ -85,7 +80,7 @@ TEST_CASE("An augmented image of CIFAR-10 is moved by at most four pixels, and m
   int mirrored = 0;
   for (std::int64_t index = 0; index < images.count(); ++index) {
     const Draw draw{5, 2};
-    const std::vector<std::uint8_t> drawn = read(images, index, &draw), original = read(images, index, nullptr);
+    const std::vector<std::uint8_t> drawn = image_bytes(images, index, &draw), original = image_bytes(images, index);
     int found = 0;
     for (int down = -4; down <= 4; ++down)
       for (int right = -4; right <= 4; ++right)
@@ -106,7 +101,7 @@ TEST_CASE("What is drawn of an image follows from seed, epoch and number") {
   const CifarImages images = some_images(20);
   const auto all = [&](const Draw& draw) {
     std::vector<std::vector<std::uint8_t>> result;
-    for (std::int64_t i = 0; i < images.count(); ++i) result.push_back(read(images, i, &draw));
+    for (std::int64_t i = 0; i < images.count(); ++i) result.push_back(image_bytes(images, i, &draw));
     return result;
   };
   CHECK(all({1, 0}) == all({1, 0}));

@@ -9,12 +9,11 @@
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
+#include "tests/data_room/image_bytes.hpp"
 #include "tests/data_room/jpeg_writer.hpp"
 
 namespace lockstep::data {
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 Bytes decoded(const std::string& file, const Region& region, int height, int width, bool is_mirrored = false) {
   Bytes planes(static_cast<std::size_t>(3 * height * width));
@@ -38,12 +37,6 @@ std::string slopes(int width, int height) {
     const double across = (x + 0.5) / width, down = (y + 0.5) / height;
     return std::vector<int>{static_cast<int>(20 + 200 * across), static_cast<int>(40 + 200 * down), 128};
   });
-}
-
-Bytes read(const ImageSource& source, std::int64_t index, const Draw* draw = nullptr) {
-  Bytes bytes(static_cast<std::size_t>(source.shape().elements()));
-  source.read(index, draw, bytes.data());
-  return bytes;
 }
 
 /// Two classes of a few images each.
@@ -191,9 +184,9 @@ TEST_CASE("Classes are numbered by their folders' names, and images come in the 
   CHECK(images.classes() == 2);
   CHECK(images.label(0) == 0);
   CHECK(images.label(2) == 1);
-  CHECK(farthest(read(images, 0), 2, 200) <= 2);  // 1.jpeg
-  CHECK(farthest(read(images, 1), 1, 200) <= 2);  // 2.JPEG
-  CHECK(farthest(read(images, 2), 0, 200) <= 2);
+  CHECK(farthest(image_bytes(images, 0), 2, 200) <= 2);  // 1.jpeg
+  CHECK(farthest(image_bytes(images, 1), 1, 200) <= 2);  // 2.JPEG
+  CHECK(farthest(image_bytes(images, 2), 0, 200) <= 2);
   CHECK(ImageFolder("val", val, {3, 16, 16}, BadImages::refuse).label(0) == 1);
   std::vector<float> floats(768);
   images.image(2, floats.data());
@@ -211,11 +204,11 @@ TEST_CASE("What is drawn of a file follows from seed, epoch and number") {
   const ImageFolder images("train", list_images(folder.path("train")), {3, 24, 20}, BadImages::refuse);
   CHECK(images.is_drawn());
   const Draw first{1, 0}, second{1, 1}, other{2, 0};
-  CHECK(read(images, 0, &first) == read(images, 0, &first));
-  CHECK(read(images, 0, &first) != read(images, 0, &second));
-  CHECK(read(images, 0, &first) != read(images, 0, &other));
-  CHECK(read(images, 0, &first) != read(images, 1, &first));
-  CHECK(read(images, 0) == read(images, 0));
+  CHECK(image_bytes(images, 0, &first) == image_bytes(images, 0, &first));
+  CHECK(image_bytes(images, 0, &first) != image_bytes(images, 0, &second));
+  CHECK(image_bytes(images, 0, &first) != image_bytes(images, 0, &other));
+  CHECK(image_bytes(images, 0, &first) != image_bytes(images, 1, &first));
+  CHECK(image_bytes(images, 0) == image_bytes(images, 0));
 }
 
 TEST_CASE("Folders that are not of classes with JPEG images are refused, each by what is wrong with it") {
@@ -247,21 +240,21 @@ TEST_CASE("A torn image is an error that names it, or the next one stands in for
   const std::string torn = folder.write("train/ant/2.JPEG", slopes(90, 70).substr(0, 900));
   const FolderListing listing = list_images(folder.path("train"));
   const ImageFolder strict("train", listing, {3, 16, 16}, BadImages::refuse);
-  CHECK(read(strict, 0).size() == 768);
-  const std::string error = error_of([&] { read(strict, 1); });
+  CHECK(image_bytes(strict, 0).size() == 768);
+  const std::string error = error_of([&] { image_bytes(strict, 1); });
   CHECK_THAT(error, Contains(torn + ": ") && Contains("or --bad-images skip"));
 
   const ImageFolder lenient("train", listing, {3, 16, 16}, BadImages::skip);
   CHECK(lenient.passed_over().empty());
   Bytes bytes(768);
   CHECK(lenient.read(1, nullptr, bytes.data()) == 1);
-  CHECK(bytes == read(lenient, 2));
+  CHECK(bytes == image_bytes(lenient, 2));
   CHECK(lenient.read(1, nullptr, bytes.data()) == 1);
   REQUIRE(lenient.passed_over().size() == 1);
   CHECK_THAT(lenient.passed_over()[0], Contains(torn + ": "));
 
   for (const char* file : {"train/zebra/a.jpg", "train/ant/1.jpeg"}) folder.write(file, "none");
-  CHECK(error_of([&] { read(lenient, 1); }) == "train: none of its images can be decoded");
+  CHECK(error_of([&] { image_bytes(lenient, 1); }) == "train: none of its images can be decoded");
 }
 
 }  // namespace lockstep::data

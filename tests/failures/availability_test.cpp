@@ -47,7 +47,7 @@ std::vector<double> periods(const sim::Availability& trace, int nodes, double st
   return times;
 }
 
-sim::FailureProcess process(double interval_s, double checkpoint_s, double restart_s) {
+sim::FailureProcess checkpointed(double interval_s, double checkpoint_s, double restart_s) {
   sim::FailureProcess p;
   p.interval_s = interval_s;
   p.checkpoint_s = checkpoint_s;
@@ -126,7 +126,7 @@ TEST_CASE("availability: fewer nodes are never held for less time, and never los
 TEST_CASE("a spot training by hand: what is behind a checkpoint stays, restarts and waiting are lost") {
   // 100 s of nodes, 50 s without; steps of 10 s and 2 s of checkpoint; 8 s to restart.
   const sim::Availability trace = trace_of(150, {{0, 100, 4}});
-  const sim::FailureProcess p = process(10, 2, 8);
+  const sim::FailureProcess p = checkpointed(10, 2, 8);
   // First period: 8 steps of 12 s, 80 s of work; then 92 s: 7 steps, 70 s. The last 50 s: from 300 + 8 in 60 s.
   const sim::SpotRun run = sim::spot_run(trace, p, 4, 200, 0);
   CHECK(run.wall_s == Approx(300 + 8 + 60));
@@ -141,7 +141,7 @@ TEST_CASE("a spot training by hand: what is behind a checkpoint stays, restarts 
 }
 
 TEST_CASE("nodes that never leave: a spot training is the closed form's") {
-  sim::FailureProcess p = process(600, 20, 300);
+  sim::FailureProcess p = checkpointed(600, 20, 300);
   p.mttf_s = 20000;
   const sim::SpotRuns runs = sim::spot_runs(trace_of(86400, {{0, 86400, 8}}), p, 8, 6e6);
   CHECK(runs.mean.wall_s == Approx(6e6 / sim::goodput(p).share).epsilon(1e-9));

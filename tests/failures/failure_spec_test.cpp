@@ -9,7 +9,7 @@
 namespace lockstep::tests {
 namespace {
 
-sim::FailureSpec read(const Json& failures, std::vector<Assumption>* assumptions = nullptr) {
+sim::FailureSpec spec_of(const Json& failures, std::vector<Assumption>* assumptions = nullptr) {
   JsonDocument document = JsonDocument::parse(Json{{"failures", failures}}.dump(), "plan.json");
   sim::failures_format().complete(document, "/failures");
   const sim::FailureSpec spec = sim::failures_format().read(document.root().at("failures"));
@@ -21,7 +21,7 @@ sim::FailureSpec read(const Json& failures, std::vector<Assumption>* assumptions
 
 TEST_CASE("failures that are not described are published ones, each with its source") {
   std::vector<Assumption> assumptions;
-  const sim::FailureSpec spec = read(Json::object(), &assumptions);
+  const sim::FailureSpec spec = spec_of(Json::object(), &assumptions);
   CHECK(spec.per_node_day == Approx(419. / (54 * 2048)).epsilon(0.01));
   CHECK(spec.spares == 0);
   CHECK(!spec.checkpoint_interval_s);
@@ -34,7 +34,7 @@ TEST_CASE("failures that are not described are published ones, each with its sou
 
 TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpoint faster") {
   const sim::FailureSpec spec =
-      read({{"per_node_day", 0.01}, {"checkpoint_bandwidth", "1 GB/s"}, {"restart", "10 min"}});
+      spec_of({{"per_node_day", 0.01}, {"checkpoint_bandwidth", "1 GB/s"}, {"restart", "10 min"}});
   const sim::FailureProcess one = sim::process_of(spec, {1, 100e9, 1}), ten = sim::process_of(spec, {10, 100e9, 1});
   CHECK(one.mttf_s == Approx(100 * 86400));
   CHECK(ten.mttf_s == Approx(10 * 86400));
@@ -42,14 +42,14 @@ TEST_CASE("a job of more nodes is interrupted more often, and writes its checkpo
   CHECK(ten.checkpoint_s == Approx(10));
   CHECK(one.restart_s == Approx(600 + 100));
   CHECK(ten.interval_s == Approx(std::sqrt(2 * 10 * 864000.)).epsilon(0.01));
-  const sim::FailureSpec stored = read({{"storage_bandwidth", "2 GB/s"}, {"checkpoint_interval", "1 h"}});
+  const sim::FailureSpec stored = spec_of({{"storage_bandwidth", "2 GB/s"}, {"checkpoint_interval", "1 h"}});
   CHECK(sim::process_of(stored, {10, 100e9, 1}).checkpoint_s == Approx(50));
   CHECK(sim::process_of(stored, {10, 100e9, 1}).interval_s == 3600);
   CHECK(sim::process_of(stored, {10, 100e9, 5000}).interval_s == 5000);  // not within an iteration
 }
 
 TEST_CASE("what failures cannot be is refused") {
-  const auto error = [](const Json& failures) { return error_of([&] { read(failures); }); };
+  const auto error = [](const Json& failures) { return error_of([&] { spec_of(failures); }); };
   CHECK_THAT(error({{"mttf", "3 h"}}), Contains("plan.json: /failures: unknown key \"mttf\""));
   CHECK_THAT(error({{"per_node_day", -1}}), Contains("/failures/per_node_day: "));
   CHECK_THAT(error({{"restart", 5}}), Contains("/failures/restart: missing unit"));

@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "tests/catch.hpp"
+#include "tests/failures/hours.hpp"
 
 namespace lockstep::tests {
 namespace {
 
-constexpr double kHour_s = 3600;
-
-sim::FailureProcess process(double mttf_h, double interval_h, double checkpoint_h, double restart_h) {
+sim::FailureProcess hours_process(double mttf_h, double interval_h, double checkpoint_h, double restart_h) {
   sim::FailureProcess p;
   p.mttf_s = mttf_h * kHour_s;
   p.interval_s = interval_h * kHour_s;
@@ -26,7 +25,7 @@ double sum_of(const sim::Goodput& g) {
 }  // namespace
 
 TEST_CASE("without interruptions only checkpoints cost time") {
-  const sim::Goodput g = sim::goodput(process(0, 1, 0.25, 5));
+  const sim::Goodput g = sim::goodput(hours_process(0, 1, 0.25, 5));
   CHECK(g.share == Approx(0.8));
   CHECK(g.of_checkpoints == Approx(0.2));
   CHECK(std::abs(g.of_interruptions()) < 1e-12);
@@ -34,13 +33,13 @@ TEST_CASE("without interruptions only checkpoints cost time") {
 
 TEST_CASE("rare interruptions cost a restart and half an interval each") {
   // To first order: 1 - c/t - (R + t/2)/M, for c << t << M.
-  const sim::Goodput g = sim::goodput(process(1e4, 1, 1e-4, 0.5));
+  const sim::Goodput g = sim::goodput(hours_process(1e4, 1, 1e-4, 0.5));
   CHECK(1 - g.share == Approx(1e-4 + (0.5 + 0.5) / 1e4).epsilon(0.01));
   CHECK(sum_of(g) == Approx(1));
 }
 
 TEST_CASE("the more often, the longer, the worse; a spare helps") {
-  const sim::FailureProcess p = process(24, 1, 0.02, 0.25);
+  const sim::FailureProcess p = hours_process(24, 1, 0.02, 0.25);
   const double share = sim::goodput(p).share;
   for (double sim::FailureProcess::*worse :
        {&sim::FailureProcess::checkpoint_s, &sim::FailureProcess::restart_s, &sim::FailureProcess::repair_s}) {
@@ -65,7 +64,7 @@ TEST_CASE("the more often, the longer, the worse; a spare helps") {
 TEST_CASE("no other interval is better than the best, which is Young's where checkpoints are short") {
   for (double checkpoint_h : {1e-4, 1e-2, 0.5, 3.0})
     for (double mttf_h : {1.0, 20.0, 1000.0}) {
-      sim::FailureProcess p = process(mttf_h, 1, checkpoint_h, 0.2);
+      sim::FailureProcess p = hours_process(mttf_h, 1, checkpoint_h, 0.2);
       p.interval_s = sim::best_interval_s(p.mttf_s, p.checkpoint_s);
       const double best = sim::goodput(p).share;
       const double interval_s = p.interval_s;

@@ -6,11 +6,10 @@
 #include "sim/failures/failure_spec.hpp"
 #include "tests/base/committed.hpp"
 #include "tests/catch.hpp"
+#include "tests/failures/hours.hpp"
 
 namespace lockstep::tests {
 namespace {
-
-constexpr double kMinute_s = 60, kHour_s = 3600, kDay_s = 86400;
 
 struct Fleet {
   const char* name;

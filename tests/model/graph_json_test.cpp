@@ -16,7 +16,7 @@ std::string with_layers(const std::string& layers) {
   return R"({"schema": "lockstep/model/1", "name": "m", "input": [3, 8, 8], "layers": [)" + layers + "]}";
 }
 
-std::string error_of(const std::string& text) {
+std::string graph_error(const std::string& text) {
   try {
     parse(text);
   } catch (const InputError& error) {
@@ -81,12 +81,13 @@ TEST_CASE("An opaque layer has the counts that it is given, and survives the tri
 }
 
 TEST_CASE("An opaque layer says what it lacks") {
-  CHECK(error_of(with_layers(R"({"name": "o", "kind": "opaque"})")) == "m.json: /layers/0: missing key \"out\"");
-  CHECK(error_of(with_layers(R"({"name": "o", "kind": "opaque", "out": 4})")).find("m.json: /layers/0/out") == 0);
-  CHECK(error_of(with_layers(R"({"name": "o", "kind": "opaque", "out": [1, 1, 1], "parameters": [0]})"))
+  CHECK(graph_error(with_layers(R"({"name": "o", "kind": "opaque"})")) == "m.json: /layers/0: missing key \"out\"");
+  CHECK(graph_error(with_layers(R"({"name": "o", "kind": "opaque", "out": 4})")).find("m.json: /layers/0/out") == 0);
+  CHECK(graph_error(with_layers(R"({"name": "o", "kind": "opaque", "out": [1, 1, 1], "parameters": [0]})"))
             .find("m.json: /layers/0/parameters/0") == 0);
-  CHECK(error_of(with_layers(R"({"name": "r", "kind": "relu", "from": ["input"]})")).find("m.json: /layers/0/from") ==
-        0);
+  CHECK(
+      graph_error(with_layers(R"({"name": "r", "kind": "relu", "from": ["input"]})")).find("m.json: /layers/0/from") ==
+      0);
 }
 
 TEST_CASE("Windows that differ between the axes survive the trip through JSON") {
@@ -212,7 +213,7 @@ TEST_CASE("A malformed model is refused in one line with file, pointer and what 
       {with_layers(conv + "}, " + R"({"name": "r", "kind": "relu", "from": "input"})"),
        "m.json: /layers: model \"m\", layer \"c\": no layer reads its output"},
   };
-  for (const auto& [text, error] : cases) CHECK(error_of(text) == error);
+  for (const auto& [text, error] : cases) CHECK(graph_error(text) == error);
 }
 
 }  // namespace lockstep::model

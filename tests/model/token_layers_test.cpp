@@ -8,14 +8,14 @@
 namespace lockstep::model {
 namespace {
 
-Graph parse(const std::string& text) {
+Graph tokens_graph(const std::string& text) {
   const JsonDocument document = JsonDocument::parse(text, "m.json");
   return graph_from_json(document.root());
 }
 
-std::string problem(const std::string& layers) {
+std::string problem_of_layers(const std::string& layers) {
   try {
-    parse(R"({"schema": "lockstep/model/1", "name": "m", "tokens": 8, "layers": [)" + layers + "]}");
+    tokens_graph(R"({"schema": "lockstep/model/1", "name": "m", "tokens": 8, "layers": [)" + layers + "]}");
   } catch (const InputError& error) {
     return error.what();
   }
@@ -52,7 +52,7 @@ const Layer& named(const Graph& graph, const std::string& name) {
 }  // namespace
 
 TEST_CASE("layers of sequences by hand") {
-  const Graph graph = parse(kSmall);
+  const Graph graph = tokens_graph(kSmall);
   CHECK(graph.tokens == 8);
   CHECK(named(graph, "words").parameter_count() == 100 * 16);
   CHECK(named(graph, "places").parameter_count() == 8 * 16);
@@ -73,8 +73,8 @@ TEST_CASE("layers of sequences by hand") {
 }
 
 TEST_CASE("the format gives layers of sequences back") {
-  const auto again = [](const Graph& graph) { return parse(to_json(graph).dump()); };
-  for (const Graph& graph : {parse(kSmall), Graph(zoo_graph("deepseek_v3@64")), Graph(zoo_graph("gpt3_125m@64")),
+  const auto again = [](const Graph& graph) { return tokens_graph(to_json(graph).dump()); };
+  for (const Graph& graph : {tokens_graph(kSmall), Graph(zoo_graph("deepseek_v3@64")), Graph(zoo_graph("gpt3_125m@64")),
                              Graph(zoo_graph("mistral_7b@64"))}) {
     INFO(graph.name);
     const Graph back = again(graph);
@@ -99,7 +99,7 @@ TEST_CASE("the format gives layers of sequences back") {
 TEST_CASE("layers of sequences that do not fit are refused") {
   const std::string words = R"({"name": "w", "kind": "embedding", "vocabulary": 10, "out": 6},)";
   const std::string loss = R"(, {"name": "l", "kind": "softmax"})";
-  const auto with = [&](const std::string& layer) { return problem(words + layer + loss); };
+  const auto with = [&](const std::string& layer) { return problem_of_layers(words + layer + loss); };
   CHECK(with(R"({"name": "n", "kind": "rms_norm", "width": 4})") ==
         "m.json: /layers/1: model \"m\", layer \"n\": 6 features are no groups of 4");
   CHECK(with(R"({"name": "t", "kind": "take", "tokens": 9})") ==

@@ -14,7 +14,7 @@ TransformerSpec spec_of(const std::string& text) {
 }
 
 // The layers' sum, held against the closed form by the specification alone.
-std::int64_t parameters(const std::string& text) {
+std::int64_t parameters_of_config(const std::string& text) {
   const TransformerSpec spec = spec_of(text);
   const std::int64_t sum = transformer_graph(spec).parameter_count();
   CHECK(parameters_of(spec).total() == sum);
@@ -151,7 +151,7 @@ TEST_CASE("what another head or another attention would change is another graph"
   const TransformerSpec gpt2 = spec_of(R"({"model_type": "gpt2"})");
   const Graph fused = transformer_graph(gpt2, {1024, true}), passes = transformer_graph(gpt2, {1024, false});
   CHECK(fused.macs() == passes.macs());
-  CHECK(parameters(R"({"model_type": "gpt2"})") == 124'439'808);
+  CHECK(parameters_of_config(R"({"model_type": "gpt2"})") == 124'439'808);
   CHECK(fused.macs() == zoo_graph("gpt2").macs());
   const auto kept = [](const Graph& graph) {
     std::int64_t sum = 0;

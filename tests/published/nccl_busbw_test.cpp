@@ -39,7 +39,7 @@ const std::vector<Row> kAzureH200{
 // stas00/ml-engineering, the same on 8 H200.
 const std::vector<Row> kH200{{2048 * kMi, 469.17}, {4096 * kMi, 473.1}, {8192 * kMi, 477.45}, {16384 * kMi, 482.26}};
 
-ClusterSpec cluster(const std::string& name) {
+ClusterSpec cluster_of(const std::string& name) {
   const JsonDocument document = JsonDocument::load(LOCKSTEP_SOURCE_DIR "/scenarios/clusters/" + name + ".json");
   return read_cluster(document.root());
 }
@@ -62,7 +62,7 @@ double median_error(const ClusterSpec& node, const std::vector<Row>& rows) {
 }  // namespace
 
 TEST_CASE("published: bus bandwidth of all-reduce on 8 A100, 8 H100 and 8 H200") {
-  const ClusterSpec a100 = cluster("dgx_a100"), h100 = cluster("dgx_h100");
+  const ClusterSpec a100 = cluster_of("dgx_a100"), h100 = cluster_of("dgx_h100");
   CHECK(median_error(a100, kA100) < 0.25);
   CHECK(median_error(a100, kAzureA100) < 0.20);
   CHECK(median_error(h100, kAzureH100) < 0.12);
@@ -81,7 +81,7 @@ TEST_CASE("published: bus bandwidth of all-reduce on 8 A100, 8 H100 and 8 H200")
 }
 
 TEST_CASE("published: every other size of a table fits NCCL's constants, the rest is predicted better than by tables") {
-  const ClusterSpec a100 = cluster("dgx_a100"), h100 = cluster("dgx_h100");
+  const ClusterSpec a100 = cluster_of("dgx_a100"), h100 = cluster_of("dgx_h100");
   for (const auto& [node, rows] : {std::pair{&a100, &kAzureA100}, std::pair{&h100, &kAzureH100}}) {
     NcclSpec tables, fitted;
     tables.generation = fitted.generation = *nccl_generation(node->gpu.name);
@@ -107,7 +107,7 @@ TEST_CASE("published: every other size of a table fits NCCL's constants, the res
 }
 
 TEST_CASE("published: with 4 H200 NCCL stays with the ring, with 8 it takes NVLS") {
-  const ClusterSpec h100 = cluster("dgx_h100");
+  const ClusterSpec h100 = cluster_of("dgx_h100");
   // stas00/ml-engineering, peak bus bandwidths with and without NVLS.
   const std::map<int, double> ring{{4, 363.3}, {5, 364.4}, {6, 365.1}, {7, 365.7}, {8, 365.6}};
   for (const auto& [gpus, busbw] : ring)

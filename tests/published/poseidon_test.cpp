@@ -13,7 +13,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-Report run(const std::string& name, const std::vector<int>& gpus = {}) {
+Report run_poseidon(const std::string& name, const std::vector<int>& gpus = {}) {
   return predict(load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/published/poseidon/" + name + ".json",
                                {{"/iterations", "1"}, {"/uncertainty/bandwidth", "0"}}, gpus),
                  2, {});
@@ -44,7 +44,7 @@ std::string scheme_of(const PointResult& point, const std::string& layer) {
 }  // namespace
 
 TEST_CASE("Poseidon: VGG19-22K from 1 to 32 nodes") {
-  const Report report = run("vgg19_22k");
+  const Report report = run_poseidon("vgg19_22k");
   CHECK(errors_of(report, "sequential PS").size() == 5);
   CHECK(quantile(errors_of(report, "sequential PS"), 0.5) < 0.15);
   CHECK(quantile(errors_of(report, "Poseidon"), 0.5) < 0.05);
@@ -63,7 +63,7 @@ TEST_CASE("Poseidon: VGG19-22K from 1 to 32 nodes") {
 }
 
 TEST_CASE("Poseidon: GoogLeNet goes by parameter server, VGG19 by sufficient factors") {
-  const Report report = run("caffe_40gbe", {1, 16});
+  const Report report = run_poseidon("caffe_40gbe", {1, 16});
   for (const Comparison& c : report.comparisons) CHECK(std::abs(c.error()) < 0.15);
   const PointResult& googlenet = point_at(report, "GoogLeNet, Poseidon", 16);
   REQUIRE(googlenet.details.at("schemes").size() == 5);
@@ -73,7 +73,7 @@ TEST_CASE("Poseidon: GoogLeNet goes by parameter server, VGG19 by sufficient fac
 }
 
 TEST_CASE("Poseidon: with 10 Gbit/s a parameter server no longer scales, hybrid communication does") {
-  const Report report = run("limited_bandwidth");
+  const Report report = run_poseidon("limited_bandwidth");
   CHECK(errors_of(report, "VGG19, PS").front() < 0.25);
   CHECK(errors_of(report, "VGG19-22K, PS").front() < 0.25);
   // Twice the capacity does not fit what was measured.
@@ -85,11 +85,11 @@ TEST_CASE("Poseidon: with 10 Gbit/s a parameter server no longer scales, hybrid 
 }
 
 TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 bit on none") {
-  const Report tensorflow = run("tensorflow_40gbe", {8});
+  const Report tensorflow = run_poseidon("tensorflow_40gbe", {8});
   CHECK(point_at(tensorflow, "VGG19-22K, TensorFlow", 8).mean_iteration_s() >
         2 * point_at(tensorflow, "VGG19-22K, Poseidon", 8).mean_iteration_s());
 
-  const Report report = run("vgg19_adam_1bit", {8});
+  const Report report = run_poseidon("vgg19_adam_1bit", {8});
   const auto& adam = point_at(report, "Adam", 8).details.at("busiest_gpu");
   const auto& poseidon = point_at(report, "Poseidon", 8).details.at("busiest_gpu");
   // fc6's owner sends 7 x 411 MB and receives 7 x 3.7 MB of factors, beside its share of the rest.
@@ -107,7 +107,7 @@ TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 b
 }
 
 TEST_CASE("Poseidon: four GPUs of one node with a leader scale linearly, a tree after the backward pass does not") {
-  const Report report = run("googlenet_4gpu", {4});
+  const Report report = run_poseidon("googlenet_4gpu", {4});
   for (const ReportPoint& row : report.points) {
     if (row.variant == "Poseidon") CHECK(row.scaling_efficiency > 0.98);
     if (row.variant == "Caffe") CHECK(row.scaling_efficiency == Approx(0.75).epsilon(0.15));
@@ -116,7 +116,7 @@ TEST_CASE("Poseidon: four GPUs of one node with a leader scale linearly, a tree 
 }
 
 TEST_CASE("Poseidon: nodes of eight GPUs scale linearly, their leader alone uses the network") {
-  const Report report = run("googlenet_p2_8xlarge", {8, 32});
+  const Report report = run_poseidon("googlenet_p2_8xlarge", {8, 32});
   for (const Comparison& c : report.comparisons) CHECK(std::abs(c.error()) < 0.05);
   const PointResult& overlapped = point_at(report, "Poseidon", 32);
   const PointResult& after = point_at(report, "after the backward pass", 32);
@@ -131,7 +131,7 @@ TEST_CASE("Poseidon: nodes of eight GPUs scale linearly, their leader alone uses
 TEST_CASE("Poseidon: TensorFlow's remote procedure calls hold up what one server holds") {
   // The paper: 32 machines can be slower than one on VGG19-22K; at 8 the gradient of fc6, 411 MB, from and to 7 others
   // at 0.57 GB/s is 10 s a step already.
-  const Report report = run("tensorflow_40gbe", {8});
+  const Report report = run_poseidon("tensorflow_40gbe", {8});
   CHECK(point_at(report, "VGG19-22K, TensorFlow", 8).samples_per_s() < 34.8);
   CHECK(point_at(report, "Inception-V3, TensorFlow", 8).samples_per_s() > 4 * 43.2);
 }

@@ -20,7 +20,7 @@ const std::vector<sim::Record>& published_texts() {
   return all;
 }
 
-const std::map<std::string, sim::Record>& committed() {
+const std::map<std::string, sim::Record>& committed_by_id() {
   static const std::map<std::string, sim::Record> by_id = [] {
     std::map<std::string, sim::Record> all;
     for (const sim::Record& r : sim::records_of(sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites")))
@@ -43,7 +43,7 @@ Json facts(const sim::JobSpec& job) {
   return json;
 }
 
-std::string error_of(const std::string& keys) {
+std::string error_of_keys(const std::string& keys) {
   try {
     records_from(
         R"([{"id": "a", "metric": "images_per_s", "software": "pytorch", "model": "resnet50", "gpu": "h100-sxm",
@@ -55,7 +55,7 @@ std::string error_of(const std::string& keys) {
   return "";
 }
 
-std::string why_not(const std::string& keys) {
+std::string why_not_keys(const std::string& keys) {
   const auto records = records_from(R"([{"id": "a", "metric": "images_per_s", "gpus": 8, "gpus_per_node": 8,
       "batch_per_gpu": 128)" + keys +
                                     "}]");
@@ -70,7 +70,7 @@ TEST_CASE("publications' texts are read as the facts that the suites state") {
   REQUIRE(published_texts().size() > 1300);
   for (const sim::Record& text : published_texts()) {
     INFO(text.id);
-    const sim::Record& keys = committed().at(text.id);
+    const sim::Record& keys = committed_by_id().at(text.id);
     CHECK_FALSE(text.is_explicit());
     CHECK(keys.is_explicit());
     CHECK(facts(sim::job_of(text, catalogue())).dump() == facts(sim::job_of(keys, catalogue())).dump());
@@ -84,7 +84,7 @@ TEST_CASE("a record predicts to the same bytes in texts and in keys") {
     const bool is_asked = text.role == sim::Role::target && at++ % 23 == 0;
     if (!is_asked && text.role != sim::Role::input) continue;
     texts.push_back(text);
-    keys.push_back(committed().at(text.id));
+    keys.push_back(committed_by_id().at(text.id));
   }
   const auto of_texts = predict(texts), of_keys = predict(keys);
   REQUIRE(of_texts.size() == of_keys.size());
@@ -116,33 +116,33 @@ TEST_CASE("what the translator has read can be written, and is read again as it 
 }
 
 TEST_CASE("explicit keys are read strictly") {
-  CHECK(error_of("") == "");
-  CHECK(error_of(R"(, "precisoin": "mixed")").rfind("records.json: /0: unknown key \"precisoin\"", 0) == 0);
-  CHECK(error_of(R"(, "precision": "half")") ==
+  CHECK(error_of_keys("") == "");
+  CHECK(error_of_keys(R"(, "precisoin": "mixed")").rfind("records.json: /0: unknown key \"precisoin\"", 0) == 0);
+  CHECK(error_of_keys(R"(, "precision": "half")") ==
         "records.json: /0/precision: \"half\" is unknown; allowed: fp32, tf32, mixed, fp8, fp4");
-  CHECK(
-      error_of(R"(, "all_reduce": "foo")").rfind("records.json: /0/all_reduce: \"foo\" is unknown; allowed: ring", 0) ==
-      0);
-  CHECK(error_of(R"(, "algorithm": "NCCL rings")")
+  CHECK(error_of_keys(R"(, "all_reduce": "foo")")
+            .rfind("records.json: /0/all_reduce: \"foo\" is unknown; allowed: ring", 0) == 0);
+  CHECK(error_of_keys(R"(, "algorithm": "NCCL rings")")
             .rfind("records.json: /0/algorithm: \"NCCL rings\" is unknown; allowed: algorithms of simulate job --list, "
                    "the nearest ring",
                    0) == 0);
-  CHECK(error_of(R"(, "tp": 0)").rfind("records.json: /0/tp: ", 0) == 0);
-  CHECK(error_of(R"(, "layers": 2.5)").rfind("records.json: /0/layers: ", 0) == 0);
-  CHECK(error_of(R"(, "overlap": "yes")").rfind("records.json: /0/overlap: ", 0) == 0);
-  CHECK(error_of(R"(, "network": {"id": "ib-ndr", "cuont": 8})").rfind("records.json: /0/network: unknown key", 0) ==
-        0);
+  CHECK(error_of_keys(R"(, "tp": 0)").rfind("records.json: /0/tp: ", 0) == 0);
+  CHECK(error_of_keys(R"(, "layers": 2.5)").rfind("records.json: /0/layers: ", 0) == 0);
+  CHECK(error_of_keys(R"(, "overlap": "yes")").rfind("records.json: /0/overlap: ", 0) == 0);
+  CHECK(
+      error_of_keys(R"(, "network": {"id": "ib-ndr", "cuont": 8})").rfind("records.json: /0/network: unknown key", 0) ==
+      0);
 }
 
 TEST_CASE("a name that the catalogue lacks is said, with the nearest") {
-  CHECK(why_not(kJob).empty());
-  CHECK(why_not(R"(, "software": "pytorch", "model": "resnet50", "gpu": "H1000")")
+  CHECK(why_not_keys(kJob).empty());
+  CHECK(why_not_keys(R"(, "software": "pytorch", "model": "resnet50", "gpu": "H1000")")
             .rfind("gpu \"H1000\" is not in the catalogue; nearest: ", 0) == 0);
-  CHECK(why_not(R"(, "software": "pytorch", "model": "resnet5", "gpu": "h100-sxm")").find("resnet50") !=
+  CHECK(why_not_keys(R"(, "software": "pytorch", "model": "resnet5", "gpu": "h100-sxm")").find("resnet50") !=
         std::string::npos);
-  CHECK(why_not(R"(, "software": "pytorhc", "model": "resnet50", "gpu": "h100-sxm")").find("pytorch") !=
+  CHECK(why_not_keys(R"(, "software": "pytorhc", "model": "resnet50", "gpu": "h100-sxm")").find("pytorch") !=
         std::string::npos);
-  CHECK(why_not(kJob + R"(, "link": "nvlink9")")
+  CHECK(why_not_keys(kJob + R"(, "link": "nvlink9")")
             .rfind("intra_node_link \"nvlink9\" is not in the catalogue; nearest: nvlink", 0) == 0);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("an algorithm by its name says what keys leave open, and is not taken 
   CHECK(job(R"(, "algorithm": "theano-mpi")").transport == sim::Transport::mpi_on_host);
   CHECK(job(R"(, "network": "2x 100 GbE")").network.count == 2);
   for (const char* algorithm : {"local-sgd", "backup-workers", "async-sgd"})
-    CHECK(why_not(kJob + R"(, "algorithm": ")" + algorithm + "\"") ==
+    CHECK(why_not_keys(kJob + R"(, "algorithm": ")" + algorithm + "\"") ==
           "algorithm \"" + std::string(algorithm) + "\" is not mapped to a simulated one");
 }
 
@@ -176,16 +176,17 @@ TEST_CASE("what is known of a record's memory is among its inputs") {
 TEST_CASE("a split is simulated of transformers, with the batch that it needs") {
   const std::string kNoTransformer =
       "a split of ResNet-50 v1 (stride in first 1x1) (224x224), which is no transformer by its numbers";
-  CHECK(why_not(kJob + R"(, "tp": 1, "pp": 1, "dp": 8, "cp": 1, "ep": 1)").empty());
-  CHECK(why_not(kJob + R"(, "tp": 2, "dp": 4)") == kNoTransformer);
-  CHECK(why_not(kJob + R"(, "pp": 4)") == kNoTransformer);
-  CHECK(why_not(kJob + R"(, "dp": 4)") == kNoTransformer);
-  CHECK(why_not(kJob + R"(, "task": "lora")") == kNoTransformer);
-  CHECK_THAT(why_not(kJob + R"(, "task": "distillation")"), Contains("known: lora, sft"));
-  CHECK(why_not(kJob + R"(, "sharding": "zero1")") == kNoTransformer);
-  CHECK(why_not(kJob + R"(, "recompute": "full")") == kNoTransformer);
-  CHECK(why_not(kJob + R"(, "precision": "fp8")").empty());
-  CHECK(why_not(kJob + R"(, "sharding": "zero3", "recompute": "none", "params": 25557032, "vocab": 1000)").empty());
+  CHECK(why_not_keys(kJob + R"(, "tp": 1, "pp": 1, "dp": 8, "cp": 1, "ep": 1)").empty());
+  CHECK(why_not_keys(kJob + R"(, "tp": 2, "dp": 4)") == kNoTransformer);
+  CHECK(why_not_keys(kJob + R"(, "pp": 4)") == kNoTransformer);
+  CHECK(why_not_keys(kJob + R"(, "dp": 4)") == kNoTransformer);
+  CHECK(why_not_keys(kJob + R"(, "task": "lora")") == kNoTransformer);
+  CHECK_THAT(why_not_keys(kJob + R"(, "task": "distillation")"), Contains("known: lora, sft"));
+  CHECK(why_not_keys(kJob + R"(, "sharding": "zero1")") == kNoTransformer);
+  CHECK(why_not_keys(kJob + R"(, "recompute": "full")") == kNoTransformer);
+  CHECK(why_not_keys(kJob + R"(, "precision": "fp8")").empty());
+  CHECK(
+      why_not_keys(kJob + R"(, "sharding": "zero3", "recompute": "none", "params": 25557032, "vocab": 1000)").empty());
 }
 
 TEST_CASE("given results of the experiment count in explicit keys as well") {

@@ -12,7 +12,7 @@
 namespace lockstep::tests {
 namespace {
 
-double predicted(const std::string& json) {
+double predicted_of_record(const std::string& json) {
   const auto records = records_from(json);
   const auto predictions = predict(records);
   REQUIRE(predictions.size() == 1);
@@ -47,7 +47,7 @@ std::string other_metric(const std::string& metric) {
 TEST_CASE("a faster network never slows training down") {
   double before = 0;
   for (const char* network : {"10GbE", "20GbE", "40GbE", "80GbE", "160GbE"}) {
-    const double now = predicted(two_servers(network));
+    const double now = predicted_of_record(two_servers(network));
     CHECK(now >= before);
     before = now;
   }
@@ -55,35 +55,35 @@ TEST_CASE("a faster network never slows training down") {
 
 TEST_CASE("many GPUs train no faster than as many times one") {
   // The given rate of one GPU is 380 images/s.
-  CHECK(predicted(two_servers("100 Gb/s RoCE")) <= 16 * 380 * (1 + 1e-9));
-  CHECK(predicted(other_metric("speedup")) <= 16 * (1 + 1e-9));
-  CHECK(predicted(other_metric("scaling_efficiency")) <= 1 + 1e-9);
+  CHECK(predicted_of_record(two_servers("100 Gb/s RoCE")) <= 16 * 380 * (1 + 1e-9));
+  CHECK(predicted_of_record(other_metric("speedup")) <= 16 * (1 + 1e-9));
+  CHECK(predicted_of_record(other_metric("scaling_efficiency")) <= 1 + 1e-9);
 }
 
 TEST_CASE("speed-up and efficiency say the same as the rates") {
-  const double rate = predicted(two_servers("100 Gb/s RoCE"));
-  CHECK(predicted(other_metric("speedup")) == Approx(rate / 380));
-  CHECK(predicted(other_metric("scaling_efficiency")) == Approx(rate / 380 / 16));
-  CHECK(predicted(other_metric("iteration_s")) == Approx(16 * 64 / rate));
+  const double rate = predicted_of_record(two_servers("100 Gb/s RoCE"));
+  CHECK(predicted_of_record(other_metric("speedup")) == Approx(rate / 380));
+  CHECK(predicted_of_record(other_metric("scaling_efficiency")) == Approx(rate / 380 / 16));
+  CHECK(predicted_of_record(other_metric("iteration_s")) == Approx(16 * 64 / rate));
   // 1,281,167 images in an epoch of ImageNet.
-  CHECK(predicted(other_metric("epoch_seconds")) == Approx(1281167 / rate));
+  CHECK(predicted_of_record(other_metric("epoch_seconds")) == Approx(1281167 / rate));
 }
 
 TEST_CASE("bus bandwidth is 2(n-1)/n of the size over the time") {
-  const double seconds = predicted(all_reduce("allreduce_seconds", "s", 1 << 28, 8));
-  CHECK(predicted(all_reduce("allreduce_seconds", "us", 1 << 28, 8)) == Approx(1e6 * seconds));
-  CHECK(predicted(all_reduce("allreduce_seconds", "ms", 1 << 28, 8)) == Approx(1e3 * seconds));
-  CHECK(predicted(all_reduce("allreduce_busbw", "GB/s", 1 << 28, 8)) ==
+  const double seconds = predicted_of_record(all_reduce("allreduce_seconds", "s", 1 << 28, 8));
+  CHECK(predicted_of_record(all_reduce("allreduce_seconds", "us", 1 << 28, 8)) == Approx(1e6 * seconds));
+  CHECK(predicted_of_record(all_reduce("allreduce_seconds", "ms", 1 << 28, 8)) == Approx(1e3 * seconds));
+  CHECK(predicted_of_record(all_reduce("allreduce_busbw", "GB/s", 1 << 28, 8)) ==
         Approx(2.0 * 7 / 8 * (1 << 28) / seconds / 1e9));
 }
 
 TEST_CASE("an all-reduce takes longer with more bytes and stays below the links") {
   double before = 0;
   for (double bytes = 1024; bytes < 1e10; bytes *= 8) {
-    const double now = predicted(all_reduce("allreduce_seconds", "s", bytes, 8));
+    const double now = predicted_of_record(all_reduce("allreduce_seconds", "s", bytes, 8));
     CHECK(now > before);
     before = now;
-    CHECK(predicted(all_reduce("allreduce_busbw", "GB/s", bytes, 8)) < 300);
+    CHECK(predicted_of_record(all_reduce("allreduce_busbw", "GB/s", bytes, 8)) < 300);
   }
 }
 
@@ -97,12 +97,12 @@ TEST_CASE("a given all-reduce of the group is met and corrects its neighbours") 
     input.replace(input.find("\"a\""), 3, "\"given\"");
     return input.substr(0, input.size() - 1) + ", " + target.substr(1);
   };
-  CHECK(predicted(with_input(1 << 24)) == Approx(0.0123));
-  const double alone = predicted(all_reduce("allreduce_seconds", "s", 1 << 24, 8));
-  const double larger = predicted(all_reduce("allreduce_seconds", "s", 1 << 26, 8));
+  CHECK(predicted_of_record(with_input(1 << 24)) == Approx(0.0123));
+  const double alone = predicted_of_record(all_reduce("allreduce_seconds", "s", 1 << 24, 8));
+  const double larger = predicted_of_record(all_reduce("allreduce_seconds", "s", 1 << 26, 8));
   // Four times the size: the correction counts exp(-ln 4 / 2.1) = 0.517 in the logarithm.
   const double correction = std::pow(0.0123 / alone, std::exp(-std::log(4.0) / 2.1));
-  CHECK(predicted(with_input(1 << 26)) == Approx(larger * correction));
+  CHECK(predicted_of_record(with_input(1 << 26)) == Approx(larger * correction));
 }
 
 // A target beside an all-reduce of 16 MiB on eight GPUs of a node that is given, or not (0).
@@ -111,10 +111,10 @@ double beside_given(double given_s, const std::string& target) {
       "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 8, "intra_node_link": "PCIe 3.0 x16", "algorithm": "NCCL",
       "params_bytes": 16777216, "value": )" +
                             std::to_string(given_s) + "}, ";
-  return predicted((given_s > 0 ? input : "[") + R"({"id": "a", "role": "target", "group": "g",
+  return predicted_of_record((given_s > 0 ? input : "[") + R"({"id": "a", "role": "target", "group": "g",
       "metric": "allreduce_seconds", "gpu": "GTX 1080 Ti", "gpus_per_node": 8, "algorithm": "NCCL",
       "intra_node_link": "PCIe 3.0 x16", "network": "InfiniBand FDR", "params_bytes": )" +
-                   target + "}]");
+                             target + "}]");
 }
 
 TEST_CASE("a given all-reduce says much of fewer GPUs on the same links and nothing of the network") {
@@ -128,7 +128,7 @@ TEST_CASE("a given all-reduce says much of fewer GPUs on the same links and noth
 
 TEST_CASE("latencies and times per byte are in the record's unit") {
   const auto line = [](const std::string& metric, const std::string& unit) {
-    return predicted(R"([{"id": "a", "metric": ")" + metric + R"(", "unit": ")" + unit + R"(",
+    return predicted_of_record(R"([{"id": "a", "metric": ")" + metric + R"(", "unit": ")" + unit + R"(",
         "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 4, "network": "10GbE", "algorithm": "NCCL"}])");
   };
   CHECK(line("alpha_s", "us") == Approx(1e6 * line("alpha_s", "s")));
@@ -200,8 +200,8 @@ TEST_CASE("GPUs that do not fill the last node still train") {
   const std::string sixteen = two_servers("100 Gb/s RoCE");
   std::string twelve = sixteen;
   twelve.replace(twelve.find("\"gpus\": 16"), 10, "\"gpus\": 12");
-  CHECK(predicted(twelve) < predicted(sixteen));
-  CHECK(predicted(twelve) > 0.5 * predicted(sixteen));
+  CHECK(predicted_of_record(twelve) < predicted_of_record(sixteen));
+  CHECK(predicted_of_record(twelve) > 0.5 * predicted_of_record(sixteen));
 }
 
 TEST_CASE("what is missing is assumed and said") {
@@ -252,21 +252,23 @@ std::string poseidon(const std::string& algorithm, int gpus, const std::string& 
 TEST_CASE("parameter servers are simulated as such") {
   const double alone_s = 32 / 34.6;
   // A sequential server costs two copies of 916 MB to and from host memory even on one node.
-  const double copies_s = predicted(poseidon("ps, sequential", 1)) - alone_s;
+  const double copies_s = predicted_of_record(poseidon("ps, sequential", 1)) - alone_s;
   CHECK(copies_s > 2 * 916.2e6 / 12e9);
   // Whole tensors: the servers of fc6 and fc8 receive them from all others; pairs spread the load.
-  const double tensors = predicted(poseidon("ps, sequential", 16)), pairs = predicted(poseidon("ps with wfbp", 16));
+  const double tensors = predicted_of_record(poseidon("ps, sequential", 16)),
+               pairs = predicted_of_record(poseidon("ps with wfbp", 16));
   CHECK(tensors > 1.5 * pairs);
-  CHECK(predicted(poseidon("ps, sequential", 32)) > tensors);
+  CHECK(predicted_of_record(poseidon("ps, sequential", 32)) > tensors);
   // Sufficient factors of 32 images are a hundredth of the matrices.
-  CHECK(predicted(poseidon("hybrid (PS+SFB)", 16, "10GbE")) < 0.6 * predicted(poseidon("ps with wfbp", 16, "10GbE")));
+  CHECK(predicted_of_record(poseidon("hybrid (PS+SFB)", 16, "10GbE")) <
+        0.6 * predicted_of_record(poseidon("ps with wfbp", 16, "10GbE")));
   // What the optimiser is called is no exchange.
-  CHECK(predicted(two_servers("100 Gb/s RoCE")) > 0);
+  CHECK(predicted_of_record(two_servers("100 Gb/s RoCE")) > 0);
 }
 
 TEST_CASE("an exchange by MPI takes the iteration less its computation") {
   const auto exchange = [](const std::string& algorithm, const std::string& metric, const std::string& precision) {
-    return predicted(
+    return predicted_of_record(
         R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 140.4, "gpus": 1,
       "model": "AlexNet", "gpu": "Tesla K20m", "batch_per_gpu": 32, "precision": "fp32"},
      {"id": "a", "role": "target", "group": "g", "system": "Theano-MPI", "model": "AlexNet", "gpu": "Tesla K20m",
@@ -290,8 +292,8 @@ TEST_CASE("bounds stay where physics does") {
 }
 
 TEST_CASE("the published value of a target never changes its prediction") {
-  const double without = predicted(two_servers("100 Gb/s RoCE"));
-  CHECK(predicted(two_servers("100 Gb/s RoCE", R"(, "value": 1)")) == without);
+  const double without = predicted_of_record(two_servers("100 Gb/s RoCE"));
+  CHECK(predicted_of_record(two_servers("100 Gb/s RoCE", R"(, "value": 1)")) == without);
 }
 
 TEST_CASE("bounds are those of the narrowest class that was calibrated") {

@@ -7,7 +7,7 @@
 namespace lockstep::tests {
 namespace {
 
-std::string error_of(const std::string& json) {
+std::string record_error(const std::string& json) {
   try {
     records_from(json);
   } catch (const InputError& error) {
@@ -19,23 +19,23 @@ std::string error_of(const std::string& json) {
 }  // namespace
 
 TEST_CASE("a bad record is one line with file pointer wrong and allowed") {
-  CHECK(error_of("{}") == "records.json: /: expected an array, got an object");
-  CHECK(error_of(R"([{"metric": "speedup"}])") == "records.json: /0: missing key \"id\"");
-  CHECK(error_of(R"([{"id": "a"}])") == "records.json: /0: missing key \"metric\"");
-  CHECK(error_of(R"([{"id": "a", "metric": "m", "role": "goal"}])") ==
+  CHECK(record_error("{}") == "records.json: /: expected an array, got an object");
+  CHECK(record_error(R"([{"metric": "speedup"}])") == "records.json: /0: missing key \"id\"");
+  CHECK(record_error(R"([{"id": "a"}])") == "records.json: /0: missing key \"metric\"");
+  CHECK(record_error(R"([{"id": "a", "metric": "m", "role": "goal"}])") ==
         "records.json: /0/role: \"goal\" is unknown; allowed: input, target, context");
-  CHECK(error_of(R"([{"id": "a", "metric": "m"}, {"id": "a", "metric": "m"}])") ==
+  CHECK(record_error(R"([{"id": "a", "metric": "m"}, {"id": "a", "metric": "m"}])") ==
         "records.json: /1/id: a second record with the id \"a\"; allowed: each id once");
-  CHECK(error_of(R"([{"id": "a", "metric": "m", "gpus": 0}])").rfind("records.json: /0/gpus: ", 0) == 0);
-  CHECK(error_of(R"([{"id": "a", "metric": "m", "gpus": 1.5}])").rfind("records.json: /0/gpus: ", 0) == 0);
-  CHECK(error_of(R"([{"id": "a", "metric": "m", "gpu": 7}])").rfind("records.json: /0/gpu: ", 0) == 0);
-  CHECK(error_of(R"([{"id": "a", "metric": "m", "colour": "red"}])")
+  CHECK(record_error(R"([{"id": "a", "metric": "m", "gpus": 0}])").rfind("records.json: /0/gpus: ", 0) == 0);
+  CHECK(record_error(R"([{"id": "a", "metric": "m", "gpus": 1.5}])").rfind("records.json: /0/gpus: ", 0) == 0);
+  CHECK(record_error(R"([{"id": "a", "metric": "m", "gpu": 7}])").rfind("records.json: /0/gpu: ", 0) == 0);
+  CHECK(record_error(R"([{"id": "a", "metric": "m", "colour": "red"}])")
             .rfind("records.json: /0: unknown key \"colour\"; known: id, source", 0) == 0);
 }
 
 TEST_CASE("a record is as large as what the command line takes, and its texts as long as can be searched") {
   const auto refused = [](const std::string& member) {
-    return error_of(R"([{"id": "a", "metric": "m", )" + member + "}]");
+    return record_error(R"([{"id": "a", "metric": "m", )" + member + "}]");
   };
   CHECK(refused(R"("gpus": 65537)").rfind("records.json: /0/gpus: value 65537 is out of range", 0) == 0);
   CHECK(refused(R"("gpus_per_node": 1025)").rfind("records.json: /0/gpus_per_node: value 1025", 0) == 0);

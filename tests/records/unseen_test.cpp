@@ -21,7 +21,7 @@ const std::map<std::string, sim::Prediction>& unseen() {
   return by_id;
 }
 
-double predicted(const std::string& id) {
+double predicted_id(const std::string& id) {
   INFO(id << ": " << unseen().at(id).mapped.unmapped);
   REQUIRE(unseen().at(id).is_mapped());
   return unseen().at(id).predicted;
@@ -115,38 +115,38 @@ TEST_CASE("every unseen record is predicted within its bounds or says why not") 
 }
 
 TEST_CASE("deeper networks and longer sequences train slower") {
-  CHECK(predicted("v100-rn18") > predicted("v100-rn34"));
-  CHECK(predicted("v100-rn34") > predicted("v100-rn101"));
-  CHECK(predicted("v100-rn101") > predicted("v100-rn152"));
-  CHECK(predicted("v100-rn152") > predicted("v100-rn200"));
-  CHECK(predicted("v100-dn121") > predicted("v100-dn201"));
-  CHECK(predicted("v100-rn20") > predicted("v100-rn56"));
-  CHECK(predicted("p100-vgg11") > predicted("p100-vgg19"));
-  CHECK(predicted("v100-bertl128") > 3 * predicted("v100-bertl512"));  // four times the tokens, and attention
-  CHECK(predicted("a100-gpt2s-tok") > 5 * predicted("a100-gpt2xl"));   // 124 million and 1.5 billion parameters
+  CHECK(predicted_id("v100-rn18") > predicted_id("v100-rn34"));
+  CHECK(predicted_id("v100-rn34") > predicted_id("v100-rn101"));
+  CHECK(predicted_id("v100-rn101") > predicted_id("v100-rn152"));
+  CHECK(predicted_id("v100-rn152") > predicted_id("v100-rn200"));
+  CHECK(predicted_id("v100-dn121") > predicted_id("v100-dn201"));
+  CHECK(predicted_id("v100-rn20") > predicted_id("v100-rn56"));
+  CHECK(predicted_id("p100-vgg11") > predicted_id("p100-vgg19"));
+  CHECK(predicted_id("v100-bertl128") > 3 * predicted_id("v100-bertl512"));  // four times the tokens, and attention
+  CHECK(predicted_id("a100-gpt2s-tok") > 5 * predicted_id("a100-gpt2xl"));   // 124 million and 1.5 billion parameters
 }
 
 TEST_CASE("units may stand before what they are of, and conditions behind it") {
-  CHECK(predicted("m28-ms_per_iteration") == Approx(1000 * predicted("m29-s_per_iteration")));
-  CHECK(predicted("m27-ms_per_batch-ms") == Approx(predicted("m26-iteration_time-ms")));
-  CHECK(predicted("m19-hours_per_epoch-h") == Approx(predicted("m13-epoch_time-s") / 3600));
-  CHECK(predicted("m21-training_time_90_epochs-h") == Approx(predicted("m20-training_time-hours")));
-  CHECK(predicted("m40-speedup_vs_1_gpu-x") == Approx(predicted("m39-speedup-x")));
-  CHECK(predicted("m44-scaling_factor-x") == Approx(64 * predicted("m43-scaling_factor-fraction")));
-  CHECK(predicted("m10-fps-frames_s") == Approx(predicted("m00-images_per_s-images_sec")));
+  CHECK(predicted_id("m28-ms_per_iteration") == Approx(1000 * predicted_id("m29-s_per_iteration")));
+  CHECK(predicted_id("m27-ms_per_batch-ms") == Approx(predicted_id("m26-iteration_time-ms")));
+  CHECK(predicted_id("m19-hours_per_epoch-h") == Approx(predicted_id("m13-epoch_time-s") / 3600));
+  CHECK(predicted_id("m21-training_time_90_epochs-h") == Approx(predicted_id("m20-training_time-hours")));
+  CHECK(predicted_id("m40-speedup_vs_1_gpu-x") == Approx(predicted_id("m39-speedup-x")));
+  CHECK(predicted_id("m44-scaling_factor-x") == Approx(64 * predicted_id("m43-scaling_factor-fraction")));
+  CHECK(predicted_id("m10-fps-frames_s") == Approx(predicted_id("m00-images_per_s-images_sec")));
 }
 
 TEST_CASE("one GPU has the whole batch where strong scaling is measured") {
   // It is then busier than with a 64th, so that 64 GPUs gain less.
-  CHECK(predicted("m48-strong_scaling_efficiency-%") < predicted("m45-scaling_efficiency-%"));
+  CHECK(predicted_id("m48-strong_scaling_efficiency-%") < predicted_id("m45-scaling_efficiency-%"));
 }
 
 TEST_CASE("no GPU computes faster than its peak") {
   // Six operations for each of a GPT-3's parameters and tokens; 312 TFLOP/s of an A100. On 32 of them 13 billion
   // parameters take ten times as long as 1.3 billion.
-  const double billions = predicted("t05-GPT-3_13B-ktokens_per_s") * 1e3;
+  const double billions = predicted_id("t05-GPT-3_13B-ktokens_per_s") * 1e3;
   CHECK(6 * 12.8e9 * billions / 32 < 312e12);
-  CHECK(6 * 6.6e9 * predicted("t07-GPT-3_6.7B-tokens_per_s") / 32 < 312e12);
+  CHECK(6 * 6.6e9 * predicted_id("t07-GPT-3_6.7B-tokens_per_s") / 32 < 312e12);
 }
 
 TEST_CASE("micro-steps are part of an update, whose exchange they share") {
@@ -185,7 +185,7 @@ TEST_CASE("a reduce-scatter and an all-gather are the halves of a ring all-reduc
   // nccl-tests: all three have the same bus bandwidth on the same links.
   CHECK(seconds("allgather_busbw") == Approx(seconds("allreduce_busbw")).epsilon(0.01));
   CHECK(seconds("broadcast_busbw") == Approx(seconds("broadcast_algbw")));
-  CHECK(predicted("busbw-ag") == Approx(predicted("ag-bus")));
+  CHECK(predicted_id("busbw-ag") == Approx(predicted_id("ag-bus")));
 }
 
 TEST_CASE("the same in other words is the same") {
@@ -210,14 +210,14 @@ TEST_CASE("the same in other words is the same") {
 }
 
 TEST_CASE("a latency is of an all-reduce where a size and an all-reduce are named") {
-  CHECK(predicted("odd-04") < 100);  // 8 bytes on eight A100 in a node, in us
-  CHECK(predicted("odd-04") > 5);
-  CHECK(predicted("odd-20") > 1);  // a latency in us
+  CHECK(predicted_id("odd-04") < 100);  // 8 bytes on eight A100 in a node, in us
+  CHECK(predicted_id("odd-04") > 5);
+  CHECK(predicted_id("odd-20") > 1);  // a latency in us
 }
 
 TEST_CASE("a slow network named as such is taken as it is") {
-  CHECK(predicted("net-01-1_Gbs_Etherne") < predicted("net-02-10_Gbs_Ethern"));
-  CHECK(predicted("net-02-10_Gbs_Ethern") < predicted("net-09-InfiniBand_EDR"));
+  CHECK(predicted_id("net-01-1_Gbs_Etherne") < predicted_id("net-02-10_Gbs_Ethern"));
+  CHECK(predicted_id("net-02-10_Gbs_Ethern") < predicted_id("net-09-InfiniBand_EDR"));
 }
 
 TEST_CASE("an algorithm that is not simulated is said") {

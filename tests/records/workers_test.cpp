@@ -26,7 +26,7 @@ sim::Prediction mapped(const std::string& json) {
   return p;
 }
 
-std::string why_not(const std::string& json) {
+std::string why_not_workers(const std::string& json) {
   return prediction_of(json).mapped.unmapped;
 }
 
@@ -99,12 +99,13 @@ TEST_CASE("statistics of staleness are in order") {
 }
 
 TEST_CASE("staleness that nobody says enough of is not mapped") {
-  CHECK(why_not(staleness("mean", "", 12)) == "staleness: the layer is not stated");
-  CHECK(why_not(staleness("mean", "layer 19", 12)) == "layer 19: this Inception has layers 0 to 18");
-  CHECK(why_not(staleness("mode", "layer 0", 12)).find("which statistic is not said") != std::string::npos);
-  CHECK(why_not(staleness("mean", "layer 0", 12, "sync")) == "staleness of an algorithm that is not asynchronous");
-  CHECK(why_not(staleness("mean", "layer 0", 1)) == "gpus: one worker alone has no stale gradients");
-  CHECK(why_not(staleness("mean", "layer 0", 60000)).find("more than 512") != std::string::npos);
+  CHECK(why_not_workers(staleness("mean", "", 12)) == "staleness: the layer is not stated");
+  CHECK(why_not_workers(staleness("mean", "layer 19", 12)) == "layer 19: this Inception has layers 0 to 18");
+  CHECK(why_not_workers(staleness("mode", "layer 0", 12)).find("which statistic is not said") != std::string::npos);
+  CHECK(why_not_workers(staleness("mean", "layer 0", 12, "sync")) ==
+        "staleness of an algorithm that is not asynchronous");
+  CHECK(why_not_workers(staleness("mean", "layer 0", 1)) == "gpus: one worker alone has no stale gradients");
+  CHECK(why_not_workers(staleness("mean", "layer 0", 60000)).find("more than 512") != std::string::npos);
 }
 
 TEST_CASE("iterations follow S_min (1 + N_crit / N) through given points") {
@@ -121,7 +122,7 @@ TEST_CASE("iterations follow S_min (1 + N_crit / N) through given points") {
   CHECK(mapped(iterations({{50, 100000}}, 50)).predicted == Approx(100000));
   // Growing with workers is outside of the law: a power, 100 N^0.5.
   CHECK(mapped(iterations({{25, 500}, {100, 1000}}, 400)).predicted == Approx(2000));
-  CHECK(why_not(iterations({}, 100)).find("iterations to converge: no input") == 0);
+  CHECK(why_not_workers(iterations({}, 100)).find("iterations to converge: no input") == 0);
 }
 
 TEST_CASE("the critical batch is where epochs have doubled") {
@@ -133,8 +134,9 @@ TEST_CASE("the critical batch is where epochs have doubled") {
            R"(, "global_batch": 1000}, {"id": "a", "role": "target", "group": "g", "metric": "critical_batch"}])";
   };
   CHECK(mapped(epochs("20")).predicted == Approx(1000));
-  CHECK(why_not(epochs("10")).find("do not grow with the batch") != std::string::npos);
-  CHECK(why_not(R"([{"id": "a", "group": "g", "metric": "critical_batch"}])").find("no inputs") != std::string::npos);
+  CHECK(why_not_workers(epochs("10")).find("do not grow with the batch") != std::string::npos);
+  CHECK(why_not_workers(R"([{"id": "a", "group": "g", "metric": "critical_batch"}])").find("no inputs") !=
+        std::string::npos);
 }
 
 TEST_CASE("arrival times follow the distribution through those given") {
@@ -144,7 +146,7 @@ TEST_CASE("arrival times follow the distribution through those given") {
   // z = 1.2816: exp(0.12816).
   CHECK(mapped(arrivals("arrival_p90_s", "s")).predicted == Approx(1.1367).epsilon(0.002));
   CHECK(mapped(arrivals("max_arrival_s", "s")).predicted > mapped(arrivals("arrival_p99_s", "s")).predicted);
-  CHECK(why_not(R"([{"id": "a", "group": "g", "metric": "max_arrival_s"}])").find("fewer than two") !=
+  CHECK(why_not_workers(R"([{"id": "a", "group": "g", "metric": "max_arrival_s"}])").find("fewer than two") !=
         std::string::npos);
 }
 
@@ -155,7 +157,7 @@ TEST_CASE("a node's traffic is what passes it over the iteration") {
   CHECK(mapped(servers("required_bandwidth", "VGG-16", "bit/s")).predicted == Approx(32 * floats));
   CHECK(mapped(servers("required_bandwidth", "VGG-16", "Gb/s")).predicted == Approx(32e-9 * floats));
   CHECK(mapped(servers("required_bandwidth", "VGG-16", "GB/s")).predicted == Approx(4e-9 * floats));
-  CHECK(why_not(servers("required_bandwidth", "VGG-16", "parsec")).find("unit \"parsec\"") == 0);
+  CHECK(why_not_workers(servers("required_bandwidth", "VGG-16", "parsec")).find("unit \"parsec\"") == 0);
 }
 
 TEST_CASE("more parameters in the same time need more bandwidth to scale") {
@@ -176,14 +178,14 @@ TEST_CASE("the best group is a power of two that the record's GPUs hold") {
   CHECK(std::exp2(std::round(std::log2(group))) == group);
   CHECK(group >= 2);
   CHECK(group <= 32);
-  CHECK(why_not(best("ring", 64)) == "algorithm \"ring\" has no groups");
+  CHECK(why_not_workers(best("ring", 64)) == "algorithm \"ring\" has no groups");
 }
 
 TEST_CASE("learners that synchronise less often train faster") {
   const double always = mapped(gain("sma, tau=1")).predicted, rarely = mapped(gain("sma, tau=8")).predicted;
   CHECK(always == Approx(0).margin(1e-9));
   CHECK(rarely > mapped(gain("sma, tau=2")).predicted);
-  CHECK(why_not(gain("ring")) == "algorithm \"ring\" has no period of synchronisation");
+  CHECK(why_not_workers(gain("ring")) == "algorithm \"ring\" has no period of synchronisation");
 }
 
 }  // namespace lockstep::tests

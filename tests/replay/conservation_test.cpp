@@ -23,7 +23,7 @@ namespace {
 constexpr int kIterations = 4;
 constexpr int kBatch = 8;
 
-Scenario scenario_of(Algorithm algorithm) {
+Scenario conserved_scenario(Algorithm algorithm) {
   Scenario s;
   s.name = name_of(algorithm);
   s.algorithm = algorithm;
@@ -173,7 +173,7 @@ TEST_CASE("event log: what is sent is received, in every exchange of every synch
   for (const Algorithm algorithm : {Algorithm::s_sgd, Algorithm::parameter_server, Algorithm::sharded,
                                     Algorithm::local_sgd, Algorithm::theano_mpi}) {
     INFO(name_of(algorithm));
-    CHECK(violations(scenario_of(algorithm), unequal_ends) == 0);
+    CHECK(violations(conserved_scenario(algorithm), unequal_ends) == 0);
   }
 }
 
@@ -181,14 +181,14 @@ TEST_CASE("event log: no replica is updated before all gradients exist, none tra
   for (const Algorithm algorithm : {Algorithm::s_sgd, Algorithm::sharded})
     for (const AllReduceKind all_reduce :
          {AllReduceKind::ring, AllReduceKind::hierarchical, AllReduceKind::halving_doubling}) {
-      Scenario s = scenario_of(algorithm);
+      Scenario s = conserved_scenario(algorithm);
       s.communication.all_reduce = all_reduce;
       s.communication.group_size = 2;
       INFO(name_of(algorithm) << " by " << name_of(all_reduce));
       CHECK(violations(s, [](const Log& log) { return early_updates(log, 4); }) == 0);
     }
   // The check finds a GPU that updates too early.
-  CHECK(violations(scenario_of(Algorithm::s_sgd), [](const Log& log) {
+  CHECK(violations(conserved_scenario(Algorithm::s_sgd), [](const Log& log) {
           Log early = log;
           early.replay.timelines[2].start_s[at(log.works(1, "update").back())] = 0;
           return early_updates(early, 4);
@@ -196,7 +196,7 @@ TEST_CASE("event log: no replica is updated before all gradients exist, none tra
 }
 
 TEST_CASE("event log: servers apply all that is pushed, and hand out a layer's version when it is whole") {
-  const Scenario s = scenario_of(Algorithm::parameter_server);
+  const Scenario s = conserved_scenario(Algorithm::parameter_server);
   CHECK(violations(s, [](const Log& log) { return mixed_versions(log, 4); }) == 0);
   // Two leaders push all gradients to the servers, each once, and get as much back.
   const double bytes = 4 * static_cast<double>(s.model.parameter_count());

@@ -17,7 +17,7 @@ using lockstep::tests::in_child;
 
 namespace {
 
-std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
+std::vector<Plan> flow_plans(int gpus, std::int64_t bytes) {
   const Roles roles = co_located_servers(gpus, 8, 3);
   std::vector<std::int64_t> shards(roles.servers.size(), bytes / 3);
   return {ring_all_reduce(gpus, bytes),
@@ -56,7 +56,7 @@ double worst(const ClusterSpec& spec, const Plan& plan, double spread_s, double 
 TEST_CASE("property: fast takes the times of messages: every collective on every kind of cluster, 8 to 64 GPUs") {
   for (int gpus : {8, 24, 64})
     for (const ClusterSpec& spec : tests::clusters_of_each_kind(gpus / 8))
-      for (const Plan& plan : plans_of(gpus, 3'000'000)) {
+      for (const Plan& plan : flow_plans(gpus, 3'000'000)) {
         INFO(plan.algorithm << " over " << gpus << " on " << spec.name);
         CHECK(worst(spec, plan, 0, 0) < 1e-6);
         CHECK(worst(spec, plan, 2e-3, 5e9) < 1e-6);

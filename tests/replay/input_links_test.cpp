@@ -41,7 +41,7 @@ ClusterSpec nodes_of_one(int nodes) {
 }
 
 // Both GPUs send each other `bytes`.
-Plan both_ways(std::int64_t bytes) {
+Plan plan_both_ways(std::int64_t bytes) {
   return {"both ways", 2, bytes, {{Transfers({{0, 1, bytes}, {1, 0, bytes}}), 1}}};
 }
 
@@ -52,7 +52,8 @@ Program one_iteration(int gpus, Source source, std::int64_t copy_bytes, std::int
   gpu.begin_iteration();
   const int copied = gpu.copy_over_links(0, "copy", source, copy_bytes, {});
   std::vector<int> all{gpu.compute(1, "compute", 1e-3, {copied})};
-  if (message_bytes > 0) all.push_back(gpu.collective(2, "message", gpu.add_plan(both_ways(message_bytes)), 0, {}));
+  if (message_bytes > 0)
+    all.push_back(gpu.collective(2, "message", gpu.add_plan(plan_both_ways(message_bytes)), 0, {}));
   gpu.end_iteration(gpu.host(3, "end", 0, all));
   return gpu.finish();
 }

@@ -76,14 +76,14 @@ PointResult predict(const Json& scenario, const std::string& fidelity, const tes
   return predict_points({{&s, request}}, 1).at(0);
 }
 
-const std::vector<std::string> kMethods{"messages", "fair flows", "closed form"};
+const std::vector<std::string> kSlowdownMethods{"messages", "fair flows", "closed form"};
 
 }  // namespace
 
 TEST_CASE("learners by hand: two that do not fill the GPU, beside an all-reduce that halves their speed") {
   // Local synchronisation 2 ms, then learning of 10 ms, beside which 1 ms of aggregation, 1 ms of launch, and 1.002 ms
   // in flight, in which each learner gets 0.501 ms done: 2 + 10 + 0.501 ms. Each loses 0.501 ms.
-  for (const std::string& method : kMethods) {
+  for (const std::string& method : kSlowdownMethods) {
     INFO(method);
     const Period period = period_of(method, cost_with(10e-3, 0.4), two_gpus(2), 2);
     CHECK(period.iteration_s == Approx(12.501e-3).epsilon(1e-7));
@@ -120,7 +120,7 @@ TEST_CASE("learners by hand: learning that ends when the collective does, or wit
 }
 
 TEST_CASE("without overlap, by the host or on one GPU nothing of learners is slowed") {
-  for (const std::string& method : kMethods) {
+  for (const std::string& method : kSlowdownMethods) {
     INFO(method);
     const auto same = [&](const SmaOptions& options) {
       const Period slowed = period_of(method, cost_with(10e-3, 0.4), options, 3);

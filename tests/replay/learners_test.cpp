@@ -264,8 +264,7 @@ std::vector<int> versions_read(const Program& program, const GpuTimeline& timeli
 }
 
 // Begin and end of the n-th work of a name.
-std::pair<double, double> times_of(const Program& program, const GpuTimeline& timeline, const std::string& name,
-                                   int n) {
+std::pair<double, double> ends_of(const Program& program, const GpuTimeline& timeline, const std::string& name, int n) {
   for (std::size_t w = 0; w < program.work.size(); ++w)
     if (program.work[w].name == name && n-- == 0) return {timeline.start_s[w], timeline.end_s[w]};
   throw std::logic_error("no such work");
@@ -298,9 +297,9 @@ TEST_CASE("all learners of all GPUs read the same version of the average model a
         for (int round = 0; round < rounds; ++round) {
           double last_given = 0;
           for (const GpuTimeline& timeline : replay.timelines)
-            last_given = std::max(last_given, times_of(program, timeline, "aggregate", round).second);
+            last_given = std::max(last_given, ends_of(program, timeline, "aggregate", round).second);
           for (const GpuTimeline& timeline : replay.timelines)
-            wrong += times_of(program, timeline, "average model", round).first < last_given;
+            wrong += ends_of(program, timeline, "average model", round).first < last_given;
         }
         // The check finds a learner that reads too early.
         GpuTimeline early = replay.timelines[2];
@@ -338,15 +337,15 @@ TEST_CASE("by the host: all GPUs form their differences on one version of the av
     for (int round = 0; round + 1 < o.iterations; ++round) {
       double first_difference_s = 1e9, last_average_s = 0, last_difference_s = 0, first_average_s = 1e9;
       for (const GpuTimeline& timeline : replay.timelines) {
-        const auto difference = times_of(program, timeline, "differences", round);
-        const auto average = times_of(program, timeline, "average model", round);
+        const auto difference = ends_of(program, timeline, "differences", round);
+        const auto average = ends_of(program, timeline, "average model", round);
         last_difference_s = std::max(last_difference_s, difference.second);
         first_average_s = std::min(first_average_s, average.first);
         last_average_s = std::max(last_average_s, average.second);
-        first_difference_s = std::min(first_difference_s, times_of(program, timeline, "differences", round + 1).first);
+        first_difference_s = std::min(first_difference_s, ends_of(program, timeline, "differences", round + 1).first);
         // Two learners a GPU: their tasks of the next round are the works 2 (round + 1) and the one after.
         for (int j = 0; j < 2; ++j)
-          early += times_of(program, timeline, "learn", 2 * (round + 1) + j).first < average.second;
+          early += ends_of(program, timeline, "learn", 2 * (round + 1) + j).first < average.second;
       }
       early += first_average_s < last_difference_s;
       early += first_difference_s < last_average_s;

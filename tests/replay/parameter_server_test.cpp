@@ -83,7 +83,7 @@ double plan_s(const Plan& plan) {
   })[0];
 }
 
-Scenario small_scenario(ServerScheme scheme) {
+Scenario scenario_of_scheme(ServerScheme scheme) {
   Scenario s;
   s.name = "test";
   s.algorithm = Algorithm::parameter_server;
@@ -175,7 +175,7 @@ TEST_CASE("fewer and more servers than two workers, by hand") {
 }
 
 TEST_CASE("sufficient factors cost three workers the multiplication of the two others' batches") {
-  Scenario s = small_scenario(ServerScheme::factors);
+  Scenario s = scenario_of_scheme(ServerScheme::factors);
   s.cluster = tests::pcie_cluster(16, 1);
   const PointResult one = predict_one(s, 1, Fidelity::message), three = predict_one(s, 3, Fidelity::message);
   // AlexNet's fc6 9216 x 4096, fc7 4096 x 4096, fc8 4096 x 1000: 58.6 M weights, 2 x 64 FLOP each, at half of 10
@@ -187,7 +187,7 @@ TEST_CASE("sufficient factors cost three workers the multiplication of the two o
 }
 
 TEST_CASE("1 bit costs every worker its passes over the gradient, but not one that is alone") {
-  Scenario s = small_scenario(ServerScheme::one_bit);
+  Scenario s = scenario_of_scheme(ServerScheme::one_bit);
   s.cluster = tests::pcie_cluster(16, 1);
   s.communication.overlap = false;
   const PointResult one = predict_one(s, 1, Fidelity::message), two = predict_one(s, 2, Fidelity::message);
@@ -225,7 +225,7 @@ TEST_CASE("1 bit costs every worker its passes over the gradient, but not one th
 }
 
 TEST_CASE("what is pushed is what is applied and pulled: every worker's gradients once, over three servers or one") {
-  Scenario s = small_scenario(ServerScheme::server);
+  Scenario s = scenario_of_scheme(ServerScheme::server);
   s.cluster = tests::pcie_cluster(16, 1);
   s.parameter_server->separate = true;
   const std::int64_t bytes = 4 * s.model.parameter_count();
@@ -261,7 +261,7 @@ TEST_CASE("what is pushed is what is applied and pulled: every worker's gradient
 }
 
 TEST_CASE("servers of their own compute nothing and are no workers") {
-  Scenario s = small_scenario(ServerScheme::server);
+  Scenario s = scenario_of_scheme(ServerScheme::server);
   s.parameter_server->separate = true;
   s.parameter_server->servers = 3;
   const PointResult with = predict_one(s, 4, Fidelity::message);
@@ -282,7 +282,7 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
     for (bool overlap : {true, false})
       for (bool tensors : {false, true})
         for (int gpus : {2, 4, 16}) {
-          Scenario s = small_scenario(scheme);
+          Scenario s = scenario_of_scheme(scheme);
           s.communication.overlap = overlap;
           s.parameter_server->shards_tensors = tensors;
           s.parameter_server->barrier = gpus != 4;
@@ -304,7 +304,7 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
 // Told to share out all flows at every change (network/optim:Full), SimGrid 3.32 gives the same to 1e-9; by its lazy
 // update, which misses some, it is 1 % off.
 TEST_CASE("fast falls back to fair flows where exchanges share links, and gives the same") {
-  const Scenario s = small_scenario(ServerScheme::server);
+  const Scenario s = scenario_of_scheme(ServerScheme::server);
   const PointResult fast = predict_one(s, 8, Fidelity::fast), messages = predict_one(s, 8, Fidelity::message);
   CHECK(fast.method == "fair flows");
   CHECK(fast.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.02));
@@ -312,7 +312,7 @@ TEST_CASE("fast falls back to fair flows where exchanges share links, and gives 
 
 TEST_CASE("waiting for one's own layer is never slower than waiting for all") {
   for (double bandwidth : {2e9, 8e9}) {
-    Scenario s = small_scenario(ServerScheme::server);
+    Scenario s = scenario_of_scheme(ServerScheme::server);
     s.cluster.nic.link.bandwidth_bytes_per_s = bandwidth;
     s.parameter_server->barrier = true;
     const double barrier_s = predict_one(s, 8, Fidelity::message).mean_iteration_s();

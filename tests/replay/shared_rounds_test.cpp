@@ -26,7 +26,7 @@ std::vector<double> shared(const std::vector<SharingFlow>& flows, double bandwid
   return ends_s;
 }
 
-std::vector<Plan> plans_of(int gpus, std::int64_t bytes) {
+std::vector<Plan> round_plans(int gpus, std::int64_t bytes) {
   return {ring_all_reduce(gpus, bytes),     hierarchical_all_reduce(gpus, 8, bytes),
           tree_all_reduce(gpus, bytes),     double_binary_tree_all_reduce(gpus, 8, bytes),
           torus_all_reduce(gpus, 8, bytes), halving_doubling_all_reduce(gpus, bytes),
@@ -81,7 +81,7 @@ TEST_CASE("law: a shared link serves all bytes, no faster than its bandwidth, an
 TEST_CASE("links shared round by round: every collective on every kind of cluster, ranks together and apart") {
   for (int gpus : {32, 64})
     for (const ClusterSpec& spec : tests::clusters_of_each_kind(gpus / 8))
-      for (const Plan& plan : plans_of(gpus, 3'000'000)) {
+      for (const Plan& plan : round_plans(gpus, 3'000'000)) {
         const double together = deviation(spec, plan, 0, 0), apart = deviation(spec, plan, 1e-3, 5e9);
         INFO(plan.algorithm << " over " << gpus << " on " << spec.name << ": " << together << ", " << apart);
         // Where a GPU has its links for itself, rounds do not meet.

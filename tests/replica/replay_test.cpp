@@ -6,7 +6,7 @@
 namespace lockstep::tests {
 namespace {
 
-double seconds_of(const sim::PointResult& point) {
+double time_of(const sim::PointResult& point) {
   return point.mean_iteration_s();
 }
 
@@ -29,8 +29,7 @@ TEST_CASE("splits by flows take the time that they take by SimGrid's messages") 
   const std::vector<sim::PointResult> points = sim::predict_points(jobs, 2);
   int far = 0;
   for (std::size_t i = 0; i < points.size(); i += 3) {
-    const double fast = seconds_of(points[i]), message = seconds_of(points[i + 1]),
-                 analytic = seconds_of(points[i + 2]);
+    const double fast = time_of(points[i]), message = time_of(points[i + 1]), analytic = time_of(points[i + 2]);
     INFO(sim::to_json(scenarios[i / 3]).at("parallel").dump() << " on " << scenarios[i / 3].gpus.front());
     CHECK(fast == Approx(message).epsilon(1e-3));
     CHECK(points[i].bytes_sent_per_gpu == points[i + 1].bytes_sent_per_gpu);
@@ -68,7 +67,7 @@ TEST_CASE("replicas without jitter are alike: some of them take the time of all"
     const sim::PointResult fast = sim::predict_point(read, request);
     CHECK(fast.method == "fair flows of 4 of " + std::to_string(data) + " alike replicas");
     request.fidelity = sim::Fidelity::message;
-    return std::pair{seconds_of(fast), seconds_of(sim::predict_points({{&read, request}}, 1).front())};
+    return std::pair{time_of(fast), time_of(sim::predict_points({{&read, request}}, 1).front())};
   };
   for (const char* sharding : {"none", "zero1", "zero3"})
     for (const char* all_reduce : {"ring", "nccl"}) {

@@ -22,14 +22,14 @@ Json scenario_of(const Json& model) {
   return scenario;
 }
 
-sim::Report report_of(const Json& scenario) {
+sim::Report tokens_report(const Json& scenario) {
   return sim::predict(SmallFiles(scenario, even_cluster()).load(), 2, {});
 }
 
 }  // namespace
 
 TEST_CASE("tokens, FLOP of the model and their share of the peak follow from the samples") {
-  const sim::Report report = report_of(scenario_of(sequences()));
+  const sim::Report report = tokens_report(scenario_of(sequences()));
   const Json points = sim::result_json(report, {})["points"];
   const sim::Scenario& scenario = report.loaded.variants.front();
   const double peak = scenario.cluster.gpu.peak_flops(scenario.compute.precision);
@@ -46,12 +46,12 @@ TEST_CASE("tokens, FLOP of the model and their share of the peak follow from the
 }
 
 TEST_CASE("samples of a network of sequences are not called images") {
-  const std::string table = sim::table_text(report_of(scenario_of(sequences())));
+  const std::string table = sim::table_text(tokens_report(scenario_of(sequences())));
   CHECK(table.find("sequences/s") != std::string::npos);
   CHECK(table.find(" tokens/s, ") != std::string::npos);
   CHECK(table.find("% MFU)") != std::string::npos);
   CHECK(table.find("images") == std::string::npos);
-  const sim::Report images = report_of(even_scenario());
+  const sim::Report images = tokens_report(even_scenario());
   CHECK(sim::table_text(images).find("tokens") == std::string::npos);
   const Json result = sim::result_json(images, {});  // outlives the loop, unlike what a loop's range takes a part of
   for (const Json& point : result["points"])

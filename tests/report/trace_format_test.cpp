@@ -14,9 +14,9 @@
 namespace lockstep::tests {
 namespace {
 
-using Row = std::pair<std::int64_t, std::int64_t>;
+using FormatRow = std::pair<std::int64_t, std::int64_t>;
 
-struct Span {
+struct FormatSpan {
   std::int64_t start_ns;
   std::int64_t end_ns;
 };
@@ -42,7 +42,7 @@ void check_metadata(const Json& event) {
   CHECK((is_index ? value.is_number_integer() : value.is_string() && !value.get<std::string>().empty()));
 }
 
-Span check_complete(const Json& event) {
+FormatSpan check_complete(const Json& event) {
   for (const char* member : {"ts", "dur"}) {
     REQUIRE(event.contains(member));
     REQUIRE(event[member].is_number());
@@ -56,12 +56,12 @@ Span check_complete(const Json& event) {
 }
 
 // A span that begins within another of its thread ends within it, to the nanosecond of the rounding.
-void check_nesting(std::vector<Span> spans) {
-  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+void check_nesting(std::vector<FormatSpan> spans) {
+  std::stable_sort(spans.begin(), spans.end(), [](const FormatSpan& a, const FormatSpan& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
   });
-  std::vector<Span> open;
-  for (const Span& span : spans) {
+  std::vector<FormatSpan> open;
+  for (const FormatSpan& span : spans) {
     while (!open.empty() && open.back().end_ns <= span.start_ns + 1) open.pop_back();
     if (!open.empty()) CHECK(span.end_ns <= open.back().end_ns + 1);
     open.push_back(span);
@@ -74,8 +74,8 @@ std::size_t check_format(const std::string& text) {
   REQUIRE(file.is_object());
   REQUIRE(file["traceEvents"].is_array());
   CHECK((file["displayTimeUnit"] == "ms" || file["displayTimeUnit"] == "ns"));
-  std::map<Row, std::vector<Span>> rows;
-  std::set<Row> named;
+  std::map<FormatRow, std::vector<FormatSpan>> rows;
+  std::set<FormatRow> named;
   std::set<std::int64_t> named_processes;
   std::size_t complete = 0;
   for (const Json& event : file["traceEvents"]) {
@@ -90,7 +90,7 @@ std::size_t check_format(const std::string& text) {
     check_id(event, "pid");
     check_id(event, "tid");
     if (event.contains("args")) REQUIRE(event["args"].is_object());
-    const Row row{event["pid"], event["tid"]};
+    const FormatRow row{event["pid"], event["tid"]};
     if (event["ph"] == "M") {
       check_metadata(event);
       if (event["name"] == "thread_name") CHECK(named.insert(row).second);

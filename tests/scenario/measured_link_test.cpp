@@ -55,7 +55,7 @@ Json nvswitch_cluster() {
   return cluster;
 }
 
-ClusterSpec read(const Json& cluster) {
+ClusterSpec cluster_of(const Json& cluster) {
   return read_cluster(JsonDocument::parse(cluster.dump(), "c.json").root());
 }
 
@@ -66,13 +66,13 @@ Json with_gpu_link(const std::string& link) {
 }
 
 void check_error(const Json& cluster, const std::string& line) {
-  CHECK(error_of([&] { read(cluster); }) == line);
+  CHECK(error_of([&] { cluster_of(cluster); }) == line);
 }
 
 }  // namespace
 
 TEST_CASE("a message over measured links takes what the copy took") {
-  const IntraNodeSpec node = read(nvswitch_cluster()).intra_node;
+  const IntraNodeSpec node = cluster_of(nvswitch_cluster()).intra_node;
   for (const double bytes : {4096.0, 1e6, 1e9}) {
     const double peer_s = 2 * node.gpu_link.latency_s + bytes / node.gpu_link.bandwidth_bytes_per_s;
     CHECK(peer_s == Approx(kNvlink.seconds(bytes)));
@@ -82,7 +82,7 @@ TEST_CASE("a message over measured links takes what the copy took") {
 }
 
 TEST_CASE("the copy that is named is taken") {
-  const auto link = [](const std::string& text) { return read(with_gpu_link(text)).intra_node.gpu_link; };
+  const auto link = [](const std::string& text) { return cluster_of(with_gpu_link(text)).intra_node.gpu_link; };
   CHECK(link(R"({"from": "gpu0", "to": "gpu1", "both_ways": true})").bandwidth_bytes_per_s ==
         Approx(kNvlinkBothWays.bandwidth_bytes_per_s));
   CHECK(link(R"({"from": "gpu0", "to": "gpu2", "link": "SYS"})").bandwidth_bytes_per_s == Approx(20e9));
@@ -94,7 +94,7 @@ TEST_CASE("an NVLink of a mesh has its share of a pair's bytes and all of its la
   cluster["intra_node"] = Json::parse(R"({"kind": "nvlink-mesh", "link": {"from": "gpu0", "to": "gpu1"},
     "links": [[0, 1, 2]], "pcie": {"switches": [{"socket": 0, "gpus": [0, 1, 2, 3]}],
     "gpu_link": {"from": "host", "to": "gpu0", "memory": "pinned"}, "switch_uplink": {"from": "host", "to": "gpu0"}}})");
-  const IntraNodeSpec node = read(cluster).intra_node;
+  const IntraNodeSpec node = cluster_of(cluster).intra_node;
   CHECK(node.mesh.link.bandwidth_bytes_per_s == Approx(kNvlink.bandwidth_bytes_per_s / 2));
   CHECK(node.mesh.link.latency_s == Approx(kNvlink.latency_s));
   CHECK(node.pcie.gpu_link.latency_s + node.pcie.switch_uplink.latency_s == Approx(kPinned.latency_s));
@@ -133,8 +133,8 @@ TEST_CASE("a log of one size gives a bandwidth") {
   Json cluster = with_gpu_link(R"({"from": "gpu1", "to": "gpu0"})");
   cluster["profile"] = calib::to_json(profile);
   cluster["intra_node"]["pcie_link"] = Json::parse(R"({"bandwidth": "50 GB/s", "latency": "1 us"})");
-  CHECK(read(cluster).intra_node.gpu_link.bandwidth_bytes_per_s == Approx(100e9));
-  CHECK(read(cluster).intra_node.gpu_link.latency_s == 0);
+  CHECK(cluster_of(cluster).intra_node.gpu_link.bandwidth_bytes_per_s == Approx(100e9));
+  CHECK(cluster_of(cluster).intra_node.gpu_link.latency_s == 0);
 }
 
 TEST_CASE("links that no copy tells of are refused") {

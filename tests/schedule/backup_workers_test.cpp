@@ -18,7 +18,7 @@ using lockstep::tests::in_child;
 namespace {
 
 // Everybody on one place: communication is free.
-BackupWorkers free_of_communication(int workers, int servers, double forward_s, double backward_s) {
+BackupWorkers free_backups(int workers, int servers, double forward_s, double backward_s) {
   BackupWorkers o;
   o.workers.assign(at(workers), {Place::Kind::node, 0});
   o.servers.assign(at(servers), {Place::Kind::node, 0});
@@ -36,7 +36,7 @@ struct Row {
   std::int64_t value;
 };
 
-std::vector<Row> log_of(const BackupWorkers& options, int nodes = 1, Fidelity fidelity = Fidelity::message) {
+std::vector<Row> rows_of(const BackupWorkers& options, int nodes = 1, Fidelity fidelity = Fidelity::message) {
   static const std::vector<std::string> names{"read", "computed", "abandoned", "sent", "used", "dropped", "update"};
   const std::vector<double> flat = in_child([&] {
     Cluster cluster(tests::nvswitch_cluster(nodes, 2), 2 * nodes);
@@ -79,11 +79,11 @@ TEST_CASE("backup workers by hand: 2 of 3 gradients, the late one is dropped and
   //   Workers 0 and 1 start at 2 s: gradients at 3 and 4 s -> theta(2) at 4 s; again -> theta(3) at 6 s.
   //   Worker 2's gradient of theta(0) comes at 5 s, is dropped; it reads theta(2) at once. All end with theta(3):
   //   worker 2 first finishes at 10 s, its second gradient dropped, too.
-  BackupWorkers o = free_of_communication(3, 1, 0.25, 0.75);
+  BackupWorkers o = free_backups(3, 1, 0.25, 0.75);
   o.aggregate = 2;
   o.steps = 3;
   o.factor = [](int worker, int) { return std::vector<double>{1, 2, 5}[at(worker)]; };
-  const std::vector<Row> log = log_of(o);
+  const std::vector<Row> log = rows_of(o);
   std::vector<double> updates, dropped, read_by_late;
   for (const Row& row : only(log, kUpdate)) updates.push_back(row.time_s);
   for (const Row& row : only(log, kDropped)) dropped.push_back(row.time_s);
@@ -97,12 +97,12 @@ TEST_CASE("backup workers by hand: 2 of 3 gradients, the late one is dropped and
 
 TEST_CASE("backup workers by hand: interrupted workers start every step with the others") {
   // The same workers; worker 2 is interrupted at 2, 4 and 6 s and never sends.
-  BackupWorkers o = free_of_communication(3, 1, 0.25, 0.75);
+  BackupWorkers o = free_backups(3, 1, 0.25, 0.75);
   o.aggregate = 2;
   o.steps = 3;
   o.is_interrupted = true;
   o.factor = [](int worker, int) { return std::vector<double>{1, 2, 5}[at(worker)]; };
-  const std::vector<Row> log = log_of(o);
+  const std::vector<Row> log = rows_of(o);
   std::vector<double> abandoned;
   for (const Row& row : only(log, kAbandoned)) abandoned.push_back(row.time_s);
   CHECK(abandoned == std::vector<double>{2, 4, 6});
@@ -114,11 +114,11 @@ TEST_CASE("backup workers by hand: interrupted workers start every step with the
 TEST_CASE("a time-out by hand: what has come after 1.5 s makes the update, late gradients are dropped") {
   // Steps of 1, 1.25 and 4 s. theta(1) at 1.5 s from 2 gradients; theta(2) at 3 s from 2. Worker 2's gradient of
   // theta(0) comes at 4 s, dropped; theta(3) at 4.5 s from workers 0 (4 s) and 1 (4.25 s).
-  BackupWorkers o = free_of_communication(3, 1, 0.5, 0.5);
+  BackupWorkers o = free_backups(3, 1, 0.5, 0.5);
   o.steps = 3;
   o.timeout_s = 1.5;
   o.factor = [](int worker, int) { return std::vector<double>{1, 1.25, 4}[at(worker)]; };
-  const std::vector<Row> log = log_of(o);
+  const std::vector<Row> log = rows_of(o);
   const std::vector<Row> updates = only(log, kUpdate);
   REQUIRE(updates.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -130,12 +130,12 @@ TEST_CASE("a time-out by hand: what has come after 1.5 s makes the update, late 
 }
 
 TEST_CASE("a time-out shorter than any step waits for the first gradient") {
-  BackupWorkers o = free_of_communication(2, 1, 0.5, 0.5);
+  BackupWorkers o = free_backups(2, 1, 0.5, 0.5);
   o.steps = 2;
   o.timeout_s = 0.1;
   o.factor = [](int worker, int) { return 1.0 + worker; };
   // Worker 0 alone makes both updates, at 1 and 2 s.
-  const std::vector<Row> updates = only(log_of(o), kUpdate);
+  const std::vector<Row> updates = only(rows_of(o), kUpdate);
   CHECK(updates[0].time_s == 1);
   CHECK(updates[1].time_s == 2);
   CHECK(updates[1].value == 1);
@@ -150,7 +150,7 @@ TEST_CASE("a step over the network by hand: request, parameters, work, gradient"
   o.servers = {{Place::Kind::node, 1}};
   o.shards = {{"", 25'000'000, 4e-3, 6e-3, 0}};
   o.steps = 2;
-  const std::vector<Row> updates = only(log_of(o, 2), kUpdate);
+  const std::vector<Row> updates = only(rows_of(o, 2), kUpdate);
   CHECK(updates[0].time_s == Approx(3 * 4.3e-6 + 2 * 2e-3 + 10e-3).epsilon(1e-9));
   // From then on the gradient is the request.
   CHECK(updates[1].time_s - updates[0].time_s == Approx(2 * 4.3e-6 + 2 * 2e-3 + 10e-3).epsilon(1e-9));
@@ -168,7 +168,7 @@ TEST_CASE("upper shards' gradients travel while lower ones are computed") {
                                           {false, Fidelity::message},
                                           {false, Fidelity::fast}}) {
     o.overlap = overlap;
-    const std::vector<Row> log = log_of(o, 3, fidelity);
+    const std::vector<Row> log = rows_of(o, 3, fidelity);
     const double read_s = only(log, kHasRead)[0].time_s;
     double last_s = 0;
     for (const Row& row : only(log, kUpdate)) last_s = std::max(last_s, row.time_s);
@@ -199,10 +199,10 @@ TEST_CASE("whatever the delays: gradients are conserved and nobody computes on a
         spec.tail_index = 1.5;
         const Delay delay(spec);
         o.factor = [&](int worker, int step) { return delay.draw(7, worker, step); };
-        const std::vector<Row> log = log_of(o, nodes);
+        const std::vector<Row> log = rows_of(o, nodes);
         check_conservation(o, log);
         // As fair flows every event is at the same time.
-        const std::vector<Row> fast = log_of(o, nodes, Fidelity::fast);
+        const std::vector<Row> fast = rows_of(o, nodes, Fidelity::fast);
         REQUIRE(fast.size() == log.size());
         for (std::size_t i = 0; i < log.size(); ++i) CHECK(fast[i].time_s == Approx(log[i].time_s).epsilon(1e-9));
         // A worker's versions rise; it reads a version only after every server has published it.
@@ -227,7 +227,7 @@ TEST_CASE("free communication and exponential delays: a step takes (H_{N+b} - H_
   // independent: the mean of 400 has a standard error of sqrt(sum 1/k^2)/20 < 0.065.
   const int workers = 10;
   for (int backups : {0, 2, 5}) {
-    BackupWorkers o = free_of_communication(workers, 1, 0.4, 0.6);
+    BackupWorkers o = free_backups(workers, 1, 0.4, 0.6);
     o.aggregate = workers - backups;
     o.steps = 400;
     o.is_interrupted = true;
@@ -238,7 +238,7 @@ TEST_CASE("free communication and exponential delays: a step takes (H_{N+b} - H_
     o.factor = [&](int worker, int step) { return delay.draw(3, worker, step); };
     double expected = 0;
     for (int k = backups + 1; k <= workers; ++k) expected += 1.0 / k;
-    const double mean = only(log_of(o), kUpdate).back().time_s / o.steps;
+    const double mean = only(rows_of(o), kUpdate).back().time_s / o.steps;
     INFO(backups << " backups");
     CHECK(std::abs(mean - expected) < 0.13);
     CHECK(delay.expected_order_statistic(o.aggregate, workers) == Approx(expected).epsilon(1e-4));
@@ -248,7 +248,7 @@ TEST_CASE("free communication and exponential delays: a step takes (H_{N+b} - H_
 TEST_CASE("more backups never make a step later, on the same luck") {
   double before = 1e300;
   for (int backups : {0, 1, 2, 4}) {
-    BackupWorkers o = free_of_communication(12, 1, 0.4, 0.6);
+    BackupWorkers o = free_backups(12, 1, 0.4, 0.6);
     o.aggregate = 12 - backups;
     o.steps = 50;
     o.is_interrupted = true;
@@ -257,7 +257,7 @@ TEST_CASE("more backups never make a step later, on the same luck") {
     spec.shape = 0.5;
     const Delay delay(spec);
     o.factor = [&](int worker, int step) { return delay.draw(3, worker, step); };
-    const double end = only(log_of(o), kUpdate).back().time_s;
+    const double end = only(rows_of(o), kUpdate).back().time_s;
     CHECK(end < before);
     before = end;
   }
@@ -271,11 +271,11 @@ TEST_CASE("backup workers by hand: who finishes late work may be slower and all 
   // So no law says that longer ways, slower links or slower workers make such training no faster; where late work is
   // abandoned (the next test) one does.
   const auto end_s = [](double first_s) {
-    BackupWorkers o = free_of_communication(2, 1, 0.25, 0.75);
+    BackupWorkers o = free_backups(2, 1, 0.25, 0.75);
     o.aggregate = 1;
     o.steps = 3;
     o.factor = [=](int worker, int step) { return worker == 0 ? 1.0 : step == 0 ? first_s : step == 1 ? 0.2 : 9.0; };
-    return only(log_of(o), kUpdate).back().time_s;
+    return only(rows_of(o), kUpdate).back().time_s;
   };
   CHECK(end_s(1.9) == Approx(3));
   CHECK(end_s(2.05) == Approx(2.25));
@@ -294,7 +294,7 @@ TEST_CASE("longer ways never make backup workers faster where late work is aband
     double sum_s = 0, longer_sum_s = 0;
     for (std::uint64_t trial = 0; trial < 40; ++trial) {
       const int workers = 3 + static_cast<int>(trial % 6);
-      BackupWorkers o = free_of_communication(workers, 1, 0.4, 0.6);
+      BackupWorkers o = free_backups(workers, 1, 0.4, 0.6);
       for (int worker = 0; worker < workers; ++worker) o.workers[at(worker)] = {Place::Kind::node, worker + 1};
       o.aggregate = 1 + static_cast<int>(trial % (at(workers) - 1));
       o.steps = 20;
@@ -316,14 +316,14 @@ TEST_CASE("longer ways never make backup workers faster where late work is aband
 
 TEST_CASE("the server adds gradients at its own rate") {
   // 2 workers, free network, 1 s of work; each gradient of 1 GB is added at 4 GB/s: 0.25 s. They come together: 1.5 s.
-  BackupWorkers o = free_of_communication(2, 1, 0.5, 0.5);
+  BackupWorkers o = free_backups(2, 1, 0.5, 0.5);
   o.shards[0].bytes = 1'000'000'000;
   o.apply_rate_bytes_per_s = 4e9;
-  CHECK(only(log_of(o), kUpdate)[0].time_s == Approx(1.5).epsilon(1e-12));
+  CHECK(only(rows_of(o), kUpdate)[0].time_s == Approx(1.5).epsilon(1e-12));
 }
 
 TEST_CASE("impossible numbers of gradients are refused") {
-  BackupWorkers o = free_of_communication(2, 1, 1, 1);
+  BackupWorkers o = free_backups(2, 1, 1, 1);
   for (int aggregate : {0, 3}) {
     o.aggregate = aggregate;
     CHECK_THROWS_AS(backup_workers(o), std::invalid_argument);

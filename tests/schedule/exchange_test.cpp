@@ -14,11 +14,6 @@ using namespace lockstep::sim;
 
 namespace {
 
-// input -> fc1 (4 x 3 + 3 = 15 parameters) -> fc2 (3 x 2 + 2 = 8) -> loss.
-model::Graph two_layers() {
-  return tests::two_layers(4, 3, 2);
-}
-
 // Forward 1 + 3, backward 4 + 2 seconds, update 0.5.
 ModelCost two_costs() {
   ModelCost cost;
@@ -74,7 +69,7 @@ TEST_CASE("DDP: the first bucket closes at 1 MiB, the next at 25 MiB, and every 
 }
 
 TEST_CASE("accumulation of 2: two forward and backward passes, one exchange, one update") {
-  const model::Graph graph = two_layers();
+  const model::Graph graph = tests::two_layers();
   auto options = options_for<SSgd>(4, 1);
   options.accumulation = 2;
   const Program program = s_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
@@ -91,7 +86,7 @@ TEST_CASE("accumulation of 2: two forward and backward passes, one exchange, one
 }
 
 TEST_CASE("local SGD: an averaging every H steps, after the update, and the next step waits for it") {
-  const model::Graph graph = two_layers();
+  const model::Graph graph = tests::two_layers();
   auto options = options_for<LocalSgd>(4, 6);
   options.period = 3;
   const Program program = local_sgd(graph, two_costs(), fuse_gradients(graph, 4, 1 << 20), options, ring_all_reduce);
@@ -126,7 +121,7 @@ TEST_CASE("sharding units: consecutive layers of at least so many bytes, every p
 }
 
 TEST_CASE("sharded: gathers one unit ahead, gathers again, reduce-scatters, worked by hand") {
-  const model::Graph graph = two_layers();
+  const model::Graph graph = tests::two_layers();
   const std::vector<ShardingUnit> units = sharding_units(graph, 4, 1);
   REQUIRE(units.size() == 2);  // fc1 (60 bytes) and fc2 (32 bytes) with the loss
   CHECK(units[0].bytes == 60);
@@ -158,7 +153,7 @@ TEST_CASE("sharded: gathers one unit ahead, gathers again, reduce-scatters, work
 }
 
 TEST_CASE("sharded: one GPU gathers nothing, waits for no launch and updates everything") {
-  const model::Graph graph = two_layers();
+  const model::Graph graph = tests::two_layers();
   auto options = options_for<Sharded>(1, 2);
   options.launch_s = 1e-3;
   for (bool gathers_again : {true, false}) {
@@ -172,7 +167,7 @@ TEST_CASE("sharded: one GPU gathers nothing, waits for no launch and updates eve
 }
 
 TEST_CASE("Theano-MPI: the steps of AR, ASA and ASA16 on one tensor worked by hand") {
-  const model::Graph graph = two_layers();
+  const model::Graph graph = tests::two_layers();
   const std::vector<Bucket> whole = fuse_gradients(graph, 4, 1 << 20);  // 92 bytes
   const TheanoMpiPlans plans{[](int gpus, std::int64_t bytes) { return ring_all_reduce(gpus, bytes); }, all_to_all,
                              all_gather};
@@ -210,7 +205,7 @@ TEST_CASE("Theano-MPI: the steps of AR, ASA and ASA16 on one tensor worked by ha
 }
 
 TEST_CASE("loading: in parallel a batch waits for its buffer, blocking for the step before") {
-  const model::Graph graph = two_layers();
+  const model::Graph graph = tests::two_layers();
   auto options = options_for<SSgd>(1, 3);
   options.prefetch = 1;
   const std::vector<Bucket> whole = fuse_gradients(graph, 4, 1 << 20);

@@ -11,12 +11,7 @@ using namespace lockstep::sim;
 
 namespace {
 
-// input -> fc1 -> fc2 -> loss, as in the tests of S-SGD.
-model::Graph two_layers() {
-  return tests::two_layers(4, 3, 2);
-}
-
-ModelCost two_costs() {
+ModelCost costs_of_two() {
   ModelCost cost;
   cost.layers = {{0, 0}, {1, 2}, {3, 4}, {0.5, 0.25}};
   cost.update_s = 0.115;
@@ -58,7 +53,7 @@ ParameterServer options_of(bool overlap, bool barrier) {
 
 TEST_CASE("wait-free back-propagation: a layer's exchange waits for its own gradient only") {
   const std::vector<LayerExchange> exchanges{exchange_of(2, "fc2", 32), exchange_of(1, "fc1", 60)};
-  const Program program = parameter_server(two_layers(), two_costs(), exchanges, options_of(true, true));
+  const Program program = parameter_server(tests::two_layers(), costs_of_two(), exchanges, options_of(true, true));
   // Backward of loss and fc2 is 0.25 + 4 s, of fc1 2 s. fc2's push follows the first of them.
   const int first = find(program, "backward", 0);
   CHECK(program.work[static_cast<std::size_t>(first)].seconds == 4.25);
@@ -77,7 +72,7 @@ TEST_CASE("wait-free back-propagation: a layer's exchange waits for its own grad
 
 TEST_CASE("bulk-synchronous per key: a layer's next forward waits for its own pull and makes its own update") {
   const std::vector<LayerExchange> exchanges{exchange_of(2, "fc2", 32), exchange_of(1, "fc1", 60)};
-  const Program program = parameter_server(two_layers(), two_costs(), exchanges, options_of(true, false));
+  const Program program = parameter_server(tests::two_layers(), costs_of_two(), exchanges, options_of(true, false));
   // 15 of the 23 parameters are fc1's: updates of 0.115 x 15/23 = 0.075 s and 0.04 s, before the layers' forward.
   std::vector<double> updates;
   std::vector<std::set<int>> waits;
@@ -105,7 +100,7 @@ TEST_CASE("sequential: nothing is sent before the backward pass ends and blockin
   for (LayerExchange& exchange : exchanges) exchange.to_host_s = exchange.to_device_s = 1;
   ParameterServer options = options_of(false, true);
   options.staging_blocks = true;
-  const Program program = parameter_server(two_layers(), two_costs(), exchanges, options);
+  const Program program = parameter_server(tests::two_layers(), costs_of_two(), exchanges, options);
   const int copied = find(program, "to host fc1", 0);
   const int computing = work(program, "forward", 0).stream;
   CHECK(work(program, "to host fc1", 0).stream == computing);
@@ -123,7 +118,7 @@ TEST_CASE("staging that overlaps goes by its own streams, between gradient and p
   exchanges[0].server_s = 2;
   exchanges[0].to_device_s = 3;
   exchanges[0].decode_s = 4;
-  const Program program = parameter_server(two_layers(), two_costs(), exchanges, options_of(true, true));
+  const Program program = parameter_server(tests::two_layers(), costs_of_two(), exchanges, options_of(true, true));
   const std::vector<std::string> chain{"to host fc2",   "push fc2",   "serve fc2", "pull fc2",
                                        "to device fc2", "decode fc2", "update"};
   std::set<int> streams;

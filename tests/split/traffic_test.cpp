@@ -14,7 +14,7 @@ TransformerShape tiny() {
   return gpt(4, 8, 4, 40, 16);
 }
 
-ParallelSpec of_tensor(int tensor, bool sequence = false) {
+ParallelSpec split_over(int tensor, bool sequence = false) {
   ParallelSpec spec;
   spec.tensor = tensor;
   spec.sequence = sequence;
@@ -41,7 +41,7 @@ double regathered(const TrafficList& list) {
 
 TEST_CASE("one GPU sends nothing") {
   for (bool sequence : {false, true}) {
-    const ParallelSpec spec = of_tensor(1, sequence);
+    const ParallelSpec spec = split_over(1, sequence);
     CHECK(iteration_traffic(tiny(), spec, partition(4, 1, 1), 0, 8, {}).empty());
   }
 }
@@ -69,7 +69,7 @@ TEST_CASE("what a rank sends in a collective is what the plans of sim/collective
 }
 
 TEST_CASE("tensor parallelism: two all-reduces forward, two backward, 2 (t-1)/t of the hidden state each") {
-  const ParallelSpec spec = of_tensor(4);
+  const ParallelSpec spec = split_over(4);
   CHECK(hidden_bytes(tiny(), spec, {}) == 512);
   for (const TrafficList& list : {layer_forward(tiny(), spec, 0, {}), layer_backward(tiny(), spec, 0, {})}) {
     CHECK(count(list, TrafficKind::all_reduce) == 2);
@@ -80,9 +80,9 @@ TEST_CASE("tensor parallelism: two all-reduces forward, two backward, 2 (t-1)/t 
 TEST_CASE("sequence parallelism sends the same bytes, and gathers inputs once more for the weights' gradients") {
   for (int tensor : {2, 4, 8}) {
     const TransformerShape shape = gpt(2, 64, 8, 320, 32);
-    const TrafficList plain = layer_forward(shape, of_tensor(tensor), 0, {});
-    const TrafficList forward = layer_forward(shape, of_tensor(tensor, true), 0, {});
-    const TrafficList backward = layer_backward(shape, of_tensor(tensor, true), 0, {});
+    const TrafficList plain = layer_forward(shape, split_over(tensor), 0, {});
+    const TrafficList forward = layer_forward(shape, split_over(tensor, true), 0, {});
+    const TrafficList backward = layer_backward(shape, split_over(tensor, true), 0, {});
     CHECK(count(forward, TrafficKind::all_reduce) == 0);
     CHECK(sent_bytes(forward) == Approx(sent_bytes(plain)));
     CHECK(sent_bytes(backward) - regathered(backward) == Approx(sent_bytes(plain)));
@@ -91,13 +91,13 @@ TEST_CASE("sequence parallelism sends the same bytes, and gathers inputs once mo
 }
 
 TEST_CASE("full recomputation repeats the forward pass's traffic") {
-  ParallelSpec spec = of_tensor(4);
+  ParallelSpec spec = split_over(4);
   spec.recompute = Recomputation::full;
   CHECK(sent_bytes(layer_backward(tiny(), spec, 0, {})) == 2 * sent_bytes(layer_forward(tiny(), spec, 0, {})));
 }
 
 TEST_CASE("embedding and loss over the vocabulary: a hidden state each way, and three numbers a token") {
-  const ParallelSpec spec = of_tensor(4);
+  const ParallelSpec spec = split_over(4);
   CHECK(sent_bytes(embedding_forward(tiny(), spec, {})) == 2 * 3.0 / 4 * 512);
   CHECK(embedding_backward(tiny(), spec, {}).empty());
   CHECK(sent_bytes(loss_forward(tiny(), spec, {})) == 3 * 2 * 3.0 / 4 * (32 * 4));
@@ -105,7 +105,7 @@ TEST_CASE("embedding and loss over the vocabulary: a hidden state each way, and 
 }
 
 TEST_CASE("pipeline: the hidden state per micro-batch and boundary, each way") {
-  ParallelSpec spec = of_tensor(1);
+  ParallelSpec spec = split_over(1);
   spec.pipeline = 2;
   const std::vector<ModelPart> two = partition(4, 2, 1);
   for (int stage : {0, 1})
@@ -120,7 +120,7 @@ TEST_CASE("pipeline: the hidden state per micro-batch and boundary, each way") {
 }
 
 TEST_CASE("tensor ranks send whole hidden states to the next stage, or a part each that is gathered there") {
-  ParallelSpec spec = of_tensor(4);
+  ParallelSpec spec = split_over(4);
   spec.pipeline = 2;
   TrafficOptions options;
   CHECK(sent_bytes(stage_message(tiny(), spec, options)) == 512);
@@ -132,7 +132,7 @@ TEST_CASE("tensor ranks send whole hidden states to the next stage, or a part ea
 }
 
 TEST_CASE("context parallelism: blocks of keys and values go round, their gradients with them on the way back") {
-  ParallelSpec spec = of_tensor(1);
+  ParallelSpec spec = split_over(1);
   spec.context = 4;
   TrafficOptions options;
   // A rank has 2 x 4 tokens, 8 keys and 8 values of 2 bytes: 256 bytes.
@@ -162,7 +162,7 @@ TEST_CASE("context parallelism: blocks of keys and values go round, their gradie
 TEST_CASE("experts: tokens out and back in both passes, by the experts a token goes to") {
   TransformerShape shape = tiny();
   shape.mixture = mixture(8, 2, 16, 0, 1);
-  ParallelSpec spec = of_tensor(1);
+  ParallelSpec spec = split_over(1);
   spec.expert = spec.data = 4;
   TrafficOptions options;
   CHECK(layer_forward(shape, spec, 0, options).empty());  // a dense layer
@@ -186,7 +186,7 @@ TEST_CASE("experts: tokens out and back in both passes, by the experts a token g
 TEST_CASE("whole experts on tensor ranks need no gathered rows, and send as many out and back") {
   TransformerShape shape = tiny();
   shape.mixture = mixture(8, 2, 16, 0, 0);
-  ParallelSpec shared = of_tensor(2);
+  ParallelSpec shared = split_over(2);
   shared.sequence = true;
   shared.data = 4;
   shared.expert = 4;
@@ -274,7 +274,7 @@ TEST_CASE("hybrid sharding: within a group as sharding has it, between groups an
 }
 
 TEST_CASE("a tiny split by hand: tensor 2, pipeline 2, data 2, three micro-batches") {
-  ParallelSpec spec = of_tensor(2);
+  ParallelSpec spec = split_over(2);
   spec.pipeline = 2;
   spec.data = 2;
   const std::vector<ModelPart> parts = partition(4, 2, 1);

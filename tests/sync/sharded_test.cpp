@@ -12,7 +12,7 @@
 namespace lockstep::sync {
 namespace {
 
-constexpr std::int64_t kSize = 13;
+constexpr std::int64_t kShardedSize = 13;
 
 Layout uneven_layout() {
   return make_layout({{0, 5, true}, {5, 1, false}, {6, 4, true}, {10, 3, false}});
@@ -61,10 +61,10 @@ TEST_CASE("A sharded optimizer trains the bits of S-SGD, by every rule, with a s
       UpdateOptions options;
       options.rule = rule;
       options.weight_decay = 0.01;
-      const std::vector<float> initial(kSize, 3);
+      const std::vector<float> initial(kShardedSize, 3);
       SSgd whole(ops, uneven_layout(), initial, k, options);
       Sharded sharded(ops, uneven_layout(), initial, k, 0, options);
-      Quadratic a(kSize, 1, 1, 0.5), b(kSize, 1, 1, 0.5);
+      Quadratic a(kShardedSize, 1, 1, 0.5), b(kShardedSize, 1, 1, 0.5);
       for (int t = 0; t < 30; ++t) {
         whole.step(0.05, a.gradient());
         sharded.step(0.05, b.gradient());
@@ -78,8 +78,8 @@ TEST_CASE("A sharded optimizer trains the bits of S-SGD, by every rule, with a s
       std::int64_t kept = 0;
       for (const auto& [name, size] : sizes.of)
         if (name.rfind("parameters", 0) != 0) kept += size;
-      CHECK(kept == kSize * (is_adam(rule) ? 2 : 1));  // of all replicas together: as much as one without shards
-      for (int j = 0; j < k; ++j) CHECK(sharded.part(j).count <= (kSize + k - 1) / k);
+      CHECK(kept == kShardedSize * (is_adam(rule) ? 2 : 1));  // of all replicas together: as much as one without shards
+      for (int j = 0; j < k; ++j) CHECK(sharded.part(j).count <= (kShardedSize + k - 1) / k);
     }
 }
 

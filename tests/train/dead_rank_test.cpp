@@ -12,9 +12,9 @@ namespace lockstep::train {
 namespace {
 
 #ifdef LOCKSTEP_MPIEXEC
-const std::string kMpiexec = LOCKSTEP_MPIEXEC;
+const std::string kLauncher = LOCKSTEP_MPIEXEC;
 #else
-const std::string kMpiexec;
+const std::string kLauncher;
 #endif
 
 constexpr int kProcesses = 2;
@@ -29,14 +29,14 @@ int shell(const TemporaryFolder& folder, const std::string& script) {
 /// The launcher with all processes, which run `script`.
 std::string launched(const TemporaryFolder& folder, const std::string& script) {
   folder.write("rank.sh", script + "\n");
-  return tests::mpi_environment() + "timeout -k 5 120 '" + kMpiexec + "' -n " + std::to_string(kProcesses) +
+  return tests::mpi_environment() + "timeout -k 5 120 '" + kLauncher + "' -n " + std::to_string(kProcesses) +
          " sh rank.sh";
 }
 
 }  // namespace
 
 TEST_CASE("Whichever process is killed, the others end, and the run is resumed to the same bits") {
-  if (kMpiexec.empty()) {
+  if (kLauncher.empty()) {
     std::cout << "skipped (mpi): this build has no MPI, or no mpirun was found" << std::endl;
     return;
   }

@@ -38,7 +38,7 @@ tests::Outcome run_processes(const TemporaryFolder& folder, int count, const std
   return {WEXITSTATUS(status), tests::slurp(out), tests::slurp(err)};
 }
 
-Json read(const std::string& path) {
+Json read_json(const std::string& path) {
   return Json::parse(tests::slurp(path));
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("Processes with a GPU each train what one process with all the GPUs tr
     INFO(several.err);
     REQUIRE(several.code == 0);
     CHECK(std::count(several.out.begin(), several.out.end(), '\n') == 4);  // one process's table
-    const Json record = read(folder.path("several.json"));
-    CHECK(numbers(record) == numbers(read(folder.path("one.json"))));
+    const Json record = read_json(folder.path("several.json"));
+    CHECK(numbers(record) == numbers(read_json(folder.path("one.json"))));
     CHECK(record.at("options").at("processes") == count);
   };
   same(2, "--algorithm ssgd");
@@ -93,12 +93,12 @@ TEST_CASE("Gradients that are sent while others are computed train the same bits
           run_processes(folder, count, kSmall + "--bucket-bytes " + bytes + " -o during.json");
       INFO(outcome.err);
       REQUIRE(outcome.code == 0);
-      CHECK(numbers(read(folder.path("during.json"))) == numbers(read(folder.path("after.json"))));
+      CHECK(numbers(read_json(folder.path("during.json"))) == numbers(read_json(folder.path("after.json"))));
     }
   }
   REQUIRE(run_processes(folder, 2, kSmall + "--precision fp16 -o after.json").code == 0);
   REQUIRE(run_processes(folder, 2, kSmall + "--precision fp16 --bucket-bytes 0 -o during.json").code == 0);
-  CHECK(numbers(read(folder.path("during.json"))) == numbers(read(folder.path("after.json"))));
+  CHECK(numbers(read_json(folder.path("during.json"))) == numbers(read_json(folder.path("after.json"))));
 }
 
 // The same reduction in the same order, then the same arithmetic element by element.
@@ -113,7 +113,7 @@ TEST_CASE(
   const tests::Outcome outcome = run_processes(folder, 3, arguments + "--algorithm sharded -o sharded.json");
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
-  const Json whole = read(folder.path("whole.json")), sharded = read(folder.path("sharded.json"));
+  const Json whole = read_json(folder.path("whole.json")), sharded = read_json(folder.path("sharded.json"));
   CHECK(numbers(sharded) == numbers(whole));
   const std::int64_t parameters = whole.at("model").at("parameters");
   CHECK(kept_bytes(whole) == 2 * 4 * parameters);
@@ -134,7 +134,7 @@ TEST_CASE("Asynchronous processes learn, and say how stale what they brought was
     const tests::Outcome outcome = run_processes(folder, 3, arguments + "--algorithm " + algorithm + " -o run.json");
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
-    const Json record = read(folder.path("run.json"));
+    const Json record = read_json(folder.path("run.json"));
     CHECK(record.at("best_test_accuracy").get<double>() >= 0.9);
     CHECK(record.at("evaluations").size() == 16);
     std::int64_t iterations = 0;
@@ -173,7 +173,7 @@ TEST_CASE("Asynchronous processes resume after a time limit, and are refused wha
     const tests::Outcome rest = run_processes(folder, 2, kept);
     INFO(rest.err);
     REQUIRE(rest.code == 0);
-    const Json record = read(folder.path("run.json"));
+    const Json record = read_json(folder.path("run.json"));
     CHECK(record.at("resumed") == 1);
     CHECK(record.at("epochs").size() == 2);
     std::filesystem::remove(folder.path("state"));
@@ -222,11 +222,11 @@ TEST_CASE("Processes tune their learners together, and resume with as many") {
   INFO(first.err);
   CHECK(first.err.find("train: GPU 0 goes on with 2 learners\n") != std::string::npos);  // the first decision adds one
   const int tuned = learners();
-  const std::size_t before = read(folder.path("run.json")).at("epochs").size();
-  const auto epochs = [&] { return read(folder.path("run.json")).at("epochs"); };
+  const std::size_t before = read_json(folder.path("run.json")).at("epochs").size();
+  const auto epochs = [&] { return read_json(folder.path("run.json")).at("epochs"); };
   const tests::Outcome rest = run_until(0.03, [&](const tests::Outcome&) { return epochs().size() > before; });
   INFO(rest.err);
-  CHECK(read(folder.path("run.json")).at("resumed").get<int>() >= 1);
+  CHECK(read_json(folder.path("run.json")).at("resumed").get<int>() >= 1);
   REQUIRE(epochs().size() > before);
   CHECK(epochs().at(before).at("learners").get<int>() % 2 == 0);  // of both processes, which decide alike
   const int resumed = learners();
@@ -246,7 +246,7 @@ TEST_CASE("Backup workers spread over processes train what one process trains, t
   const tests::Outcome several = run_processes(folder, 3, arguments + "-o several.json");
   INFO(several.err);
   REQUIRE(several.code == 0);
-  CHECK(numbers(read(folder.path("several.json"))) == numbers(read(folder.path("one.json"))));
+  CHECK(numbers(read_json(folder.path("several.json"))) == numbers(read_json(folder.path("one.json"))));
 }
 
 // fp16's largest number is 65504. A loss scale of 65536 and a last layer fed with 1000 times larger values overflows in
@@ -264,9 +264,9 @@ TEST_CASE("Processes drop the same iterations, whoever's gradient overflows") {
     const tests::Outcome several = run_processes(folder, 2, arguments + "-o several.json");
     INFO(several.err);
     REQUIRE(several.code == 0);
-    const Json record = read(folder.path("several.json"));
+    const Json record = read_json(folder.path("several.json"));
     CHECK(record.at("epochs").back().at("dropped_iterations").get<int>() > 0);
-    CHECK(numbers(record) == numbers(read(folder.path("one.json"))));
+    CHECK(numbers(record) == numbers(read_json(folder.path("one.json"))));
   }
 }
 
@@ -291,9 +291,9 @@ TEST_CASE("Processes resume from the checkpoint of all of them, to the bit") {
     const tests::Outcome rest = run_processes(folder, 2, kept + "-o rest.json");
     INFO(rest.err);
     REQUIRE(rest.code == 0);
-    const Json record = read(folder.path("rest.json"));
+    const Json record = read_json(folder.path("rest.json"));
     CHECK(record.at("resumed") == 1);
-    CHECK(numbers(record) == numbers(read(folder.path("whole.json"))));
+    CHECK(numbers(record) == numbers(read_json(folder.path("whole.json"))));
 
     const tests::Outcome alone = run_program(folder.path(""), "train", kept);
     CHECK(alone.code == 2);
@@ -316,8 +316,8 @@ TEST_CASE("Processes with two learners each train the same model to rounding") {
   const tests::Outcome several = run_processes(folder, 2, arguments + "-o several.json");
   INFO(several.err);
   REQUIRE(several.code == 0);
-  const Json expected = read(folder.path("one.json")).at("epochs").back();
-  const Json result = read(folder.path("several.json")).at("epochs").back();
+  const Json expected = read_json(folder.path("one.json")).at("epochs").back();
+  const Json result = read_json(folder.path("several.json")).at("epochs").back();
   CHECK(result.at("iterations") == expected.at("iterations"));
   CHECK(result.at("images") == expected.at("images"));
   CHECK(result.at("train_loss").get<double>() == Approx(expected.at("train_loss").get<double>()).epsilon(0.01));
