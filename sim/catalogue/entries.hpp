@@ -29,6 +29,7 @@ struct GpuEntry : Entry {
   std::string intra_node;                 ///< id of the link that a node of them usually has
   std::string network;                    ///< that a node of them usually has (network_grammar.hpp)
   int gpus_per_node = kUsualGpusPerNode;  ///< usually joined by `intra_node`
+  int nvlink_domain = 0;                  ///< that it joins at most, where nodes of fewer are its parts; 0: a node
   GpuSpec spec;
 
   /// From V100 on, by its products in half precision.
@@ -74,6 +75,12 @@ struct StackEntry : Entry {
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
   bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
+  bool eight_bits = false;  ///< transformers train in eight bits on GPUs that have them, the same
+  bool unpadded = false;    ///< samples of masked words are as long as they are: half of the most, at a mean
+  Recomputation recompute = Recomputation::none;       ///< of a split, the same
+  Recomputation selective = Recomputation::selective;  ///< what it calls so
+  std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
+  std::string peak_memory;                   ///< the counter of a peak, where software prints it; empty: allocated
   /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).
   std::string parameter_bytes = "mixed";

@@ -81,6 +81,17 @@ NetworkFound without_rate(const NetworkEntry& entry) {
   return found;
 }
 
+// Of a node; a node of fewer GPUs than the ports are told for has a part of them.
+int ports_of(const NetworkWords& words, int gpus_per_node) {
+  const double count = words.count.value_or(1);
+  if (!words.per_gpus) return static_cast<int>(count);
+  const double ports = count * gpus_per_node / *words.per_gpus;
+  if (!(ports >= 1 && ports <= double(kMostGpusPerNode) * gpus_per_node && ports == std::floor(ports)))
+    throw Refused{short_number(count) + " ports per " + short_number(*words.per_gpus) +
+                  " GPUs are no whole ports of a node of " + std::to_string(gpus_per_node)};
+  return static_cast<int>(ports);
+}
+
 NetworkFound found_in(const Networks& networks, const NetworkWords& words, int gpus_per_node) {
   if (!words.wrong.empty()) throw Refused{words.wrong};
   if (words.count && !(*words.count >= 1 && *words.count <= kMostGpusPerNode))
@@ -88,12 +99,12 @@ NetworkFound found_in(const Networks& networks, const NetworkWords& words, int g
   if (words.bytes_per_s) throw Refused{"bytes where networks are told in bits"};
   if (words.kind.empty() && !words.rate) throw Refused{"it has no rate"};
   const NetworkEntry& kind = words.kind.empty() ? assumed_kind(networks, *words.rate) : kind_of(networks, words);
-  if (kind.is_whole_node && (words.count || words.rate || words.is_per_gpu))
+  if (kind.is_whole_node && (words.count || words.rate || words.per_gpus))
     throw Refused{kind.name + " is the whole network of a node and stands alone"};
   NetworkFound found = words.rate ? with_rate(networks, kind, *words.rate) : without_rate(kind);
   found.is_kind_assumed = words.kind.empty() && !words.rate->is_ethernet;
-  found.ports_stated = words.count.has_value() || words.is_per_gpu || kind.is_whole_node;
-  found.ports = static_cast<int>(words.count.value_or(1)) * (words.is_per_gpu ? gpus_per_node : 1);
+  found.ports_stated = words.count.has_value() || words.per_gpus || kind.is_whole_node;
+  found.ports = ports_of(words, gpus_per_node);
   return found;
 }
 
@@ -122,7 +133,7 @@ std::vector<std::string> candidates(const Networks& networks, const NetworkWords
     if (c < '0' || c > '9') letters += c;
   const std::string count =
       words.count ? short_number(std::clamp(std::round(*words.count), 1.0, double{kMostGpusPerNode})) + "x " : "";
-  const std::string per = words.is_per_gpu ? " per GPU" : "";
+  const std::string per = words.per_gpus ? " per GPU" : "";
   double bits = words.rate ? words.rate->bits_per_s : 0;
   if (words.bytes_per_s) bits = 8 * *words.bytes_per_s;
   if (bits == 0 && words.bare_number) bits = *words.bare_number * 1e9;
@@ -187,8 +198,8 @@ std::string network_grammar_text(const Entries<NetworkEntry>& networks) {
   for (const NetworkEntry& entry : networks)
     if (!entry.is_whole_node) (entry.needs_rate ? kinds : rated).push_back(entry.name);
   return std::string("network: ") + kNetworkGrammar + ", or a class such as aws-p4d\n" +
-         "  COUNT  ports of a node, with \"per GPU\" of each GPU: 1 to " + std::to_string(kMostGpusPerNode) +
-         "; without it one\n" +
+         "  COUNT  ports of a node, with \"per GPU\" of each GPU, with \"per 4 GPUs\" of so many: 1 to " +
+         std::to_string(kMostGpusPerNode) + "; without it one\n" +
          "  RATE   of a port, in bits: 100 GbE, 400 Gb/s, 400 Gbit/s, 25 Gbps, 1 Tb/s; or one of " + joined(rated) +
          "\n" + "  KIND   one of " + joined(kinds) +
          ", TCP, IB, RoCEv2; GbE is TCP without it, and another rate InfiniBand from " + rate_words(kInfiniBandFrom) +

@@ -1,9 +1,9 @@
 #pragma once
 // A network between nodes as a user writes it:
 //
-//   [COUNTx ]RATE[ KIND][ per GPU| per node]     "8x 400 Gb/s InfiniBand", "100 GbE", "2x HDR", "400 Gb/s per GPU"
+//   [COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]     "8x 400 Gb/s InfiniBand", "100 GbE", "2x HDR", "400 Gb/s per GPU"
 //
-//   COUNT  ports of a node, 1 to 128; with "per GPU" of each GPU. Without it: one.
+//   COUNT  ports of a node, 1 to 128; with "per GPU" of each GPU, with "per 4 GPUs" of so many. Without it: one.
 //   RATE   of a port: a number of Mb/s, Gb/s or Tb/s (Gbit/s, Gbps, 400G), or of GbE, which is Ethernet. Bytes (GB/s)
 //          are refused. Or a name that has a rate of its own: an InfiniBand generation, Slingshot, Omni-Path, a class.
 //   KIND   a network of the catalogue: Ethernet, TCP, RoCE, InfiniBand, EFA, ... It may stand before the rate too.
@@ -21,7 +21,7 @@
 namespace lockstep::sim {
 inline namespace catalogue {
 
-inline constexpr const char* kNetworkGrammar = "[COUNTx ]RATE[ KIND][ per GPU| per node]";
+inline constexpr const char* kNetworkGrammar = "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]";
 /// Of a line rate that an application reaches with RDMA.
 inline constexpr double kRdmaShare = 0.94;
 

@@ -147,13 +147,17 @@ std::optional<Unit> unit_at(const std::vector<Token>& tokens, std::size_t at) {
   return unit;
 }
 
-// Takes "per GPU" or "per node" off the end.
+// Takes "per GPU", "per 4 GPUs" or "per node" off the end.
 void cut_per(std::vector<Token>& tokens, NetworkWords& words) {
-  if (tokens.size() < 2 || tokens[tokens.size() - 2].small != "per") return;
-  const std::string& of = tokens.back().small;
-  if (of != "gpu" && of != "node") return;
-  words.is_per_gpu = of == "gpu";
-  tokens.resize(tokens.size() - 2);
+  if (tokens.size() < 2) return;
+  const std::string of = tokens.back().small;
+  const Token& before = tokens[tokens.size() - 2];
+  const bool has_number = before.kind == Token::Kind::number && of == "gpus";
+  const std::size_t words_of_it = has_number ? 3 : 2;
+  if (tokens.size() < words_of_it || tokens[tokens.size() - words_of_it].small != "per") return;
+  if (!has_number && of != "gpu" && of != "node") return;
+  if (of != "node") words.per_gpus = has_number ? before.value : 1;
+  tokens.resize(tokens.size() - words_of_it);
 }
 
 }  // namespace

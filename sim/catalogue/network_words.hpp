@@ -12,12 +12,12 @@ struct WrittenRate {
   bool is_ethernet = false;  ///< written in GbE
 };
 
-/// What stands where in "[COUNTx ]RATE[ KIND][ per GPU| per node]".
+/// What stands where in "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]".
 struct NetworkWords {
   std::optional<double> count;  ///< as written, also where it is no allowed one
   std::optional<WrittenRate> rate;
-  std::string kind;  ///< the other words, with a blank between
-  bool is_per_gpu = false;
+  std::string kind;                   ///< the other words, with a blank between
+  std::optional<double> per_gpus;     ///< "per 4 GPUs"; "per GPU" is 1
   std::optional<double> bare_number;  ///< one without a unit, which no name has in it
   std::optional<double> bytes_per_s;  ///< a rate in bytes
   std::string wrong;                  ///< why it is no network whatever its parts are

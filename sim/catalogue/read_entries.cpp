@@ -40,9 +40,9 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 
 GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
-  read_names(
-      node, gpu,
-      {"generation", "speed_of", "intra_node", "gpus_per_node", "network", "memory", "memory_bandwidth", "peak"});
+  read_names(node, gpu,
+             {"generation", "speed_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
+              "memory_bandwidth", "peak"});
   node.at("name");
   gpu.generation = node.at("generation").text();
   const std::optional<JsonNode> speed_of = node.find("speed_of");
@@ -50,6 +50,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.intra_node = node.at("intra_node").text();
   gpu.network = node.at("network").text();
   if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
+  if (const auto domain = node.find("nvlink_domain")) gpu.nvlink_domain = static_cast<int>(domain->integer(1, 1024));
   gpu.spec.name = gpu.name;
   gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
   gpu.spec.memory_bandwidth_bytes_per_s =
@@ -116,9 +117,11 @@ NetworkEntry read_network(const JsonNode& node) {
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
   read_names(node, entry,
-             {"keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer", "overlap", "fast_convolutions",
-              "fused_norms", "transposes", "cuda_graphs", "fused_attention", "hopper_attention", "sequence_parallel",
-              "tensor_overlap", "whole_experts", "parameter_bytes"});
+             {"keywords",        "fusion_threshold",  "all_reduce",        "wire_mixed",     "optimizer",
+              "overlap",         "fast_convolutions", "fused_norms",       "transposes",     "cuda_graphs",
+              "fused_attention", "hopper_attention",  "sequence_parallel", "tensor_overlap", "whole_experts",
+              "eight_bits",      "unpadded",          "recompute",         "selective",      "causal_flops_of",
+              "peak_memory",     "parameter_bytes"});
   entry.keywords = texts_of(node.at("keywords"));
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
@@ -133,6 +136,13 @@ StackEntry read_stack(const JsonNode& node) {
   entry.hopper_attention = flag(node, "hopper_attention");
   entry.sequence_parallel = flag(node, "sequence_parallel");
   entry.whole_experts = flag(node, "whole_experts");
+  entry.eight_bits = flag(node, "eight_bits");
+  entry.unpadded = flag(node, "unpadded");
+  if (const auto recompute = node.find("recompute")) entry.recompute = read_choice<Recomputation>(*recompute);
+  if (const auto selective = node.find("selective")) entry.selective = read_choice<Recomputation>(*selective);
+  if (const auto programs = node.find("causal_flops_of")) entry.causal_flops_of = texts_of(*programs);
+  if (const auto counter = node.find("peak_memory"))
+    entry.peak_memory = counter->choice({"allocated", "reserved", "device"});
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   if (const auto bytes = node.find("parameter_bytes"))
     entry.parameter_bytes = bytes->choice({"mixed", "single-gradients", "fsdp", "deepspeed", "internevo"});

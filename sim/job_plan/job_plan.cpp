@@ -52,7 +52,7 @@ void vary(std::vector<Machine>& machines, const std::vector<Value>& values, cons
 std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue) {
   const bool by_nodes = !words.nodes.empty();
   vary(machines, by_nodes ? words.nodes : words.job.gpus, by_nodes ? "nodes" : "GPUs", true, [&](Job& job, int size) {
-    job.gpus = {by_nodes ? size * gpus_of_node(job, catalogue) : size};
+    job.gpus = {by_nodes ? size * stated_gpus_of_node(job, catalogue) : size};
     job.searches_split = true;
     job.lists_splits = false;
   });
@@ -73,7 +73,7 @@ std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogu
   vary(machines, words.algorithms, "algorithm", false, [](Job& job, const std::string& name) { job.algorithm = name; });
   vary(machines, words.batches, "batch", false, [](Job& job, int batch) { job.batch_per_gpu = batch; });
   for (Machine& machine : machines)
-    for (int nodes : words.nodes) machine.job.gpus.push_back(nodes * gpus_of_node(machine.job, catalogue));
+    for (int nodes : words.nodes) machine.job.gpus.push_back(nodes * stated_gpus_of_node(machine.job, catalogue));
   return machines;
 }
 

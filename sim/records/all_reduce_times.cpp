@@ -55,6 +55,9 @@ AllReduceTimes of_words(const AllReduceQuestion& question, const Catalogue& cata
     throw InputError("simulate all-reduce: --gpu or --gpus is missing; allowed: both, or --cluster FILE");
   Job job;
   job.gpu = question.gpu;
+  job.gpus = question.gpus;
+  job.network = question.network;
+  job.intra_node_link = question.link;
   job.gpus_per_node = question.gpus_per_node;
   check_whole_nodes(question.gpus, gpus_of_node(job, catalogue));
   JobPrediction words;
@@ -64,10 +67,11 @@ AllReduceTimes of_words(const AllReduceQuestion& question, const Catalogue& cata
   words.spec.link.stated = question.link;
   words.spec.network.stated = question.network;
   words.spec.all_reduce = kind_of(question);
-  words.spec.gpus_per_node = gpus_of_node(job, catalogue);
+  words.spec.gpus_per_node = stated_gpus_of_node(job, catalogue);
   words.spec.precision = RecordPrecision::fp32;
   resolve_names(words.spec, {}, catalogue);
   check_names(words.spec, catalogue);
+  join_nodes(words.spec, question.gpus, catalogue);
 
   const std::vector<std::int64_t> sizes = sizes_of(question);
   std::vector<JobSpec> asked;

@@ -31,9 +31,14 @@ const IntraNodeEntry& intra_node_of(Mapping& m, int gpus_of_node) {
 }
 
 int gpus_per_node_of(Mapping& m, int gpus) {
-  if (m.job.gpus_per_node > 0) return m.job.gpus_per_node;
+  if (m.job.gpus_per_node > 0) {
+    if (const std::string why = m.job.why_assumed("gpus_per_node"); !why.empty())
+      m.assume("gpus_per_node", m.job.gpus_per_node, why);
+    return m.job.gpus_per_node;
+  }
   const bool one_node = m.job.network.is_none;
-  const int guess = one_node && gpus <= kMostGpusOfANode ? gpus : std::min(8, std::max(1, gpus));
+  const int usual = m.gpu->nvlink_domain > 0 ? m.gpu->gpus_per_node : kUsualGpusPerNode;
+  const int guess = one_node && gpus <= kMostGpusOfANode ? gpus : std::min(usual, std::max(1, gpus));
   m.assume("gpus_per_node", guess, one_node && guess == gpus ? "no network: one node" : "not stated");
   return guess;
 }

@@ -156,6 +156,12 @@ Precision precision_of(Mapping& m) {
     const Precision stated = precision_named(*m.job.precision);
     if (stated != Precision::tf32 || m.gpu->spec.tf32_flops > 0) return stated;
   }
+  if (!m.job.precision && m.stack->eight_bits && m.model != nullptr && m.model->tokens > 0 &&
+      m.gpu->spec.fp8_flops > 0) {
+    m.assume("precision", name_of(Precision::fp8),
+             "not stated; " + m.stack->name + "'s transformers on GPUs that have it");
+    return Precision::fp8;
+  }
   const Precision usual = before_tensor_cores(*m.gpu) ? Precision::fp32 : Precision::mixed;
   m.assume("precision", name_of(usual), "not stated; usual for " + m.gpu->name);
   return usual;

@@ -3,6 +3,7 @@
 
 #include "sim/cost/utilisation.hpp"
 #include "sim/records/mapping.hpp"
+#include "sim/records/names.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
@@ -36,6 +37,17 @@ double frozen_macs(const model::Graph& graph) {
   return macs;
 }
 
+// Whether the half of attention that a causal mask hides is left out, as the record or the program that counted has it.
+bool counts_causal_half(Mapping& m) {
+  if (m.job.has_causal_flops) return true;
+  const std::vector<std::string>& programs = m.stack->causal_flops_of;
+  const auto program = std::find_if(programs.begin(), programs.end(),
+                                    [&](const std::string& name) { return mentions(m.job.source, name); });
+  if (program == programs.end()) return false;
+  m.assume("causal_flops", true, "not stated; " + *program + " counts so, which the source is of");
+  return true;
+}
+
 }  // namespace
 
 // Of a sample on one of the GPUs; over the peak where a share of it is asked for. Multiply-adds are counted as the sources do
@@ -45,11 +57,11 @@ double counted_flop(Mapping& m) {
   constexpr double kFlopPerMac = 2, kPasses = 3;
   const model::Graph& graph = graph_of(m);
   double macs = kPasses * static_cast<double>(graph.macs());
-  if (m.job.has_causal_flops) macs -= kPasses * attention_macs(graph) / 2;
+  if (counts_causal_half(m)) macs -= kPasses * attention_macs(graph) / 2;
   if (m.job.split.task == kAdapters) macs -= frozen_macs(graph);
   const Metric metric = m.metric();
   if (metric == Metric::hardware_flops || metric == Metric::hfu)
-    macs += recomputed_macs(graph, m.job.split.recompute.value_or(Recomputation::none));
+    macs += recomputed_macs(graph, is_split(m.job) ? recomputation_of(m) : Recomputation::none);
   double flop = kFlopPerMac * macs / std::max(1, m.job.gpus);
   if (metric == Metric::hfu || metric == Metric::mfu) flop /= utilisation_peak_flops(m.gpu->spec, m.precision);
   return flop;

@@ -189,7 +189,16 @@ std::shared_ptr<const OwnModel> own_model(const std::string& file, JobSpec& spec
 }  // namespace
 
 int gpus_of_node(const Job& job, const Catalogue& catalogue) {
-  const GpuEntry* gpu = catalogue.gpus.named(job.gpu);
+  JobSpec words;
+  words.gpu.stated = job.gpu;
+  words.network.stated = job.network;
+  words.link.stated = job.intra_node_link;
+  words.gpus_per_node = stated_gpus_of_node(job, catalogue);
+  return joined_node_of(words, job.gpus, catalogue).gpus;
+}
+
+int stated_gpus_of_node(const Job& job, const Catalogue& catalogue) {
+  const GpuEntry* gpu = read_gpu_name(catalogue.gpus, job.gpu).entry;
   return job.gpus_per_node > 0 ? job.gpus_per_node : gpu != nullptr ? gpu->gpus_per_node : kUsualGpusPerNode;
 }
 
@@ -230,7 +239,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.network.stated = job.network;
   spec.exchange = job.algorithm;
   spec.gpus = largest_of(job);
-  spec.gpus_per_node = gpus_of_node(job, catalogue);  // of networks "per GPU"
+  spec.gpus_per_node = stated_gpus_of_node(job, catalogue);  // of networks "per GPU"
   spec.batch_per_gpu = job.batch_per_gpu;
   spec.precision = find_choice<RecordPrecision>(job.precision);
   spec.split = job.split;
@@ -241,6 +250,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.epochs = job.epochs;
   resolve_names(spec, {}, catalogue);
   check_names(spec, catalogue);
+  join_nodes(spec, job.gpus, catalogue);
   spec.gpus_per_node = std::min(spec.gpus, spec.gpus_per_node);
   return spec;
 }

@@ -45,6 +45,8 @@ struct JobPrediction {
 };
 
 /// As stated, else as is usual of the GPU: 8, or what of an NVLink domain jobs take. A name that is not known has the former.
+int stated_gpus_of_node(const Job& job, const Catalogue& catalogue);
+/// Of these, what NVLink joins (job_names.hpp, join_nodes()).
 int gpus_of_node(const Job& job, const Catalogue& catalogue);
 
 /// Throws InputError for a number of GPUs that leaves a node partly empty; several GPUs of one node are a node.

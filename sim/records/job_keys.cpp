@@ -320,6 +320,7 @@ void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue) {
     job.exchange = record.keys.facts->exchange;
     if (job.network.id.empty()) job.network.stated = record.network;
     resolve_names(job, names, catalogue);
+    join_nodes(job, {job.gpus}, catalogue);
   }
   if (job.split.sharding == ShardingStage::zero3 && !job.algorithm) job.algorithm = Algorithm::sharded;
 }

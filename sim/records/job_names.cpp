@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "engine/base/text.hpp"
+#include "engine/model/zoo/zoo.hpp"
 #include "sim/catalogue/network_grammar.hpp"
+#include "sim/records/gpu_name.hpp"
 #include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
 #include "sim/records/shape_model.hpp"
@@ -62,12 +64,75 @@ void take_sequence(JobSpec& job, const Catalogue& catalogue) {
   job.model.stated = text.substr(0, at);
 }
 
+bool names_transformer(const std::string& name, const Catalogue& catalogue) {
+  const ModelEntry* entry = catalogue.models.named(name);
+  return entry != nullptr && entry->tokens > 0;
+}
+
+// "llama3_70b (12 layers)": the network cut down to so many.
+void take_layers(JobSpec& job, const Catalogue& catalogue) {
+  constexpr std::size_t kMostDigits = 4;
+  const std::string& text = job.model.stated;
+  const std::size_t open = text.rfind(" (");
+  if (open == std::string::npos || !names_transformer(text.substr(0, open), catalogue)) return;
+  const std::size_t begin = open + 2, end = text.find_first_not_of("0123456789", begin);
+  if (end == begin || end == std::string::npos || end - begin > kMostDigits || text.substr(end) != " layers)") return;
+  const int layers = std::stoi(text.substr(begin, end - begin));
+  if (layers < 1 || (job.shape.layers > 0 && job.shape.layers != layers)) return;
+  job.shape.layers = layers;
+  job.model.stated = text.substr(0, open);
+}
+
+// "Llama-2-70B LoRA": what is trained of it.
+void take_task(JobSpec& job, const Catalogue& catalogue) {
+  const std::string small = lower_case(job.model.stated);
+  for (const auto& [behind, task] : {std::pair<std::string, const char*>{" lora", kAdapters}, {" sft", kAllWeights}}) {
+    const bool ends = small.size() > behind.size() && small.rfind(behind) == small.size() - behind.size();
+    const std::string name = ends ? job.model.stated.substr(0, small.size() - behind.size()) : "";
+    if (!names_transformer(name, catalogue) || (!job.split.task.empty() && job.split.task != task)) continue;
+    job.model.stated = name;
+    job.split.task = task;
+  }
+}
+
+// Masked words are learned from samples of many lengths. Software that does not pad them computes what they have: half of
+// the longest, at a mean, which is what a length that is the longest, or none, then means.
+void take_unpadded(JobSpec& job, const ModelEntry* entry, const Catalogue& catalogue) {
+  const StackEntry* stack = catalogue.stacks.with_id(job.software.id);
+  if (entry == nullptr || entry->tokens == 0 || stack == nullptr || !stack->unpadded) return;
+  const model::Graph& graph = model::zoo_graph(model::fused_attention_name(entry->id));
+  if (!graph.transformer || graph.transformer->spec.objective == model::Objective::next_token) return;
+  const int longest = graph.transformer->spec.context, stated = job.shape.sequence;
+  if (longest < 2 || (stated != 0 && stated != longest)) return;
+  job.shape.sequence = longest / 2;
+  job.assumed["tokens of a sequence"] = stack->name + " does not pad samples of at most " + std::to_string(longest) +
+                                        ", which are half as long at a mean";
+}
+
+// A GPT of the stated numbers, where its parameters are those that are stated: else it is another kind of network.
+void take_shape(JobSpec& job) {
+  constexpr double kMostOff = 1.3;
+  const std::shared_ptr<const OwnModel> gpt = model_of_shape(job.shape, job.model.stated);
+  if (!gpt) return;
+  const double stated = job.shape.parameters, has = static_cast<double>(gpt->graph.parameter_count());
+  if (stated > 0 && std::max(has / stated, stated / has) > kMostOff) {
+    job.model.why_not += "; a GPT of the stated layers, hidden and heads has " + short_number(has) +
+                         " parameters, not " + short_number(stated);
+    return;
+  }
+  job.own_model = gpt;
+  job.model.id = gpt->entry.id;
+  job.assumed["model"] = "a GPT of the stated layers, hidden and heads; no network of that name is known";
+}
+
 // A model's name and the tokens of its sequences together choose the entry.
 void resolve_model(JobSpec& job, const Catalogue& catalogue) {
   if (job.own_model) {
     job.model.id = job.own_model->entry.id;
     return;
   }
+  take_task(job, catalogue);
+  take_layers(job, catalogue);
   take_sequence(job, catalogue);
   if (const ModelEntry* fused = fused_model(catalogue, job.model.stated)) {
     job.model.id = fused->id;
@@ -75,12 +140,14 @@ void resolve_model(JobSpec& job, const Catalogue& catalogue) {
     return;
   }
   const ModelEntry* entry = resolve(job.model, catalogue.models);
+  take_unpadded(job, entry, catalogue);
   const int tokens = job.shape.sequence;
+  if (entry == nullptr && complete_shape(job.shape, job.split.tensor))
+    job.assumed["layers"] = "not stated; by the parameters and the hidden features";
   if (entry == nullptr && says_shape(job.shape)) {
     if (job.shape.sequence == 0) job.assumed["tokens of a sequence"] = "not stated; usual";
     if (job.shape.vocabulary == 0) job.assumed["words"] = "not stated; usual";
-    job.own_model = model_of_shape(job.shape, job.model.stated);
-    job.model.id = job.own_model ? job.own_model->entry.id : "";
+    take_shape(job);
   }
   if (entry == nullptr || entry->tokens == 0) return;
   if (job.shape.layers > 0) job.own_model = of_layers(*entry, job.shape.layers, tokens);
@@ -94,6 +161,16 @@ void resolve_model(JobSpec& job, const Catalogue& catalogue) {
   job.model.id = job.own_model                                   ? job.own_model->entry.id
                  : longer != nullptr && longer->tokens == tokens ? longer->id
                                                                  : "";
+}
+
+void resolve_gpu(JobSpec& job, const Catalogue& catalogue) {
+  const GpuRead read = read_gpu_name(catalogue.gpus, job.gpu.stated);
+  if (read.entry == nullptr) {
+    resolve(job.gpu, catalogue.gpus);
+    return;
+  }
+  job.gpu.id = read.entry->id;
+  if (!read.part.empty()) job.assumed["gpu"] = in_quotes(read.part) + " of " + in_quotes(job.gpu.stated);
 }
 
 void set_exchange(JobSpec& job, const std::set<std::string>& stated) {
@@ -128,7 +205,9 @@ void check_name(const Named& named, const Entries<Of>& entries, const char* opti
 
 void check_network(const NetworkStated& network, int gpus_per_node, const Catalogue& catalogue) {
   if (network.stated.empty() || !network.id.empty()) return;
-  const NetworkReading reading = read_network(catalogue.networks, network.stated, gpus_per_node);
+  std::string ports = network.stated;
+  if (cut_nvl(ports) > 0 && ports.empty()) return;
+  const NetworkReading reading = read_network(catalogue.networks, ports, gpus_per_node);
   refuse("--network", network.stated, reading.wrong,
          std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
 }
@@ -193,8 +272,13 @@ void resolve_network(JobSpec& job, const Catalogue& catalogue) {
     return;
   }
   const std::string text = network.stated;
+  std::string ports = text;
+  if (cut_nvl(ports) > 0 && ports.empty()) {
+    network.is_none = true;
+    return;
+  }
   const NetworkReading reading =
-      read_network(catalogue.networks, text, job.gpus_per_node > 0 ? job.gpus_per_node : kUsualNode);
+      read_network(catalogue.networks, ports, job.gpus_per_node > 0 ? job.gpus_per_node : kUsualNode);
   if (!reading.found) {
     network.is_stated = true;
     network.why_not = "network " + in_quotes(text) + ": " + reading.wrong + "; nearest: " + reading.nearest;
@@ -208,10 +292,29 @@ void resolve_network(JobSpec& job, const Catalogue& catalogue) {
   if (!reading.found->ports_stated) job.assumed["network ports"] = "not stated";
 }
 
+JoinedNode joined_node_of(const JobSpec& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue) {
+  const GpuRead read = read_gpu_name(catalogue.gpus, job.gpu.stated);
+  std::string network = job.network.stated;
+  int domain = std::max(read.nvl, cut_nvl(network));
+  if (domain == 0 && read.entry != nullptr && job.link.stated.empty()) domain = read.entry->nvlink_domain;
+  if (job.gpus_per_node == 0) return {};
+  return joined_node(job.gpus_per_node, domain, gpus_of_jobs);
+}
+
+void join_nodes(JobSpec& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue) {
+  const JoinedNode node = joined_node_of(job, gpus_of_jobs, catalogue);
+  if (node.trays <= 1) return;
+  job.assumed["gpus_per_node"] =
+      "NVLink joins nodes of " + std::to_string(job.gpus_per_node) + " GPUs, as far as a rack goes";
+  job.gpus_per_node = node.gpus;
+  job.trays = node.trays;
+  job.network.count *= node.trays;
+}
+
 void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Catalogue& catalogue) {
   resolve(job.software, catalogue.stacks);
   resolve_model(job, catalogue);
-  resolve(job.gpu, catalogue.gpus);
+  resolve_gpu(job, catalogue);
   resolve_link(job, catalogue);
   resolve_network(job, catalogue);
   set_exchange(job, stated);

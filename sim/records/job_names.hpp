@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/records/gpu_name.hpp"
 #include "sim/records/job_spec.hpp"
 
 namespace lockstep::sim {
@@ -40,6 +41,11 @@ void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Cata
 /// The parts of it for a record that states these alone.
 void resolve_link(JobSpec& job, const Catalogue& catalogue);
 void resolve_network(JobSpec& job, const Catalogue& catalogue);
+/// Nodes of a rack become one where NVLink joins them: where GPU or network are said to ("NVL72"), or the GPU's usually are
+/// and no link is stated. `gpus_per_node`, `trays` and the network's ports are those of the larger node then.
+void join_nodes(JobSpec& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
+/// What it would make of them: by the texts of GPU, network and link, and `gpus_per_node` as stated.
+JoinedNode joined_node_of(const JobSpec& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
 
 /// Refuses names of `simulate job` that are not known, with the three nearest: throws InputError, "--gpu H1000: ...".
 void check_names(const JobSpec& job, const Catalogue& catalogue);

@@ -71,11 +71,12 @@ inline const Choices<Transport>& choices_of(Transport) {
 enum class RecordPrecision { fp32, tf32, mixed, fp8, fp4 };
 
 inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
-  static const Choices<RecordPrecision> all{{RecordPrecision::fp32, "fp32"},
-                                            {RecordPrecision::tf32, "tf32"},
-                                            {RecordPrecision::mixed, "mixed", {"fp16", "bf16"}},
-                                            {RecordPrecision::fp8, "fp8"},
-                                            {RecordPrecision::fp4, "fp4"}};
+  static const Choices<RecordPrecision> all{
+      {RecordPrecision::fp32, "fp32"},
+      {RecordPrecision::tf32, "tf32"},
+      {RecordPrecision::mixed, "mixed", {"fp16", "bf16"}},
+      {RecordPrecision::fp8, "fp8", {"mxfp8", "fp8-mx", "fp8_mx", "fp8-cs", "fp8_cs"}},
+      {RecordPrecision::fp4, "fp4", {"nvfp4", "mxfp4"}}};
   return all;
 }
 
@@ -177,6 +178,7 @@ struct JobSpec {
   Named gpu;
   int gpus = 0;           ///< 0: not stated
   int gpus_per_node = 0;  ///< 0: not stated
+  int trays = 1;          ///< nodes as stated that one of `gpus_per_node` is made of: NVLink joins them
   Named link;             ///< in a node
   NetworkStated network;
 
@@ -207,7 +209,7 @@ struct JobSpec {
   std::optional<int> layer;
   bool is_simulated_staleness = false;
   ArrivalSpec arrival;
-  MemoryCounter memory_counter = MemoryCounter::allocated;
+  std::optional<MemoryCounter> memory_counter;
 
   /// Facts that the translator took for granted, by their keys: why.
   std::map<std::string, std::string> assumed;

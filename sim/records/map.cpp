@@ -232,6 +232,8 @@ void set_model(Mapping& m) {
     throw Unmapped{"model " + in_quotes(m.job.model.stated) + " is not in the catalogue" +
                    (tokens > 0 ? " with sequences of " + std::to_string(tokens) + " tokens" : "") +
                    m.job.model.why_not};
+  if (const std::string why = m.job.why_assumed("model"); !why.empty()) m.assume("model", m.model->id, why);
+  if (const std::string why = m.job.why_assumed("layers"); !why.empty()) m.assume("layers", m.job.shape.layers, why);
   if (const std::string why = m.job.why_assumed("tokens of a sequence"); !why.empty())
     m.assume("tokens of a sequence", m.model->tokens, why);
   else if (m.model->tokens > 0 && tokens == 0 && !m.job.own_model)
@@ -250,6 +252,8 @@ void set_gpu(Mapping& m, bool is_needed) {
   m.gpu = m.catalogue.gpus.with_id(m.job.gpu.id);
   if (m.gpu == nullptr && is_needed)
     throw Unmapped{"gpu " + in_quotes(m.job.gpu.stated) + " is not in the catalogue" + m.job.gpu.why_not};
+  if (const std::string why = m.job.why_assumed("gpu"); m.gpu != nullptr && !why.empty())
+    m.assume("gpu", m.gpu->id, why);
 }
 
 void set_unit(Mapping& m) {

@@ -56,6 +56,8 @@ bool is_split(const JobSpec& job);
 /// The class whose bounds a prediction has (bounds.hpp), of what `m.result` is by then: kinds in order, wider ones first.
 std::string bounds_class_of(const Mapping& m);
 int micro_batch_of(Mapping& mapping);
+/// What a split computes again: as stated, in the words of its software, or as that does it.
+Recomputation recomputation_of(const Mapping& mapping);
 /// An iteration of such a job.
 RecordRun with_split(Mapping& mapping, RecordRun run);
 

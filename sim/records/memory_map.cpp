@@ -20,9 +20,15 @@ ParameterBytes bytes_of_software(const Mapping& m, const ParallelSpec& spec, Opt
   return parameter_bytes(m.precision, optimizer, kept == "single-gradients");
 }
 
+// A peak's counter, by the software that prints it.
+MemoryCounter counter_of(const Mapping& m) {
+  if (m.job.memory_counter) return *m.job.memory_counter;
+  return find_choice<MemoryCounter>(m.stack->peak_memory).value_or(MemoryCounter::allocated);
+}
+
 void set_software(const Mapping& m, const Scenario& scenario, const ParallelSpec& spec, SplitMemoryOptions& options) {
   const std::string& kept = m.stack->parameter_bytes;
-  if (m.job.memory_counter == MemoryCounter::device) options.reserved_bytes += communicators_bytes(spec);
+  if (counter_of(m) == MemoryCounter::device) options.reserved_bytes += communicators_bytes(spec);
   if (activation_bytes(m.precision) == 4) return;
   options.parameters = bytes_of_software(m, spec, scenario.compute.optimizer);
   options.keeps_empty_gradients = kept == "single-gradients";
@@ -33,7 +39,7 @@ double of_split(const Mapping& m, const RecordRun& run) {
   SplitJob job = split_job(run.scenario, run.gpus);
   set_software(m, run.scenario, job.spec, job.memory);
   const SplitMemory memory = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
-  switch (m.job.memory_counter) {
+  switch (counter_of(m)) {
     case MemoryCounter::allocated:
       return memory.allocated_bytes();
     case MemoryCounter::reserved:
@@ -46,7 +52,7 @@ double of_split(const Mapping& m, const RecordRun& run) {
 
 double of_replicas(const Mapping& m, const RecordRun& run) {
   const GpuMemory memory = gpu_memory(run.scenario, run.gpus, run.batch_per_gpu);
-  return memory.total_bytes() - (m.job.memory_counter == MemoryCounter::device ? 0 : memory.reserved_bytes);
+  return memory.total_bytes() - (counter_of(m) == MemoryCounter::device ? 0 : memory.reserved_bytes);
 }
 
 }  // namespace
@@ -70,6 +76,7 @@ void check_whole_replica(Mapping& m, const Scenario& scenario) {
 void map_memory(Mapping& m) {
   const RecordRun run = iteration_run(m, gpus_of(m), batch_of(m));
   const double bytes = run.scenario.parallel ? of_split(m, run) : of_replicas(m, run);
+  if (!m.job.memory_counter) m.assume("memory_counter", name_of(counter_of(m)), "not stated; by software");
   m.result.quantity = Quantity::memory;
   m.result.estimate = {bytes, bytes, bytes};
 }

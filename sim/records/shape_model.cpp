@@ -1,6 +1,8 @@
 #include "sim/records/shape_model.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -107,6 +109,23 @@ std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, i
   const int length = tokens > 0 ? tokens : entry.tokens;
   const std::string key = cut.id + "@" + std::to_string(length) + "/" + std::to_string(entry.train_samples);
   return shared_model(key, [&] { return make_of_spec(spec, cut, length); });
+}
+
+bool complete_shape(ShapeSpec& shape, int tensor) {
+  constexpr double kUsualHead = 128;
+  const double vocabulary = shape.vocabulary > 0 ? shape.vocabulary : kUsualVocabulary, hidden = shape.hidden;
+  const double of_layers = shape.parameters - vocabulary * hidden;
+  if (shape.layers > 0 || hidden < 1 || of_layers <= 0) return false;
+  shape.layers = std::max(1, static_cast<int>(std::lround(of_layers / (12 * hidden * hidden))));
+  if (shape.heads > 0) return true;
+  double best = std::numeric_limits<double>::infinity();
+  for (int heads = std::max(1, tensor); heads <= shape.hidden; heads += std::max(1, tensor)) {
+    const double off = std::abs(std::log(hidden / heads / kUsualHead));
+    if (shape.hidden % heads != 0 || off >= best) continue;
+    best = off;
+    shape.heads = heads;
+  }
+  return shape.heads > 0;
 }
 
 bool says_shape(const ShapeSpec& shape) {

@@ -17,6 +17,9 @@ std::shared_ptr<const OwnModel> of_layers(const ModelEntry& entry, int layers, i
 /// Layers, hidden features and heads say a GPT as Brown et al. 2020 have it: a feed-forward network of four times the
 /// width, biases, learned positions, the table of words before the layers and behind them.
 bool says_shape(const ShapeSpec& shape);
+/// Parameters and hidden features alone say the layers of such a GPT, 12 h^2 parameters each beside the table of words;
+/// heads that are not stated have nearly 128 features, and divide over `tensor` ranks. False: it is left as it was.
+bool complete_shape(ShapeSpec& shape, int tensor);
 /// Such a GPT, in sequences of the tokens that are stated, else 2048. `name` is for people. nullptr: the numbers are none of a
 /// transformer.
 std::shared_ptr<const OwnModel> model_of_shape(const ShapeSpec& shape, const std::string& name);

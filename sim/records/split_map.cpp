@@ -53,6 +53,7 @@ ParallelSpec parallel_of(Mapping& m, int gpus, bool has_experts) {
   take_stated(split, spec);
   spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
   if (gpus == m.job.gpus) spec.data = split.data;
+  if (!split.is_searched) spec.recompute = recomputation_of(m);
   // Tensor ranks with the same tokens would send each to the experts.
   if (!split.sequence_parallel) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
   if (has_experts) place_experts(m, spec, gpus);
@@ -74,7 +75,11 @@ void assume_left_open(Mapping& m, const ParallelSpec& spec, bool has_experts) {
   if (spec.tensor > 1 && !split.tensor_overlap)
     m.assume("tensor_overlap", name_of(spec.tensor_overlap), "not stated; by software");
   if (spec.lora_rank > 0 && split.lora_rank == 0) m.assume("lora_rank", spec.lora_rank, "not stated; MLPerf's");
-  if (!split.recompute) m.assume("recompute", name_of(spec.recompute), "not stated");
+  if (!split.recompute)
+    m.assume("recompute", name_of(spec.recompute),
+             spec.recompute == Recomputation::none ? "not stated" : "not stated; by software");
+  else if (*split.recompute != spec.recompute)
+    m.assume("recompute", name_of(spec.recompute), "what " + m.stack->name + " calls " + name_of(*split.recompute));
   if (!split.sharding) m.assume("sharding", name_of(spec.sharding), "not stated");
   if (spec.waits_for_shards())
     m.assume("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "not stated; usual");
@@ -113,6 +118,11 @@ bool is_split(const JobSpec& job) {
   if (split.sharding_group > 0 && split.sharding_group != job.gpus) return true;
   return split.task == kAdapters || !split.offload.empty() ||
          split.recompute.value_or(Recomputation::none) != Recomputation::none;
+}
+
+Recomputation recomputation_of(const Mapping& m) {
+  const Recomputation stated = m.job.split.recompute.value_or(m.stack->recompute);
+  return stated == Recomputation::selective ? m.stack->selective : stated;
 }
 
 int micro_batch_of(Mapping& m) {

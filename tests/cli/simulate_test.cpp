@@ -391,7 +391,7 @@ TEST_CASE("simulate: a network is what it says however it is written, and a text
     CHECK(refused.out == "");
     CHECK(refused.err.rfind("--network ", 0) == 0);
     CHECK(refused.err.find('\n') == refused.err.size() - 1);
-    CHECK_THAT(refused.err, Contains("; allowed: [COUNTx ]RATE[ KIND][ per GPU| per node] "));
+    CHECK_THAT(refused.err, Contains("; allowed: [COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node] "));
   }
 }
 

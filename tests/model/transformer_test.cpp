@@ -50,6 +50,29 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   // Mixtral 8x22B, Mistral AI 2024: 141 billion; Qwen3, Table 2: 235 billion.
   CHECK(total("mixtral_8x22b") == Approx(141e9).epsilon(0.005));
   CHECK(total("qwen3_235b_a22b") == Approx(235e9).epsilon(0.005));
+  // Checkpoints again: LLaMA, Llama 3.2, Qwen2.5 and BLOOM to the parameter.
+  CHECK(total("llama_7b") == 6'738'415'616);
+  CHECK(total("llama_33b") == 32'528'943'616);
+  CHECK(total("llama_65b") == 65'285'660'672);
+  CHECK(total("llama3_2_1b") == 1'235'814'400);
+  CHECK(total("llama3_2_3b") == 3'212'749'824);
+  CHECK(total("qwen2_5_14b") == 14'770'033'664);
+  CHECK(total("qwen2_5_32b") == 32'763'876'352);
+  CHECK(total("bloom_176b") == 176'247'271'424);
+  // As their papers and pages round them: PaLM, Table 1; DeepSeek-V2, section 1; Grok-1, gpt-oss and Llama 4 by name.
+  CHECK(total("palm_8b") == Approx(8.63e9).epsilon(0.005));
+  CHECK(total("palm_62b") == Approx(62.50e9).epsilon(0.005));
+  CHECK(total("palm_540b") == Approx(540.35e9).epsilon(0.005));
+  CHECK(total("deepseek_v2") == Approx(236e9).epsilon(0.005));
+  CHECK(total("deepseek_v2_lite") == Approx(15.7e9).epsilon(0.005));
+  CHECK(total("grok_1") == Approx(314e9).epsilon(0.01));
+  CHECK(total("gpt_oss_20b") == Approx(20.9e9).epsilon(0.01));
+  CHECK(total("gpt_oss_120b") == Approx(116.8e9).epsilon(0.01));
+  CHECK(total("llama4_scout") == Approx(109e9).epsilon(0.02));
+  CHECK(total("llama4_maverick") == Approx(400e9).epsilon(0.01));
+  CHECK(total("nemotron4_15b") == Approx(15.6e9).epsilon(0.01));
+  CHECK(total("nemotron4_340b") == Approx(341e9).epsilon(0.01));
+  CHECK(total("internlm_20b") == Approx(20e9).epsilon(0.01));
 }
 
 TEST_CASE("Llama 3 8B by hand") {

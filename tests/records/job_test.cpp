@@ -143,9 +143,10 @@ TEST_CASE("a name that is not known is refused, with the three nearest", "[job]"
            Refused{&sim::Job::intra_node_link, "NVLink 9",
                    "--link \"NVLink 9\": no link in a node of that name is known; allowed: the names of --list, the "
                    "nearest nvlink"},
-           Refused{&sim::Job::network, "a wet string",
-                   "--network \"a wet string\": \"a wet string\" is not a kind of network that is known; allowed: "
-                   "[COUNTx ]RATE[ KIND][ per GPU| per node] (--list explains it), the nearest \"100 Gb/s\""},
+           Refused{
+               &sim::Job::network, "a wet string",
+               "--network \"a wet string\": \"a wet string\" is not a kind of network that is known; allowed: "
+               "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node] (--list explains it), the nearest \"100 Gb/s\""},
            Refused{&sim::Job::network, "8x RoCE 100", "the nearest \"8x 100 Gb/s RoCE\""},
        }) {
     sim::Job job = small_job();

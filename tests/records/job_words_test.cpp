@@ -46,7 +46,7 @@ TEST_CASE("every name that is listed reads as itself", "[job]") {
   for (const std::string& id : listed("networks")) CHECK(read(&sim::Job::network, id).network.id == id);
   for (const std::string& id : listed("algorithms"))
     CHECK(sim::job_algorithm_named(read(&sim::Job::algorithm, id).exchange)->id == id);
-  CHECK_THAT(sim::names_text(catalogue()), Contains("network: [COUNTx ]RATE[ KIND][ per GPU| per node]"));
+  CHECK_THAT(sim::names_text(catalogue()), Contains("network: [COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]"));
 }
 
 TEST_CASE("no word names two algorithms", "[job]") {
@@ -232,7 +232,7 @@ TEST_CASE("a board with more memory is as fast", "[job]") {
   CHECK(rates(small) == rates(large));
 }
 
-TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says otherwise", "[job]") {
+TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says what links them", "[job]") {
   sim::Job job = small_job();
   job.gpu = "GB200";
   job.gpus = {128};
@@ -241,7 +241,12 @@ TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says
   CHECK(domain.nic.per_node == 64);
   job.gpus = {96};
   CHECK(why_refused(job) == "--gpus: 96 GPUs do not fill whole nodes; allowed: up to 64, or a multiple of it");
+  // Trays of 4 are joined as far as 96 GPUs divide: two nodes of 48.
   job.gpus_per_node = 4;
+  const sim::ClusterSpec joined = sim::read_job(job, catalogue()).scenario.cluster;
+  CHECK(joined.gpus_per_node == 48);
+  CHECK(joined.nic.per_node == 48);
+  job.intra_node_link = "NVLink 5";
   const sim::ClusterSpec tray = sim::read_job(job, catalogue()).scenario.cluster;
   CHECK(tray.gpus_per_node == 4);
   CHECK(tray.nic.per_node == 4);

@@ -1,7 +1,9 @@
 // Large language models, each from its numbers. Sources: Llama 2 (Touvron et al. 2023) and 3 (2024), Table 3; Mistral 7B
 // (Jiang et al. 2023), Table 1; Mixtral (Jiang et al. 2024), Table 1; DeepSeek-V3 (2024), section 4.2; Qwen2 (2024),
-// Table 1; Qwen3 (2025), Tables 1 and 2; where a paper leaves out a number (vocabulary, width of the inner layer), the
-// model's published config.json. Attention is fused, as all of them were trained.
+// Table 1; Qwen3 (2025), Tables 1 and 2; LLaMA (Touvron et al. 2023), Table 2; DeepSeek-V2 (2024), section 3.1.2; PaLM
+// (Chowdhery et al. 2022), Table 1; BLOOM (2022), Table 3; Nemotron-3 and -4: NVIDIA NeMo, nemo/collections/llm/gpt/model/
+// nemotron.py; where a paper leaves out a number (vocabulary, width of the inner layer), and for Llama 3.2 and 4, Qwen2.5,
+// InternLM, Grok-1 and gpt-oss, the model's published config.json. Attention is fused.
 #include <utility>
 
 #include "engine/model/transformer/spec.hpp"
@@ -67,6 +69,90 @@ TransformerSpec qwen3_moe(const DecoderSizes& z, int expert_width) {
   return s;
 }
 
+// NeMo's NemotronConfig: no gate, squared ReLU, layer norm, half of a head's features turned, no biases.
+TransformerSpec nemotron(const DecoderSizes& z) {
+  TransformerSpec s = gated_decoder(z);
+  s.gated = false;
+  s.activation = LayerKind::relu;
+  s.norm = LayerKind::layer_norm;
+  s.rotary_features = s.head_dim / 2;
+  return s;
+}
+
+// One head of keys and values; attention and the network beside each other; heads of 256 features.
+TransformerSpec palm(const DecoderSizes& z) {
+  TransformerSpec s = gated_decoder(z);
+  s.head_dim = s.rotary_features = 256;
+  s.norm = LayerKind::layer_norm;
+  s.norm_place = NormPlace::parallel;
+  return s;
+}
+
+// Distances to the token take the place of positions (ALiBi), which costs nothing.
+TransformerSpec bloom_176b() {
+  TransformerSpec s = gated_decoder({"bloom_176b", "BLOOM 176B", 70, 14336, 112, 112, 57344, 250880, 2048, true});
+  s.gated = false;
+  s.activation = LayerKind::gelu;
+  s.norm = LayerKind::layer_norm;
+  s.positions = PositionKind::none;
+  s.rotary_features = 0;
+  s.embedding_norm = s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
+  return s;
+}
+
+TransformerSpec grok_1() {
+  TransformerSpec s = mixtral({"grok_1", "Grok-1", 64, 6144, 48, 8, 32768, 131072, 8192, true});
+  s.activation = LayerKind::gelu;
+  s.norm_place = NormPlace::both;
+  return s;
+}
+
+// Every second layer sees 128 tokens.
+TransformerSpec gpt_oss(const DecoderSizes& z, int experts) {
+  TransformerSpec s = gated_decoder(z);
+  s.head_dim = s.rotary_features = 64;
+  s.qkv_bias = s.attention_out_bias = true;
+  for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer % 2 == 0 ? 128 : 0);
+  s.mixture.count = experts;
+  s.mixture.active = 4;
+  s.mixture.inner = z.inner;
+  return s;
+}
+
+// One expert of many, and one that is always at work.
+TransformerSpec llama4(const DecoderSizes& z, int experts, int every) {
+  TransformerSpec s = gated_decoder(z);
+  s.head_dim = s.rotary_features = 128;
+  s.mixture.count = experts;
+  s.mixture.active = 1;
+  s.mixture.inner = s.mixture.shared_inner = 8192;
+  s.mixture.every = every;
+  s.mixture.phase = every - 1;
+  return s;
+}
+
+TransformerSpec deepseek_v2() {
+  TransformerSpec s = gated_decoder({"deepseek_v2", "DeepSeek-V2", 60, 5120, 128, 128, 12288, 102400, 4096});
+  s.latent = {512, 1536, 128, 64, 128};
+  s.mixture.count = 160;
+  s.mixture.active = 6;
+  s.mixture.inner = 1536;
+  s.mixture.shared_inner = 2 * 1536;
+  s.mixture.first = 1;
+  return s;
+}
+
+TransformerSpec deepseek_v2_lite() {
+  TransformerSpec s = gated_decoder({"deepseek_v2_lite", "DeepSeek-V2-Lite", 27, 2048, 16, 16, 10944, 102400, 4096});
+  s.latent = {512, 0, 128, 64, 128};
+  s.mixture.count = 64;
+  s.mixture.active = 6;
+  s.mixture.inner = 1408;
+  s.mixture.shared_inner = 2 * 1408;
+  s.mixture.first = 1;
+  return s;
+}
+
 // Without its module of multi-token prediction.
 TransformerSpec deepseek_v3() {
   TransformerSpec s = gated_decoder({"deepseek_v3", "DeepSeek-V3", 61, 7168, 128, 128, 18432, 129280, 4096});
@@ -82,25 +168,55 @@ TransformerSpec deepseek_v3() {
 std::vector<TransformerSpec> all_decoders() {
   std::vector<TransformerSpec> all;
   for (const DecoderSizes& z :
-       std::vector<DecoderSizes>{{"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
+       std::vector<DecoderSizes>{{"llama_7b", "LLaMA 7B", 32, 4096, 32, 32, 11008, 32000, 2048},
+                                 {"llama_13b", "LLaMA 13B", 40, 5120, 40, 40, 13824, 32000, 2048},
+                                 {"llama_33b", "LLaMA 33B", 60, 6656, 52, 52, 17920, 32000, 2048},
+                                 {"llama_65b", "LLaMA 65B", 80, 8192, 64, 64, 22016, 32000, 2048},
+                                 {"internlm_7b", "InternLM 7B", 32, 4096, 32, 32, 11008, 103168, 2048},
+                                 {"internlm_20b", "InternLM 20B", 60, 5120, 40, 40, 13824, 103168, 4096},
+                                 {"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
                                  {"llama2_13b", "Llama 2 13B", 40, 5120, 40, 40, 13824, 32000, 4096},
                                  {"llama2_70b", "Llama 2 70B", 80, 8192, 64, 8, 28672, 32000, 4096},
                                  {"llama3_8b", "Llama 3 8B", 32, 4096, 32, 8, 14336, 128256, 8192},
                                  {"llama3_70b", "Llama 3 70B", 80, 8192, 64, 8, 28672, 128256, 8192},
                                  {"llama3_1_8b", "Llama 3.1 8B", 32, 4096, 32, 8, 14336, 128256, 131072},
                                  {"llama3_1_70b", "Llama 3.1 70B", 80, 8192, 64, 8, 28672, 128256, 131072},
-                                 {"llama3_1_405b", "Llama 3.1 405B", 126, 16384, 128, 8, 53248, 128256, 131072}})
+                                 {"llama3_1_405b", "Llama 3.1 405B", 126, 16384, 128, 8, 53248, 128256, 131072},
+                                 {"llama3_2_1b", "Llama 3.2 1B", 16, 2048, 32, 8, 8192, 128256, 131072, true},
+                                 {"llama3_2_3b", "Llama 3.2 3B", 28, 3072, 24, 8, 8192, 128256, 131072, true}})
     all.push_back(gated_decoder(z));
   all.push_back(gated_decoder({"mistral_7b", "Mistral 7B", 32, 4096, 32, 8, 14336, 32000, 8192}));
   all.back().windows.assign(32, 4096);
   all.push_back(mixtral({"mixtral_8x7b", "Mixtral 8x7B", 32, 4096, 32, 8, 14336, 32000, 32768}));
   all.push_back(mixtral({"mixtral_8x22b", "Mixtral 8x22B", 56, 6144, 48, 8, 16384, 32000, 65536}));
+  all.push_back(grok_1());
+  all.push_back(deepseek_v2());
+  all.push_back(deepseek_v2_lite());
   all.push_back(deepseek_v3());
+  all.push_back(llama4({"llama4_scout", "Llama 4 Scout", 48, 5120, 40, 8, 16384, 202048, 262144}, 16, 1));
+  all.push_back(llama4({"llama4_maverick", "Llama 4 Maverick", 48, 5120, 40, 8, 16384, 202048, 262144}, 128, 2));
+  all.push_back(gpt_oss({"gpt_oss_20b", "gpt-oss 20B", 24, 2880, 64, 8, 2880, 201088, 131072}, 32));
+  all.push_back(gpt_oss({"gpt_oss_120b", "gpt-oss 120B", 36, 2880, 64, 8, 2880, 201088, 131072}, 128));
+  all.push_back(bloom_176b());
+  for (const DecoderSizes& z :
+       std::vector<DecoderSizes>{{"nemotron3_8b", "Nemotron-3 8B", 32, 4096, 32, 32, 16384, 256000, 4096},
+                                 {"nemotron3_22b", "Nemotron-3 22B", 40, 6144, 48, 48, 24576, 256000, 4096},
+                                 {"nemotron4_15b", "Nemotron-4 15B", 32, 6144, 48, 8, 24576, 256000, 4096},
+                                 {"nemotron4_340b", "Nemotron-4 340B", 96, 18432, 96, 8, 73728, 256000, 4096}})
+    all.push_back(nemotron(z));
+  for (const DecoderSizes& z :
+       std::vector<DecoderSizes>{{"palm_8b", "PaLM 8B", 32, 4096, 16, 1, 16384, 256000, 2048, true},
+                                 {"palm_62b", "PaLM 62B", 64, 8192, 32, 1, 32768, 256000, 2048, true},
+                                 {"palm_540b", "PaLM 540B", 118, 18432, 48, 1, 73728, 256000, 2048, true}})
+    all.push_back(palm(z));
   for (const DecoderSizes& z :
        std::vector<DecoderSizes>{{"qwen2_0_5b", "Qwen2 0.5B", 24, 896, 14, 2, 4864, 151936, 32768, true},
                                  {"qwen2_1_5b", "Qwen2 1.5B", 28, 1536, 12, 2, 8960, 151936, 32768, true},
                                  {"qwen2_7b", "Qwen2 7B", 28, 3584, 28, 4, 18944, 152064, 32768},
-                                 {"qwen2_72b", "Qwen2 72B", 80, 8192, 64, 8, 29568, 152064, 32768}})
+                                 {"qwen2_72b", "Qwen2 72B", 80, 8192, 64, 8, 29568, 152064, 32768},
+                                 {"qwen2_5_3b", "Qwen2.5 3B", 36, 2048, 16, 2, 11008, 151936, 32768, true},
+                                 {"qwen2_5_14b", "Qwen2.5 14B", 48, 5120, 40, 8, 13824, 152064, 32768},
+                                 {"qwen2_5_32b", "Qwen2.5 32B", 64, 5120, 40, 8, 27648, 152064, 32768}})
     all.push_back(qwen2(z));
   for (const DecoderSizes& z :
        std::vector<DecoderSizes>{{"qwen3_0_6b", "Qwen3 0.6B", 28, 1024, 16, 8, 3072, 151936, 32768, true},

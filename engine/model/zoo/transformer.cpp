@@ -108,6 +108,8 @@ std::vector<Entry> transformers() {
                                            {"gpt3_2b7", "GPT-3 2.7B", 32, 2560, 2048, kPieces, 0, 32},
                                            {"gpt3_6b7", "GPT-3 6.7B", 32, 4096, 2048, kPieces, 0, 32},
                                            {"gpt3_13b", "GPT-3 13B", 40, 5120, 2048, kPieces, 0, 40},
+                                           {"gpt3_5b", "GPT-3 5B of NeMo", 24, 4096, 2048, kPieces, 0, 32},
+                                           {"gpt3_20b", "GPT-3 20B of NeMo", 44, 6144, 2048, kPieces, 0, 48},
                                            {"gpt3_175b", "GPT-3 175B", 96, 12288, 2048, kPieces, 0, 96},
                                            {"megatron_8b3", "Megatron-LM GPT-2 8.3B", 72, 3072, 1024, kPieces, 0, 32},
                                            {"megatron_1b2", "Megatron-LM GPT-2 1.2B", 40, 1536, 1024, kPieces, 0, 16}})

@@ -1,0 +1,229 @@
+// Records in keys as publications write them: names with more beside them, racks of NVLink, and what is left open because the
+// software says it.
+#include "sim/records/gpu_name.hpp"
+#include "sim/records/shape_model.hpp"
+#include "tests/catch.hpp"
+#include "tests/records/small_records.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+const std::string id_of(const std::string& text) {
+  const sim::GpuRead read = sim::read_gpu_name(catalogue().gpus, text);
+  return read.entry == nullptr ? "" : read.entry->id;
+}
+
+struct Said {
+  double predicted;
+  std::vector<Assumption> assumptions;
+  std::string unmapped;
+
+  std::string of(const std::string& key) const {
+    for (const Assumption& a : assumptions)
+      if (a.pointer == key && a.kind == "assumed")
+        return a.value.is_string() ? a.value.get<std::string>() : a.value.dump();
+    return "";
+  }
+};
+
+Said of_record(Json record, const Json& changes = Json::object()) {
+  record.update(changes);
+  record.emplace("id", "a");
+  const auto records = records_from(Json::array({record}).dump());
+  const sim::Prediction p = predict(records).at(0);
+  return {p.predicted, p.mapped.assumptions, p.mapped.unmapped};
+}
+
+// A rack's GPUs as vendors tell them: trays of four, each with four ports.
+const Json kRack{{"metric", "throughput_per_gpu"},
+                 {"unit", "tokens/s/GPU"},
+                 {"software", "nemo"},
+                 {"model", "Qwen3_235B_a22B"},
+                 {"gpu", "GB200-NVL72"},
+                 {"gpus", 64},
+                 {"gpus_per_node", 4},
+                 {"network", "NVL72, 4x InfiniBand NDR per 4 GPUs"},
+                 {"seq", 4096},
+                 {"tp", 2},
+                 {"pp", 1},
+                 {"dp", 32},
+                 {"ep", 64},
+                 {"microbatch", 1},
+                 {"global_batch", 1024},
+                 {"sharding", "zero1"},
+                 {"precision", "fp8"}};
+const Json kBert{{"metric", "throughput"},
+                 {"unit", "samples/s"},
+                 {"software", "mlperf"},
+                 {"model", "BERT-large"},
+                 {"gpu", "H100-SXM5-80GB"},
+                 {"gpus", 8},
+                 {"gpus_per_node", 8},
+                 {"network", "8x InfiniBand NDR"},
+                 {"seq", 512},
+                 {"microbatch", 48},
+                 {"global_batch", 384}};
+const Json kBloom{{"metric", "step_time"},
+                  {"unit", "s"},
+                  {"software", "megatron-deepspeed"},
+                  {"model", "GPT 104B"},
+                  {"params", 104e9},
+                  {"layers", 64},
+                  {"hidden", 11600},
+                  {"heads", 80},
+                  {"vocab", 250880},
+                  {"gpu", "A100-80GB-SXM"},
+                  {"gpus", 64},
+                  {"gpus_per_node", 8},
+                  {"network", "4x Omni-Path"},
+                  {"seq", 2048},
+                  {"tp", 4},
+                  {"pp", 8},
+                  {"dp", 2},
+                  {"microbatch", 1},
+                  {"global_batch", 128},
+                  {"precision", "fp16"}};
+
+}  // namespace
+
+TEST_CASE("a GPU's name is read with what publications put beside it") {
+  CHECK(id_of("Blackwell GPU (B200-SXM-180GB)") == "b200");
+  CHECK(id_of("A100-SXM (transcription says 40GB)") == "a100-sxm4");
+  CHECK(id_of("H100-SXM5-80GB") == "h100-sxm");
+  CHECK(id_of("GB200-NVL72") == "gb200");
+  CHECK(id_of("GB300 NVL36") == "gb300");
+  CHECK(id_of("H100 NVL") == "h100-nvl");  // a PCIe board, which says no number
+  CHECK(id_of("B200 (H100)").empty());     // two
+  CHECK(id_of("Radeon (RX 7900)").empty());
+  CHECK(id_of("()").empty());
+  CHECK(id_of(")(").empty());
+  CHECK(sim::read_gpu_name(catalogue().gpus, "GB200-NVL72").nvl == 72);
+  CHECK(sim::read_gpu_name(catalogue().gpus, "GB200-NVL4").nvl == 4);
+  CHECK(sim::read_gpu_name(catalogue().gpus, "H100 NVL").nvl == 0);
+}
+
+TEST_CASE("a network's text may begin with what NVLink joins") {
+  const auto cut = [](std::string text) { return std::pair<int, std::string>(sim::cut_nvl(text), text); };
+  CHECK(cut("NVL72, 4x NDR") == std::pair<int, std::string>(72, "4x NDR"));
+  CHECK(cut("nvl36") == std::pair<int, std::string>(36, ""));
+  CHECK(cut("8x NDR") == std::pair<int, std::string>(0, "8x NDR"));
+  CHECK(cut("NVLink") == std::pair<int, std::string>(0, "NVLink"));
+  CHECK(cut("NVL72x") == std::pair<int, std::string>(0, "NVL72x"));
+  CHECK(cut("NVL123456789, NDR").first == 0);
+}
+
+TEST_CASE("nodes are joined as far as a domain goes and jobs divide") {
+  for (const int domain : {0, 1, 4, 36, 72})
+    for (const int stated : {1, 2, 4, 8})
+      for (const int gpus : {0, 4, 8, 64, 72, 96, 100, 256, 576}) {
+        INFO(domain << " " << stated << " " << gpus);
+        const sim::JoinedNode node = sim::joined_node(stated, domain, {gpus});
+        CHECK(node.gpus == stated * node.trays);
+        CHECK((node.trays == 1 || node.gpus <= domain));
+        CHECK((node.trays == 1 || gpus <= node.gpus || gpus % node.gpus == 0));
+      }
+  CHECK(sim::joined_node(4, 72, {256}).gpus == 64);
+  CHECK(sim::joined_node(4, 72, {576}).gpus == 72);
+  CHECK(sim::joined_node(4, 72, {96, 128}).gpus == 32);
+  CHECK(sim::joined_node(4, 72, {8, 64, 256}).gpus == 64);
+}
+
+TEST_CASE("trays of a rack are one node, which is said") {
+  const Said rack = of_record(kRack);
+  REQUIRE(rack.unmapped.empty());
+  CHECK(rack.of("gpus_per_node") == "64");
+  // As a record that says it itself, and whichever of GPU and network does.
+  CHECK(of_record(kRack, {{"gpus_per_node", 64}, {"network", "64x NDR"}}).predicted == rack.predicted);
+  CHECK(of_record(kRack, {{"gpu", "GB200"}}).predicted == rack.predicted);
+  CHECK(of_record(kRack, {{"network", "4x NDR"}}).predicted == rack.predicted);
+  CHECK(of_record(kRack, {{"gpu", "GB200"}, {"network", "4x NDR"}}).predicted == rack.predicted);
+  // Four GPUs that say themselves what joins them are a node: experts then send over the network.
+  const Said node = of_record(kRack, {{"gpu", "GB200"}, {"network", "4x NDR"}, {"link", "nvlink5"}});
+  CHECK(node.of("gpus_per_node").empty());
+  CHECK(node.predicted < 0.5 * rack.predicted);
+  // Ports are the rack's: over several of them it is as if each were said to have its own.
+  const Said racks = of_record(kRack, {{"gpus", 256}, {"dp", 128}, {"global_batch", 4096}});
+  CHECK(racks.predicted ==
+        of_record(kRack,
+                  {{"gpus", 256}, {"dp", 128}, {"global_batch", 4096}, {"gpus_per_node", 64}, {"network", "64x NDR"}})
+            .predicted);
+}
+
+TEST_CASE("MLPerf's transformers train in eight bits and unpadded unless a record says otherwise") {
+  const Said open = of_record(kBert);
+  REQUIRE(open.unmapped.empty());
+  CHECK(open.of("precision") == "fp8");
+  CHECK(open.of("tokens of a sequence") == "256");
+  CHECK(open.predicted == of_record(kBert, {{"precision", "fp8"}, {"seq", 256}}).predicted);
+  CHECK(open.predicted > 1.1 * of_record(kBert, {{"precision", "bf16"}}).predicted);
+  CHECK(of_record(kBert, {{"seq", 128}}).of("tokens of a sequence").empty());  // stated, and not the most
+  // A100 has no eight bits, other software pads, and a GPT's samples are whole.
+  CHECK(of_record(kBert, {{"gpu", "A100-80GB-SXM"}}).of("precision") == "mixed");
+  CHECK(of_record(kBert, {{"software", "pytorch"}}).of("tokens of a sequence").empty());
+  CHECK(of_record(kBert, {{"software", "pytorch"}}).of("precision") == "mixed");
+  CHECK(of_record(kBert, {{"model", "GPT-3 13B"}, {"seq", 2048}, {"microbatch", 1}, {"global_batch", 8}, {"tp", 8}})
+            .of("tokens of a sequence")
+            .empty());
+}
+
+TEST_CASE("what software computes again is said where a record leaves it open") {
+  const Said open = of_record(kBloom);
+  REQUIRE(open.unmapped.empty());
+  CHECK(open.of("recompute") == "full");
+  CHECK(open.predicted == of_record(kBloom, {{"recompute", "full"}}).predicted);
+  CHECK(open.predicted > 1.15 * of_record(kBloom, {{"recompute", "none"}}).predicted);
+  const Json titan{{"software", "torchtitan"},
+                   {"recompute", "selective"},
+                   {"tp", 1},
+                   {"pp", 1},
+                   {"dp", 64},
+                   {"sharding", "zero3"},
+                   {"model", "llama3-8b"},
+                   {"params", 8e9},
+                   {"layers", 32},
+                   {"hidden", 4096},
+                   {"heads", 32}};
+  CHECK(of_record(kBloom, titan).of("recompute") == "alternate-matrices");
+}
+
+TEST_CASE("numbers of a GPT make one where its parameters are those that are stated") {
+  CHECK(of_record(kBloom).of("model") == "GPT 104B");
+  const Said other = of_record(kBloom, {{"model", "Own 400B"}, {"params", 400e9}});
+  CHECK_THAT(other.unmapped, Contains("a GPT of the stated layers, hidden and heads has"));
+}
+
+TEST_CASE("parameters and hidden features say the layers of a GPT") {
+  // GPT-3 175B: 96 layers of 96 heads, whose 12 h^2 are 174 of 175 billion parameters.
+  sim::ShapeSpec shape;
+  shape.parameters = 175e9;
+  shape.hidden = 12288;
+  CHECK(sim::complete_shape(shape, 8));
+  CHECK(shape.layers == 96);
+  CHECK(shape.heads == 96);
+  sim::ShapeSpec odd;  // BLOOM's search: 14400 features, 64 of them to a head of 4 tensor ranks would be 225
+  odd.parameters = 200e9;
+  odd.hidden = 14400;
+  odd.vocabulary = 250880;
+  CHECK(sim::complete_shape(odd, 8));
+  CHECK(odd.layers == 79);  // (200e9 - 250880 x 14400) / (12 x 14400^2)
+  CHECK(odd.heads % 8 == 0);
+  CHECK(odd.hidden % odd.heads == 0);
+  sim::ShapeSpec small;
+  small.parameters = 1e6;
+  small.hidden = 12288;
+  CHECK_FALSE(sim::complete_shape(small, 1));  // its table of words alone has more
+  const Said open = of_record(kBloom, {{"layers", nullptr}, {"heads", nullptr}});
+  CHECK(open.of("layers") == "63");  // (104e9 - 250880 x 11600) / (12 x 11600^2) is 62.6
+  CHECK(open.predicted == Approx(of_record(kBloom).predicted).epsilon(0.05));
+}
+
+TEST_CASE("a network cut down to a node is read by its name") {
+  const Json cut{
+      {"model", "llama3-70b (12 layers)"}, {"layers", 12}, {"hidden", 8192}, {"heads", 64}, {"params", nullptr}};
+  Json by_key = cut;
+  by_key["model"] = "llama3_70b";
+  CHECK(of_record(kBloom, cut).predicted == of_record(kBloom, by_key).predicted);
+  CHECK_FALSE(of_record(kBloom, {{"model", "llama3-70b (12 layers)"}, {"layers", 13}}).unmapped.empty());  // which?
+}
+
+}  // namespace lockstep::tests
