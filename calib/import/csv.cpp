@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "calib/import/log_text.hpp"
 #include "calib/import/sound.hpp"
 #include "engine/base/text.hpp"
 
@@ -120,8 +121,8 @@ class Table {
   double whole(const std::string& cell, const std::string& column) const {
     const double value = number(cell, column);
     if (value != std::floor(value)) fail(column + " " + in_quotes(cell) + " is not whole", "a count");
-    if (column != "bytes" && value > kMostCount)
-      fail(column + " " + in_quotes(cell) + " is too large", "up to 1048576");
+    const double most = column == "bytes" ? kMostBytes : kMostCount;
+    if (value > most) fail(column + " " + in_quotes(cell) + " is too large", "up to " + short_number(most));
     return value;
   }
 

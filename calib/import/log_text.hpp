@@ -7,6 +7,7 @@
 namespace lockstep::calib {
 
 constexpr int kMostRanks = 1 << 20;  ///< that a log may speak of
+constexpr double kMostBytes = 1e15;  ///< of a call, the same
 
 inline constexpr std::size_t kLargestLog = std::size_t{1} << 30;
 

@@ -105,6 +105,7 @@ class CollectiveLog {
   // `ranks` as the log has them; 0: it does not tell.
   void add(const std::string& operation, const std::string& library, int ranks, double bytes, double seconds) {
     if (!(bytes > 0)) return;  // a call without data
+    if (bytes > kMostBytes) return refuse("a size of " + short_number(bytes) + " bytes");
     if (!(seconds > 0)) return refuse("no time");
     if (ranks == 0) ranks = options_.ranks;
     if (ranks < 2)

@@ -96,13 +96,13 @@ std::optional<Json> collective_of(const Json& args) {
                                                 {"Byte", 1},  {"Int", 4},  {"Long", 8}};
   const auto operation = operations.find(text_or(args, "Collective name", ""));
   const auto size = sizes.find(text_or(args, "dtype", ""));
-  const int ranks = static_cast<int>(number_or(args, "Group size", 0));
+  const double ranks = number_or(args, "Group size", 0);
   const double elements = std::max(number_or(args, "In msg nelems", 0), number_or(args, "Out msg nelems", 0));
   if (operation == operations.end() || size == sizes.end() || ranks < 2 || ranks > (1 << 20) || !(elements > 0))
     return std::nullopt;
   return Json{{"operation", operation->second},
               {"library", "nccl"},
-              {"ranks", ranks},
+              {"ranks", static_cast<int>(ranks)},
               {"nodes", 1},
               {"bytes", static_cast<std::int64_t>(elements) * size->second}};
 }

@@ -43,6 +43,7 @@ struct DeviceCost {
   double host_launch_s = 0;  ///< per kernel, of the processor that enqueues it
   std::vector<EfficiencyPoint> compute_efficiency{{1, 1}};
   double attention_efficiency = 1;  ///< of fused attention's arithmetic, over compute_efficiency
+  double expert_efficiency = 1;     ///< of experts' kernels, over what the roofline says of them (token_cost.hpp)
   double memory_efficiency = 1;
   int activation_bytes = 4;  ///< per element, stored activations and their gradients
   /// Multiplications that a fast algorithm saves in convolutions of 3x3 and 5x5 with stride 1 and without groups: 2.25

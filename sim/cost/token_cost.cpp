@@ -129,13 +129,14 @@ LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bo
   const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
   const LayerCost copies = operand_copies(layer, device, batch);
   const bool has_backward = input_needs || !layer.parameters.empty();
-  return {casts + copies.forward_s + seconds(kernels.forward, half),
-          has_backward ? casts + copies.backward_s + seconds(kernels.backward, half) : 0};
+  const double slower = layer.kind == LayerKind::experts ? 1 / device.expert_efficiency : 1;
+  return {casts + slower * (copies.forward_s + seconds(kernels.forward, half)),
+          has_backward ? casts + slower * (copies.backward_s + seconds(kernels.backward, half)) : 0};
 }
 
 LayerCost row_order_cost(const Layer& layer, const DeviceCost& device, int batch, double load) {
   const double elements = 2 * load * rows_of(layer, batch) * layer.in.channels;
-  const double there_and_back = 2 * kernel_s(device, 0, elements * device.activation_bytes);
+  const double there_and_back = 2 / device.expert_efficiency * kernel_s(device, 0, elements * device.activation_bytes);
   return {there_and_back, there_and_back};
 }
 

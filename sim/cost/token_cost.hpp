@@ -31,6 +31,8 @@
 //             inputs; activation and gate read m r f and write (m - 1) r f
 // In eight and four bits the products' operands are made as those of other matrices (layer_cost.hpp): r w + r f elements
 // forward, r w + r f (m - 1) backward.
+// An expert has few rows of a batch, and each its own product: all of these kernels, and the copies by row below, take
+// 1 / expert_efficiency of their rooflines.
 // A router is a matrix and a softmax over its scores.
 #include "sim/cost/layer_cost.hpp"
 

@@ -52,6 +52,7 @@ DeviceCost device_cost(const Scenario& scenario) {
   for (const EfficiencySpec& point : compute.compute_efficiency)
     device.compute_efficiency.push_back({point.flop, point.efficiency});
   device.attention_efficiency = compute.attention_efficiency;
+  device.expert_efficiency = compute.expert_efficiency;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;

@@ -123,6 +123,7 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.launch_s = launch_s;
   device.compute_efficiency = {{1, compute.compute_efficiency.front().efficiency}};
   device.attention_efficiency = compute.attention_efficiency;
+  device.expert_efficiency = compute.expert_efficiency;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
@@ -311,6 +312,12 @@ Speeds speeds_of_images(Mapping& m) {
   return speeds;
 }
 
+bool has_experts(Mapping& m) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
+}
+
 // Plain matrix products, whose share of the peak is another than that of convolutions, and between them passes over
 // memory.
 Speeds speeds_of_sequences(Mapping& m) {
@@ -370,6 +377,8 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
     compute.attention_efficiency = attention.over_products;
     m.assume("what fused attention reaches, over products", attention.over_products, attention.why);
   }
+  if (has_experts(m))
+    compute.expert_efficiency = m.constant({"speed of experts/" + m.gpu->generation, "speed of experts"});
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;
   if (!anchored_here) compute.host_launch_s = speeds.host_launch_s;

@@ -19,6 +19,7 @@ const std::vector<UsualValue>& usual_values() {
       {"kernel launch", "", 20e-6, 1.2e-4, 0.6, 0.5, "an operation of a framework costs five to tens of microseconds"},
       {"host launch", "", 30e-6, 2e-4, 0.5, 0.5, "a framework enqueues an operation of several kernels in 10 to 50 us"},
       {"memory speed", "", 1, kMostOfMemory, 0.15, 0.12, "0.8 of the data sheet's bandwidth, as copies reach"},
+      {"speed of experts", "", 0.8, 1, 0.25, 0.2, "each expert has a product of its own, and few rows of it"},
       {"speed of software/", "", 1, kAny, 0.2, 0.15, "no slower than others"},
       {"speed of family/", "/sequences", 1, kAny, 0.06, 0.06,
        "transformers are the same products, whatever their name"},

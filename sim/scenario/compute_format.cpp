@@ -85,6 +85,9 @@ ObjectFormat<ComputeSpec> efficiency_format() {
   f.number("attention", &ComputeSpec::attention_efficiency, kFraction)
       .optional("1")
       .means("what fused attention reaches, over `compute`");
+  f.number("experts", &ComputeSpec::expert_efficiency, kFraction)
+      .optional("1")
+      .means("how fast experts' products and copies of rows are, over what the other shares say");
   f.number("memory", &ComputeSpec::memory_efficiency, kMemoryShare)
       .assumed(0.8, "default: share of peak bandwidth that streaming kernels reach")
       .means(

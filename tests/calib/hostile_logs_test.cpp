@@ -58,6 +58,33 @@ TEST_CASE("Times beyond any machine's are left out, and a log of nothing else is
              Contains("a.csv line 2: /seconds: their median is 1e-15; allowed: times in seconds, 1e-12 or more"));
 }
 
+// 1e29 is no number of bytes that 64 bits hold: converted it was undefined.
+TEST_CASE("Sizes beyond any call's are left out of a log, and refused in a table") {
+  const std::string osu = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n";
+  const Imported log = import_osu(osu + "1000 11.00\n100000000000000000000000000000 110.00\n", "a.log", {4, 1, ""});
+  REQUIRE(log.samples.size() == 1);
+  REQUIRE(log.refused.size() == 1);
+  CHECK(log.refused[0] == "a.log line 4: a size of 1e+29 bytes");
+  CHECK(error_of([&] { import_osu(osu + "1e29 110.00\n", "a.log", {4, 1, ""}); }).find("a.log: no row of") == 0);
+  CHECK(error_of([] { import_csv("bytes,ranks,ms\n1" + std::string(29, '0') + ",8,2\n", "n.csv"); }) ==
+        "n.csv line 2: bytes \"1" + std::string(29, '0') + "\" is too large; allowed: up to 1e+15");
+  const Json trace{{"traceEvents",
+                    {{{"ph", "X"},
+                      {"cat", "kernel"},
+                      {"name", "nccl"},
+                      {"ts", 1},
+                      {"dur", 3},
+                      {"pid", 0},
+                      {"tid", 9},
+                      {"args",
+                       {{"Collective name", "allreduce"},
+                        {"In msg nelems", 10},
+                        {"Out msg nelems", 10},
+                        {"Group size", 1e12},
+                        {"dtype", "Float"}}}}}}};
+  CHECK(error_of([&] { import_torch_trace(trace.dump(), "t.json", {"cnn", 8, "fp32"}); }).find("t.json: ") == 0);
+}
+
 TEST_CASE("A profile whose times are beyond any machine's is refused, as is a fit of such") {
   const std::string line =
       R"({"probe": "update", "key": {"kernel": "momentum", "elements": 8}, "seconds": [5e-324], "kind": "measured"})";

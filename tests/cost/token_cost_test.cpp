@@ -95,6 +95,25 @@ TEST_CASE("fused attention reaches its share of what products do, and attention 
   CHECK(cost_of(fused, model::LayerKind::attention, memory, 3).forward_s == Approx(bytes_s));
 }
 
+TEST_CASE("experts' kernels, copies by row among them, take as much longer as they are less efficient") {
+  model::GraphBuilder net("e", "e", {1, 8, 1});
+  const int words = net.embedding("words", 0, 10, 16);
+  const int router = net.router("router", words, 4, 2);
+  net.softmax("loss", net.experts("experts", {words, router}, 32));
+  const model::Graph graph = net.finish();
+  for (DeviceCost device : {only_flop(), only_bytes()}) {
+    const LayerCost experts = cost_of(graph, model::LayerKind::experts, device, 1);
+    const LayerCost others = cost_of(graph, model::LayerKind::router, device, 1);
+    const LayerCost rows = row_order_cost(graph.layers[static_cast<std::size_t>(router) + 1], device, 1, 1);
+    device.expert_efficiency = 0.5;
+    CHECK(cost_of(graph, model::LayerKind::experts, device, 1).forward_s == Approx(2 * experts.forward_s));
+    CHECK(cost_of(graph, model::LayerKind::experts, device, 1).backward_s == Approx(2 * experts.backward_s));
+    CHECK(cost_of(graph, model::LayerKind::router, device, 1).forward_s == Approx(others.forward_s));
+    CHECK(row_order_cost(graph.layers[static_cast<std::size_t>(router) + 1], device, 1, 1).forward_s ==
+          Approx(2 * rows.forward_s));
+  }
+}
+
 TEST_CASE("experts by hand") {
   // 8 tokens of 16 features, 2 of 4 experts of width 32 with a gate: 16 rows.
   model::GraphBuilder net("e", "e", {1, 8, 1});
