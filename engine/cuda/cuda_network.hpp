@@ -4,6 +4,7 @@
 
 #include "engine/cuda/runtime.hpp"
 #include "engine/device/backend.hpp"
+#include "engine/model/graph.hpp"
 
 namespace lockstep::cuda {
 

@@ -16,6 +16,7 @@
 #include "engine/cuda/pass_graph.hpp"
 #include "engine/cuda/program.hpp"
 #include "engine/cuda/segments.hpp"
+#include "engine/model/graph.hpp"
 
 namespace lockstep::cuda {
 

@@ -9,6 +9,7 @@
 #include "engine/cuda/program.hpp"
 #include "engine/cuda/runtime.hpp"
 #include "engine/cuda/segments.hpp"
+#include "engine/model/graph.hpp"
 
 namespace lockstep::cuda {
 

@@ -9,7 +9,7 @@
 
 #include "engine/cuda/element.hpp"
 #include "engine/cuda/segments.hpp"
-#include "engine/model/graph.hpp"
+#include "engine/model/window.hpp"
 
 namespace lockstep::cuda {
 

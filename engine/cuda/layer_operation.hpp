@@ -12,6 +12,7 @@
 #include "engine/cuda/kernels.hpp"
 #include "engine/cuda/output_sums.hpp"
 #include "engine/cuda/program.hpp"
+#include "engine/model/graph.hpp"
 
 namespace lockstep::cuda {
 

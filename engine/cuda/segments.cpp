@@ -5,6 +5,7 @@
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
+#include "engine/model/graph.hpp"
 
 namespace lockstep::cuda {
 

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "engine/cuda/element.hpp"
-#include "engine/model/graph.hpp"
+
+namespace lockstep::model {
+struct Graph;
+}
 
 namespace lockstep::cuda {
 

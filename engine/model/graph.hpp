@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "engine/model/window.hpp"
 
 namespace lockstep::model {
 
@@ -72,17 +73,6 @@ struct Parameter {
   std::string name;  ///< "conv1/weight"
   ParameterRole role;
   std::int64_t elements;
-};
-
-/// Kernel, stride and padding of a convolution or pooling (of a subsample, only the stride); padding per side and
-/// axis, zero where unused.
-struct Window {
-  int kernel_h = 1, kernel_w = 1;
-  int stride_h = 1, stride_w = 1;
-  int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-  bool ceil = false;  ///< pooling: output size rounded up (Caffe) instead of down
-  int groups = 1;     ///< convolutions
-  bool operator==(const Window& o) const;
 };
 
 /// Heads of an attention layer. Queries are {heads head_dim, T, 1}, keys {kv_heads (head_dim - shared_dim) + shared_dim,

@@ -4,7 +4,7 @@
 // and source.
 //
 //   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "in_texts"?, "intra_node",
-//                     "gpus_per_node"? (8), "network", "memory", "memory_bandwidth",
+//                     "gpus_per_node"? (8), "nvlink_domain"?, "network", "memory", "memory_bandwidth",
 //                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
 //   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "in_texts"?, "description", "gpus_per_switch",
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
@@ -16,7 +16,9 @@
 //   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
 //                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,
-//                     "tensor_overlap"?: "backward", "whole_experts"?: true, "parameter_bytes"?: "fsdp"}
+//                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
+//                     "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
+//                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp"}
 //   models.json      {"id", "aliases", "in_texts"?, "train_samples"?, "tokens"?}
 //   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}
 //

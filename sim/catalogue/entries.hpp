@@ -80,7 +80,7 @@ struct StackEntry : Entry {
   Recomputation recompute = Recomputation::none;       ///< of a split, the same
   Recomputation selective = Recomputation::selective;  ///< what it calls so
   std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
-  std::string peak_memory;                   ///< the counter of a peak, where software prints it; empty: allocated
+  std::string peak_memory;                   ///< which counter its peaks are of (MemoryCounter); empty: allocated
   /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).
   std::string parameter_bytes = "mixed";

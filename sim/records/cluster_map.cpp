@@ -118,6 +118,7 @@ Ports network_of(Mapping& m) {
   if (network.id.empty()) return default_network(m, why.empty() ? "not stated" : why);
   const NetworkEntry* entry = m.catalogue.networks.with_id(network.id);
   Ports ports = ports_of(*entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s));
+  if (entry->is_whole_node) ports.count *= m.job.trays;
   if (ports.bytes_per_s <= 0) return default_network(m, network.id + ": rate not stated");
   if (!why.empty()) {
     m.assume("network", network.id, why);

@@ -101,7 +101,9 @@ void take_unpadded(JobSpec& job, const ModelEntry* entry, const Catalogue& catal
   const StackEntry* stack = catalogue.stacks.with_id(job.software.id);
   if (entry == nullptr || entry->tokens == 0 || stack == nullptr || !stack->unpadded) return;
   const model::Graph& graph = model::zoo_graph(model::fused_attention_name(entry->id));
-  if (!graph.transformer || graph.transformer->spec.objective == model::Objective::next_token) return;
+  using model::Objective;
+  const Objective objective = graph.transformer ? graph.transformer->spec.objective : Objective::next_token;
+  if (objective != Objective::masked_token && objective != Objective::masked_and_next_sentence) return;
   const int longest = graph.transformer->spec.context, stated = job.shape.sequence;
   if (longest < 2 || (stated != 0 && stated != longest)) return;
   job.shape.sequence = longest / 2;

@@ -131,37 +131,26 @@ TransformerSpec llama4(const DecoderSizes& z, int experts, int every) {
   return s;
 }
 
-TransformerSpec deepseek_v2() {
-  TransformerSpec s = gated_decoder({"deepseek_v2", "DeepSeek-V2", 60, 5120, 128, 128, 12288, 102400, 4096});
-  s.latent = {512, 1536, 128, 64, 128};
-  s.mixture.count = 160;
-  s.mixture.active = 6;
-  s.mixture.inner = 1536;
-  s.mixture.shared_inner = 2 * 1536;
-  s.mixture.first = 1;
-  return s;
-}
+struct DeepSeekExperts {
+  int count, active, width, shared_width, first_layer;
+};
 
-TransformerSpec deepseek_v2_lite() {
-  TransformerSpec s = gated_decoder({"deepseek_v2_lite", "DeepSeek-V2-Lite", 27, 2048, 16, 16, 10944, 102400, 4096});
-  s.latent = {512, 0, 128, 64, 128};
-  s.mixture.count = 64;
-  s.mixture.active = 6;
-  s.mixture.inner = 1408;
-  s.mixture.shared_inner = 2 * 1408;
-  s.mixture.first = 1;
+TransformerSpec deepseek(const DecoderSizes& z, int query_rank, const DeepSeekExperts& e) {
+  TransformerSpec s = gated_decoder(z);
+  s.latent = {512, query_rank, 128, 64, 128};
+  s.mixture.count = e.count;
+  s.mixture.active = e.active;
+  s.mixture.inner = e.width;
+  s.mixture.shared_inner = e.shared_width;
+  s.mixture.first = e.first_layer;
   return s;
 }
 
 // Without its module of multi-token prediction.
 TransformerSpec deepseek_v3() {
-  TransformerSpec s = gated_decoder({"deepseek_v3", "DeepSeek-V3", 61, 7168, 128, 128, 18432, 129280, 4096});
-  s.latent = {512, 1536, 128, 64, 128};
-  s.mixture.count = 256;
-  s.mixture.active = 8;
-  s.mixture.inner = s.mixture.shared_inner = 2048;
+  TransformerSpec s =
+      deepseek({"deepseek_v3", "DeepSeek-V3", 61, 7168, 128, 128, 18432, 129280, 4096}, 1536, {256, 8, 2048, 2048, 3});
   s.mixture.balancing_bias = true;
-  s.mixture.first = 3;
   return s;
 }
 
@@ -190,8 +179,10 @@ std::vector<TransformerSpec> all_decoders() {
   all.push_back(mixtral({"mixtral_8x7b", "Mixtral 8x7B", 32, 4096, 32, 8, 14336, 32000, 32768}));
   all.push_back(mixtral({"mixtral_8x22b", "Mixtral 8x22B", 56, 6144, 48, 8, 16384, 32000, 65536}));
   all.push_back(grok_1());
-  all.push_back(deepseek_v2());
-  all.push_back(deepseek_v2_lite());
+  all.push_back(deepseek({"deepseek_v2", "DeepSeek-V2", 60, 5120, 128, 128, 12288, 102400, 4096}, 1536,
+                         {160, 6, 1536, 2 * 1536, 1}));
+  all.push_back(deepseek({"deepseek_v2_lite", "DeepSeek-V2-Lite", 27, 2048, 16, 16, 10944, 102400, 4096}, 0,
+                         {64, 6, 1408, 2 * 1408, 1}));
   all.push_back(deepseek_v3());
   all.push_back(llama4({"llama4_scout", "Llama 4 Scout", 48, 5120, 40, 8, 16384, 202048, 262144}, 16, 1));
   all.push_back(llama4({"llama4_maverick", "Llama 4 Maverick", 48, 5120, 40, 8, 16384, 202048, 262144}, 128, 2));

@@ -1,0 +1,17 @@
+#pragma once
+// What convolutions and poolings look at. A header of its own, so that kernels need not read how a network is described.
+
+namespace lockstep::model {
+
+/// Kernel, stride and padding of a convolution or pooling (of a subsample, only the stride); padding per side and
+/// axis, zero where unused.
+struct Window {
+  int kernel_h = 1, kernel_w = 1;
+  int stride_h = 1, stride_w = 1;
+  int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  bool ceil = false;  ///< pooling: output size rounded up (Caffe) instead of down
+  int groups = 1;     ///< convolutions
+  bool operator==(const Window& o) const;
+};
+
+}  // namespace lockstep::model
