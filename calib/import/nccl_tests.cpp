@@ -72,7 +72,7 @@ class NcclTestsLog {
     if (const auto args = root.find("args"); args && args->is_array() && !args->items().empty())
       set_program(args->items().front().text());
     for (const JsonNode& result : root.at("results").items()) {
-      const double bytes = result.at("size").number({0, 1e15});
+      const double bytes = result.at("size").number({0, kMostBytes});
       std::string what;
       for (const char* member : {"type", "redop"})
         if (result.has(member) && result.at(member).is_string())

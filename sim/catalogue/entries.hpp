@@ -60,6 +60,16 @@ struct NetworkEntry : Entry {
   std::string family;            ///< of generations that are told apart by their line rate: "InfiniBand"
 };
 
+/// Whose memory a peak is of: what a framework's tensors take, what its allocator holds for them, all on the device.
+enum class MemoryCounter { allocated, reserved, device };
+
+inline const Choices<MemoryCounter>& choices_of(MemoryCounter) {
+  static const Choices<MemoryCounter> all{{MemoryCounter::allocated, "allocated"},
+                                          {MemoryCounter::reserved, "reserved"},
+                                          {MemoryCounter::device, "device"}};
+  return all;
+}
+
 struct StackEntry : Entry {
   std::vector<std::string> keywords;
   double fusion_bytes = 0;
@@ -80,7 +90,7 @@ struct StackEntry : Entry {
   Recomputation recompute = Recomputation::none;       ///< of a split, the same
   Recomputation selective = Recomputation::selective;  ///< what it calls so
   std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides
-  std::string peak_memory;                   ///< which counter its peaks are of (MemoryCounter); empty: allocated
+  MemoryCounter peak_memory = MemoryCounter::allocated;  ///< which counter its peaks are of
   /// Of training in half precision: "mixed" 16 bytes with Adam, "single-gradients" 18, "fsdp", "deepspeed", "internevo"
   /// (sim/split/split_memory.hpp).
   std::string parameter_bytes = "mixed";

@@ -141,8 +141,7 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto recompute = node.find("recompute")) entry.recompute = read_choice<Recomputation>(*recompute);
   if (const auto selective = node.find("selective")) entry.selective = read_choice<Recomputation>(*selective);
   if (const auto programs = node.find("causal_flops_of")) entry.causal_flops_of = texts_of(*programs);
-  if (const auto counter = node.find("peak_memory"))
-    entry.peak_memory = counter->choice({"allocated", "reserved", "device"});
+  if (const auto counter = node.find("peak_memory")) entry.peak_memory = read_choice<MemoryCounter>(*counter);
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   if (const auto bytes = node.find("parameter_bytes"))
     entry.parameter_bytes = bytes->choice({"mixed", "single-gradients", "fsdp", "deepspeed", "internevo"});

@@ -41,12 +41,16 @@ const Of* resolve(Named& named, const Entries<Of>& entries) {
   return entry;
 }
 
+const ModelEntry* transformer_named(const std::string& name, const Catalogue& catalogue) {
+  const ModelEntry* entry = catalogue.models.named(name);
+  return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
+}
+
 // A transformer with "_fused" behind its name has attention whose scores stay on the chip.
 const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& text) {
   if (text.size() <= kFused.size() || text.compare(text.size() - kFused.size(), kFused.size(), kFused) != 0)
     return nullptr;
-  const ModelEntry* entry = catalogue.models.named(text.substr(0, text.size() - kFused.size()));
-  return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
+  return transformer_named(text.substr(0, text.size() - kFused.size()), catalogue);
 }
 
 // "llama3_8b@4096" says the tokens of a sequence, as the zoo has it; with others for a "seq" it is no name.
@@ -55,18 +59,12 @@ void take_sequence(JobSpec& job, const Catalogue& catalogue) {
   const std::string& text = job.model.stated;
   const std::size_t at = text.rfind('@');
   if (at == std::string::npos) return;
-  const ModelEntry* entry = catalogue.models.named(text.substr(0, at));
   const std::string digits = text.substr(at + 1);
   const bool is_number = !digits.empty() && digits.size() <= kMostDigits && digits.front() != '0' &&
                          std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (entry == nullptr || entry->tokens == 0 || !is_number || job.shape.sequence > 0) return;
+  if (transformer_named(text.substr(0, at), catalogue) == nullptr || !is_number || job.shape.sequence > 0) return;
   job.shape.sequence = std::stoi(digits);
   job.model.stated = text.substr(0, at);
-}
-
-bool names_transformer(const std::string& name, const Catalogue& catalogue) {
-  const ModelEntry* entry = catalogue.models.named(name);
-  return entry != nullptr && entry->tokens > 0;
 }
 
 // "llama3_70b (12 layers)": the network cut down to so many.
@@ -74,7 +72,7 @@ void take_layers(JobSpec& job, const Catalogue& catalogue) {
   constexpr std::size_t kMostDigits = 4;
   const std::string& text = job.model.stated;
   const std::size_t open = text.rfind(" (");
-  if (open == std::string::npos || !names_transformer(text.substr(0, open), catalogue)) return;
+  if (open == std::string::npos || transformer_named(text.substr(0, open), catalogue) == nullptr) return;
   const std::size_t begin = open + 2, end = text.find_first_not_of("0123456789", begin);
   if (end == begin || end == std::string::npos || end - begin > kMostDigits || text.substr(end) != " layers)") return;
   const int layers = std::stoi(text.substr(begin, end - begin));
@@ -89,7 +87,7 @@ void take_task(JobSpec& job, const Catalogue& catalogue) {
   for (const auto& [behind, task] : {std::pair<std::string, const char*>{" lora", kAdapters}, {" sft", kAllWeights}}) {
     const bool ends = small.size() > behind.size() && small.rfind(behind) == small.size() - behind.size();
     const std::string name = ends ? job.model.stated.substr(0, small.size() - behind.size()) : "";
-    if (!names_transformer(name, catalogue) || (!job.split.task.empty() && job.split.task != task)) continue;
+    if (transformer_named(name, catalogue) == nullptr || (!job.split.task.empty() && job.split.task != task)) continue;
     job.model.stated = name;
     job.split.task = task;
   }
@@ -145,7 +143,7 @@ void resolve_model(JobSpec& job, const Catalogue& catalogue) {
   take_unpadded(job, entry, catalogue);
   const int tokens = job.shape.sequence;
   if (entry == nullptr && complete_shape(job.shape, job.split.tensor))
-    job.assumed["layers"] = "not stated; by the parameters and the hidden features";
+    job.assumed["layers"] = "not stated; by the parameters and the hidden features, as are heads that are not stated";
   if (entry == nullptr && says_shape(job.shape)) {
     if (job.shape.sequence == 0) job.assumed["tokens of a sequence"] = "not stated; usual";
     if (job.shape.vocabulary == 0) job.assumed["words"] = "not stated; usual";

@@ -22,8 +22,7 @@ ParameterBytes bytes_of_software(const Mapping& m, const ParallelSpec& spec, Opt
 
 // A peak's counter, by the software that prints it.
 MemoryCounter counter_of(const Mapping& m) {
-  if (m.job.memory_counter) return *m.job.memory_counter;
-  return find_choice<MemoryCounter>(m.stack->peak_memory).value_or(MemoryCounter::allocated);
+  return m.job.memory_counter.value_or(m.stack->peak_memory);
 }
 
 void set_software(const Mapping& m, const Scenario& scenario, const ParallelSpec& spec, SplitMemoryOptions& options) {

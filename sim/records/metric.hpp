@@ -95,16 +95,6 @@ inline const Choices<Collective>& choices_of(Collective) {
   return all;
 }
 
-/// Whose memory a peak is of: what a framework's tensors take, what its allocator holds for them, all on the device.
-enum class MemoryCounter { allocated, reserved, device };
-
-inline const Choices<MemoryCounter>& choices_of(MemoryCounter) {
-  static const Choices<MemoryCounter> all{{MemoryCounter::allocated, "allocated"},
-                                          {MemoryCounter::reserved, "reserved"},
-                                          {MemoryCounter::device, "device"}};
-  return all;
-}
-
 /// What a rate counts.
 enum class Counted { samples, tokens, iterations };
 

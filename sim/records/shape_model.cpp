@@ -116,16 +116,19 @@ bool complete_shape(ShapeSpec& shape, int tensor) {
   const double vocabulary = shape.vocabulary > 0 ? shape.vocabulary : kUsualVocabulary, hidden = shape.hidden;
   const double of_layers = shape.parameters - vocabulary * hidden;
   if (shape.layers > 0 || hidden < 1 || of_layers <= 0) return false;
-  shape.layers = std::max(1, static_cast<int>(std::lround(of_layers / (12 * hidden * hidden))));
-  if (shape.heads > 0) return true;
+  const int layers = std::max(1, static_cast<int>(std::lround(of_layers / (12 * hidden * hidden))));
   double best = std::numeric_limits<double>::infinity();
-  for (int heads = std::max(1, tensor); heads <= shape.hidden; heads += std::max(1, tensor)) {
+  int nearest = shape.heads;
+  for (int heads = std::max(1, tensor); shape.heads == 0 && heads <= shape.hidden; heads += std::max(1, tensor)) {
     const double off = std::abs(std::log(hidden / heads / kUsualHead));
     if (shape.hidden % heads != 0 || off >= best) continue;
     best = off;
-    shape.heads = heads;
+    nearest = heads;
   }
-  return shape.heads > 0;
+  if (nearest == 0) return false;
+  shape.layers = layers;
+  shape.heads = nearest;
+  return true;
 }
 
 bool says_shape(const ShapeSpec& shape) {

@@ -1,5 +1,6 @@
 // Numbers of one's own, comma-separated.
 #include "calib/import/imported.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -8,12 +9,7 @@ using namespace lockstep::calib;
 namespace {
 
 std::string csv_error(const std::string& text) {
-  try {
-    import_csv(text, "n.csv");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { import_csv(text, "n.csv"); });
 }
 
 }  // namespace

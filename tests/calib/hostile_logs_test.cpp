@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "tests/base/input_error.hpp"
 #include "tests/fork.hpp"
 #endif
 
@@ -17,16 +18,6 @@ using namespace lockstep;
 using namespace lockstep::calib;
 
 namespace {
-
-template <typename Read>
-std::string error_of(const Read& read) {
-  try {
-    read();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::string nvbandwidth(const std::string& device, const std::string& cell) {
   const Json test{{"name", "host_to_device_memcpy_ce"},

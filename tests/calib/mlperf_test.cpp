@@ -2,6 +2,7 @@
 // epoch.
 #include "calib/import/mlperf.hpp"
 
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -39,12 +40,7 @@ Json record_of(const MlperfResults& results, const std::string& metric) {
 }
 
 std::string mlperf_error(const std::string& text) {
-  try {
-    import_mlperf({{text, "r.txt"}}, {});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { import_mlperf({{text, "r.txt"}}, {}); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Logs of the OSU micro-benchmarks, of the Intel MPI Benchmarks and of gloo's benchmark. The layouts are the tools'; the
 // figures are ours: 10 us + bytes / 1 GB/s, so that what comes out is known. 1000 B: 11 us; 100,000 B: 110 us.
 #include "calib/import/imported.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -42,12 +43,7 @@ const std::string kGloo =
 
 template <typename Import>
 std::string import_error(const Import& import, const std::string& text, const CollectiveLogOptions& options = {}) {
-  try {
-    import(text, "a.log", options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { import(text, "a.log", options); });
 }
 
 CollectiveLogOptions of_ranks(int ranks, int nodes = 0, const std::string& library = "") {

@@ -2,6 +2,7 @@
 
 #include "calib/bus_bandwidth.hpp"
 #include "calib/import/imported.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/calib/data.hpp"
 #include "tests/catch.hpp"
 
@@ -21,12 +22,7 @@ NcclTestsOptions all_reduce() {
 }
 
 std::string log_error(const std::string& text, const NcclTestsOptions& options = all_reduce()) {
-  try {
-    import_nccl_tests(text, "a.log", options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { import_nccl_tests(text, "a.log", options); });
 }
 
 void check_figures(const Imported& log) {

@@ -1,5 +1,6 @@
 #include "calib/profile.hpp"
 
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
 using namespace lockstep;
@@ -26,12 +27,7 @@ Profile small_profile() {
 }
 
 std::string profile_error(const Json& json) {
-  try {
-    profile_from_json(JsonDocument::parse(json.dump(), "p.json").root());
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { profile_from_json(JsonDocument::parse(json.dump(), "p.json").root()); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The PyTorch probe's file as a profile.
 #include "calib/import/imported.hpp"
 #include "engine/model/graph.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/calib/data.hpp"
 #include "tests/catch.hpp"
 
@@ -28,12 +29,7 @@ Imported imported(const std::string& text) {
 }
 
 std::string probe_error(const std::string& text) {
-  try {
-    imported(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { imported(text); });
 }
 
 const Sample& sample(const Imported& all, const std::string& probe, const std::string& member = "",

@@ -1,6 +1,8 @@
 // Attention and experts as kernels of the roofline: by hand, and what fusing saves.
 #include "sim/cost/token_cost.hpp"
 
+#include <algorithm>
+
 #include "engine/model/zoo/zoo.hpp"
 #include "tests/catch.hpp"
 
@@ -44,6 +46,15 @@ LayerCost cost_of(const model::Graph& graph, model::LayerKind kind, const Device
   for (const model::Layer& layer : graph.layers)
     if (layer.kind == kind) return token_cost(layer, device, batch, true);
   throw std::runtime_error("no such layer");
+}
+
+// 8 tokens of 16 features, 2 of 4 experts of width 32 with a gate: 16 rows.
+model::Graph experts_graph() {
+  model::GraphBuilder net("e", "e", {1, 8, 1});
+  const int words = net.embedding("words", 0, 10, 16);
+  const int router = net.router("router", words, 4, 2);
+  net.softmax("loss", net.experts("experts", {words, router}, 32));
+  return net.finish();
 }
 
 }  // namespace
@@ -96,31 +107,23 @@ TEST_CASE("fused attention reaches its share of what products do, and attention 
 }
 
 TEST_CASE("experts' kernels, copies by row among them, take as much longer as they are less efficient") {
-  model::GraphBuilder net("e", "e", {1, 8, 1});
-  const int words = net.embedding("words", 0, 10, 16);
-  const int router = net.router("router", words, 4, 2);
-  net.softmax("loss", net.experts("experts", {words, router}, 32));
-  const model::Graph graph = net.finish();
+  const model::Graph graph = experts_graph();
+  const auto is_experts = [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; };
+  const model::Layer& routed = *std::find_if(graph.layers.begin(), graph.layers.end(), is_experts);
   for (DeviceCost device : {only_flop(), only_bytes()}) {
     const LayerCost experts = cost_of(graph, model::LayerKind::experts, device, 1);
     const LayerCost others = cost_of(graph, model::LayerKind::router, device, 1);
-    const LayerCost rows = row_order_cost(graph.layers[static_cast<std::size_t>(router) + 1], device, 1, 1);
+    const LayerCost rows = row_order_cost(routed, device, 1, 1);
     device.expert_efficiency = 0.5;
     CHECK(cost_of(graph, model::LayerKind::experts, device, 1).forward_s == Approx(2 * experts.forward_s));
     CHECK(cost_of(graph, model::LayerKind::experts, device, 1).backward_s == Approx(2 * experts.backward_s));
     CHECK(cost_of(graph, model::LayerKind::router, device, 1).forward_s == Approx(others.forward_s));
-    CHECK(row_order_cost(graph.layers[static_cast<std::size_t>(router) + 1], device, 1, 1).forward_s ==
-          Approx(2 * rows.forward_s));
+    CHECK(row_order_cost(routed, device, 1, 1).forward_s == Approx(2 * rows.forward_s));
   }
 }
 
 TEST_CASE("experts by hand") {
-  // 8 tokens of 16 features, 2 of 4 experts of width 32 with a gate: 16 rows.
-  model::GraphBuilder net("e", "e", {1, 8, 1});
-  const int words = net.embedding("words", 0, 10, 16);
-  const int router = net.router("router", words, 4, 2);
-  net.softmax("loss", net.experts("experts", {words, router}, 32));
-  const model::Graph graph = net.finish();
+  const model::Graph graph = experts_graph();
   const LayerCost flop = cost_of(graph, model::LayerKind::experts, only_flop(), 1);
   CHECK(flop.forward_s == Approx(2. * 16 * 16 * 32 * 3));
   CHECK(flop.backward_s == Approx(2 * flop.forward_s));

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "engine/model/graph.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::model {
@@ -14,15 +15,6 @@ Window window(int kernel, int stride = 1, int pad = 0, bool ceil = false) {
   w.pad_top = w.pad_bottom = w.pad_left = w.pad_right = pad;
   w.ceil = ceil;
   return w;
-}
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace

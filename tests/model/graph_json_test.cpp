@@ -1,6 +1,7 @@
 // Models from JSON: the form's defaults, exact errors, and zoo -> JSON -> graph.
 #include "engine/model/graph.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::model {
@@ -17,12 +18,7 @@ std::string with_layers(const std::string& layers) {
 }
 
 std::string graph_error(const std::string& text) {
-  try {
-    parse(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { parse(text); });
 }
 
 void check_equal(const Layer& a, const Layer& b) {

@@ -7,6 +7,7 @@
 #include "sim/records/measure.hpp"
 #include "sim/records/suite.hpp"
 #include "sim/records/translate.hpp"
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -44,15 +45,12 @@ Json facts(const sim::JobSpec& job) {
 }
 
 std::string error_of_keys(const std::string& keys) {
-  try {
+  return error_of([&] {
     records_from(
         R"([{"id": "a", "metric": "images_per_s", "software": "pytorch", "model": "resnet50", "gpu": "h100-sxm",
       "gpus": 8, "gpus_per_node": 8, "batch_per_gpu": 128)" +
         keys + "}]");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 std::string why_not_keys(const std::string& keys) {

@@ -12,7 +12,7 @@
 namespace lockstep::tests {
 namespace {
 
-const std::string id_of(const std::string& text) {
+std::string id_of(const std::string& text) {
   const sim::GpuRead read = sim::read_gpu_name(catalogue().gpus, text);
   return read.entry == nullptr ? "" : read.entry->id;
 }
@@ -248,6 +248,9 @@ TEST_CASE("parameters and hidden features say the layers of a GPT") {
   small.parameters = 1e6;
   small.hidden = 12288;
   CHECK_FALSE(sim::complete_shape(small, 1));  // its table of words alone has more
+  odd.layers = odd.heads = 0;
+  CHECK_FALSE(sim::complete_shape(odd, 7));  // 7 ranks divide no heads of 14400 features
+  CHECK(odd.layers == 0);
   const Said open = of_record(kBloom, {{"layers", nullptr}, {"heads", nullptr}});
   CHECK(open.of("layers") == "63");  // (104e9 - 250880 x 11600) / (12 x 11600^2) is 62.6
   CHECK(open.predicted == Approx(of_record(kBloom).predicted).epsilon(0.05));

@@ -1,6 +1,7 @@
 // Records as JSON: what is refused, and with which line.
 #include "sim/records/record.hpp"
 
+#include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -8,12 +9,7 @@ namespace lockstep::tests {
 namespace {
 
 std::string record_error(const std::string& json) {
-  try {
-    records_from(json);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { records_from(json); });
 }
 
 }  // namespace
