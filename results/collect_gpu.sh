@@ -43,6 +43,8 @@ links       900  the profile of all GPUs together; nccl-tests and nvbandwidth be
 small       300  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTorch
 calibrate  1200  the profile of one GPU; copies by PyTorch beside it
 chain       300  what the profile is to predict: batches and numbers of learners that were not calibrated
+transformers 400 steps of transformers in PyTorch, what a prediction from facts alone is to meet
+probe       300  lockstep_probe.py on two jobs of PyTorch, and steps of batches that it did not measure
 train       300  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD, on one GPU and on all
 sanitizer   400  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
 TEXT
@@ -205,9 +207,10 @@ stage_build() {
   cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" -- -k 0
 }
 
-# One after another: two tests on a GPU at a time would each measure the other. Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole output is in
-# logs/tests/; a failure names call, sizes, engine and the library's words. Where the stage was stopped at its limit, it
-# goes on with the tests that are not over.
+# One after another, since two tests on a GPU at a time would each measure the other; COLLECT_TESTS_AT_ONCE=8 where
+# minutes are few. Each test a process: one that crashes the GPU's context or hangs takes no other along. Its whole
+# output is in logs/tests/; a failure names call, sizes, engine and the library's words. Where the stage was stopped at
+# its limit, it goes on with the tests that are not over.
 stage_tests() {
   local logs=$state/logs/tests report=$state/results/gpu_tests.txt log failures
   mkdir -p "$logs"
@@ -217,7 +220,7 @@ stage_tests() {
   # Alone, because it looks at the memory that is free.
   if ! grep -qxF "$memory_test" "$logs/over"; then run_test "$memory_test" || failed=1; fi
   test_names | { grep -vxF -e '' -e "$memory_test" -f "$logs/over" || true; } |
-    xargs --no-run-if-empty -d '\n' -n 1 "$root/results/collect_gpu.sh" test || failed=1
+    xargs --no-run-if-empty -d '\n' -n 1 -P "${COLLECT_TESTS_AT_ONCE:-1}" "$root/results/collect_gpu.sh" test || failed=1
   pack_now
   sort "$report"
   failures=$(grep -c '^FAILED' "$report" || true)
@@ -437,6 +440,32 @@ stage_chain() {
   measure chain "$build/bench_cuda" --model vgg16 --precision bf16 --batch 16,64 --seconds 2
   measure chain "$build/bench_cuda" --model resnet50 --precision bf16 --batch 32 --learners 3 --algorithm sma --seconds 2
   measure chain "$build/bench_cuda" --model lenet --precision bf16 --batch 32 --learners 3 --algorithm sma --seconds 2
+  return "$failed"
+}
+
+# Those that PyTorch compiles last: they take longest to set up.
+stage_transformers() {
+  MEASURE_SECONDS=250 measure transformers python3 results/baselines/pytorch_transformers.py gpt2:1024:16:amp llama3_2_1b:4096:2 \
+    gpt2:1024:16 gpt2_xl:1024:4:amp gpt2:1024:4:amp gpt2:1024:16:amp:unfused llama3_2_3b:4096:1 hf-gpt2:1024:16:amp \
+    hf-llama3_2_1b:4096:2 llama3_2_1b:4096:4:recompute gpt2_medium:1024:8:amp gpt2:256:64:amp gpt2_xl:1024:8:amp:recompute \
+    llama3_2_1b:8192:1:amp llama2_7b:4096:1:recompute gpt2:1024:16:tf32
+  compiled transformers python3 results/baselines/pytorch_transformers.py gpt2:1024:16:amp:compile llama3_2_1b:4096:2:compile
+  return "$failed"
+}
+
+# probed NAME BATCHES: the job NAME of probe_jobs.py.
+probed() {
+  echo "+ probe $1"
+  timeout --foreground --kill-after=5 100 python3 calib/torch/lockstep_probe.py "results/baselines/probe_jobs.py:$1" \
+    --autocast bf16 --batches "$2" --seconds 1 --name "$1" --resume -o "$state/results/probe_$1.jsonl" || failed=1
+  pack_now
+}
+
+stage_probe() {
+  probed gpt2 4,8,16
+  measure probe python3 results/baselines/pytorch_transformers.py gpt2:1024:12:amp
+  probed resnet50 32,64,128
+  measure probe python3 "$baseline" --model resnet50 --precision bf16 --batch 96 --seconds 2
   return "$failed"
 }
 

@@ -164,6 +164,8 @@ all_gpus ok
 links exit
 small exit
 chain exit
+transformers ok
+probe ok
 sanitizer ok
 TEXT
   [ "$(grep -c '^ok' results/gpu_tests.txt)" -eq 2 ] && [ "$(grep -c . results/resnet50.jsonl)" -eq 12 ] || return 1
