@@ -41,3 +41,17 @@ def gpt2():
         return nn.functional.cross_entropy(logits.view(-1, vocabulary).float(), targets.view(-1))
 
     return network, batch, loss, torch.optim.AdamW(network.parameters(), lr=1e-4, fused=DEVICE == "cuda")
+
+
+def llama():
+    """Of 1.2 billion parameters in bf16; sequences of 2048."""
+    network = transformers_of_torch.Transformer("llama3_2_1b").bfloat16().to(DEVICE)
+
+    def batch(size):
+        tokens = torch.randint(network.vocabulary, (size, 2 * LENGTH))
+        return tokens, tokens
+
+    def loss(logits, targets):
+        return nn.functional.cross_entropy(logits.view(-1, network.vocabulary).float(), targets.view(-1))
+
+    return network, batch, loss, torch.optim.AdamW(network.parameters(), lr=1e-4, fused=DEVICE == "cuda")

@@ -116,7 +116,7 @@ def measure(options, batch, precision, mode, source):
             break
         steps = max(steps + 1, int(min(4.0, 1.1 * window_s / seconds) * steps))
     rates = [batch * steps / training.seconds_of(steps) for _ in range(WINDOWS)]
-    loss = float(training.loss)
+    loss = training.loss.item()
     median = statistics.median(rates)
     return {
         "images_per_s": {"median": median, "low": min(rates), "high": max(rates), "samples": rates},

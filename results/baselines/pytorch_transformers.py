@@ -105,7 +105,7 @@ def measure(name, length, batch, words):
         "steps_per_window": steps, "tokens_per_s": batch * length / step_s, "samples_per_s": batch / step_s,
         "setup_s": setup_s, "memory_bytes": torch.cuda.max_memory_allocated() if training.device == "cuda" else None,
         "reserved_bytes": torch.cuda.memory_reserved() if training.device == "cuda" else None,
-        "loss": float(training.loss)}
+        "loss": training.loss.item()}
 
 
 def report(configuration):

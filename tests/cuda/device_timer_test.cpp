@@ -40,6 +40,8 @@ void check_held(const std::vector<int>& gpus) {
   std::deque<Watch> watches;
   for (int d = 0; d < ops.devices(); ++d) {
     vectors.emplace_back(ops, kElements, d);
+    // CUDA loads a kernel at its first launch, which may wait for all that the device has to do: not behind the hold.
+    ops.scale(kElements, 2, vectors.back().data());
     ops.upload(kElements, Floats(kElements, 1).data(), vectors.back().data());
     watches.emplace_back(ops, d);
   }
