@@ -170,6 +170,10 @@ std::string model_file_of(const std::string& profile) {
   return fs::exists(file) ? file : "";
 }
 
+bool is_file(const std::string& model) {
+  return fs::path(model).extension() == ".json" || fs::exists(model);
+}
+
 model::Graph graph_of(const std::string& file) {
   const JsonDocument document = JsonDocument::load(file);
   return model::graph_from_json(document.root());
@@ -180,10 +184,13 @@ model::Graph graph_of(const std::string& file) {
 int write_scenario(const ScenarioRequest& request) {
   check_outputs({request.output}, {request.profile});
   const Profile profile = load_profile(request.profile);
-  const std::string model_file = request.model.empty() ? model_file_of(request.profile) : request.model;
+  const bool is_named = !request.model.empty() && !is_file(request.model);
+  const std::string model_file = is_named                ? ""
+                                 : request.model.empty() ? model_file_of(request.profile)
+                                                         : request.model;
   std::optional<model::Graph> graph;
   if (!model_file.empty()) graph = graph_of(model_file);
-  const Measurements m = measurements_of(profile, request.profile, graph ? graph->name : "");
+  const Measurements m = measurements_of(profile, request.profile, is_named ? request.model : graph ? graph->name : "");
   const std::vector<std::string> zoo = model::zoo_names();
   if (!graph && std::find(zoo.begin(), zoo.end(), m.model) != zoo.end()) graph = model::zoo_graph(m.model);
   const std::string profile_seen = seen_from(request.output, request.profile);

@@ -120,8 +120,8 @@ StackEntry read_stack(const JsonNode& node) {
              {"keywords",        "fusion_threshold",  "all_reduce",        "wire_mixed",     "optimizer",
               "overlap",         "fast_convolutions", "fused_norms",       "transposes",     "cuda_graphs",
               "fused_attention", "hopper_attention",  "sequence_parallel", "tensor_overlap", "whole_experts",
-              "eight_bits",      "unpadded",          "recompute",         "selective",      "causal_flops_of",
-              "peak_memory",     "parameter_bytes"});
+              "pads_vocabulary", "fused_loss",        "gelu_in_steps",     "eight_bits",     "unpadded",
+              "recompute",       "selective",         "causal_flops_of",   "peak_memory",    "parameter_bytes"});
   entry.keywords = texts_of(node.at("keywords"));
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
@@ -136,6 +136,9 @@ StackEntry read_stack(const JsonNode& node) {
   entry.hopper_attention = flag(node, "hopper_attention");
   entry.sequence_parallel = flag(node, "sequence_parallel");
   entry.whole_experts = flag(node, "whole_experts");
+  entry.pads_vocabulary = flag(node, "pads_vocabulary");
+  entry.fused_loss = flag(node, "fused_loss");
+  entry.gelu_in_steps = flag(node, "gelu_in_steps");
   entry.eight_bits = flag(node, "eight_bits");
   entry.unpadded = flag(node, "unpadded");
   if (const auto recompute = node.find("recompute")) entry.recompute = read_choice<Recomputation>(*recompute);

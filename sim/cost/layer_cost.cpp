@@ -132,6 +132,11 @@ std::size_t last_with_macs(const Graph& graph) {
   return last;
 }
 
+double aligned_share(const DeviceCost& device, int bytes) {
+  if (bytes >= 16) return 1;
+  return bytes >= 4 ? device.unaligned_efficiency.on_4_bytes : device.unaligned_efficiency.on_2_bytes;
+}
+
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double once = 2.0 * static_cast<double>(layer.macs) * batch;
   const double direct = has_fast_algorithm(layer) ? once / device.fast_convolution_gain : once;
@@ -144,19 +149,36 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   const double matrix = layer.tied_to < 0 ? parameters : double(layer.in.channels) * layer.out.channels;
   const double w = matrix * device.activation_bytes;
   const double casts = casts_s(device, parameters);
+  const double share = aligned_share(device, alignment_bytes(layer, device.activation_bytes));
   LayerCost cost;
-  cost.forward_s = casts + kernel_s(device, flop, x + y + w);
-  cost.backward_s = casts + kernel_s(device, flop, x + y + w);  // dw from x, dy
+  cost.forward_s = casts + kernel_s(device, flop, x + y + w, share);
+  cost.backward_s = casts + kernel_s(device, flop, x + y + w, share);  // dw from x, dy
   cost.forward_s += operand_copy_s(device, static_cast<double>(layer.input_elements) * batch);
   cost.backward_s += operand_copy_s(device, static_cast<double>(layer.out.elements()) * batch);
-  if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w);  // dx from dy, w
+  if (input_needs_gradient) cost.backward_s += kernel_s(device, flop_of_dx, x + y + w, share);  // dx from dy, w
   return cost;
+}
+
+// Of float logits by kernels of their own (PyTorch's log_softmax and nll_loss): forward a copy from half precision, 2 + 4
+// bytes, the largest and the sum, 4 + 4, the logarithms, 4 + 4; backward a gradient of zeros, 4, its sum, 4, the
+// softmax's gradient, 4 + 4 + 4, the copy back, 4 + 2. An H100 takes 0.48 of both passes' time for the forward one
+// (results/h100).
+constexpr double kLossForward = 22. / 48;
+constexpr double kGeluForward = 0.4;
+
+LayerCost in_passes(const DeviceCost& device, double bytes, double forward) {
+  return {kernel_s(device, 0, forward * bytes), kernel_s(device, 0, (1 - forward) * bytes)};
 }
 
 LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int batch) {
   const Passes passes = passes_of(layer.kind);
   const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
   const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
+  const double elements = static_cast<double>(layer.out.elements()) * batch;
+  if (layer.kind == LayerKind::softmax && device.loss_bytes_per_logit > 0)
+    return in_passes(device, device.loss_bytes_per_logit * elements, kLossForward);
+  if (layer.kind == LayerKind::gelu && device.gelu_bytes > 0)
+    return in_passes(device, device.gelu_bytes * elements, kGeluForward);
   LayerCost cost;
   cost.forward_s = kernel_s(device, 0, passes.forward_in * x + passes.forward_out * y);
   cost.backward_s = kernel_s(device, 0, passes.backward_in * x + passes.backward_out * y);
@@ -180,6 +202,14 @@ void wait_for_host(ModelCost& cost, const KernelCounts& kernels, double host_lau
 }
 
 }  // namespace
+
+int alignment_bytes(const Layer& layer, int element_bytes) {
+  int bytes = 16;
+  if (layer.kind != LayerKind::linear) return bytes;
+  const auto divides = [&](int channels) { return std::int64_t{channels} * element_bytes % bytes == 0; };
+  while (!divides(layer.in.channels) || !divides(layer.out.channels)) bytes /= 2;
+  return bytes;
+}
 
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share) {
   double seconds = bytes / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);

@@ -12,6 +12,10 @@
 // The processor enqueues kernels one after the other and runs ahead of the GPU, so that a pass lasts as long as its kernels
 // or as their enqueueing, whichever takes longer: t_pass = max(sum of t, kernels * host launch).
 //
+// Tensor cores are fed by loads of 16 bytes. A product with weights is unaligned where the rows of an operand are no
+// multiple of that, as those of a vocabulary of 50257 in half precision: its FLOP take 1 / unaligned_efficiency of the
+// time.
+//
 // In eight bits every product with weights also makes its operands: forward x is read and written in a byte an element,
 // backward dy, and once more transposed, as the products of the GPU want it (Transformer Engine's cast and transpose).
 //
@@ -33,6 +37,11 @@ struct EfficiencyPoint {
   double efficiency;
 };
 
+/// Of products of matrices whose rows do not begin on 16 bytes, over other ones: where they begin on 2 bytes, and on 4 or 8.
+struct UnalignedEfficiency {
+  double on_2_bytes = 1, on_4_bytes = 1;
+};
+
 /// A device as the cost model sees it.
 struct DeviceCost {
   double peak_flops = 0;       ///< in the arithmetic used
@@ -44,6 +53,9 @@ struct DeviceCost {
   std::vector<EfficiencyPoint> compute_efficiency{{1, 1}};
   double attention_efficiency = 1;  ///< of fused attention's arithmetic, over compute_efficiency
   double expert_efficiency = 1;     ///< of experts' kernels, over what the roofline says of them (token_cost.hpp)
+  UnalignedEfficiency unaligned_efficiency;
+  double gelu_bytes = 0;            ///< per element and both passes, of a GELU in steps; 0: one kernel a pass
+  double loss_bytes_per_logit = 0;  ///< of both passes; 0: as the passes of a softmax have it (layer_cost.cpp)
   double memory_efficiency = 1;
   int activation_bytes = 4;  ///< per element, stored activations and their gradients
   /// Multiplications that a fast algorithm saves in convolutions of 3x3 and 5x5 with stride 1 and without groups: 2.25
@@ -79,6 +91,8 @@ struct ModelCost {
   void scale(double factor);
 };
 
+/// Bytes on which all rows of the layer's operands begin, at most 16; 16 where it is no product of matrices.
+int alignment_bytes(const model::Layer& layer, int element_bytes);
 /// The roofline alone. batch >= 1.
 ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch);
 

@@ -53,6 +53,9 @@ DeviceCost device_cost(const Scenario& scenario) {
     device.compute_efficiency.push_back({point.flop, point.efficiency});
   device.attention_efficiency = compute.attention_efficiency;
   device.expert_efficiency = compute.expert_efficiency;
+  device.unaligned_efficiency = {compute.unaligned_2_efficiency, compute.unaligned_4_efficiency};
+  device.gelu_bytes = compute.gelu_bytes;
+  device.loss_bytes_per_logit = compute.loss_bytes_per_logit;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;

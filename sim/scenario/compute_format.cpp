@@ -88,6 +88,12 @@ ObjectFormat<ComputeSpec> efficiency_format() {
   f.number("experts", &ComputeSpec::expert_efficiency, kFraction)
       .optional("1")
       .means("how fast experts' products and copies of rows are, over what the other shares say");
+  f.number("on_2_bytes", &ComputeSpec::unaligned_2_efficiency, kFraction)
+      .optional("1")
+      .means("what products reach of matrices whose rows begin on 2 bytes, not on 4 or more, over `compute`");
+  f.number("on_4_bytes", &ComputeSpec::unaligned_4_efficiency, kFraction)
+      .optional("1")
+      .means("the same of rows that begin on 4 or 8 bytes, not on 16");
   f.number("memory", &ComputeSpec::memory_efficiency, kMemoryShare)
       .assumed(0.8, "default: share of peak bandwidth that streaming kernels reach")
       .means(
@@ -104,6 +110,12 @@ ObjectFormat<ComputeSpec> efficiency_format() {
       .means(
           "bytes moved by a layer's casts between single and half precision, before its forward and "
           "behind its backward kernel");
+  f.number("gelu_bytes", &ComputeSpec::gelu_bytes, {0, 1024})
+      .optional("0")
+      .means("bytes that a GELU in steps of its own moves for each element, both passes; 0: one kernel a pass");
+  f.number("loss_bytes_per_logit", &ComputeSpec::loss_bytes_per_logit, {0, 128})
+      .optional("0")
+      .means("bytes that a loss moves for each score, both passes; 0: as the passes of a softmax have it");
   return f;
 }
 

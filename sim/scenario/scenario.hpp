@@ -51,8 +51,10 @@ struct ComputeSpec {
   double launch_s = 0;
   double host_launch_s = 0;  ///< of the processor, for every kernel: layer_cost.hpp
   std::vector<EfficiencySpec> compute_efficiency;
-  double attention_efficiency = 1;  ///< layer_cost.hpp
-  double expert_efficiency = 1;     ///< the same
+  double attention_efficiency = 1;                                ///< layer_cost.hpp
+  double expert_efficiency = 1;                                   ///< the same
+  double unaligned_2_efficiency = 1, unaligned_4_efficiency = 1;  ///< the same
+  double gelu_bytes = 0, loss_bytes_per_logit = 0;                ///< the same
   double memory_efficiency = 1;
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
