@@ -147,7 +147,7 @@ StackEntry read_stack(const JsonNode& node) {
   if (const auto counter = node.find("peak_memory")) entry.peak_memory = read_choice<MemoryCounter>(*counter);
   if (const auto overlap = node.find("tensor_overlap")) entry.tensor_overlap = read_choice<TensorOverlap>(*overlap);
   if (const auto bytes = node.find("parameter_bytes"))
-    entry.parameter_bytes = bytes->choice({"mixed", "single-gradients", "fsdp", "deepspeed", "internevo"});
+    entry.parameter_bytes = bytes->choice({"mixed", "autocast", "single-gradients", "fsdp", "deepspeed", "internevo"});
   return entry;
 }
 

@@ -68,6 +68,10 @@ ComputeSpec compute_of(Mapping& mapping, int gpus, int batch);
 int batch_of(Mapping& mapping);
 /// Micro-steps of an update: as stated, or what the global batch is over that of all GPUs where that is a whole number.
 int accumulation_of(const Mapping& mapping, int gpus, int batch);
+/// Whether attention keeps its scores on the chip: as stated, or as the software does, whatever the GPU's age.
+bool has_fused_attention(const Mapping& mapping);
+/// What of `compute` is of transformers' kernels, by software and GPU; `mapping.precision` is known.
+void take_sequence_kernels(Mapping& mapping, ComputeSpec& compute);
 /// The job's model, with the attention that its software has.
 const model::Graph& graph_of(Mapping& mapping);
 int gpus_of(Mapping& mapping);

@@ -12,7 +12,7 @@ namespace {
 
 ParameterBytes bytes_of_software(const Mapping& m, const ParallelSpec& spec, Optimizer optimizer) {
   const std::string& kept = m.stack->parameter_bytes;
-  if (kept == "fsdp") return fsdp_parameter_bytes(optimizer);
+  if (kept == "fsdp" || kept == "autocast") return fsdp_parameter_bytes(optimizer);
   if (kept == "internevo") return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
   // Gradients travel as they are added up.
   if (kept == "deepspeed")
@@ -31,7 +31,7 @@ void set_software(const Mapping& m, const Scenario& scenario, const ParallelSpec
   if (activation_bytes(m.precision) == 4) return;
   options.parameters = bytes_of_software(m, spec, scenario.compute.optimizer);
   options.keeps_empty_gradients = kept == "single-gradients";
-  if (kept == "fsdp") options.loss = kTorchLoss;
+  if (kept == "fsdp" || (kept == "autocast" && !m.stack->fused_loss)) options.loss = kTorchLoss;
 }
 
 double of_split(const Mapping& m, const RecordRun& run) {

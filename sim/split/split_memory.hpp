@@ -33,7 +33,7 @@ ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool ke
 /// parameters on every rank (deepspeed/runtime/bf16_optimizer.py, fp32_groups_gradients_flat; BLOOM's chronicles: "4bytes x
 /// params and it's not sharded across gpus"): 20 with Adam.
 ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer);
-/// PyTorch's FSDP with mixed precision: weights and gradients in single precision, gathered in half: 16 with Adam.
+/// PyTorch's FSDP with mixed precision, and autocast: weights and gradients in single precision, gathered in half: 16 with Adam.
 ParameterBytes fsdp_parameter_bytes(Optimizer optimizer);
 
 /// What PyTorch's caching allocator reserves beyond what is allocated, as a part of it. Assumed; the largest allocation of

@@ -1,0 +1,122 @@
+// Kernels of transformers that differ by software: attention, experts, GELUs, losses, products of a vocabulary.
+#include <algorithm>
+
+#include "sim/cost/layer_cost.hpp"
+#include "sim/records/mapping.hpp"
+
+namespace lockstep::sim {
+inline namespace records {
+namespace {
+
+constexpr double kLossBytes = 36,
+                 kLossCopies = 12;  // per score of a vocabulary, in passes of their own (layer_cost.cpp)
+
+// What fused attention, both passes together, reaches of its peak over what large products reach, 0.7 to 0.85 of theirs.
+// Assumed, within what abstracts have of the forward pass: FlashAttention-2 0.50 to 0.73 of an A100's peak (Dao 2023,
+// arXiv:2307.08691) and 0.35 of an H100's, where kernels written for it have up to 0.75 (Shah et al. 2024, arXiv:2407.08608).
+struct AttentionSpeed {
+  double over_products;
+  const char* why;
+};
+
+// cuDNN 9.19 on an H100, forward and backward, causal, products at 660 TFLOP/s (results/h100/2026-11-26): heads of 64
+// reach 0.14, 0.25, 0.36 and 0.55 of that on 256, 512, 1024 and 4096 tokens, heads of 128 0.67 and 0.75 on 4096 and 8192.
+// The larger the share of the tiles that a mask cuts, the less.
+const char* const kHopperAttention = "kernels written for Hopper: measured on an H100, by tokens and width of heads";
+double hopper_attention(const model::Graph& graph) {
+  const auto found = std::find_if(graph.layers.begin(), graph.layers.end(),
+                                  [](const model::Layer& layer) { return layer.kind == model::LayerKind::attention; });
+  if (found == graph.layers.end()) return 1;
+  const double tokens = found->attention.keys;
+  const double wide = std::clamp((found->attention.head_dim - 64) / 64.0, 0.0, 1.0);
+  const double of_long = 0.667 + wide * (0.85 - 0.667), half_tokens = 870 + wide * (1050 - 870);
+  return of_long * tokens / (tokens + half_tokens);
+}
+
+AttentionSpeed attention_speed(Mapping& m) {
+  if (m.gpu->generation != "hopper" && m.gpu->generation != "blackwell")
+    return {0.65, "0.50 to 0.73 of an A100's peak by FlashAttention-2's abstract, products 0.8 to 0.9"};
+  if (m.stack->hopper_attention) return {hopper_attention(graph_of(m)), kHopperAttention};
+  return {0.5, "0.35 of an H100's peak by kernels written for an A100, by FlashAttention-3's abstract"};
+}
+
+bool has_experts(Mapping& m) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
+}
+
+int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
+  int bytes = 16;
+  for (const model::Layer& layer : graph.layers) bytes = std::min(bytes, alignment_bytes(layer, element_bytes));
+  return bytes;
+}
+
+// Measured on an H100: 95 to 147 TFLOP/s on 2 bytes and 246 to 271 on 4 or 8, where others reach 605 to 704. The kernels
+// are those of older GPUs, fed element by element: on others the rate of multiprocessors times clock, over their products.
+struct UnalignedShares {
+  double on_2_bytes, on_4_bytes;
+  const char* why;
+};
+UnalignedShares unaligned_shares(const GpuEntry& gpu) {
+  if (gpu.generation == "hopper") return {0.185, 0.386, "measured on an H100, results/h100/2026-11-26"};
+  const char* const kScaled =
+      "measured on an H100, results/h100/2026-11-26; by multiprocessors and clock, over products";
+  if (gpu.generation == "blackwell") return {0.1, 0.2, kScaled};
+  if (gpu.generation == "volta" || gpu.generation == "turing") return {0.6, 0.8, kScaled};
+  return {0.3, 0.6, kScaled};
+}
+
+// Of HuggingFace's GPT models the GELU is written out (NewGELUActivation: a power, a hyperbolic tangent, sums and products),
+// under autocast in single precision. Measured on an H100: GPT-2 takes 39 ms longer than with one kernel, for 12 layers of
+// 16384 x 3072 elements, at the bandwidth of other passes (results/h100/2026-11-26).
+constexpr double kGeluInSteps = 170;
+
+void take_gelu(Mapping& m, ComputeSpec& compute) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  const bool is_causal = std::any_of(layers.begin(), layers.end(), [](const model::Layer& layer) {
+    return layer.kind == model::LayerKind::attention && layer.attention.causal;
+  });
+  const bool has_gelu = std::any_of(layers.begin(), layers.end(),
+                                    [](const model::Layer& layer) { return layer.kind == model::LayerKind::gelu; });
+  if (!m.stack->gelu_in_steps || !is_causal || !has_gelu) return;
+  compute.gelu_bytes = kGeluInSteps;
+  m.assume("bytes of the GELU per element", kGeluInSteps, "in steps of its own, by " + m.stack->name);
+}
+
+// What scores of a vocabulary cost beside their product's FLOP.
+void take_vocabulary(Mapping& m, ComputeSpec& compute) {
+  const int element_bytes = activation_bytes(m.precision);
+  if (!m.stack->fused_loss) {
+    compute.loss_bytes_per_logit = kLossBytes + (element_bytes == 2 ? kLossCopies : 0);
+    m.assume("bytes of the loss per score", compute.loss_bytes_per_logit, "in single precision, by " + m.stack->name);
+  }
+  if (m.stack->pads_vocabulary || alignment_bytes_of(graph_of(m), element_bytes) == 16) return;
+  const UnalignedShares shares = unaligned_shares(*m.gpu);
+  compute.unaligned_2_efficiency = shares.on_2_bytes;
+  compute.unaligned_4_efficiency = shares.on_4_bytes;
+  m.assume("products of a vocabulary that is not padded, over others",
+           alignment_bytes_of(graph_of(m), element_bytes) == 2 ? shares.on_2_bytes : shares.on_4_bytes, shares.why);
+}
+
+}  // namespace
+
+// Kernels are those of the software's version, whatever the GPU's age.
+bool has_fused_attention(const Mapping& m) {
+  return m.job.fused_attention.value_or(m.stack->fused_attention);
+}
+
+void take_sequence_kernels(Mapping& m, ComputeSpec& compute) {
+  if (has_fused_attention(m)) {
+    const AttentionSpeed attention = attention_speed(m);
+    compute.attention_efficiency = attention.over_products;
+    m.assume("what fused attention reaches, over products", attention.over_products, attention.why);
+  }
+  take_vocabulary(m, compute);
+  take_gelu(m, compute);
+  if (has_experts(m))
+    compute.expert_efficiency = m.constant({"speed of experts/" + m.gpu->generation, "speed of experts"});
+}
+
+}  // namespace records
+}  // namespace lockstep::sim
