@@ -20,7 +20,7 @@ usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
   prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
   run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
              over in this build is not repeated (rm build-gpu/collect/STAGE.done), one that was stopped at its limit goes
-             on. COLLECT_SECONDS bounds the whole call (no limit). GPUs that others use are refused (COLLECT_BUSY=1: are
+             on. COLLECT_SECONDS bounds the whole call (no limit), COLLECT_TESTS_AT_ONCE runs tests beside each other. GPUs that others use are refused (COLLECT_BUSY=1: are
              not).
   stages     the stages with their limits
   --dry-run  the plan, and a check of what can be checked without a GPU

@@ -34,6 +34,8 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
       ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "fp8", "fp4"}));
   app.add_option("--software", job.software,
                  "Default: PyTorch; of a split Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)");
+  app.add_flag("--channels-last", job.channels_last,
+               "Images lie by pixel (PyTorch's channels_last), as tensor cores take them");
   app.add_flag("--ignore-memory", job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
   return model;
 }

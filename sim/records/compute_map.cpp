@@ -282,7 +282,7 @@ Speeds speeds_of_images(Mapping& m) {
                                          "speed/" + m.gpu->generation + precision, "speed" + precision});
   speeds.of_bytes = speeds.of_flop;
   if (is_single) speeds.of_bytes = of_work * m.constant({"memory speed/" + m.gpu->generation, "memory speed"});
-  const bool has_transposes = m.stack->transposes && m.precision == Precision::mixed;
+  const bool has_transposes = m.stack->transposes && !m.job.channels_last && m.precision == Precision::mixed;
   if (m.stack->fused_norms || has_transposes) {
     speeds.kernel_gain = gain_of_kernels(graph_of(m), m.stack->fused_norms, has_transposes);
     m.assume("bytes of the layers one by one, over those of the kernels", speeds.kernel_gain,

@@ -242,6 +242,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.gpus_per_node = stated_gpus_of_node(job, catalogue);  // of networks "per GPU"
   spec.batch_per_gpu = job.batch_per_gpu;
   spec.precision = find_choice<RecordPrecision>(job.precision);
+  spec.channels_last = job.channels_last;
   spec.split = job.split;
   spec.split.is_asked = job.is_split();
   spec.split.is_searched = job.searches_split;

@@ -408,3 +408,18 @@ TEST_CASE("bad usage of calibrate is one line and exit code 2, a missing GPU one
   CHECK(help.out.find("Example:") != std::string::npos);
   CHECK(run_in(folder, " --version").out.find("lockstep") != std::string::npos);
 }
+
+TEST_CASE("a scenario is of the measured model that is named, by default of the first") {
+  const TemporaryFolder folder;
+  const std::string profile = std::string(LOCKSTEP_SOURCE_DIR) + "/results/h100/2026-11-26/second/profile.json";
+  const auto model_of = [&](const std::string& words) {
+    const tests::Outcome outcome = run_in(folder, "scenario " + profile + words + " -o s.json");
+    if (outcome.code != 0) return outcome.err;
+    return Json::parse(tests::slurp(folder.path("s.json"))).at("model").get<std::string>();
+  };
+  CHECK(model_of("") == "resnet50");
+  CHECK(model_of(" --model lenet_crossbow") == "lenet_crossbow");
+  CHECK(model_of(" --model vgg16").find("has no iterations of \"vgg16\"; allowed: lenet_crossbow, resnet50") !=
+        std::string::npos);
+  CHECK(model_of(" --model no.json").find("no.json") != std::string::npos);
+}

@@ -266,3 +266,31 @@ TEST_CASE("a network cut down to a node is read by its name") {
 }
 
 }  // namespace lockstep::tests
+
+// What software makes of a vocabulary, of losses and of GELUs; a stated GPU and model are the same.
+TEST_CASE("kernels of transformers are those of their software") {
+  Json gpt2{
+      {"metric", "step_time"}, {"unit", "s"},      {"model", "GPT-2"},   {"gpu", "H100-80GB-SXM"}, {"gpus", 1},
+      {"seq", 1024},           {"microbatch", 16}, {"global_batch", 16}, {"precision", "bf16"},    {"software", ""}};
+  const std::string unaligned = "products of a vocabulary that is not padded, over others";
+  const std::string loss = "bytes of the loss per score", gelu = "bytes of the GELU per element";
+  const Said eager = of_record(gpt2, {{"software", "pytorch"}});
+  CHECK(eager.of(unaligned) == "0.185");
+  CHECK(eager.of(loss) == "48.0");
+  CHECK(eager.of(gelu).empty());
+  const Said compiled = of_record(gpt2, {{"software", "torch.compile"}});
+  CHECK(compiled.of(unaligned).empty());
+  CHECK(compiled.of(loss).empty());
+  const Said in_steps = of_record(gpt2, {{"software", "HuggingFace"}});
+  CHECK(in_steps.of(unaligned) == "0.185");
+  CHECK(in_steps.of(gelu) == "170.0");
+  CHECK(compiled.predicted < eager.predicted);
+  CHECK(eager.predicted < in_steps.predicted);
+  const Said padded = of_record(gpt2, {{"software", "megatron"}});
+  CHECK(padded.of(unaligned).empty());
+  CHECK(padded.of(loss) == "48.0");
+  // A vocabulary of 128,256, and SiLU.
+  const Said llama = of_record(gpt2, {{"software", "HuggingFace"}, {"model", "Llama 3.2 1B"}});
+  CHECK(llama.of(unaligned).empty());
+  CHECK(llama.of(gelu).empty());
+}

@@ -50,8 +50,20 @@ def transformers():
             yield record(identity, group, path, metric="iteration_s", unit="ms", value=round(1e3 * line["step_s"], 4), **facts)
 
 
+def networks_of_images():
+    for path in ("first/resnet50.jsonl", "second/resnet50.jsonl", "second/probe_truth.jsonl"):
+        for line in lines(path):
+            if not line["program"].startswith("PyTorch") or line["model"] != "resnet50" or "images_per_s" not in line:
+                continue
+            precision = "tf32" if line["precision"] == "tf32" else "mixed"
+            identity = f"H100-resnet50-{line['precision']}-{line['batch']}"
+            yield record(identity, "H100-resnet50", path, metric="images_per_s", unit="images/s",
+                         value=round(line["images_per_s"]["median"], 2), software="pytorch-ddp", model="resnet50",
+                         batch_per_gpu=line["batch"], precision=precision, channels_last=True)
+
+
 def main():
-    records = sorted(transformers(), key=lambda one: one["id"])
+    records = sorted([*transformers(), *networks_of_images()], key=lambda one: one["id"])
     head = {"schema": "lockstep/suite/1", "name": "measured-h100",
             "description": "Steps of PyTorch 2.11 on one H100, as results/h100/2026-11-26 has them: written by its suite.py. "
                            "What was predicted before they were measured is in predicted_before.json there.",
