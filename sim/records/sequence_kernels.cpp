@@ -22,22 +22,29 @@ struct AttentionSpeed {
 // cuDNN 9.19 on an H100, forward and backward, causal, products at 660 TFLOP/s (results/h100/2026-11-26): heads of 64
 // reach 0.14, 0.25, 0.36 and 0.55 of that on 256, 512, 1024 and 4096 tokens, heads of 128 0.67 and 0.75 on 4096 and 8192.
 // The larger the share of the tiles that a mask cuts, the less.
-const char* const kHopperAttention = "kernels written for Hopper: measured on an H100, by tokens and width of heads";
-double hopper_attention(const model::Graph& graph) {
-  const auto found = std::find_if(graph.layers.begin(), graph.layers.end(),
-                                  [](const model::Layer& layer) { return layer.kind == model::LayerKind::attention; });
-  if (found == graph.layers.end()) return 1;
-  const double tokens = found->attention.keys;
-  const double wide = std::clamp((found->attention.head_dim - 64) / 64.0, 0.0, 1.0);
+double causal_hopper_attention(const model::Layer& layer) {
+  const double tokens = layer.attention.keys;
+  const double wide = std::clamp((layer.attention.head_dim - 64) / 64.0, 0.0, 1.0);
   const double of_long = 0.667 + wide * (0.85 - 0.667), half_tokens = 870 + wide * (1050 - 870);
   return of_long * tokens / (tokens + half_tokens);
+}
+
+const model::Layer* attention_of(const model::Graph& graph) {
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::attention) return &layer;
+  return nullptr;
 }
 
 AttentionSpeed attention_speed(Mapping& m) {
   if (m.gpu->generation != "hopper" && m.gpu->generation != "blackwell")
     return {0.65, "0.50 to 0.73 of an A100's peak by FlashAttention-2's abstract, products 0.8 to 0.9"};
-  if (m.stack->hopper_attention) return {hopper_attention(graph_of(m)), kHopperAttention};
-  return {0.5, "0.35 of an H100's peak by kernels written for an A100, by FlashAttention-3's abstract"};
+  if (!m.stack->hopper_attention)
+    return {0.5, "0.35 of an H100's peak by kernels written for an A100, by FlashAttention-3's abstract"};
+  const model::Layer* const attention = attention_of(graph_of(m));
+  if (attention != nullptr && attention->attention.causal)
+    return {causal_hopper_attention(*attention),
+            "kernels written for Hopper: measured on an H100, by tokens and width of heads"};
+  return {0.75, "kernels written for Hopper: up to 0.75 of its peak forward by FlashAttention-3's abstract"};
 }
 
 bool has_experts(Mapping& m) {
@@ -46,9 +53,13 @@ bool has_experts(Mapping& m) {
                      [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
 }
 
+// Of the products that count.
 int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
+  constexpr double kLeast = 0.01;  // of a pass
   int bytes = 16;
-  for (const model::Layer& layer : graph.layers) bytes = std::min(bytes, alignment_bytes(layer, element_bytes));
+  for (const model::Layer& layer : graph.layers)
+    if (double(layer.macs) >= kLeast * double(graph.macs()))
+      bytes = std::min(bytes, alignment_bytes(layer, element_bytes));
   return bytes;
 }
 
@@ -74,9 +85,8 @@ constexpr double kGeluInSteps = 170;
 
 void take_gelu(Mapping& m, ComputeSpec& compute) {
   const std::vector<model::Layer>& layers = graph_of(m).layers;
-  const bool is_causal = std::any_of(layers.begin(), layers.end(), [](const model::Layer& layer) {
-    return layer.kind == model::LayerKind::attention && layer.attention.causal;
-  });
+  const model::Layer* const attention = attention_of(graph_of(m));
+  const bool is_causal = attention != nullptr && attention->attention.causal;
   const bool has_gelu = std::any_of(layers.begin(), layers.end(),
                                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::gelu; });
   if (!m.stack->gelu_in_steps || !is_causal || !has_gelu) return;
