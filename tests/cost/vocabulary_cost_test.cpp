@@ -21,7 +21,7 @@ model::Graph with_vocabulary(int words) {
   return net.finish();
 }
 
-LayerCost cost_of(const model::Graph& graph, model::LayerKind kind, const DeviceCost& device, int batch = 1) {
+LayerCost vocabulary_cost_of(const model::Graph& graph, model::LayerKind kind, const DeviceCost& device, int batch = 1) {
   const ModelCost cost = roofline_cost(graph, device, Optimizer::adam, batch);
   for (std::size_t i = 0; i < graph.layers.size(); ++i)
     if (graph.layers[i].kind == kind) return cost.layers[i];
@@ -60,7 +60,7 @@ TEST_CASE(
   DeviceCost device = only(1, 1e30);
   device.unaligned_efficiency = {0.25, 0.5};
   for (const auto& [words, share] : {std::pair{33, 0.25}, {34, 0.5}, {36, 0.5}, {40, 1.0}}) {
-    const LayerCost cost = cost_of(with_vocabulary(words), model::LayerKind::linear, device, 3);
+    const LayerCost cost = vocabulary_cost_of(with_vocabulary(words), model::LayerKind::linear, device, 3);
     const double flop = 2.0 * 3 * kTokens * kWidth * words;
     CHECK(cost.forward_s == Approx(flop / share));
     CHECK(cost.backward_s == Approx(2 * flop / share));
@@ -69,19 +69,19 @@ TEST_CASE(
 
 TEST_CASE("A loss of given bytes per score moves them all, the more forward and backward the more scores") {
   DeviceCost device = only(1e30, 1);
-  const LayerCost by_passes = cost_of(with_vocabulary(40), model::LayerKind::softmax, device, 3);
+  const LayerCost by_passes = vocabulary_cost_of(with_vocabulary(40), model::LayerKind::softmax, device, 3);
   CHECK(by_passes.forward_s + by_passes.backward_s == Approx(5 * 2 * 3 * kTokens * 40));
   device.loss_bytes_per_logit = 48;
-  const LayerCost cost = cost_of(with_vocabulary(40), model::LayerKind::softmax, device, 3);
+  const LayerCost cost = vocabulary_cost_of(with_vocabulary(40), model::LayerKind::softmax, device, 3);
   CHECK(cost.forward_s + cost.backward_s == Approx(48 * 3 * kTokens * 40));
   CHECK(cost.forward_s == Approx(22 * 3 * kTokens * 40));
 }
 
 TEST_CASE("A GELU in steps moves its bytes for each element, as one kernel a pass five times an element") {
   DeviceCost device = only(1e30, 1);
-  const LayerCost once = cost_of(with_vocabulary(40), model::LayerKind::gelu, device, 3);
+  const LayerCost once = vocabulary_cost_of(with_vocabulary(40), model::LayerKind::gelu, device, 3);
   CHECK(once.forward_s + once.backward_s == Approx(5 * 2 * 3 * kTokens * kWidth));
   device.gelu_bytes = 170;
-  const LayerCost in_steps = cost_of(with_vocabulary(40), model::LayerKind::gelu, device, 3);
+  const LayerCost in_steps = vocabulary_cost_of(with_vocabulary(40), model::LayerKind::gelu, device, 3);
   CHECK(in_steps.forward_s + in_steps.backward_s == Approx(170 * 3 * kTokens * kWidth));
 }

@@ -265,8 +265,6 @@ TEST_CASE("a network cut down to a node is read by its name") {
   CHECK_FALSE(of_record(kBloom, {{"model", "llama3-70b (12 layers)"}, {"layers", 13}}).unmapped.empty());  // which?
 }
 
-}  // namespace lockstep::tests
-
 // What software makes of a vocabulary, of losses and of GELUs; a stated GPU and model are the same.
 TEST_CASE("kernels of transformers are those of their software") {
   Json gpt2{
@@ -294,3 +292,5 @@ TEST_CASE("kernels of transformers are those of their software") {
   CHECK(llama.of(unaligned).empty());
   CHECK(llama.of(gelu).empty());
 }
+
+}  // namespace lockstep::tests
