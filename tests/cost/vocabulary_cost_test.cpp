@@ -21,7 +21,8 @@ model::Graph with_vocabulary(int words) {
   return net.finish();
 }
 
-LayerCost vocabulary_cost_of(const model::Graph& graph, model::LayerKind kind, const DeviceCost& device, int batch = 1) {
+LayerCost vocabulary_cost_of(const model::Graph& graph, model::LayerKind kind, const DeviceCost& device,
+                             int batch = 1) {
   const ModelCost cost = roofline_cost(graph, device, Optimizer::adam, batch);
   for (std::size_t i = 0; i < graph.layers.size(); ++i)
     if (graph.layers[i].kind == kind) return cost.layers[i];
