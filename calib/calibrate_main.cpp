@@ -89,7 +89,9 @@ CLI::App* declare_import(CLI::App& app, calib::ImportRequest& r) {
 CLI::App* declare_scenario(CLI::App& app, calib::ScenarioRequest& r) {
   CLI::App* command = app.add_subcommand("scenario", "A scenario that predicts with a profile, for simulate");
   command->add_option("profile", r.profile, "Profile (JSON)")->required();
-  command->add_option("--model", r.model, "One of the models that were measured, or its file (the first, or PROFILE.model.json where import wrote it)");
+  command->add_option(
+      "--model", r.model,
+      "One of the models that were measured, or its file (the first, or PROFILE.model.json where import wrote it)");
   command->add_option("--batch", r.batch, "Samples per device (the largest that was measured)")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("-o,--output", r.output, "Scenario to write")->required();

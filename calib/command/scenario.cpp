@@ -185,9 +185,7 @@ int write_scenario(const ScenarioRequest& request) {
   check_outputs({request.output}, {request.profile});
   const Profile profile = load_profile(request.profile);
   const bool is_named = !request.model.empty() && !is_file(request.model);
-  const std::string model_file = is_named                ? ""
-                                 : request.model.empty() ? model_file_of(request.profile)
-                                                         : request.model;
+  const std::string model_file = is_named ? "" : request.model.empty() ? model_file_of(request.profile) : request.model;
   std::optional<model::Graph> graph;
   if (!model_file.empty()) graph = graph_of(model_file);
   const Measurements m = measurements_of(profile, request.profile, is_named ? request.model : graph ? graph->name : "");

@@ -85,9 +85,9 @@ struct StackEntry : Entry {
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same
   bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
-  bool pads_vocabulary = false;  ///< to a multiple that products of tensor cores like
-  bool gelu_in_steps = false;    ///< of causal transformers, each step a kernel
-  bool fused_loss = false;       ///< of a vocabulary: scores are read and written in half precision, once a pass
+  bool pads_vocabulary = false;                        ///< to a multiple that products of tensor cores like
+  bool gelu_in_steps = false;                          ///< of causal transformers, each step a kernel
+  bool fused_loss = false;  ///< of a vocabulary: scores are read and written in half precision, once a pass
   bool eight_bits = false;  ///< transformers train in eight bits on GPUs that have them, the same
   bool unpadded = false;    ///< samples of masked words are as long as they are: half of the most, at a mean
   Recomputation recompute = Recomputation::none;       ///< of a split, the same
