@@ -74,6 +74,15 @@ void count_learners(const Scenario& s, GpuMemory& memory) {
   memory.workspace_bytes = learners * of_one.workspace_bytes;
 }
 
+// What a loss in single precision has besides the scores, which outputs_bytes() counts in half precision.
+double loss_bytes(const Scenario& s, int batch) {
+  if (s.compute.loss_bytes_per_logit == 0 || activation_bytes(s.compute.precision) != 2) return 0;
+  double scores = 0;
+  for (const model::Layer& layer : s.model.layers)
+    if (layer.kind == model::LayerKind::softmax) scores += static_cast<double>(layer.out.elements());
+  return scores * batch * kTorchLoss.working;
+}
+
 void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   const int bytes = activation_bytes(s.compute.precision);
   const double parameters = static_cast<double>(s.model.parameter_count());
@@ -85,7 +94,7 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
     memory.master_weights_bytes = bytes < 4 ? parameters * 4 * share : 0;
     memory.optimizer_state_bytes = parameters * 4 * model::update_arrays(s.compute.optimizer).state * share;
   }
-  memory.activations_bytes = outputs_bytes(s.model, memory.batch_per_gpu, bytes);
+  memory.activations_bytes = outputs_bytes(s.model, memory.batch_per_gpu, bytes) + loss_bytes(s, memory.batch_per_gpu);
   memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;
   memory.communication_bytes = communication_bytes(s, gpus);
 }

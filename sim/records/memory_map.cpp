@@ -49,21 +49,9 @@ double of_split(const Mapping& m, const RecordRun& run) {
   return memory.total_bytes();
 }
 
-// What a loss in single precision has besides, where other scores are in half precision. Six peaks of PyTorch on an H100 are 0
-// to 7 % off with it, up to 31 % without (results/h100/2026-11-26, autocast).
-double loss_working_bytes(const Mapping& m, const RecordRun& run) {
-  const bool is_single = m.stack->parameter_bytes == "autocast" && !m.stack->fused_loss;
-  if (!is_single || m.model->tokens == 0 || activation_bytes(m.precision) != 2) return 0;
-  double scores = 0;
-  for (const model::Layer& layer : run.scenario.model.layers)
-    if (layer.kind == model::LayerKind::softmax) scores += static_cast<double>(layer.out.elements());
-  return scores * run.batch_per_gpu * kTorchLoss.working;
-}
-
 double of_replicas(const Mapping& m, const RecordRun& run) {
   const GpuMemory memory = gpu_memory(run.scenario, run.gpus, run.batch_per_gpu);
-  return memory.total_bytes() + loss_working_bytes(m, run) -
-         (counter_of(m) == MemoryCounter::device ? 0 : memory.reserved_bytes);
+  return memory.total_bytes() - (counter_of(m) == MemoryCounter::device ? 0 : memory.reserved_bytes);
 }
 
 }  // namespace

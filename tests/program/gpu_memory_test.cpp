@@ -56,6 +56,21 @@ TEST_CASE("Bytes per parameter by hand: with Adam in mixed precision 2 + 2 + 4 +
   CHECK(per_parameter(Precision::tf32, Optimizer::sgd) == 8);
 }
 
+TEST_CASE("A loss in single precision has 8 bytes of each score more where scores are in half precision") {
+  Scenario s = scenario_of(model::fused_attention_name("gpt2"), Precision::mixed, Optimizer::adam);
+  const double scores = 1024. * 50257;
+  const GpuMemory fused = gpu_memory(s, 1, 16);
+  s.compute.loss_bytes_per_logit = 48;
+  const GpuMemory single = gpu_memory(s, 1, 16);
+  CHECK(single.activations_bytes == fused.activations_bytes + 8 * 16 * scores);
+  CHECK(single.total_bytes() - single.reserved_bytes == Approx(17.2e9).epsilon(0.1));  // PyTorch's peak on an H100
+  CHECK(single.largest_batch() < fused.largest_batch());
+  s.compute.precision = Precision::fp32;
+  const double of_floats = gpu_memory(s, 1, 16).total_bytes();
+  s.compute.loss_bytes_per_logit = 0;
+  CHECK(gpu_memory(s, 1, 16).total_bytes() == of_floats);
+}
+
 TEST_CASE("6.7 billion parameters: Adam's second moment is 4 bytes of each more than momentum") {
   const Scenario adam = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::adam);
   const Scenario momentum = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::momentum);
