@@ -16,12 +16,13 @@ PATH=$PATH:/usr/local/cuda/bin:/sbin   # compute-sanitizer and ldconfig, where t
 
 usage() {
   cat <<'TEXT'
-usage: results/collect_gpu.sh prepare | run OUT [STAGE...] | stages | --dry-run
-  prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks
+usage: results/collect_gpu.sh prepare [ARCHITECTURE] | run OUT [STAGE...] | stages | --dry-run
+  prepare    on the developer's machine (Debian): fills .carry/ with what a bare GPU machine lacks. With an architecture,
+             such as 90-real, the programs too, built here, so that no minute of the GPU's goes into building them
   run        on the GPU machine: the stages named, or all; OUT receives gpu.tar.gz and summary.txt. A stage that is
              over in this build is not repeated (rm build-gpu/collect/STAGE.done), one that was stopped at its limit goes
-             on. COLLECT_SECONDS bounds the whole call (no limit), COLLECT_TESTS_AT_ONCE runs tests beside each other. GPUs that others use are refused (COLLECT_BUSY=1: are
-             not).
+             on. COLLECT_SECONDS bounds the whole call (no limit), COLLECT_TESTS_AT_ONCE=8 runs as many tests beside each
+             other. GPUs that others use are refused (COLLECT_BUSY=1: are not).
   stages     the stages with their limits
   --dry-run  the plan, and a check of what can be checked without a GPU
 TEXT
@@ -127,6 +128,17 @@ carry_crypto() {
 # crypto_of FOLDER: the library that carry_crypto left there.
 crypto_of() { find "$1/lib" \( -name libcrypto.a -o -name libcrypto.so \) | head -n 1; }
 
+# prepare_programs ARCHITECTURE: what stage_build would build, against nothing that the GPU machine may lack.
+prepare_programs() {
+  local built=$root/build-gpu-programs target
+  LOCKSTEP_GIT=$(cat "$carry/git") configure "$carry" "$built" -DLOCKSTEP_CUDA_ARCHITECTURES="$1" \
+    -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON >/dev/null
+  cmake --build "$built" -j "$(nproc)" --target "${targets[@]}" >/dev/null
+  mkdir -p "$built/stripped"
+  for target in "${targets[@]}"; do strip -o "$built/stripped/$target" "$built/$target"; done
+  tar -cJf "$carry/programs.tar.xz" -C "$built/stripped" "${targets[@]}"
+}
+
 prepare() {
   rm -rf "$carry"
   carry_to "$carry"
@@ -135,6 +147,7 @@ prepare() {
   else
     say "build/data/mnist is not there (./bootstrap data): the stage train will be skipped"
   fi
+  if [ $# -gt 0 ]; then prepare_programs "$1"; fi
   say "$(du -sh "$carry" | cut -f1) in .carry/, of $(cat "$carry/git"); call again after every commit"
 }
 
@@ -196,7 +209,19 @@ stage_facts() {
   nvidia-smi -L >/dev/null
 }
 
+# Libraries of NVIDIA's wheels for programs that were built elsewhere.
+library_path() {
+  local folder=
+  folder=$(wheels)
+  echo "$folder/cudnn/lib:$folder/nccl/lib:$folder/cu13/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+
 stage_build() {
+  if [ -f "$carry/programs.tar.xz" ]; then
+    tar -xJf "$carry/programs.tar.xz" -C "$build"
+    echo "built before, of $(cat "$carry/git")"
+    return
+  fi
   CUDACXX=$(nvcc_path) || die "no nvcc on this machine"
   LOCKSTEP_GIT=$(cat "$carry/git")
   export CUDACXX LOCKSTEP_GIT
@@ -533,6 +558,10 @@ run() {
     [ -n "$(limit_of "$stage")" ] || die "no stage $stage; there are: $(stage_names | paste -sd ' ')"
   done
   mkdir -p "$state/logs" "$state/results"
+  if [ -f "$carry/programs.tar.xz" ]; then
+    LD_LIBRARY_PATH=$(library_path)
+    export LD_LIBRARY_PATH
+  fi
   busy=$(busy_gpus)
   if [ -n "$busy" ] && [ -z "${COLLECT_BUSY:-}" ]; then
     die "others use the GPUs, and would be in our times: $busy (COLLECT_BUSY=1 measures all the same, CUDA_VISIBLE_DEVICES chooses GPUs)"
@@ -553,7 +582,10 @@ run() {
 }
 
 case "${1:-}" in
-  prepare) prepare ;;
+  prepare)
+    shift
+    prepare "$@"
+    ;;
   run)
     shift
     run "$@"

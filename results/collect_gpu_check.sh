@@ -142,6 +142,18 @@ TEXT
   chmod +x "$1"/bin/* "$1"/build/*
 }
 
+# Programs that came along are unpacked, and nothing is configured.
+programs_carried() {
+  local machine=$scratch/carried
+  fake_machine "$machine"
+  tar -cJf "$machine/carry/programs.tar.xz" -C "$machine/build" bench_cuda calibrate train test_cuda test_cuda_host
+  rm -rf "$machine/build" "$machine/bin/cmake"
+  local -x LOCKSTEP_GPU_BUILD=$machine/build LOCKSTEP_GPU_CARRY=$machine/carry PATH=$machine/bin:$PATH
+  "$root/results/collect_gpu.sh" run "$machine/out" train >/dev/null || return 1
+  grep -q 'built before, of a1b2c3d' "$machine/build/collect/logs/build.log" && [ -x "$machine/build/bench_cuda" ] &&
+    [ "$(find "$machine/build/collect/results" -name 'lenet_*.json' | wc -l)" -eq 14 ]
+}
+
 # All stages in their order over such a machine, in two calls, of which the second repeats no stage that was over.
 whole_run() (
   local machine=$scratch/machine
@@ -187,6 +199,7 @@ dry_run() {
   check "GPUs are counted" counts_gpus
   check "GPUs that others use are refused" refuses_busy_gpus
   check "the tests' stage, with programs that only answer" tests_stage
+  check "programs that came along are not built again" programs_carried
   check "all stages, with programs that only answer, hang or fail" whole_run
   for stage in $(stage_names); do check "stage $stage is defined" declare -F "stage_$stage"; done
   if command -v python3 >/dev/null; then check "the baselines' syntax" python_parses results/baselines/*.py; fi
