@@ -147,7 +147,10 @@ prepare() {
   else
     say "build/data/mnist is not there (./bootstrap data): the stage train will be skipped"
   fi
-  if [ $# -gt 0 ]; then prepare_programs "$1"; fi
+  if [ $# -gt 0 ]; then
+    prepare_programs "$1"
+    rm -rf "$carry"/include "$carry"/lib "$carry"/share   # nothing is built over there
+  fi
   say "$(du -sh "$carry" | cut -f1) in .carry/, of $(cat "$carry/git"); call again after every commit"
 }
 
