@@ -45,7 +45,8 @@ small       300  LeNet and ResNet-32 at batch 16: 1, 2, 4, 8 learners, and PyTor
 calibrate  1200  the profile of one GPU; copies by PyTorch beside it
 chain       300  what the profile is to predict: batches and numbers of learners that were not calibrated
 transformers 400 steps of transformers in PyTorch, what a prediction from facts alone is to meet
-probe       300  lockstep_probe.py on two jobs of PyTorch, and steps of batches that it did not measure
+probe       300  lockstep_probe.py on three jobs of PyTorch, and steps of batches that it did not measure
+kernels     200  single kernels of PyTorch, and what the GPU does in a step of four transformers
 train       300  LeNet on MNIST to 99 % with S-SGD, SMA and EA-SGD, on one GPU and on all
 sanitizer   400  compute-sanitizer: memcheck, racecheck, synccheck over the tests named in LOCKSTEP_SANITIZER_TESTS
 TEXT
@@ -137,6 +138,7 @@ prepare_programs() {
   mkdir -p "$built/stripped"
   for target in "${targets[@]}"; do strip -o "$built/stripped/$target" "$built/$target"; done
   tar -cJf "$carry/programs.tar.xz" -C "$built/stripped" "${targets[@]}"
+  echo "$1" >"$carry/architecture"
 }
 
 prepare() {
@@ -214,13 +216,16 @@ stage_facts() {
 
 # Libraries of NVIDIA's wheels for programs that were built elsewhere.
 library_path() {
-  local folder=
+  local folder
   folder=$(wheels)
   echo "$folder/cudnn/lib:$folder/nccl/lib:$folder/cu13/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
 
 stage_build() {
   if [ -f "$carry/programs.tar.xz" ]; then
+    if [ "$(architectures)" != native ] && [ "$(architectures)" != "$(cat "$carry/architecture")" ]; then
+      die "the programs are for $(cat "$carry/architecture"): results/collect_gpu.sh prepare $(architectures)"
+    fi
     tar -xJf "$carry/programs.tar.xz" -C "$build"
     echo "built before, of $(cat "$carry/git")"
     return
@@ -481,19 +486,30 @@ stage_transformers() {
   return "$failed"
 }
 
-# probed NAME BATCHES: the job NAME of probe_jobs.py.
+# probed NAME BATCHES [OPTION...]: the job NAME of probe_jobs.py.
 probed() {
-  echo "+ probe $1"
-  timeout --foreground --kill-after=5 100 python3 calib/torch/lockstep_probe.py "results/baselines/probe_jobs.py:$1" \
-    --autocast bf16 --batches "$2" --seconds 1 --name "$1" --resume -o "$state/results/probe_$1.jsonl" || failed=1
+  local name=$1 batches=$2
+  shift 2
+  echo "+ probe $name"
+  timeout --foreground --kill-after=5 100 python3 calib/torch/lockstep_probe.py "results/baselines/probe_jobs.py:$name" \
+    --batches "$batches" --seconds 1 --name "$name" --resume -o "$state/results/probe_$name.jsonl" "$@" || failed=1
   pack_now
 }
 
 stage_probe() {
-  probed gpt2 4,8,16
+  probed gpt2 4,8,16 --autocast bf16
   measure probe python3 results/baselines/pytorch_transformers.py gpt2:1024:12:amp
-  probed resnet50 32,64,128
+  probed resnet50 32,64,128 --autocast bf16
   measure probe python3 "$baseline" --model resnet50 --precision bf16 --batch 96 --seconds 2
+  probed llama 1,2,4
+  measure probe python3 results/baselines/pytorch_transformers.py llama3_2_1b:2048:3
+  return "$failed"
+}
+
+stage_kernels() {
+  measure products python3 results/baselines/pytorch_products.py bf16
+  measure kernels python3 results/baselines/pytorch_kernels.py gpt2:1024:16:amp llama3_2_1b:4096:2 hf-gpt2:1024:16:amp \
+    gpt2_xl:1024:4:amp
   return "$failed"
 }
 

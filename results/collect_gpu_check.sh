@@ -147,11 +147,17 @@ programs_carried() {
   local machine=$scratch/carried
   fake_machine "$machine"
   tar -cJf "$machine/carry/programs.tar.xz" -C "$machine/build" bench_cuda calibrate train test_cuda test_cuda_host
+  echo 90-real >"$machine/carry/architecture"
   rm -rf "$machine/build" "$machine/bin/cmake"
   local -x LOCKSTEP_GPU_BUILD=$machine/build LOCKSTEP_GPU_CARRY=$machine/carry PATH=$machine/bin:$PATH
   "$root/results/collect_gpu.sh" run "$machine/out" train >/dev/null || return 1
   grep -q 'built before, of a1b2c3d' "$machine/build/collect/logs/build.log" && [ -x "$machine/build/bench_cuda" ] &&
-    [ "$(find "$machine/build/collect/results" -name 'lenet_*.json' | wc -l)" -eq 14 ]
+    [ "$(find "$machine/build/collect/results" -name 'lenet_*.json' | wc -l)" -eq 14 ] || return 1
+  # Another GPU than they were built for.
+  rm -rf "$machine/build"
+  sed -i '2i case $* in *compute_cap*) echo 8.0; exit ;; esac' "$machine/bin/nvidia-smi"
+  ! "$root/results/collect_gpu.sh" run "$machine/out" train >"$machine/log" 2>&1 || return 1
+  grep -q 'are for 90-real: results/collect_gpu.sh prepare 80-real' "$machine/log"
 }
 
 # All stages in their order over such a machine, in two calls, of which the second repeats no stage that was over.
@@ -178,6 +184,7 @@ small exit
 chain exit
 transformers ok
 probe ok
+kernels ok
 sanitizer ok
 TEXT
   [ "$(grep -c '^ok' results/gpu_tests.txt)" -eq 2 ] && [ "$(grep -c . results/resnet50.jsonl)" -eq 12 ] || return 1
