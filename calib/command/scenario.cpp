@@ -171,7 +171,7 @@ std::string model_file_of(const std::string& profile) {
 }
 
 bool is_file(const std::string& model) {
-  return fs::path(model).extension() == ".json" || fs::exists(model);
+  return fs::path(model).extension() == ".json" || fs::is_regular_file(model);
 }
 
 model::Graph graph_of(const std::string& file) {

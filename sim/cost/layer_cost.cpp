@@ -159,12 +159,13 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
   return cost;
 }
 
-// Of float logits by kernels of their own (PyTorch's log_softmax and nll_loss): forward a copy from half precision, 2 + 4
-// bytes, the largest and the sum, 4 + 4, the logarithms, 4 + 4; backward a gradient of zeros, 4, its sum, 4, the
-// softmax's gradient, 4 + 4 + 4, the copy back, 4 + 2. An H100 takes 0.48 of both passes' time for the forward one
-// (results/h100).
-constexpr double kLossForward = 22. / 48;
-constexpr double kGeluForward = 0.4;
+// A loss of float logits by kernels of their own (PyTorch's log_softmax and nll_loss): forward the largest and the sum, 4 + 4
+// bytes, the logarithms, 4 + 4; backward a gradient of zeros, 4, its sum, 4, the softmax's gradient, 4 + 4 + 4; in each pass a
+// copy from or to half precision, 2 + 4. An H100 takes 0.48 of both passes' time for the forward one (results/h100).
+constexpr double kLossForwardBytes = 16, kLossBackwardBytes = 20, kLossCopyBytes = 6;
+constexpr double kLossForward =
+    (kLossForwardBytes + kLossCopyBytes) / (kLossForwardBytes + kLossBackwardBytes + 2 * kLossCopyBytes);
+constexpr double kGeluForward = 0.4;  // assumed: a step forward is one or two backward
 
 LayerCost in_passes(const DeviceCost& device, double bytes, double forward) {
   return {kernel_s(device, 0, forward * bytes), kernel_s(device, 0, (1 - forward) * bytes)};
@@ -202,6 +203,10 @@ void wait_for_host(ModelCost& cost, const KernelCounts& kernels, double host_lau
 }
 
 }  // namespace
+
+double float_loss_bytes(int activation_bytes) {
+  return kLossForwardBytes + kLossBackwardBytes + (activation_bytes == 2 ? 2 * kLossCopyBytes : 0);
+}
 
 int alignment_bytes(const Layer& layer, int element_bytes) {
   int bytes = 16;

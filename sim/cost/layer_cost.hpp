@@ -91,6 +91,8 @@ struct ModelCost {
   void scale(double factor);
 };
 
+/// Of a score, both passes, by a loss that is computed in single precision in kernels of its own (layer_cost.cpp).
+double float_loss_bytes(int activation_bytes);
 /// Bytes on which all rows of the layer's operands begin, at most 16; 16 where it is no product of matrices.
 int alignment_bytes(const model::Layer& layer, int element_bytes);
 /// The roofline alone. batch >= 1.

@@ -26,6 +26,7 @@ struct JobRead {
   const StackEntry* software = nullptr;
   std::string algorithm;  ///< in words; empty: not stated
   Precision precision = Precision::fp32;
+  bool channels_last = false;
 };
 
 JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
@@ -35,7 +36,8 @@ std::string read_text(const JobRead& read);
 /// The machine's part of it: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
 std::string machine_text(const JobRead& read);
 /// The same, by key: {"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"}, "gpus_per_node", "link",
-/// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision"}.
+/// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision",
+/// "channels_last" where it is}.
 Json read_json(const JobRead& read);
 
 }  // namespace records

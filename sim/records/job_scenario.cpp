@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/point/best_splits.hpp"
+#include "sim/records/mapping.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
 namespace lockstep::sim {
@@ -38,6 +39,12 @@ const std::vector<Origin>& origins() {
                                        {"/compute/host_launch", {"host launch"}},
                                        {"/compute/efficiency/compute", {"speed"}},
                                        {"/compute/efficiency/memory", {"speed", "memory speed"}},
+                                       {"/compute/efficiency/attention", {kFusedAttention}},
+                                       {"/compute/efficiency/experts", {"speed of experts"}},
+                                       {"/compute/efficiency/on_2_bytes", {kUnalignedProducts}},
+                                       {"/compute/efficiency/on_4_bytes", {kUnalignedProducts}},
+                                       {"/compute/efficiency/gelu_bytes", {kGeluBytes}},
+                                       {"/compute/efficiency/loss_bytes_per_logit", {kLossBytes}},
                                        {"/compute/jitter/coefficient_of_variation", {"jitter"}},
                                        {"/communication/fusion_threshold", {}},
                                        {"/communication/chain_slices", {}},

@@ -68,6 +68,11 @@ ComputeSpec compute_of(Mapping& mapping, int gpus, int batch);
 int batch_of(Mapping& mapping);
 /// Micro-steps of an update: as stated, or what the global batch is over that of all GPUs where that is a whole number.
 int accumulation_of(const Mapping& mapping, int gpus, int batch);
+/// What take_sequence_kernels() assumes, by these names.
+constexpr const char* kFusedAttention = "what fused attention reaches, over products";
+constexpr const char* kUnalignedProducts = "products of a vocabulary that is not padded, over others";
+constexpr const char* kGeluBytes = "bytes of the GELU per element";
+constexpr const char* kLossBytes = "bytes of the loss per score";
 /// Whether attention keeps its scores on the chip: as stated, or as the software does, whatever the GPU's age.
 bool has_fused_attention(const Mapping& mapping);
 /// What of `compute` is of transformers' kernels, by software and GPU; `mapping.precision` is known.

@@ -8,9 +8,6 @@ namespace lockstep::sim {
 inline namespace records {
 namespace {
 
-constexpr double kLossBytes = 36,
-                 kLossCopies = 12;  // per score of a vocabulary, in passes of their own (layer_cost.cpp)
-
 // What fused attention, both passes together, reaches of its peak over what large products reach, 0.7 to 0.85 of theirs.
 // Assumed, within what abstracts have of the forward pass: FlashAttention-2 0.50 to 0.73 of an A100's peak (Dao 2023,
 // arXiv:2307.08691) and 0.35 of an H100's, where kernels written for it have up to 0.75 (Shah et al. 2024, arXiv:2407.08608).
@@ -91,22 +88,22 @@ void take_gelu(Mapping& m, ComputeSpec& compute) {
                                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::gelu; });
   if (!m.stack->gelu_in_steps || !is_causal || !has_gelu) return;
   compute.gelu_bytes = kGeluInSteps;
-  m.assume("bytes of the GELU per element", kGeluInSteps, "in steps of its own, by " + m.stack->name);
+  m.assume(kGeluBytes, kGeluInSteps, "in steps of its own, by " + m.stack->name);
 }
 
 // What scores of a vocabulary cost beside their product's FLOP.
 void take_vocabulary(Mapping& m, ComputeSpec& compute) {
   const int element_bytes = activation_bytes(m.precision);
   if (!m.stack->fused_loss) {
-    compute.loss_bytes_per_logit = kLossBytes + (element_bytes == 2 ? kLossCopies : 0);
-    m.assume("bytes of the loss per score", compute.loss_bytes_per_logit, "in single precision, by " + m.stack->name);
+    compute.loss_bytes_per_logit = float_loss_bytes(element_bytes);
+    m.assume(kLossBytes, compute.loss_bytes_per_logit, "in single precision, by " + m.stack->name);
   }
-  if (m.stack->pads_vocabulary || alignment_bytes_of(graph_of(m), element_bytes) == 16) return;
+  const int row_bytes = alignment_bytes_of(graph_of(m), element_bytes);
+  if (m.stack->pads_vocabulary || row_bytes == 16) return;
   const UnalignedShares shares = unaligned_shares(*m.gpu);
   compute.unaligned_2_efficiency = shares.on_2_bytes;
   compute.unaligned_4_efficiency = shares.on_4_bytes;
-  m.assume("products of a vocabulary that is not padded, over others",
-           alignment_bytes_of(graph_of(m), element_bytes) == 2 ? shares.on_2_bytes : shares.on_4_bytes, shares.why);
+  m.assume(kUnalignedProducts, row_bytes == 2 ? shares.on_2_bytes : shares.on_4_bytes, shares.why);
 }
 
 }  // namespace
@@ -120,7 +117,7 @@ void take_sequence_kernels(Mapping& m, ComputeSpec& compute) {
   if (has_fused_attention(m)) {
     const AttentionSpeed attention = attention_speed(m);
     compute.attention_efficiency = attention.over_products;
-    m.assume("what fused attention reaches, over products", attention.over_products, attention.why);
+    m.assume(kFusedAttention, attention.over_products, attention.why);
   }
   take_vocabulary(m, compute);
   take_gelu(m, compute);

@@ -5,6 +5,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
+#include "sim/records/job_read.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/usual.hpp"
 #include "sim/report/result.hpp"
@@ -284,6 +285,39 @@ TEST_CASE("a job's scenario has the default fidelity, and a timeline") {
                   folder.write("events", text += piece);
                 }});
   CHECK_FALSE(read_file(folder.path("events")).empty());
+}
+
+TEST_CASE("what kernels of transformers move and reach has its source in a job's scenario") {
+  sim::Job job = small_job();
+  job.model = "gpt2";
+  job.gpu = "H100";
+  job.gpus = {8};
+  job.software = "HuggingFace";
+  job.precision = "mixed";
+  const Json file = sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue());
+  const Json& efficiency = file.at("compute").at("efficiency");
+  for (const char* key : {"attention", "on_2_bytes", "on_4_bytes"}) {
+    INFO(key);
+    CHECK(efficiency.at(key).at("kind") == "assumed");
+    CHECK(efficiency.at(key).at("source").get<std::string>().find("measured on an H100") != std::string::npos);
+  }
+  for (const char* key : {"gelu_bytes", "loss_bytes_per_logit"}) {
+    INFO(key);
+    CHECK(efficiency.at(key).at("source").get<std::string>().find("by HuggingFace Transformers") != std::string::npos);
+  }
+}
+
+TEST_CASE("a layout of images that is stated is told as read") {
+  sim::Job job = small_job();
+  const auto told = [&] {
+    const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+    return sim::read_text(sim::read_of(job, predicted, catalogue()));
+  };
+  CHECK(told().find("channels last") == std::string::npos);
+  job.channels_last = true;
+  CHECK(told().find("channels last.") != std::string::npos);
+  job.model = "gpt2";
+  CHECK(why_refused(job).find("channels_last: gpt2 has no images") != std::string::npos);
 }
 
 }  // namespace
