@@ -1,5 +1,6 @@
 #include "sim/replay/enqueued.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <utility>
@@ -20,6 +21,7 @@ std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
       if (other.stream != work.stream)
         mine.needs.push_back({other.stream, place[at(waited)] + 1, other.kind == Work::Kind::copy});
     }
+    std::stable_partition(mine.needs.begin(), mine.needs.end(), [](const Need& need) { return !need.is_copy; });
     place[w] = static_cast<int>(by_stream[at(work.stream)].size());
     by_stream[at(work.stream)].push_back(std::move(mine));
   }

@@ -15,7 +15,7 @@ struct Need {
 };
 struct Enqueued {
   int work;
-  std::vector<Need> needs;
+  std::vector<Need> needs;  ///< those of input last
 };
 
 /// The works of every stream, in their order.

@@ -47,6 +47,11 @@ class FlowReplay {
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.iteration_end_s = replay_.slowed_s = replay_.input_wait_s = replay_.compute_s;
     if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
+    for (int gpu = 0, strand = 0; gpu < program.gpus; ++gpu)
+      for (int stream = 0; stream < streams_; ++stream, ++strand) {
+        strands_[at(strand)].gpu = gpu;
+        strands_[at(strand)].stream = stream;
+      }
     timeline_of_.assign(at(program.gpus), -1);
     for (int gpu : options.timeline_gpus) {
       timeline_of_[at(gpu)] = static_cast<int>(replay_.timelines.size());
@@ -88,8 +93,11 @@ class FlowReplay {
   enum class Step : std::uint8_t { waiting, timed, launching, exchanging, entering_call, in_call, leaving_call };
   struct Strand {
     double since_s = 0;  // when all but input was there; or a phase was entered
-    int next = 0;        // of the stream's works: those before have ended
-    int pending = 0;     // transfers of the round
+    int gpu = 0;
+    int stream = 0;
+    int next = 0;     // of the stream's works: those before have ended
+    int met = 0;      // of the next work's needs, from the first on
+    int pending = 0;  // transfers of the round
     int phase = 0;
     int round = 0;
     int low = 0;  // spans of the rank before it are over
@@ -108,8 +116,8 @@ class FlowReplay {
     int receiver;  // strand, -1: nobody waits
   };
 
-  int gpu_of(int strand) const { return strand / streams_; }
-  int stream_of(int strand) const { return strand % streams_; }
+  int gpu_of(int strand) const { return strands_[at(strand)].gpu; }
+  int stream_of(int strand) const { return strands_[at(strand)].stream; }
   const std::vector<Enqueued>& works_of(int strand) const { return works_[at(stream_of(strand))]; }
   int work_of(int strand) const { return works_of(strand)[at(strands_[at(strand)].next)].work; }
 
@@ -163,25 +171,22 @@ class FlowReplay {
     Strand& s = strands_[at(strand)];
     if (s.step != Step::waiting || at(s.next) == works_of(strand).size()) return;
     const Enqueued& mine = works_of(strand)[at(s.next)];
-    if (!has_ended(strand, mine, false)) return;
-    const Work& work = program_.work[at(mine.work)];
-    if (!has_ended(strand, mine, true)) {
+    const Strand* const gpus = &strands_[at(strand - s.stream)];
+    const int needs = static_cast<int>(mine.needs.size());
+    // What has ended stays so: none is looked at twice.
+    while (s.met < needs && gpus[mine.needs[at(s.met)].stream].next >= mine.needs[at(s.met)].ended) ++s.met;
+    if (s.met < needs) {
+      if (!mine.needs[at(s.met)].is_copy) return;
       if (!s.lacks_input) s.since_s = now_s_;
       s.lacks_input = true;
       return;
     }
+    const Work& work = program_.work[at(mine.work)];
     if (s.lacks_input && work.kind == Work::Kind::compute)
       replay_.input_wait_s[at(work.iteration)] += (now_s_ - s.since_s) / program_.gpus;
     s.lacks_input = false;
     note(strand, mine.work, &GpuTimeline::start_s);
     begin(strand, mine.work);
-  }
-
-  bool has_ended(int strand, const Enqueued& mine, bool copies) const {
-    const int first = gpu_of(strand) * streams_;
-    return std::all_of(mine.needs.begin(), mine.needs.end(), [&](const Need& need) {
-      return need.is_copy != copies || strands_[at(first + need.stream)].next >= need.ended;
-    });
   }
 
   void begin(int strand, int w) {
@@ -264,7 +269,8 @@ class FlowReplay {
     }
     s.step = Step::waiting;
     ++s.next;
-    for (int stream : go_on_after_[at(stream_of(strand))]) ready_.push_back(gpu * streams_ + stream);
+    s.met = 0;
+    for (int stream : go_on_after_[at(s.stream)]) ready_.push_back(gpu * streams_ + stream);
   }
 
   void enter_collective(int strand) {

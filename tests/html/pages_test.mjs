@@ -74,6 +74,9 @@ async function isAccessible(page) {
   assert.deepEqual(violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 120)} (${node.failureSummary.slice(0, 240)})`)), []);
 }
 
+// On a phone the same words stand in the same colours, so one page of each kind is looked at there: two seconds each.
+const seenByAxe = (name, screen) => screen !== 'phone' || ['simulation', 'plan'].includes(name);
+
 // ---- what single pages do ----
 
 const chartOf = (page, title) => page.locator('figure', {has: page.getByText(title, {exact: true})}).locator('canvas');
@@ -248,7 +251,7 @@ for (const [name, screen, charts, works] of runs) {
     await page.waitForFunction(() => document.querySelector('footer button') && [...document.querySelectorAll('canvas')].every(canvas => Chart.getChart(canvas)));
     await isWellFormed(page);
     await isDrawn(page, charts);
-    await isAccessible(page);
+    if (seenByAxe(name, screen)) await isAccessible(page);
     if (works) await works(page);
     assert.deepEqual(complaints, []);
     console.log(`ok      ${name}, ${screen}`);

@@ -53,10 +53,8 @@ TEST_CASE("shuffling records changes no byte of any prediction") {
   REQUIRE(records.size() > 100);
   const auto in_order = predicted_bytes(records);
   std::mt19937 random(7);
-  for (int i = 0; i < 3; ++i) {
-    std::shuffle(records.begin(), records.end(), random);
-    CHECK(predicted_bytes(records) == in_order);
-  }
+  std::shuffle(records.begin(), records.end(), random);
+  CHECK(predicted_bytes(records) == in_order);
 }
 
 TEST_CASE("a record alone with what is given is predicted as among all others") {

@@ -13,7 +13,7 @@ double time_of(const sim::PointResult& point) {
 }  // namespace
 
 TEST_CASE("splits by flows take the time that they take by SimGrid's messages") {
-  constexpr int kSplits = 200;
+  constexpr int kSplits = 100;
   Draw draw(20);
   std::vector<sim::Scenario> scenarios;
   for (int i = 0; i < kSplits; ++i) scenarios.push_back(random_split_scenario(draw));

@@ -115,7 +115,7 @@ class Chain(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def measured(self, build, *more):
-        run(sys.executable, PROBE, f"{HERE}/nets.py:{build}", "--batches", "2,4,8", "--threads", 1, "--seconds", 0.3, "--least",
+        run(sys.executable, PROBE, f"{HERE}/nets.py:{build}", "--batches", "2,4,8", "--threads", 1, "--seconds", 0.05, "--least",
             5, "--passes", 3, "--most-bytes", 262144, "-o", self.path(f"{build}{len(more)}.jsonl"), *more)
         return plant(self.path(f"{build}{len(more)}.jsonl"))
 

@@ -263,7 +263,7 @@ class Files(unittest.TestCase):
         self.folder.cleanup()
 
     def probe(self, *more):
-        return run(NETS, "--batches", "2,4", "--threads", 1, "--seconds", 0.2, "--least", 5, "--passes", 3, "-o",
+        return run(NETS, "--batches", "2,4", "--threads", 1, "--seconds", 0.05, "--least", 5, "--passes", 3, "-o",
                    self.path, *more)
 
     def test_a_killed_run_goes_on_and_redoes_nothing(self):
