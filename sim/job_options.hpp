@@ -30,8 +30,9 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
       ->check(number_between(1e-6, 1e12));
   app.add_option("--epochs", job.epochs, "Adds the time that so many epochs take")->check(number_between(1e-3, 1e6));
   app.add_option("--link", job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
-  app.add_option("--precision", job.precision, "Default: what is usual on the GPU; bf16 and fp16 are mixed")
-      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "fp8", "fp4"}));
+  app.add_option("--precision", job.precision,
+                 "Default: what is usual on the GPU; bf16 and fp16 are mixed, bf16-true is without single precision")
+      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "bf16-true", "fp8", "fp4"}));
   app.add_option("--software", job.software,
                  "Default: PyTorch; of a split Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)");
   app.add_flag("--channels-last", job.channels_last,

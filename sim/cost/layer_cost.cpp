@@ -173,8 +173,11 @@ LayerCost in_passes(const DeviceCost& device, double bytes, double forward) {
 
 LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int batch) {
   const Passes passes = passes_of(layer.kind);
-  const double x = static_cast<double>(layer.input_elements) * batch * device.activation_bytes;
-  const double y = static_cast<double>(layer.out.elements()) * batch * device.activation_bytes;
+  const bool is_sum =
+      layer.kind == LayerKind::add || layer.kind == LayerKind::layer_norm || layer.kind == LayerKind::rms_norm;
+  const double element_bytes = is_sum && device.sum_bytes > 0 ? device.sum_bytes : device.activation_bytes;
+  const double x = static_cast<double>(layer.input_elements) * batch * element_bytes;
+  const double y = static_cast<double>(layer.out.elements()) * batch * element_bytes;
   const double elements = static_cast<double>(layer.out.elements()) * batch;
   if (layer.kind == LayerKind::softmax && device.loss_bytes_per_logit > 0)
     return in_passes(device, device.loss_bytes_per_logit * elements, kLossForward);
@@ -263,7 +266,8 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   }
   wait_for_host(cost, kernels, device.host_launch_s);
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
-  const double parameter_bytes = static_cast<double>(graph.parameter_count()) * arrays.passes() * 4;
+  const double parameter_bytes =
+      static_cast<double>(graph.parameter_count()) * arrays.passes() * device.update_element_bytes;
   const double update_kernels = graph.parameter_tensors() * (arrays.has_norms() ? 2 : 1);
   cost.update_launch_s = update_kernels * device.launch_s;
   cost.update_s =

@@ -65,6 +65,10 @@ struct DeviceCost {
   /// Per parameter, of the copies in half precision that mixed precision makes of weights before a layer's forward
   /// kernel, and in single precision of gradients behind the backward one.
   double cast_bytes_per_parameter = 0;
+  /// Of an element of a transformer's sums and norms: autocast adds single precision, in which the embedding is, to a
+  /// product's half. 0: activation_bytes.
+  double sum_bytes = 0;
+  int update_element_bytes = 4;  ///< of a weight, a gradient and an array of the optimizer's state
 };
 
 /// A measured training rate of one GPU, communication excluded.

@@ -141,7 +141,8 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
 
 // Weights and what the optimizer keeps, in single precision.
 double state_bytes(const Scenario& s) {
-  return 4.0 * static_cast<double>(s.model.parameter_count()) * (1 + model::update_arrays(s.compute.optimizer).state);
+  return s.compute.update_element_bytes() * static_cast<double>(s.model.parameter_count()) *
+         (1 + model::update_arrays(s.compute.optimizer).state);
 }
 
 void apply_failures(const FailureSpec& spec, const Scenario& s, Outcome& o) {

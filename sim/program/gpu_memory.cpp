@@ -91,8 +91,9 @@ void count_replica(const Scenario& s, int gpus, GpuMemory& memory) {
   memory.weights_bytes = parameters * bytes * (keeps_weights ? 1 : share);
   memory.gradients_bytes = parameters * bytes * share;
   if (!updates_on_servers(s)) {
-    memory.master_weights_bytes = bytes < 4 ? parameters * 4 * share : 0;
-    memory.optimizer_state_bytes = parameters * 4 * model::update_arrays(s.compute.optimizer).state * share;
+    const int of_update = s.compute.update_element_bytes();
+    memory.master_weights_bytes = bytes < of_update ? parameters * of_update * share : 0;
+    memory.optimizer_state_bytes = parameters * of_update * model::update_arrays(s.compute.optimizer).state * share;
   }
   memory.activations_bytes = outputs_bytes(s.model, memory.batch_per_gpu, bytes) + loss_bytes(s, memory.batch_per_gpu);
   memory.input_bytes = s.input.prefetch * double(memory.batch_per_gpu) * s.input.bytes_per_sample;

@@ -60,6 +60,8 @@ DeviceCost device_cost(const Scenario& scenario) {
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
   device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
+  device.sum_bytes = compute.sum_bytes;
+  device.update_element_bytes = compute.update_element_bytes();
   device.activation_bytes = activation_bytes(compute.precision);
   return device;
 }

@@ -22,7 +22,10 @@ TrafficOptions traffic_of(const Scenario& scenario) {
 SplitMemoryOptions memory_of(const Scenario& scenario) {
   SplitMemoryOptions options;
   const bool keeps_single_gradients = bytes_of(scenario.communication.wire) == 4;
-  options.parameters = parameter_bytes(scenario.compute.precision, scenario.compute.optimizer, keeps_single_gradients);
+  const Optimizer optimizer = scenario.compute.optimizer;
+  options.parameters = scenario.compute.half_parameters
+                           ? half_parameter_bytes(optimizer)
+                           : parameter_bytes(scenario.compute.precision, optimizer, keeps_single_gradients);
   options.element_bytes = activation_bytes(scenario.compute.precision);
   options.reserved_bytes = scenario.cluster.gpu.reserved_bytes;
   return options;

@@ -41,25 +41,9 @@ int closeness(const Mapping& m, const JobSpec& other) {
   return -1;
 }
 
-Precision precision_named(RecordPrecision precision) {
-  switch (precision) {
-    case RecordPrecision::fp32:
-      return Precision::fp32;
-    case RecordPrecision::tf32:
-      return Precision::tf32;
-    case RecordPrecision::fp8:
-      return Precision::fp8;
-    case RecordPrecision::fp4:
-      return Precision::fp4;
-    case RecordPrecision::mixed:
-      break;
-  }
-  return Precision::mixed;
-}
-
 bool same_work(const Mapping& m, const JobSpec& other) {
   if (other.model.id != m.model->id || other.gpu.id != m.gpu->id) return false;
-  return !other.precision || precision_named(*other.precision) == m.precision;
+  return !other.precision || layers_precision(*other.precision) == m.precision;
 }
 
 // Training times of several GPUs that leave communication out are rates of one GPU too, as busy as with the others.
@@ -133,6 +117,8 @@ double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Gra
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
   device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
+  device.sum_bytes = compute.sum_bytes;
+  device.update_element_bytes = compute.update_element_bytes();
   device.activation_bytes = activation_bytes(compute.precision);
   return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
@@ -159,7 +145,7 @@ double launch_from_rates(Mapping& m, const ComputeSpec& compute, double otherwis
 
 Precision precision_of(Mapping& m) {
   if (m.job.precision) {
-    const Precision stated = precision_named(*m.job.precision);
+    const Precision stated = layers_precision(*m.job.precision);
     if (stated != Precision::tf32 || m.gpu->spec.tf32_flops > 0) return stated;
   }
   if (!m.job.precision && m.stack->eight_bits && m.model != nullptr && m.model->tokens > 0 &&
@@ -175,6 +161,7 @@ Precision precision_of(Mapping& m) {
 
 Wire wire_of(const Mapping& m) {
   if (m.job.wire) return *m.job.wire;
+  if (m.job.has_half_parameters()) return Wire::fp16;
   return activation_bytes(m.precision) == 2 && m.stack->wire_mixed == "fp16" ? Wire::fp16 : Wire::fp32;
 }
 
@@ -335,8 +322,10 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   ComputeSpec compute;
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);
+  compute.half_parameters = m.job.has_half_parameters();
   // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
-  compute.cast_bytes_per_parameter = activation_bytes(m.precision) == 2 && is_sequences ? kCastBytes : 0;
+  const bool has_casts = activation_bytes(m.precision) == 2 && is_sequences && !compute.half_parameters;
+  compute.cast_bytes_per_parameter = has_casts ? kCastBytes : 0;
   if (m.gpu->spec.peak_flops(m.precision) <= 0)
     throw Unmapped{m.gpu->name + " has no known peak in " + name_of(m.precision)};
   if (m.options.use_rates) compute.rates = best_rates(rates_given(m, gpus), gpus, batch);

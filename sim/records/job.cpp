@@ -277,7 +277,7 @@ JobPrediction read_job(const Job& job, const Catalogue& catalogue) {
   }
   const RecordRun& run = of_measures.front().target.front();
   const std::optional<RecordPrecision>& wanted = predicted.spec.precision;
-  if (wanted && name_of(run.scenario.compute.precision) != name_of(*wanted))
+  if (wanted && run.scenario.compute.precision != layers_precision(*wanted))
     throw InputError("simulate job: precision " + job.precision + ": " + run.scenario.cluster.gpu.name +
                      " does not have it; allowed: fp32, and what its data sheet has");
   predicted.scenario = scenario_of(job, predicted.spec, run, job.epochs > 0 ? &of_measures.back() : nullptr);

@@ -36,6 +36,7 @@ JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue&
   read.software = catalogue.stacks.with_id(spec.software.id);
   if (const JobAlgorithm* algorithm = job_algorithm_named(spec.exchange)) read.algorithm = algorithm->title;
   read.precision = predicted.scenario.compute.precision;
+  read.has_half_parameters = spec.has_half_parameters();
   read.channels_last = spec.channels_last;
   return read;
 }
@@ -53,7 +54,8 @@ std::string read_text(const JobRead& read) {
   std::string text = "Read: " + with_id(read.title, read.model) + " on " + machine_text(read) +
                      with_id(read.software->name, read.software->id);
   if (!read.algorithm.empty()) text += ", " + read.algorithm;
-  text += ", " + (read.precision == Precision::mixed ? "mixed precision" : name_of(read.precision));
+  const std::string half = read.has_half_parameters ? "bf16 throughout" : "mixed precision";
+  text += ", " + (read.precision == Precision::mixed ? half : name_of(read.precision));
   return text + (read.channels_last ? ", channels last.\n" : ".\n");
 }
 
@@ -75,6 +77,7 @@ Json read_json(const JobRead& read) {
   json["software"] = {{"id", read.software->id}, {"name", read.software->name}};
   if (!read.algorithm.empty()) json["algorithm"] = read.algorithm;
   json["precision"] = name_of(read.precision);
+  if (read.has_half_parameters) json["half_parameters"] = true;
   if (read.channels_last) json["channels_last"] = true;
   return json;
 }

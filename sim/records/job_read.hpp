@@ -26,6 +26,7 @@ struct JobRead {
   const StackEntry* software = nullptr;
   std::string algorithm;  ///< in words; empty: not stated
   Precision precision = Precision::fp32;
+  bool has_half_parameters = false;
   bool channels_last = false;
 };
 

@@ -45,6 +45,7 @@ const std::vector<Origin>& origins() {
                                        {"/compute/efficiency/on_4_bytes", {kUnalignedProducts}},
                                        {"/compute/efficiency/gelu_bytes", {kGeluBytes}},
                                        {"/compute/efficiency/loss_bytes_per_logit", {kLossBytes}},
+                                       {"/compute/efficiency/sum_bytes", {kSumBytes}},
                                        {"/compute/jitter/coefficient_of_variation", {"jitter"}},
                                        {"/communication/fusion_threshold", {}},
                                        {"/communication/chain_slices", {}},

@@ -67,17 +67,37 @@ inline const Choices<Transport>& choices_of(Transport) {
   return all;
 }
 
-/// Precision of a record; half precision of either kind is mixed.
-enum class RecordPrecision { fp32, tf32, mixed, fp8, fp4 };
+/// Precision of a record; half precision of either kind is mixed. bf16_true: parameters, gradients and the optimizer's
+/// state too, as PyTorch Lightning calls it.
+enum class RecordPrecision { fp32, tf32, mixed, bf16_true, fp8, fp4 };
 
 inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
   static const Choices<RecordPrecision> all{
       {RecordPrecision::fp32, "fp32"},
       {RecordPrecision::tf32, "tf32"},
       {RecordPrecision::mixed, "mixed", {"fp16", "bf16"}},
+      {RecordPrecision::bf16_true, "bf16-true", {"bf16_true", "pure bf16"}},
       {RecordPrecision::fp8, "fp8", {"mxfp8", "fp8-mx", "fp8_mx", "fp8-cs", "fp8_cs"}},
       {RecordPrecision::fp4, "fp4", {"nvfp4", "mxfp4"}}};
   return all;
+}
+
+/// Of the layers' arithmetic.
+inline Precision layers_precision(RecordPrecision precision) {
+  switch (precision) {
+    case RecordPrecision::fp32:
+      return Precision::fp32;
+    case RecordPrecision::tf32:
+      return Precision::tf32;
+    case RecordPrecision::fp8:
+      return Precision::fp8;
+    case RecordPrecision::fp4:
+      return Precision::fp4;
+    case RecordPrecision::mixed:
+    case RecordPrecision::bf16_true:
+      break;
+  }
+  return Precision::mixed;
 }
 
 enum class Statistic { min, mean, median, max, sd };
@@ -219,6 +239,7 @@ struct JobSpec {
   int batch() const;
   /// Why what was assumed of a key was; empty: it was stated.
   std::string why_assumed(const std::string& key) const;
+  bool has_half_parameters() const { return precision == RecordPrecision::bf16_true; }
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };
 

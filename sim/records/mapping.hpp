@@ -73,6 +73,7 @@ constexpr const char* kFusedAttention = "what fused attention reaches, over prod
 constexpr const char* kUnalignedProducts = "products of a vocabulary that is not padded, over others";
 constexpr const char* kGeluBytes = "bytes of the GELU per element";
 constexpr const char* kLossBytes = "bytes of the loss per score";
+constexpr const char* kSumBytes = "bytes of an element of sums and norms";
 /// Whether attention keeps its scores on the chip: as stated, or as the software does, whatever the GPU's age.
 bool has_fused_attention(const Mapping& mapping);
 /// What of `compute` is of transformers' kernels, by software and GPU; `mapping.precision` is known.

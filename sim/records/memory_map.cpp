@@ -11,6 +11,7 @@ inline namespace records {
 namespace {
 
 ParameterBytes bytes_of_software(const Mapping& m, const ParallelSpec& spec, Optimizer optimizer) {
+  if (m.job.has_half_parameters()) return half_parameter_bytes(optimizer);
   const std::string& kept = m.stack->parameter_bytes;
   if (kept == "fsdp" || kept == "autocast") return fsdp_parameter_bytes(optimizer);
   if (kept == "internevo") return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
@@ -59,7 +60,9 @@ double of_replicas(const Mapping& m, const RecordRun& run) {
 void check_whole_replica(Mapping& m, const Scenario& scenario) {
   const bool is_sharded = m.job.algorithm == Algorithm::sharded || m.job.split.sharding;
   if (m.model->tokens == 0 || is_sharded) return;
-  const ParameterBytes bytes = parameter_bytes(m.precision, scenario.compute.optimizer, false);
+  const Optimizer optimizer = scenario.compute.optimizer;
+  const ParameterBytes bytes =
+      m.job.has_half_parameters() ? half_parameter_bytes(optimizer) : parameter_bytes(m.precision, optimizer, false);
   const double parameters = static_cast<double>(scenario.model.parameter_count());
   const double room_bytes = m.gpu->spec.memory_bytes, passes_bytes = (bytes.weight + bytes.gradient) * parameters;
   const std::string gpu = m.gpu->name + " of " + format_bytes(room_bytes);

@@ -106,6 +106,15 @@ void take_vocabulary(Mapping& m, ComputeSpec& compute) {
   m.assume(kUnalignedProducts, row_bytes == 2 ? shares.on_2_bytes : shares.on_4_bytes, shares.why);
 }
 
+// Autocast has products in half precision and adds them to what it found in single: blocks' sums and norms stay in it. A
+// compiler casts on the way.
+void take_autocast(Mapping& m, ComputeSpec& compute) {
+  const bool is_autocast = m.stack->parameter_bytes == "autocast" && !m.stack->fused_loss;
+  if (!is_autocast || compute.half_parameters || activation_bytes(m.precision) != 2) return;
+  compute.sum_bytes = 4;
+  m.assume(kSumBytes, compute.sum_bytes, "sums and norms in single precision, by autocast of " + m.stack->name);
+}
+
 }  // namespace
 
 // Kernels are those of the software's version, whatever the GPU's age.
@@ -121,6 +130,7 @@ void take_sequence_kernels(Mapping& m, ComputeSpec& compute) {
   }
   take_vocabulary(m, compute);
   take_gelu(m, compute);
+  take_autocast(m, compute);
   if (has_experts(m))
     compute.expert_efficiency = m.constant({"speed of experts/" + m.gpu->generation, "speed of experts"});
 }

@@ -49,6 +49,7 @@ const ModelEntry* model_in_texts(const Record& record, const JobSpec& job, const
 }
 
 std::optional<RecordPrecision> precision_in_texts(const std::string& text) {
+  if (says(text, {"bf16-true", "pure bf16"})) return RecordPrecision::bf16_true;
   if (says(text, {"mixed", "amp"})) return RecordPrecision::mixed;
   if (says(text, {"tf32", "tensorfloat"})) return RecordPrecision::tf32;
   if (says(text, {"fp32", "single", "wire", "float32", "32-bit", "32 bit"})) return RecordPrecision::fp32;

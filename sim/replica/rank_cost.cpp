@@ -204,7 +204,8 @@ double update_on_host_s(const Scenario& scenario, const SplitJob& job, double pa
   const double host_memory = cluster.host.memory_bandwidth_bytes_per_s * sockets_of(cluster);
   const int ranks = std::min(cluster.gpus_per_node, job.spec.gpus_of_replica() * job.spec.data);
   const double gradient = job.traffic.gradient_bytes, weight = job.traffic.weight_bytes;
-  const double arrays = model::update_arrays(scenario.compute.optimizer).passes() * 4;
+  const double arrays =
+      model::update_arrays(scenario.compute.optimizer).passes() * scenario.compute.update_element_bytes();
   const double gradients_s = std::max(0.0, gradient * parameters / to_host - backward_s);
   const double update_s = (arrays + gradient + weight) * parameters * ranks / host_memory;
   return gradients_s + std::max(update_s, weight * parameters / to_host);
@@ -255,7 +256,8 @@ double update_of_stage_s(const Scenario& scenario, const SplitJob& job, const Ra
       4 * job.shape.layers;  // two beside the matrix of queries, keys and values, two beside the output's
   const double tensors = double(spec.lora_rank > 0 ? adapters : scenario.model.parameter_tensors()) / spec.pipeline;
   return tensors * (arrays.has_norms() ? 2 : 1) * device.launch_s +
-         kept * arrays.passes() * 4 / (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
+         kept * arrays.passes() * device.update_element_bytes /
+             (device.memory_bandwidth_bytes_per_s * device.memory_efficiency);
 }
 
 }  // namespace replica

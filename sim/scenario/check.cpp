@@ -128,6 +128,17 @@ Problem of_bucket_copies(const Scenario& s) {
            "allowed: without it; s-sgd has it"}};
 }
 
+// Whoever updates elsewhere, or keeps averages, does so in single precision.
+Problem of_half_parameters(const Scenario& s) {
+  if (!s.compute.half_parameters) return {};
+  const std::string pointer = "/compute/half_parameters";
+  if (activation_bytes(s.compute.precision) != 2)
+    return {{pointer, "layers are in " + name_of(s.compute.precision), "allowed: mixed, fp16, bf16, fp8, fp4"}};
+  if (s.algorithm != Algorithm::s_sgd && s.algorithm != Algorithm::sharded)
+    return {{pointer, "is not modelled of " + name_of(s.algorithm), "allowed: without it; s-sgd and sharded have it"}};
+  return {};
+}
+
 // What a prediction of a split leaves out is refused.
 Problem of_split(const Scenario& s) {
   if (!s.parallel) return {};
@@ -199,6 +210,7 @@ std::optional<ScenarioProblem> find_problem(const Scenario& s) {
   if (Problem problem = of_algorithm(s)) return problem;
   if (Problem problem = of_split(s)) return problem;
   if (Problem problem = of_bucket_copies(s)) return problem;
+  if (Problem problem = of_half_parameters(s)) return problem;
   if (Problem problem = of_convergence(s)) return problem;
   if (Problem problem = of_gpus("/baseline/gpus", s.baseline_gpus, s)) return problem;
   for (std::size_t i = 0; i < s.gpus.size(); ++i)

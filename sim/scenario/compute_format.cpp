@@ -110,6 +110,12 @@ ObjectFormat<ComputeSpec> efficiency_format() {
       .means(
           "bytes moved by a layer's casts between single and half precision, before its forward and "
           "behind its backward kernel");
+  f.number("sum_bytes", &ComputeSpec::sum_bytes, {0, 8})
+      .optional("0")
+      .means(
+          "bytes of an element of a transformer's sums and norms, which autocast keeps in single precision; 0: as "
+          "other "
+          "activations");
   f.number("gelu_bytes", &ComputeSpec::gelu_bytes, {0, 1024})
       .optional("0")
       .means("bytes that a GELU in steps of its own moves for each element, both passes; 0: one kernel a pass");
@@ -210,6 +216,12 @@ ObjectFormat<ComputeSpec> make_compute_format() {
   f.choice("optimizer", &Spec::optimizer)
       .otherwise("momentum")
       .means("time of the update: 12, 20 or 28 bytes per parameter, one kernel per tensor (`lars`: two)");
+  f.boolean("half_parameters", &Spec::half_parameters)
+      .otherwise(false)
+      .means(
+          "weights, gradients and the optimizer's state are in half precision like the layers (\"bf16-true\"), without "
+          "copies in "
+          "single precision: 8 bytes per parameter with Adam in place of 16, updates that move half as much");
   f.group("jitter", jitter_format())
       .otherwise({{"distribution", "none"}})
       .means("variation of compute time, see below");

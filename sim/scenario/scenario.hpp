@@ -59,6 +59,8 @@ struct ComputeSpec {
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
+  double sum_bytes = 0;                 ///< the same
+  bool half_parameters = false;         ///< weights, gradients and the optimizer's state too, without copies in single
   Optimizer optimizer = Optimizer::momentum;
   JitterKind jitter = JitterKind::none;
   double jitter_variation = 0;  ///< standard deviation over mean, per GPU and iteration
@@ -66,6 +68,9 @@ struct ComputeSpec {
   /// Compute beside a collective, as the scenario states it; without a value as the profile has measured it.
   std::optional<double> overlap_slowdown;
   int busy_devices = 1;  ///< of a node at the point that is predicted; chooses among the profile's curves
+
+  /// Of an element of a weight, a gradient or the optimizer's state at the update.
+  int update_element_bytes() const { return half_parameters ? 2 : 4; }
 };
 
 struct InputSpec {

@@ -152,6 +152,10 @@ ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool ke
   return {2, keeps_single_gradients ? 4.0 : 2.0, 4, state, 2};
 }
 
+ParameterBytes half_parameter_bytes(Optimizer optimizer) {
+  return {2, 2, 0, 2.0 * model::update_arrays(optimizer).state, 2};
+}
+
 ParameterBytes deepspeed_bf16_parameter_bytes(Optimizer optimizer) {
   return {2, 2 + 4, 4, 4.0 * model::update_arrays(optimizer).state, 2};
 }

@@ -29,6 +29,8 @@ struct ParameterBytes {
 /// Half precision (fp16, bf16; fp8, whose weights stay in bf16) keeps master weights: 16 bytes with Adam (ZeRO, section
 /// 3.1), 18 with gradients in single precision (Megatron-LM, accumulate_allreduce_grads_in_fp32). Single precision: 16.
 ParameterBytes parameter_bytes(Precision precision, Optimizer optimizer, bool keeps_single_gradients);
+/// All in half precision, without copies in single: 8 bytes with Adam.
+ParameterBytes half_parameter_bytes(Optimizer optimizer);
 /// DeepSpeed's bf16 optimizer: half-precision gradients, and their sums over micro-batches in single precision, of all
 /// parameters on every rank (deepspeed/runtime/bf16_optimizer.py, fp32_groups_gradients_flat; BLOOM's chronicles: "4bytes x
 /// params and it's not sharded across gpus"): 20 with Adam.

@@ -5,6 +5,7 @@
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
+#include "sim/program/gpu_memory.hpp"
 #include "sim/records/job_read.hpp"
 #include "sim/records/job_scenario.hpp"
 #include "sim/records/usual.hpp"
@@ -305,6 +306,28 @@ TEST_CASE("what kernels of transformers move and reach has its source in a job's
     INFO(key);
     CHECK(efficiency.at(key).at("source").get<std::string>().find("by HuggingFace Transformers") != std::string::npos);
   }
+}
+
+TEST_CASE("bf16 throughout is told as read, faster, and needs half of the state's memory") {
+  sim::Job job = small_job();
+  job.model = "llama3_2_1b";
+  job.gpu = "H100";
+  job.gpus = {8};
+  job.batch_per_gpu = 1;
+  job.precision = "bf16";
+  const sim::JobPrediction mixed = sim::predict_job(job, catalogue(), 1);
+  job.precision = "bf16-true";
+  const sim::JobPrediction half = sim::predict_job(job, catalogue(), 1);
+  CHECK(sim::read_text(sim::read_of(job, mixed, catalogue())).find("mixed precision") != std::string::npos);
+  CHECK(sim::read_text(sim::read_of(job, half, catalogue())).find("bf16 throughout") != std::string::npos);
+  CHECK(half.scenario.compute.half_parameters);
+  CHECK(half.scenario.communication.wire == sim::Wire::fp16);
+  CHECK(half.predictions.front().predicted > 1.02 * mixed.predictions.front().predicted);
+  const auto state_bytes = [](const sim::JobPrediction& p) {
+    const sim::GpuMemory m = sim::gpu_memory(p.scenario, 8, 1);
+    return m.weights_bytes + m.gradients_bytes + m.master_weights_bytes + m.optimizer_state_bytes;
+  };
+  CHECK(state_bytes(mixed) == 2 * state_bytes(half));
 }
 
 TEST_CASE("a layout of images that is stated is told as read") {

@@ -117,6 +117,8 @@ TEST_CASE("bytes of a parameter: 16 with Adam, 18 with gradients in single preci
   CHECK(parameter_bytes(Precision::fp32, Optimizer::adam, true).total() == 16);
   CHECK(parameter_bytes(Precision::bf16, Optimizer::sgd, false).total() == 8);
   CHECK(fsdp_parameter_bytes(Optimizer::adam).total() == 16);
+  CHECK(half_parameter_bytes(Optimizer::adam).total() == 8);
+  CHECK(half_parameter_bytes(Optimizer::sgd).total() == 4);
   CHECK(deepspeed_parameter_bytes(Optimizer::adam).total() == 20);
   CHECK(deepspeed_bf16_parameter_bytes(Optimizer::adam).total() == 20);
 }

@@ -40,7 +40,8 @@ def transformers():
             software = "transformers" if name != plain else "pytorch-compiled" if "compile" in words else "pytorch-ddp"
             group = "H100-" + plain
             facts = dict(software=software, model=MODELS[plain], seq=line["sequence"], batch_per_gpu=line["batch"],
-                         precision="tf32" if "tf32" in words else "mixed", optimizer="adam")
+                         precision="tf32" if "tf32" in words else "mixed" if "amp" in words else "bf16-true",
+                         optimizer="adam")
             if "unfused" in words:
                 facts["fused_attention"] = False
             if "recompute" in words:
@@ -48,6 +49,8 @@ def transformers():
                 del facts["batch_per_gpu"]
             identity = "H100-" + line["configuration"].replace(":", "-")
             yield record(identity, group, path, metric="iteration_s", unit="ms", value=round(1e3 * line["step_s"], 4), **facts)
+            yield record(identity + "-memory", group, path, metric="peak_memory", unit="GB",
+                         value=round(line["memory_bytes"] / 1e9, 3), memory_counter="allocated", **facts)
 
 
 def networks_of_images():
@@ -65,7 +68,7 @@ def networks_of_images():
 def main():
     records = sorted([*transformers(), *networks_of_images()], key=lambda one: one["id"])
     head = {"schema": "lockstep/suite/1", "name": "measured-h100",
-            "description": "Steps of PyTorch 2.11 on one H100, as results/h100/2026-11-26 has them: written by its suite.py. "
+            "description": "Steps and peaks of memory of PyTorch 2.11 on one H100, as results/h100/2026-11-26 has them: written by its suite.py. "
                            "What was predicted before they were measured is in predicted_before.json there.",
             "tolerances": {"median_error": 0.3, "coverage": 0.7, "median_width": 0.6, "why": "one machine, small jobs"}}
     text = json.dumps(head, indent=1, ensure_ascii=False)[:-2] + ',\n "records": [\n'
