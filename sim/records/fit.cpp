@@ -19,6 +19,7 @@ namespace {
 constexpr int kMostGpusOfRate = 64;  // whose rate says how fast a GPU is, not its network
 constexpr int kRounds = 8;           // of the linearisation
 constexpr double kMostStep = 0.7;    // of an effect in the first of them; then 2/3, 2/4, 2/5, ... of it
+constexpr double kTurn = 0.4;        // of the last step, for an effect that turns back
 constexpr double kSettled = 0.02;
 constexpr double kDifference = 0.05;      // of a logarithm, for derivatives
 constexpr std::size_t kRowsOfTask = 32;   // whose networks are in memory at a time
@@ -35,6 +36,8 @@ struct Kind {
   /// Of the share of a record that its constants do not move, how far it may be off: a time that is half communication
   /// says less of computing, whatever that communication was.
   double others_off = 0;
+  /// Says nothing of its constants where the speed is not given: what that is off would be taken for them.
+  bool needs_rate = false;
 };
 
 bool is_rate_alone(const JobSpec& job) {
@@ -79,7 +82,7 @@ const std::vector<Kind>& kinds() {
        is_exchange,
        false},
       {"scaling", {"jitter", "network share/tcp"}, is_scaling, true},
-      {"trainings", {kEvaluationShare}, is_training, true}};
+      {"trainings", {kEvaluationShare}, is_training, true, 0, true}};
   return all;
 }
 
@@ -148,6 +151,11 @@ std::map<std::string, Constant> constants_from(const Json& json) {
   return constants;
 }
 
+bool has_rate(const Prediction& p) {
+  const std::vector<RecordRun>& runs = p.mapped.target;
+  return !runs.empty() && !runs.front().scenario.compute.rates.empty();
+}
+
 class Fit {
  public:
   Fit(Catalogue catalogue, const std::vector<Record>& records, int jobs, const Tell& tell)
@@ -165,7 +173,7 @@ class Fit {
       const auto [name, moved] = step(2 * kMostStep / (2 + round));
       if (tell_)
         tell_("round " + std::to_string(round + 1) + ": the largest change is " + short_number(moved) + ", of " + name);
-      if (moved < kSettled) break;
+      if (std::abs(moved) < kSettled) break;
     }
     linearise();
     FittedConstants fitted{solved({}), {}};
@@ -187,7 +195,7 @@ class Fit {
     std::vector<Row*> rows;
     Chain moved{};
   };
-  // What is predicted for a row; 0: nothing. And the chains that the prediction asked for.
+  // What is predicted for a row; 0: nothing, or no use to its kind. And the chains that the prediction asked for.
   struct Answer {
     double predicted = 0;
     std::vector<Chain> asked_for{};
@@ -210,10 +218,13 @@ class Fit {
     options.fidelity = Fidelity::analytic;  // thousands of runs a round; near what the default says
     options.use_rates = options.use_anchors = task.rows.front()->kind->use_rates;
     Json answers = Json::array();
-    for (const Prediction& p : predict_jobs(jobs, given_, catalogue, {0, false}, options)) {
+    const std::vector<Prediction> predictions = predict_jobs(jobs, given_, catalogue, {0, false}, options);
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      const Prediction& p = predictions[i];
       Json chains = Json::array();
       for (const auto& [specific, chain] : p.mapped.asked_for) chains.push_back(chain);
-      answers.push_back({p.is_mapped() && p.predicted > 0 ? p.predicted : 0, chains});
+      const bool is_of_use = !task.rows[i]->kind->needs_rate || has_rate(p);
+      answers.push_back({is_of_use && p.is_mapped() && p.predicted > 0 ? p.predicted : 0, chains});
     }
     return answers.dump();
   }
@@ -358,9 +369,13 @@ class Fit {
     std::pair<std::string, double> moved;
     for (auto& [name, constant] : constants) {
       const double before = effect_of(name);
-      const double change = std::clamp(std::log(constant.value) - before, -most, most);
-      constant.value = std::exp(before + change);
-      if (std::abs(change) > moved.second) moved = {name, std::abs(change)};
+      const double wanted = std::log(constant.value) - before;
+      // Where the slope depends on the value, as of a share of a time, whole steps leap to and fro.
+      double& last = steps_[name];
+      const double reach = last * wanted < 0 ? std::min(most, kTurn * std::abs(last)) : most;
+      last = std::clamp(wanted, -reach, reach);
+      constant.value = std::exp(before + last);
+      if (std::abs(last) > std::abs(moved.second)) moved = {name, last};
     }
     catalogue_.constants = std::move(constants);
     keep_to_limits();
@@ -388,6 +403,7 @@ class Fit {
   int jobs_at_a_time_;
   Tell tell_;
   std::vector<Row> rows_;
+  std::map<std::string, double> steps_;  // of the last round, by constant
 };
 
 }  // namespace
