@@ -39,9 +39,7 @@ void take_fewer_bits(DeviceCost& device, Precision precision, const GpuSpec& gpu
 }  // namespace
 
 // Mixed precision stores activations in two bytes.
-DeviceCost device_cost(const Scenario& scenario) {
-  const ComputeSpec& compute = scenario.compute;
-  const GpuSpec& gpu = scenario.cluster.gpu;
+DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   DeviceCost device;
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
@@ -64,6 +62,10 @@ DeviceCost device_cost(const Scenario& scenario) {
   device.update_element_bytes = compute.update_element_bytes();
   device.activation_bytes = activation_bytes(compute.precision);
   return device;
+}
+
+DeviceCost device_cost(const Scenario& scenario) {
+  return device_cost(scenario.compute, scenario.cluster.gpu);
 }
 
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu) {

@@ -10,7 +10,8 @@ inline namespace program {
 /// stay in half precision, as does all that `fp8` leaves there (NVIDIA 2025, arXiv 2509.25149: 10 of a model's 62 blocks).
 constexpr double kInFourBits = 0.85;
 
-/// The scenario's GPU, precision and efficiencies, as the cost model takes them.
+/// A GPU with a scenario's precision and efficiencies, as the cost model takes them.
+DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
 DeviceCost device_cost(const Scenario& scenario);
 /// The layers of the scenario's model at a batch, by the roofline alone.
 ModelCost roofline_cost(const Scenario& scenario, int batch_per_gpu);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "sim/cost/layer_cost.hpp"
+#include "sim/program/scenario_cost.hpp"
 #include "sim/records/mapping.hpp"
 #include "sim/records/usual.hpp"
 
@@ -103,23 +103,8 @@ std::vector<RateSpec> best_rates(std::vector<Rate> rates, int gpus, int batch) {
 }
 
 double roofline_s(const Mapping& m, const ComputeSpec& compute, const model::Graph& graph, double launch_s, int batch) {
-  DeviceCost device;
-  device.peak_flops = m.gpu->spec.peak_flops(compute.precision);
-  device.memory_bandwidth_bytes_per_s = m.gpu->spec.memory_bandwidth_bytes_per_s;
+  DeviceCost device = device_cost(compute, m.gpu->spec);
   device.launch_s = launch_s;
-  device.compute_efficiency = {{1, compute.compute_efficiency.front().efficiency}};
-  device.attention_efficiency = compute.attention_efficiency;
-  device.expert_efficiency = compute.expert_efficiency;
-  device.unaligned_efficiency = {compute.unaligned_2_efficiency, compute.unaligned_4_efficiency};
-  device.gelu_bytes = compute.gelu_bytes;
-  device.loss_bytes_per_logit = compute.loss_bytes_per_logit;
-  device.memory_efficiency = compute.memory_efficiency;
-  device.fast_convolution_gain = compute.fast_convolution_gain;
-  device.channel_tile = compute.channel_tile;
-  device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
-  device.sum_bytes = compute.sum_bytes;
-  device.update_element_bytes = compute.update_element_bytes();
-  device.activation_bytes = activation_bytes(compute.precision);
   return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
 }
 

@@ -71,6 +71,13 @@ TEST_CASE("A loss in single precision has 8 bytes of each score more where score
   CHECK(gpu_memory(s, 1, 16).total_bytes() == of_floats);
 }
 
+TEST_CASE("A GELU in steps keeps 12 bytes of each of its elements more, one kernel a pass none") {
+  Scenario s = scenario_of(model::fused_attention_name("gpt2"), Precision::mixed, Optimizer::adam);
+  const double of_kernel = gpu_memory(s, 1, 3).activations_bytes;
+  s.compute.gelu_bytes = 170;
+  CHECK(gpu_memory(s, 1, 3).activations_bytes - of_kernel == Approx(12.0 * 3 * 12 * 1024 * 4 * 768));
+}
+
 TEST_CASE("6.7 billion parameters: Adam's second moment is 4 bytes of each more than momentum") {
   const Scenario adam = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::adam);
   const Scenario momentum = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::momentum);
