@@ -2,6 +2,8 @@
 #include "engine/host/gemm.hpp"
 
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "tests/catch.hpp"
 #include "tests/host/helpers.hpp"
@@ -14,12 +16,21 @@ double element(const Operand<Scalar>& m, std::int64_t row, std::int64_t col) {
   return static_cast<double>(m.transposed ? m.data[col * m.stride + row] : m.data[row * m.stride + col]);
 }
 
+// Drawn once: every variant of a size takes the same.
+template <typename Scalar>
+const std::vector<Scalar>& drawn(std::int64_t count, std::uint64_t seed) {
+  static std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<Scalar>> all;
+  std::vector<Scalar>& values = all[{count, seed}];
+  if (values.empty()) values = random_values<Scalar>(count, seed);
+  return values;
+}
+
 template <typename Scalar>
 double worst_error(const GemmSize& size, bool a_transposed, bool b_transposed, bool accumulate) {
   const std::int64_t stride = std::max({size.rows, size.cols, size.inner}) + 3;
-  const std::vector<Scalar> left = random_values<Scalar>(stride * stride, 21);
-  const std::vector<Scalar> right = random_values<Scalar>(stride * stride, 22);
-  const std::vector<Scalar> before = random_values<Scalar>(stride * stride, 23);
+  const std::vector<Scalar>& left = drawn<Scalar>(stride * stride, 21);
+  const std::vector<Scalar>& right = drawn<Scalar>(stride * stride, 22);
+  const std::vector<Scalar>& before = drawn<Scalar>(stride * stride, 23);
   std::vector<Scalar> result = before;
   const Operand<Scalar> a{left.data(), stride, a_transposed};
   const Operand<Scalar> b{right.data(), stride, b_transposed};
