@@ -292,7 +292,7 @@ std::optional<double> at_utilisation(const JobSpec& job, std::optional<double> u
 std::optional<double> linear_of(const MappedRecord& r, const JobSpec& job) {
   if (job.measure.metric == Metric::scaling_efficiency) return 1;
   if (job.measure.metric == Metric::speedup) return double(job.gpus) / std::max(1, job.baseline_gpus);
-  if (r.target.empty() || r.target.front().scenario.compute.rates.empty()) return std::nullopt;
+  if (!r.has_rates()) return std::nullopt;
   const RecordRun& run = r.target.front();
   const RateSpec* nearest = nullptr;
   for (const RateSpec& rate : run.scenario.compute.rates)

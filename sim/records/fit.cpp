@@ -151,11 +151,6 @@ std::map<std::string, Constant> constants_from(const Json& json) {
   return constants;
 }
 
-bool has_rate(const Prediction& p) {
-  const std::vector<RecordRun>& runs = p.mapped.target;
-  return !runs.empty() && !runs.front().scenario.compute.rates.empty();
-}
-
 class Fit {
  public:
   Fit(Catalogue catalogue, const std::vector<Record>& records, int jobs, const Tell& tell)
@@ -223,7 +218,7 @@ class Fit {
       const Prediction& p = predictions[i];
       Json chains = Json::array();
       for (const auto& [specific, chain] : p.mapped.asked_for) chains.push_back(chain);
-      const bool is_of_use = !task.rows[i]->kind->needs_rate || has_rate(p);
+      const bool is_of_use = !task.rows[i]->kind->needs_rate || p.mapped.has_rates();
       answers.push_back({is_of_use && p.is_mapped() && p.predicted > 0 ? p.predicted : 0, chains});
     }
     return answers.dump();

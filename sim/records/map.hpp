@@ -125,6 +125,8 @@ struct MappedRecord {
   double bytes = 0;                         ///< of an all-reduce that is asked for; 0: not stated
   std::string bounds_class;                 ///< whose calibration the bounds use; empty: they are not calibrated
 
+  /// Its computing goes by given rates, not by constants alone.
+  bool has_rates() const { return !target.empty() && !target.front().scenario.compute.rates.empty(); }
   /// Standard deviation of the logarithm of all constants together whose names begin so.
   double deviation_of(const std::string& prefix) const;
 };
