@@ -18,7 +18,7 @@
 //                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,
 //                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
 //                     "pads_vocabulary"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
-//                     "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
+//                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
 //                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp"}
 //   models.json      {"id", "aliases", "in_texts"?, "train_samples"?, "tokens"?}
 //   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}

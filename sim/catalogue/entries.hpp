@@ -87,6 +87,7 @@ struct StackEntry : Entry {
   bool whole_experts = false;                          ///< tensor ranks hold whole experts, the same
   bool pads_vocabulary = false;                        ///< to a multiple that products of tensor cores like
   bool gelu_in_steps = false;                          ///< of causal transformers, each step a kernel
+  bool norms_in_steps = false;                         ///< RMS norms and rotary positions, the same
   bool fused_loss = false;  ///< of a vocabulary: scores are read and written in half precision, once a pass
   bool eight_bits = false;  ///< transformers train in eight bits on GPUs that have them, the same
   bool unpadded = false;    ///< samples of masked words are as long as they are: half of the most, at a mean

@@ -165,10 +165,31 @@ LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch
 constexpr double kLossForwardBytes = 16, kLossBackwardBytes = 20, kLossCopyBytes = 6;
 constexpr double kLossForward =
     (kLossForwardBytes + kLossCopyBytes) / (kLossForwardBytes + kLossBackwardBytes + 2 * kLossCopyBytes);
-constexpr double kGeluForward = 0.4;  // assumed: a step forward is one or two backward
 
-LayerCost in_passes(const DeviceCost& device, double bytes, double forward) {
-  return {kernel_s(device, 0, forward * bytes), kernel_s(device, 0, (1 - forward) * bytes)};
+// What software may write out in steps: bytes per element and both passes, of which so much forward, and its kernels.
+// RMS norms and rotary positions: an H100's kernels of Llama in eager PyTorch, by calls and by time (results/h100). GELUs:
+// steps of NewGELUActivation; forward share assumed, a step forward being one or two backward.
+struct InSteps {
+  double bytes = 0, forward = 0;
+  KernelCounts kernels{0, 0};
+};
+
+InSteps in_steps_of(const DeviceCost& device, LayerKind kind) {
+  switch (kind) {
+    case LayerKind::gelu:
+      return {device.gelu_bytes, 0.4, {8, 12}};
+    case LayerKind::rms_norm:
+      return {device.rms_norm_bytes, 0.32, {8, 16}};
+    case LayerKind::rotary:
+      return {device.rotary_bytes, 0.43, {5, 10}};
+    default:
+      return {};
+  }
+}
+
+LayerCost in_passes(const DeviceCost& device, double bytes, double forward, const KernelCounts& kernels) {
+  return {kernel_s(device, 0, forward * bytes) + (kernels.forward - 1) * device.launch_s,
+          kernel_s(device, 0, (1 - forward) * bytes) + (kernels.backward - 1) * device.launch_s};
 }
 
 LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int batch) {
@@ -180,25 +201,36 @@ LayerCost memory_layer_cost(const Layer& layer, const DeviceCost& device, int ba
   const double y = static_cast<double>(layer.out.elements()) * batch * element_bytes;
   const double elements = static_cast<double>(layer.out.elements()) * batch;
   if (layer.kind == LayerKind::softmax && device.loss_bytes_per_logit > 0)
-    return in_passes(device, device.loss_bytes_per_logit * elements, kLossForward);
-  if (layer.kind == LayerKind::gelu && device.gelu_bytes > 0)
-    return in_passes(device, device.gelu_bytes * elements, kGeluForward);
+    return in_passes(device, device.loss_bytes_per_logit * elements, kLossForward, {1, 1});
+  if (const InSteps steps = in_steps_of(device, layer.kind); steps.bytes > 0) {
+    const double turned = static_cast<double>(layer.input_elements) * batch;
+    return in_passes(device, steps.bytes * (layer.kind == LayerKind::rotary ? turned : elements), steps.forward,
+                     steps.kernels);
+  }
   LayerCost cost;
   cost.forward_s = kernel_s(device, 0, passes.forward_in * x + passes.forward_out * y);
   cost.backward_s = kernel_s(device, 0, passes.backward_in * x + passes.backward_out * y);
   return cost;
 }
 
-KernelCounts kernels_of(const Layer& layer, bool input_needs) {
-  if (is_token_layer(layer)) return token_kernels(layer);
-  return {1, has_macs(layer) && input_needs ? 2 : 1};
+// What the processor enqueues in each pass, in operations of a framework.
+struct HostWork {
+  double forward = 0, backward = 0;
+};
+
+// A layer's operation is some four calls of the framework's library (casts, views, what is kept for the backward pass), of
+// which a step is one.
+constexpr double kOperationsOfStep = 0.25;
+
+double operations_of_kernel(const Layer& layer, const DeviceCost& device) {
+  return in_steps_of(device, layer.kind).bytes > 0 ? kOperationsOfStep : 1;
 }
 
 // Stretches a pass that the processor enqueues more slowly than the GPU works.
-void wait_for_host(ModelCost& cost, const KernelCounts& kernels, double host_launch_s) {
+void wait_for_host(ModelCost& cost, const HostWork& work, double host_launch_s) {
   const double forward = cost.forward_s(), backward = cost.backward_s();
-  const double slower_forward = std::max(1.0, kernels.forward * host_launch_s / forward);
-  const double slower_backward = std::max(1.0, kernels.backward * host_launch_s / backward);
+  const double slower_forward = std::max(1.0, work.forward * host_launch_s / forward);
+  const double slower_backward = std::max(1.0, work.backward * host_launch_s / backward);
   for (LayerCost& layer : cost.layers) {
     if (forward > 0) layer.forward_s *= slower_forward;
     if (backward > 0) layer.backward_s *= slower_backward;
@@ -217,6 +249,12 @@ int alignment_bytes(const Layer& layer, int element_bytes) {
   const auto divides = [&](int channels) { return std::int64_t{channels} * element_bytes % bytes == 0; };
   while (!divides(layer.in.channels) || !divides(layer.out.channels)) bytes /= 2;
   return bytes;
+}
+
+KernelCounts layer_kernels(const Layer& layer, const DeviceCost& device, bool input_needs) {
+  if (is_token_layer(layer)) return token_kernels(layer, device);
+  if (const InSteps steps = in_steps_of(device, layer.kind); steps.bytes > 0) return steps.kernels;
+  return {1, has_macs(layer) && input_needs ? 2 : 1};
 }
 
 double kernel_s(const DeviceCost& device, double flop, double bytes, double share) {
@@ -247,7 +285,7 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
   cost.layers.resize(graph.layers.size());
   const DeviceCost half = in_half(device);
   const std::size_t last = last_with_macs(graph);
-  KernelCounts kernels{0, 0};
+  HostWork work;
   // A layer's input needs a gradient when some parameter lies at or before it.
   std::vector<bool> needs_gradient(graph.layers.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -260,11 +298,12 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     cost.layers[i] = is_token_layer(layer) ? token_cost(layer, device, batch, input_needs)
                      : has_macs(layer)     ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
                                            : memory_layer_cost(layer, device, batch);
-    const KernelCounts count = kernels_of(layer, input_needs);
-    kernels.forward += count.forward;
-    kernels.backward += count.backward;
+    const KernelCounts count = layer_kernels(layer, device, input_needs);
+    const double operations = operations_of_kernel(layer, device);
+    work.forward += operations * count.forward;
+    work.backward += operations * count.backward;
   }
-  wait_for_host(cost, kernels, device.host_launch_s);
+  wait_for_host(cost, work, device.host_launch_s);
   const model::UpdateArrays arrays = model::update_arrays(optimizer);
   const double parameter_bytes =
       static_cast<double>(graph.parameter_count()) * arrays.passes() * device.update_element_bytes;

@@ -10,7 +10,8 @@
 // norms.
 //
 // The processor enqueues kernels one after the other and runs ahead of the GPU, so that a pass lasts as long as its kernels
-// or as their enqueueing, whichever takes longer: t_pass = max(sum of t, kernels * host launch).
+// or as their enqueueing, whichever takes longer: t_pass = max(sum of t, kernels * host launch). What software writes out in
+// steps (GELUs, RMS norms, rotary positions) is as many kernels as steps, and an operation of the processor's for every four.
 //
 // Tensor cores are fed by loads of 16 bytes. A product with weights is unaligned where the rows of an operand are no
 // multiple of that, as those of a vocabulary of 50257 in half precision: its FLOP take 1 / unaligned_efficiency of the
@@ -54,7 +55,9 @@ struct DeviceCost {
   double attention_efficiency = 1;  ///< of fused attention's arithmetic, over compute_efficiency
   double expert_efficiency = 1;     ///< of experts' kernels, over what the roofline says of them (token_cost.hpp)
   UnalignedEfficiency unaligned_efficiency;
-  double gelu_bytes = 0;            ///< per element and both passes, of a GELU in steps; 0: one kernel a pass
+  /// Per element and both passes, of layers that the software writes out in steps, each a kernel (RMS norms and rotary
+  /// positions: of an element that is turned); 0: one kernel a pass.
+  double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;
   double loss_bytes_per_logit = 0;  ///< of both passes; 0: as the passes of a softmax have it (layer_cost.cpp)
   double memory_efficiency = 1;
   int activation_bytes = 4;  ///< per element, stored activations and their gradients
@@ -68,6 +71,9 @@ struct DeviceCost {
   /// Of an element of a transformer's sums and norms: autocast adds single precision, in which the embedding is, to a
   /// product's half. 0: activation_bytes.
   double sum_bytes = 0;
+  /// Of a score of attention in passes in its softmax, where that is in another precision than products, with a copy before
+  /// and one behind it (autocast: 4). 0: activation_bytes.
+  double softmax_bytes = 0;
   int update_element_bytes = 4;  ///< of a weight, a gradient and an array of the optimizer's state
 };
 
@@ -75,6 +81,12 @@ struct DeviceCost {
 struct RateAnchor {
   int batch;
   double samples_per_s;
+};
+
+/// Of a layer, forward and backward.
+struct KernelCounts {
+  int forward;
+  int backward;
 };
 
 struct LayerCost {
@@ -99,6 +111,8 @@ struct ModelCost {
 double float_loss_bytes(int activation_bytes);
 /// Bytes on which all rows of the layer's operands begin, at most 16; 16 where it is no product of matrices.
 int alignment_bytes(const model::Layer& layer, int element_bytes);
+/// `input_needs`: whether its inputs need a gradient.
+KernelCounts layer_kernels(const model::Layer& layer, const DeviceCost& device, bool input_needs);
 /// The roofline alone. batch >= 1.
 ModelCost roofline_cost(const model::Graph& graph, const DeviceCost& device, Optimizer optimizer, int batch);
 

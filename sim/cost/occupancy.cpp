@@ -25,12 +25,9 @@ double fill_of(double occupancy, double seconds, int kernels, double launch_s) {
   return std::max(kLeastFill, occupancy * std::max(0.0, 1 - kernels * launch_s / seconds));
 }
 
-// As in layer_cost.cpp: a matrix layer's backward pass is one kernel for the weights' gradient and, where its input
-// needs one, another for the input's.
-int backward_kernels(const Layer& layer, const LayerCost& cost) {
-  if (is_token_layer(layer)) return token_kernels(layer).backward;
-  if (!is_matrix_layer(layer)) return 1;
-  return cost.backward_s > 1.5 * cost.forward_s ? 2 : 1;
+// A matrix layer whose input needs a gradient takes about twice as long backward.
+KernelCounts kernels_at(const Layer& layer, const DeviceCost& device, const LayerCost& cost) {
+  return layer_kernels(layer, device, cost.backward_s > 1.5 * cost.forward_s);
 }
 
 }  // namespace
@@ -55,9 +52,9 @@ std::vector<LayerFill> layer_fills(const model::Graph& graph, const ModelCost& r
     const Layer& layer = graph.layers[i];
     const LayerCost& seconds = roofline.layers[i];
     const double occupancy = layer_occupancy(layer, batch, device);
-    const int forward_kernels = is_token_layer(layer) ? token_kernels(layer).forward : 1;
-    fills[i].forward = fill_of(occupancy, seconds.forward_s, forward_kernels, cost.launch_s);
-    fills[i].backward = fill_of(occupancy, seconds.backward_s, backward_kernels(layer, seconds), cost.launch_s);
+    const KernelCounts kernels = kernels_at(layer, cost, seconds);
+    fills[i].forward = fill_of(occupancy, seconds.forward_s, kernels.forward, cost.launch_s);
+    fills[i].backward = fill_of(occupancy, seconds.backward_s, kernels.backward, cost.launch_s);
   }
   return fills;
 }

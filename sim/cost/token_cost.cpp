@@ -36,7 +36,23 @@ void pass(Kernels& kernels, double forward, double backward) {
   kernels.backward.push_back({0, backward});
 }
 
-Kernels attention_kernels(const Layer& layer, int batch) {
+// Scale, mask and softmax of n scores. In another precision than products' the softmax stands between copies, and nothing is
+// done in one kernel with it.
+void softmax_of(Kernels& kernels, const DeviceCost& device, double scores) {
+  if (device.softmax_bytes == 0) {
+    pass(kernels, 2 * scores, 3 * scores);
+    pass(kernels, 3 * scores, 2 * scores);
+    return;
+  }
+  const double wide = device.softmax_bytes / device.activation_bytes;
+  pass(kernels, 2 * scores, 2 * scores);
+  pass(kernels, 2 * scores, 2 * scores);
+  pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
+  pass(kernels, 2 * wide * scores, 3 * wide * scores);
+  pass(kernels, (1 + wide) * scores, (1 + wide) * scores);
+}
+
+Kernels attention_kernels(const Layer& layer, const DeviceCost& device, int batch) {
   const AttentionShape& a = layer.attention;
   const int queries = layer.in.height * layer.in.width;
   const double rows = double(batch) * queries, keys = double(batch) * a.keys;
@@ -53,8 +69,7 @@ Kernels attention_kernels(const Layer& layer, int batch) {
   const double scores = rows * a.heads * a.keys;
   pass(kernels, 2 * (q + k + v), 2 * (q + k + v));
   product(kernels, 2 * scores * a.head_dim, q + k + scores);
-  pass(kernels, 2 * scores, 3 * scores);
-  pass(kernels, 3 * scores, 2 * scores);
+  softmax_of(kernels, device, scores);
   if (a.dropout) pass(kernels, 2 * scores, 3 * scores);
   product(kernels, 2 * scores * a.value_dim, scores + v + o);
   pass(kernels, 2 * o, 2 * o);
@@ -92,8 +107,8 @@ Kernels router_kernels(const Layer& layer, int batch) {
   return kernels;
 }
 
-Kernels kernels_of(const Layer& layer, int batch) {
-  if (layer.kind == LayerKind::attention) return attention_kernels(layer, batch);
+Kernels kernels_of(const Layer& layer, const DeviceCost& device, int batch) {
+  if (layer.kind == LayerKind::attention) return attention_kernels(layer, device, batch);
   if (layer.kind == LayerKind::experts) return expert_kernels(layer, batch);
   if (layer.kind == LayerKind::router) return router_kernels(layer, batch);
   throw std::logic_error("no layer of tokens: " + to_string(layer.kind));
@@ -123,7 +138,7 @@ bool is_token_layer(const Layer& layer) {
 }
 
 LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {
-  const Kernels kernels = kernels_of(layer, batch);
+  const Kernels kernels = kernels_of(layer, device, batch);
   // Activations are multiplied with each other in half precision, and so are scores of experts.
   const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half(device);
   const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
@@ -140,8 +155,8 @@ LayerCost row_order_cost(const Layer& layer, const DeviceCost& device, int batch
   return {there_and_back, there_and_back};
 }
 
-KernelCounts token_kernels(const Layer& layer) {
-  const Kernels kernels = kernels_of(layer, 1);
+KernelCounts token_kernels(const Layer& layer, const DeviceCost& device) {
+  const Kernels kernels = kernels_of(layer, device, 1);
   return {static_cast<int>(kernels.forward.size()), static_cast<int>(kernels.backward.size())};
 }
 

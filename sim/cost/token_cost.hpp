@@ -14,11 +14,12 @@
 //   forward   heads transposed     2 (q + k + v) a bytes
 //             scores               2 n d FLOP,  (q + k + n) a
 //             scale and mask       2 n a
-//             softmax              3 n a
+//             softmax              3 n a; in s bytes a score: n (a + s), 2 n s, n (s + a), scale and mask 2 n a each
 //             dropout              2 n a, where it has one
 //             weights times values 2 n e FLOP,  (n + v + o) a
 //             heads merged         2 o a
-//   backward  as much for the copies; products twice; mask 3 n a, softmax 2 n a, dropout 3 n a
+//   backward  as much for the copies; products twice; mask 3 n a, softmax 2 n a, dropout 3 n a; in s bytes a score n (a + s),
+//             3 n s, n (s + a), mask and scale 2 n a each
 //
 // Experts: k at work on a token, so r = b T k rows, spread over E experts of width f on tokens of width w; grouped
 // products read the weights of every expert once, m = 2 matrices of w f, or 3 with a gate:
@@ -49,11 +50,7 @@ LayerCost row_order_cost(const model::Layer& layer, const DeviceCost& device, in
 /// Whether the layer is one of these.
 bool is_token_layer(const model::Layer& layer);
 /// Kernels of such a layer, forward and backward.
-struct KernelCounts {
-  int forward;
-  int backward;
-};
-KernelCounts token_kernels(const model::Layer& layer);
+KernelCounts token_kernels(const model::Layer& layer, const DeviceCost& device);
 
 }  // namespace cost
 }  // namespace lockstep::sim

@@ -53,12 +53,15 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   device.expert_efficiency = compute.expert_efficiency;
   device.unaligned_efficiency = {compute.unaligned_2_efficiency, compute.unaligned_4_efficiency};
   device.gelu_bytes = compute.gelu_bytes;
+  device.rms_norm_bytes = compute.rms_norm_bytes;
+  device.rotary_bytes = compute.rotary_bytes;
   device.loss_bytes_per_logit = compute.loss_bytes_per_logit;
   device.memory_efficiency = compute.memory_efficiency;
   device.fast_convolution_gain = compute.fast_convolution_gain;
   device.channel_tile = compute.channel_tile;
   device.cast_bytes_per_parameter = compute.cast_bytes_per_parameter;
   device.sum_bytes = compute.sum_bytes;
+  device.softmax_bytes = compute.softmax_bytes;
   device.update_element_bytes = compute.update_element_bytes();
   device.activation_bytes = activation_bytes(compute.precision);
   return device;

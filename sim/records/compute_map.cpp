@@ -308,6 +308,8 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   compute.precision = m.precision;
   compute.optimizer = optimizer_of(m);
   compute.half_parameters = m.job.has_half_parameters();
+  if (compute.half_parameters && m.gpu->spec.bf16_flops <= 0)
+    throw Unmapped{"precision: " + m.gpu->name + " has no bf16; allowed: mixed, by fp16"};
   // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
   const bool has_casts = activation_bytes(m.precision) == 2 && is_sequences && !compute.half_parameters;
   compute.cast_bytes_per_parameter = has_casts ? kCastBytes : 0;

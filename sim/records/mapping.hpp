@@ -72,6 +72,9 @@ int accumulation_of(const Mapping& mapping, int gpus, int batch);
 constexpr const char* kFusedAttention = "what fused attention reaches, over products";
 constexpr const char* kUnalignedProducts = "products of a vocabulary that is not padded, over others";
 constexpr const char* kGeluBytes = "bytes of the GELU per element";
+constexpr const char* kSoftmaxBytes = "bytes of a score in its softmax";
+constexpr const char* kRmsNormBytes = "bytes of RMS norms per element";
+constexpr const char* kRotaryBytes = "bytes of rotary positions per element";
 constexpr const char* kLossBytes = "bytes of the loss per score";
 constexpr const char* kSumBytes = "bytes of an element of sums and norms";
 /// Whether attention keeps its scores on the chip: as stated, or as the software does, whatever the GPU's age.

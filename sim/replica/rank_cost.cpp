@@ -5,6 +5,7 @@
 #include "engine/base/index.hpp"
 #include "sim/cost/token_cost.hpp"
 #include "sim/program/scenario_cost.hpp"
+#include "sim/replica/adapters.hpp"
 
 namespace lockstep::sim {
 inline namespace replica {
@@ -56,7 +57,7 @@ model::Graph graph_of_rank(const SplitJob& job) {
     layer.input_elements /= spec.tensor;
     layer.out.height /= spec.tensor;
   }
-  return graph;
+  return spec.lora_rank > 0 ? with_adapters(graph, spec.lora_rank) : graph;
 }
 
 // The kernels are as many; what they do is divided.
@@ -65,17 +66,19 @@ double shared(double seconds, double launches_s, int ranks) {
 }
 
 // Attention over keys and values of the whole sequence.
-void share_attention(const SplitJob& job, const DeviceCost& device, std::vector<LayerCost>& costs) {
+void share_attention(const SplitJob& job, const model::Graph& graph, const DeviceCost& device,
+                     std::vector<LayerCost>& costs) {
   if (job.spec.context == 1) return;
   const model::Graph whole =
       transformer_graph(of_rank(job.shape, job.spec), {job.shape.sequence, job.shape.has_fused_attention});
-  for (std::size_t i = 0; i < whole.layers.size(); ++i) {
-    const Layer& layer = whole.layers[i];
+  std::size_t i = 0;
+  for (const Layer& layer : whole.layers) {
     if (layer.kind != LayerKind::attention) continue;
+    while (graph.layers[i].kind != LayerKind::attention) ++i;
     const LayerCost cost = token_cost(layer, device, job.spec.micro_batch, true);
-    const KernelCounts kernels = token_kernels(layer);
-    costs[i] = {shared(cost.forward_s, kernels.forward * device.launch_s, job.spec.context),
-                shared(cost.backward_s, kernels.backward * device.launch_s, job.spec.context)};
+    const KernelCounts kernels = token_kernels(layer, device);
+    costs[i++] = {shared(cost.forward_s, kernels.forward * device.launch_s, job.spec.context),
+                  shared(cost.backward_s, kernels.backward * device.launch_s, job.spec.context)};
   }
 }
 
@@ -90,7 +93,7 @@ void load_experts(const SplitJob& job, const model::Graph& graph, const DeviceCo
   };
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     if (graph.layers[i].kind != LayerKind::experts) continue;
-    const KernelCounts kernels = token_kernels(graph.layers[i]);
+    const KernelCounts kernels = token_kernels(graph.layers[i], device);
     costs[i].forward_s = loaded(costs[i].forward_s, kernels.forward);
     costs[i].backward_s = loaded(costs[i].backward_s, kernels.backward);
   }
@@ -141,7 +144,7 @@ double repeated(const Layer& layer, Recomputation recompute) {
   return 0;
 }
 
-// `is_trained`: gradients of weights are needed.
+// `is_trained`: gradients of weights are needed, not of adapters alone.
 BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& costs, const Block& block,
                     Recomputation recompute, bool is_trained) {
   BlockSeconds sum;
@@ -150,10 +153,11 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
     const LayerCost& cost = costs[at(i)];
     const double again = repeated(layer, recompute);
     const double of_weights = has_matrix(layer) ? cost.backward_s / 2 : 0;
-    const double backward_s = cost.backward_s - (is_trained ? 0 : of_weights);
+    const bool is_frozen = !is_trained && !is_of_adapter(layer);
+    const double backward_s = cost.backward_s - (is_frozen ? of_weights : 0);
     sum.forward_s += cost.forward_s;
     sum.backward_s += backward_s + again * cost.forward_s;
-    if (is_trained) sum.weight_gradient_s += of_weights;
+    if (!is_frozen) sum.weight_gradient_s += of_weights;
     if (has_matrix(layer)) {
       sum.products_forward_s += cost.forward_s;
       sum.products_backward_s += backward_s;
@@ -219,7 +223,7 @@ RankSeconds rank_seconds(const Scenario& scenario, const SplitJob& job) {
   const int batch = job.spec.micro_batch;
   const model::Graph graph = graph_of_rank(job);
   ModelCost cost = roofline_cost(graph, device, scenario.compute.optimizer, batch);
-  share_attention(job, device, cost.layers);
+  share_attention(job, graph, device, cost.layers);
   load_experts(job, graph, device, cost.layers);
   order_rows(job, graph, device, cost.layers);
   if (job.spec.lora_rank == 0) add_up_gradients(job, graph, device, cost.layers);

@@ -15,7 +15,7 @@
 // Recomputation adds to the backward pass: `selective` the attention's forward pass; `alternate_matrices` all but the
 // attention's, matrices half; `full` the whole forward pass of a block. A weight's gradient, where the schedule computes
 // it by itself, is half of a matrix's backward pass; of frozen weights (lora_rank) there is none, nor a backward pass of the
-// embedding. The adapters' own products are left out: of rank 16 beside 8192 features they are 0.4 % of the matrix's.
+// embedding. Adapters are layers of their own (adapters.hpp).
 #include <vector>
 
 #include "sim/program/split_job.hpp"

@@ -116,9 +116,19 @@ ObjectFormat<ComputeSpec> efficiency_format() {
           "bytes of an element of a transformer's sums and norms, which autocast keeps in single precision; 0: as "
           "other "
           "activations");
+  f.number("softmax_bytes", &ComputeSpec::softmax_bytes, {0, 8})
+      .optional("0")
+      .means(
+          "bytes of a score in the softmax of attention in passes, between two copies, which autocast computes in "
+          "single "
+          "precision; 0: as other activations");
   f.number("gelu_bytes", &ComputeSpec::gelu_bytes, {0, 1024})
       .optional("0")
       .means("bytes that a GELU in steps of its own moves for each element, both passes; 0: one kernel a pass");
+  f.number("rms_norm_bytes", &ComputeSpec::rms_norm_bytes, {0, 1024}).optional("0").means("the same of an RMS norm");
+  f.number("rotary_bytes", &ComputeSpec::rotary_bytes, {0, 1024})
+      .optional("0")
+      .means("the same of rotary positions, for each element that they turn");
   f.number("loss_bytes_per_logit", &ComputeSpec::loss_bytes_per_logit, {0, 128})
       .optional("0")
       .means("bytes that a loss moves for each score, both passes; 0: as the passes of a softmax have it");

@@ -54,12 +54,14 @@ struct ComputeSpec {
   double attention_efficiency = 1;                                ///< layer_cost.hpp
   double expert_efficiency = 1;                                   ///< the same
   double unaligned_2_efficiency = 1, unaligned_4_efficiency = 1;  ///< the same
-  double gelu_bytes = 0, loss_bytes_per_logit = 0;                ///< the same
+  double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;    ///< the same
+  double loss_bytes_per_logit = 0;                                ///< the same
   double memory_efficiency = 1;
   double fast_convolution_gain = 1;     ///< layer_cost.hpp
   int channel_tile = 1;                 ///< the same
   double cast_bytes_per_parameter = 0;  ///< the same
   double sum_bytes = 0;                 ///< the same
+  double softmax_bytes = 0;             ///< the same
   bool half_parameters = false;         ///< weights, gradients and the optimizer's state too, without copies in single
   Optimizer optimizer = Optimizer::momentum;
   JitterKind jitter = JitterKind::none;

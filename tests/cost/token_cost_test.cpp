@@ -131,7 +131,7 @@ TEST_CASE("experts by hand") {
   const double tokens = 8 * 16, rows = 16 * 16, inner = 16 * 32, weights = 4 * 16 * 32;
   CHECK(bytes.forward_s == Approx(2 * ((tokens + rows) + (rows + 2 * inner + 2 * weights) + 3 * inner +
                                        (inner + rows + weights) + (rows + tokens))));
-  const KernelCounts kernels = token_kernels(graph.layers[3]);
+  const KernelCounts kernels = token_kernels(graph.layers[3], only_bytes());
   CHECK(kernels.forward == 5);
   CHECK(kernels.backward == 7);
 }
@@ -215,4 +215,58 @@ TEST_CASE("a pass lasts as long as its kernels or as their enqueueing") {
   CHECK(bound.forward_s() > 12 * 10);
   CHECK(bound.backward_s() > bound.forward_s());
   CHECK(roofline_cost(graph, device, Optimizer::adam, 64).forward_s() >= bound.forward_s());
+}
+
+TEST_CASE("a softmax in single precision stands between two copies, and scale and mask are kernels of their own") {
+  const model::Graph graph = attention_graph(4, 2, 8, 16, false, false);
+  DeviceCost device = only_bytes();
+  const LayerCost half = cost_of(graph, model::LayerKind::attention, device, 3);
+  device.softmax_bytes = 4;
+  const LayerCost single = cost_of(graph, model::LayerKind::attention, device, 3);
+  const model::Layer& attention =
+      *std::find_if(graph.layers.begin(), graph.layers.end(),
+                    [](const model::Layer& layer) { return layer.kind == model::LayerKind::attention; });
+  const double scores = 3. * 4 * attention.in.height * attention.attention.keys;
+  // Forward 2 + 3 passes of two bytes become two of them, copies of 2 + 4, and one over four bytes and back; backward the
+  // softmax also reads its gradient.
+  CHECK(single.forward_s - half.forward_s == Approx(scores * (2 * 4 + 2 * 6 + 8 - 5 * 2)));
+  CHECK(single.backward_s - half.backward_s == Approx(scores * (2 * 4 + 2 * 6 + 12 - 5 * 2)));
+  const model::Graph fused = attention_graph(4, 2, 8, 16, false, true);
+  CHECK(cost_of(fused, model::LayerKind::attention, device, 3).forward_s ==
+        Approx(cost_of(fused, model::LayerKind::attention, only_bytes(), 3).forward_s));
+}
+
+TEST_CASE(
+    "RMS norms and rotary positions in steps move their bytes for each element, and a quarter of an operation a step") {
+  DeviceCost device;
+  device.peak_flops = 1e30;
+  device.memory_bandwidth_bytes_per_s = 1;
+  device.activation_bytes = 2;
+  const model::Graph graph = model::zoo_graph("llama3_2_1b");
+  const auto sum_of = [&](const DeviceCost& of, model::LayerKind kind) {
+    const ModelCost cost = roofline_cost(graph, of, Optimizer::adam, 3);
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.layers.size(); ++i)
+      if (graph.layers[i].kind == kind) sum += cost.layers[i].forward_s + cost.layers[i].backward_s;
+    return sum;
+  };
+  DeviceCost in_steps = device;
+  in_steps.rms_norm_bytes = 145;
+  in_steps.rotary_bytes = 98;
+  // Two norms a layer and one behind them; 32 heads of queries and 8 of keys are turned. A norm in two kernels reads and
+  // writes three times forward and five times backward.
+  const double tokens = 3. * graph.tokens, normed = (2 * 16 + 1) * 2048 * tokens, turned = 16 * (2048 + 512) * tokens;
+  CHECK(sum_of(device, model::LayerKind::rms_norm) == Approx(8 * 2 * normed));
+  CHECK(sum_of(in_steps, model::LayerKind::rms_norm) == Approx(145 * normed));
+  CHECK(sum_of(in_steps, model::LayerKind::rotary) == Approx(98 * turned));
+  CHECK(sum_of(in_steps, model::LayerKind::silu) == sum_of(device, model::LayerKind::silu));
+
+  // Where the processor is slower than the GPU, all that counts are its operations, a quarter of one for a step: 2 and 4 for
+  // a norm's one, 1.25 and 2.5 for a rotation's.
+  device.memory_bandwidth_bytes_per_s = in_steps.memory_bandwidth_bytes_per_s = 1e30;
+  device.host_launch_s = in_steps.host_launch_s = 1;
+  const ModelCost once = roofline_cost(graph, device, Optimizer::adam, 1);
+  const ModelCost steps = roofline_cost(graph, in_steps, Optimizer::adam, 1);
+  CHECK(steps.forward_s() - once.forward_s() == Approx(33 * 1 + 32 * 0.25));
+  CHECK(steps.backward_s() - once.backward_s() == Approx(33 * 3 + 32 * 1.5));
 }

@@ -78,6 +78,25 @@ TEST_CASE("A GELU in steps keeps 12 bytes of each of its elements more, one kern
   CHECK(gpu_memory(s, 1, 3).activations_bytes - of_kernel == Approx(12.0 * 3 * 12 * 1024 * 4 * 768));
 }
 
+TEST_CASE("A softmax in single precision keeps six bytes of a score, and a mask's one behind a dropout") {
+  Scenario s = scenario_of("gpt2", Precision::mixed, Optimizer::adam);
+  const double in_half = gpu_memory(s, 1, 3).activations_bytes, scores = 3. * 12 * 12 * 1024 * 1024;
+  s.compute.softmax_bytes = 4;
+  CHECK(gpu_memory(s, 1, 3).activations_bytes - in_half == Approx((6 + 1 - 4) * scores));
+  for (model::Layer& layer : s.model.layers) {
+    if (layer.kind != model::LayerKind::attention) continue;
+    layer.attention.dropout = false;
+    layer.kept_elements /= 2;
+  }
+  const double with = gpu_memory(s, 1, 3).activations_bytes;
+  s.compute.softmax_bytes = 0;
+  CHECK(with - gpu_memory(s, 1, 3).activations_bytes == Approx((6 - 2) * scores));
+  s.model = model::zoo_graph(model::fused_attention_name("gpt2"));
+  const double fused = gpu_memory(s, 1, 3).activations_bytes;
+  s.compute.softmax_bytes = 4;
+  CHECK(gpu_memory(s, 1, 3).activations_bytes == fused);
+}
+
 TEST_CASE("6.7 billion parameters: Adam's second moment is 4 bytes of each more than momentum") {
   const Scenario adam = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::adam);
   const Scenario momentum = scenario_of("gpt3_6b7", Precision::mixed, Optimizer::momentum);

@@ -14,7 +14,7 @@
 namespace lockstep::tests {
 namespace {
 
-constexpr int kCasesPerReplay = 40;
+constexpr int kCasesPerReplay = 10;
 
 int cases() {
   const char* const said = std::getenv("LOCKSTEP_RANDOM_CASES");

@@ -1,0 +1,101 @@
+#include "sim/replica/adapters.hpp"
+
+#include "engine/base/index.hpp"
+#include "sim/split/stages.hpp"
+
+namespace lockstep::sim {
+inline namespace replica {
+namespace {
+
+using model::Layer;
+using model::LayerKind;
+
+constexpr const char* kAdapter = "/adapter/";
+
+std::int64_t tokens_of(const Layer& layer) {
+  return std::int64_t{layer.out.height} * layer.out.width;
+}
+
+// Its inputs are those of `beside`: where gradients come from and go to.
+Layer layer_beside(const Layer& beside, const std::string& name, LayerKind kind, int in, int out) {
+  Layer layer;
+  layer.name = beside.name + kAdapter + name;
+  layer.kind = kind;
+  layer.inputs = beside.inputs;
+  layer.in = {in, beside.out.height, beside.out.width};
+  layer.out = {out, beside.out.height, beside.out.width};
+  layer.input_elements = layer.in.elements();
+  return layer;
+}
+
+Layer matrix_beside(const Layer& beside, const std::string& name, int in, int out) {
+  Layer layer = layer_beside(beside, name, LayerKind::linear, in, out);
+  layer.parameters.push_back({layer.name + "/weight", model::ParameterRole::weight, std::int64_t{in} * out});
+  layer.macs = std::int64_t{in} * out * tokens_of(layer);
+  return layer;
+}
+
+void add_adapter(std::vector<Layer>& layers, const Layer& beside, const std::string& of, int in, int out, int rank) {
+  layers.push_back(matrix_beside(beside, of + "/down", in, rank));
+  layers.push_back(matrix_beside(beside, of + "/up", rank, out));
+  Layer sum = layer_beside(beside, of + "/sum", LayerKind::add, out, out);
+  sum.input_elements *= 2;
+  layers.push_back(sum);
+}
+
+// The linear layers before a block's attention, and the one behind it.
+struct AttentionMatrices {
+  const Layer* first = nullptr;
+  int width_before = 0;
+  const Layer* behind = nullptr;
+  int behind_at = 0;
+};
+
+AttentionMatrices matrices_of(const model::Graph& graph, const Block& block) {
+  AttentionMatrices found;
+  bool is_behind = false;
+  for (int i = block.first_layer; i <= block.last_layer && found.behind == nullptr; ++i) {
+    const Layer& layer = graph.layers[at(i)];
+    is_behind = is_behind || layer.kind == LayerKind::attention;
+    if (layer.kind != LayerKind::linear) continue;
+    if (is_behind) {
+      found.behind = &layer;
+      found.behind_at = i;
+      continue;
+    }
+    if (found.first == nullptr) found.first = &layer;
+    if (layer.in.channels == found.first->in.channels) found.width_before += layer.out.channels;
+  }
+  return found;
+}
+
+}  // namespace
+
+model::Graph with_adapters(const model::Graph& graph, int rank) {
+  model::Graph all = graph;
+  all.layers.clear();
+  std::vector<int> new_index(graph.layers.size(), 0);
+  const ModelBlocks blocks = blocks_of(graph);
+  std::size_t block = 0;
+  AttentionMatrices matrices = matrices_of(graph, blocks.blocks.front());
+  for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
+    Layer layer = graph.layers[at(i)];
+    for (int& input : layer.inputs) input = new_index[at(input)];
+    new_index[at(i)] = static_cast<int>(all.layers.size());
+    all.layers.push_back(std::move(layer));
+    if (matrices.behind == nullptr || i != matrices.behind_at) continue;
+    const Layer behind = all.layers.back();
+    if (matrices.first != nullptr)
+      add_adapter(all.layers, behind, "inputs", matrices.first->in.channels, matrices.width_before, rank);
+    add_adapter(all.layers, behind, "output", behind.in.channels, behind.out.channels, rank);
+    if (++block < blocks.blocks.size()) matrices = matrices_of(graph, blocks.blocks[block]);
+  }
+  return all;
+}
+
+bool is_of_adapter(const Layer& layer) {
+  return layer.name.find(kAdapter) != std::string::npos;
+}
+
+}  // namespace replica
+}  // namespace lockstep::sim

@@ -1,0 +1,66 @@
+// Adapters beside frozen weights.
+#include "sim/replica/adapters.hpp"
+
+#include "sim/program/split_job.hpp"
+#include "sim/replica/rank_cost.hpp"
+#include "sim/split/stages.hpp"
+#include "tests/catch.hpp"
+#include "tests/replica/small_split.hpp"
+
+using namespace lockstep;
+using namespace lockstep::tests;
+
+namespace {
+
+// Block by block.
+sim::RankSeconds seconds_of_rank(const Json& parallel) {
+  const sim::Scenario scenario = split_of(parallel, 4);
+  return sim::rank_seconds(scenario, sim::split_job(scenario, 4));
+}
+
+}  // namespace
+
+TEST_CASE("an adapter is two matrices and a sum, beside the attention's inputs and beside its output") {
+  const sim::Scenario scenario = split_of(Json{{"micro_batches", 1}, {"lora_rank", 8}}, 4);
+  const model::Graph& graph = scenario.model;
+  const model::Graph adapted = sim::with_adapters(graph, 8);
+  std::size_t found = 0;
+  double macs = 0, parameters = 0;
+  for (const model::Layer& layer : adapted.layers) {
+    if (!sim::is_of_adapter(layer)) {
+      CHECK(layer.name == graph.layers[found++].name);
+      continue;
+    }
+    macs += static_cast<double>(layer.macs);
+    parameters += static_cast<double>(layer.parameter_count());
+  }
+  CHECK(found == graph.layers.size());
+  CHECK(adapted.layers.size() == graph.layers.size() + 8 * 2 * 3);
+  // r (h + 3 h) and r (h + h) weights a block, each at work on every one of 256 tokens.
+  CHECK(parameters == 8 * 8 * (4 * 512 + 2 * 512));
+  CHECK(macs == 256 * parameters);
+  const sim::SplitJob job = sim::split_job(scenario, 4);
+  CHECK(parameters == sim::trained_parameters(job.shape, job.spec, job.parts.front()).total());
+  // Every layer is still of its block.
+  const sim::ModelBlocks before = sim::blocks_of(graph), after = sim::blocks_of(adapted);
+  REQUIRE(after.blocks.size() == before.blocks.size());
+  for (std::size_t i = 0; i < after.blocks.size(); ++i) {
+    CHECK(after.blocks[i].name == before.blocks[i].name);
+    CHECK(after.blocks[i].last_layer - after.blocks[i].first_layer ==
+          before.blocks[i].last_layer - before.blocks[i].first_layer + 6);
+  }
+}
+
+TEST_CASE("adapters cost their passes over what goes in and out, and their gradients are computed") {
+  const sim::RankSeconds plain = seconds_of_rank(Json{{"micro_batches", 1}});
+  const sim::RankSeconds small = seconds_of_rank(Json{{"micro_batches", 1}, {"lora_rank", 1}});
+  const sim::RankSeconds large = seconds_of_rank(Json{{"micro_batches", 1}, {"lora_rank", 512}});
+  for (std::size_t i = 0; i < plain.blocks.size(); ++i) {
+    CHECK(small.blocks[i].forward_s > plain.blocks[i].forward_s);
+    CHECK(small.blocks[i].backward_s < plain.blocks[i].backward_s);
+    CHECK(large.blocks[i].forward_s > small.blocks[i].forward_s);
+    // Frozen matrices have no gradient, so that the adapters' is all there is: a pass over what goes in and out at least.
+    CHECK(small.blocks[i].weight_gradient_s < 0.11 * plain.blocks[i].weight_gradient_s);
+    CHECK(large.blocks[i].weight_gradient_s > 3 * small.blocks[i].weight_gradient_s);
+  }
+}
