@@ -84,6 +84,10 @@ std::string facts_text(const Json& facts) {
       for (const char* kind : {"links", "peers"})
         if (!value.value(kind, Json::object()).empty())
           text += "  " + std::string(kind) + ": " + pairs_text(value[kind]) + "\n";
+    } else if (name == "memory_bytes" && value.is_number()) {
+      text += "  memory: " + short_number(value.get<double>() * 1e-9) + " GB a device\n";
+    } else if (name == "memory_bandwidth" && value.is_number()) {
+      text += "  memory's bandwidth: " + short_number(value.get<double>() * 1e-9) + " GB/s a device\n";
     } else {
       text += "  " + name + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
     }

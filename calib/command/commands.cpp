@@ -237,6 +237,9 @@ Json facts_of(device::Backend& backend, int processes, int nodes) {
   const std::vector<std::string> ids = backend.device_ids();
   if (!ids.empty()) facts["measured"] = ids;
   if (const std::string binding = backend.binding(); !binding.empty()) facts["binding"] = binding;
+  const device::MemoryFacts memory = backend.memory();
+  if (memory.bytes > 0) facts["memory_bytes"] = memory.bytes;
+  if (memory.bandwidth_bytes_per_s > 0) facts["memory_bandwidth"] = memory.bandwidth_bytes_per_s;
   return facts;
 }
 

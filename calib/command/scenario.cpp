@@ -42,7 +42,8 @@ struct Measurements {
   std::vector<int> batches;
   std::set<int> devices;  ///< that trained together, or summed
   int processes = 1;
-  const Fit* all_reduce = nullptr;  ///< over the most devices
+  const Fit* all_reduce = nullptr;      ///< over the most devices
+  const Fit* copy_from_host = nullptr;  ///< pinned memory to a device
   std::string library;
 };
 
@@ -54,6 +55,19 @@ std::string text_of(const Json& key, const char* name) {
 int count_of(const Json& key, const char* name) {
   const auto member = key.find(name);
   return member != key.end() && member->is_number() ? member->get<int>() : 1;
+}
+
+// Of GPUs. The host's memory is its devices', so that its copies say nothing of a way to them.
+void take_copy(const Fit& fit, Measurements& m) {
+  if (!has(fit.key, "both_ways", false)) return;
+  const std::string from = text_of(fit.key, "from"), to = text_of(fit.key, "to");
+  if (from == "host" && to != "host" && has(fit.key, "memory", "pinned")) m.copy_from_host = &fit;
+}
+
+// Of the longest piece of a line; where noise hides the growth, all of the largest time is bytes'.
+double slope_of(const LineFit& line) {
+  const double slope = line.pieces.back().line.seconds_per_unit;
+  return slope > 0 ? slope : line.at(line.to_x) / line.to_x;
 }
 
 Measurements measurements_of(const Profile& profile, const std::string& path, const std::string& model) {
@@ -76,6 +90,7 @@ Measurements measurements_of(const Profile& profile, const std::string& path, co
                      (models.empty() ? "a profile with iterations"
                                      : joined(std::vector<std::string>(models.begin(), models.end()))));
   for (const Fit& fit : profile.fits) {
+    if (fit.probe == "copy") take_copy(fit, m);
     if (fit.probe != "collective" || !has(fit.key, "operation", "all-reduce") || fit.key.contains("in_place")) continue;
     if (!is_of_floats(fit.key)) continue;
     const int ranks = count_of(fit.key, "ranks");
@@ -87,6 +102,10 @@ Measurements measurements_of(const Profile& profile, const std::string& path, co
   return m;
 }
 
+std::string rate_text(double bytes_per_s) {
+  return short_number(bytes_per_s * 1e-9) + " GB/s";
+}
+
 // Of a ring: 2 (n - 1) (alpha + S beta / n), by the longest piece of the measured line. Used where the scenario is told
 // to ring over other numbers of devices than were measured.
 Json ring_link(const Measurements& m) {
@@ -94,30 +113,37 @@ Json ring_link(const Measurements& m) {
     return {{"bandwidth", assumed("1 TB/s", "not measured: one device")}, {"latency", assumed("0 us", "not measured")}};
   const int n = count_of(m.all_reduce->key, "ranks");
   const std::vector<Piece>& pieces = m.all_reduce->line.pieces;
-  const LineFit& line = m.all_reduce->line;
-  double slope =
-      pieces.back().line.seconds_per_unit;  // where noise hides the growth, all of the largest time is bytes'
-  if (!(slope > 0)) slope = line.at(line.to_x) / line.to_x;
+  const double slope = slope_of(m.all_reduce->line);
   const double latency_s = pieces.front().line.latency_s / (2 * (n - 1));
   const std::string source = "a ring of " + std::to_string(n) + " with the all-reduces measured by " + m.library;
-  return {
-      {"bandwidth",
-       {{"value", short_number(2.0 * (n - 1) / n / slope * 1e-9) + " GB/s"}, {"kind", "fitted"}, {"source", source}}},
-      {"latency", {{"value", short_number(latency_s / 2 * 1e6) + " us"}, {"kind", "fitted"}, {"source", source}}}};
+  return {{"bandwidth", {{"value", rate_text(2.0 * (n - 1) / n / slope)}, {"kind", "fitted"}, {"source", source}}},
+          {"latency", {{"value", short_number(latency_s / 2 * 1e6) + " us"}, {"kind", "fitted"}, {"source", source}}}};
 }
 
 Json link(const std::string& bandwidth, const std::string& latency, const char* why) {
   return {{"bandwidth", assumed(bandwidth, why)}, {"latency", assumed(latency, why)}};
 }
 
+Json input_link(const Measurements& m) {
+  if (m.copy_from_host == nullptr)
+    return link("1 TB/s", "0 us", "the input is in place: its copy was not measured apart");
+  const LineFit& line = m.copy_from_host->line;
+  const char* const kSource = "copies from pinned memory of the host";
+  return {
+      {"bandwidth", measured(rate_text(1 / slope_of(line)), kSource)},
+      {"latency", measured(short_number(std::max(0.0, line.pieces.front().line.latency_s) * 1e6) + " us", kSource)}};
+}
+
 Json gpu_of(const Profile& profile, const Measurements& m) {
   const bool is_host = profile.device.kind == "host";
   const Json torch = profile.device.facts.value("torch", Json::object());
-  const double memory_bytes = torch.value("memory_bytes", 0.0);
+  const double memory_bytes = torch.value("memory_bytes", profile.device.facts.value("memory_bytes", 0.0));
   Json gpu{{"name", profile.device.name}};
   gpu["memory"] = memory_bytes > 0 ? measured(short_number(memory_bytes * 1e-9) + " GB", "as the device says")
                                    : assumed("1 TB", "not measured: nothing bounds the batch");
-  gpu["memory_bandwidth"] = assumed(is_host ? "10 GB/s" : "1 TB/s", kSpreads);
+  const double bandwidth = profile.device.facts.value("memory_bandwidth", 0.0);
+  gpu["memory_bandwidth"] = bandwidth > 0 ? measured(rate_text(bandwidth), "as the device says")
+                                          : assumed(is_host ? "10 GB/s" : "1 TB/s", kSpreads);
   gpu["peak"]["fp32"] = assumed(is_host ? "50 GFLOP/s" : "50 TFLOP/s", kSpreads);
   if (m.precision != "fp32") gpu["peak"][m.precision] = assumed(is_host ? "100 GFLOP/s" : "200 TFLOP/s", kSpreads);
   return gpu;
@@ -134,16 +160,13 @@ Json cluster_of(const Profile& profile, const Measurements& m) {
            {{"memory_bandwidth", assumed("100 GB/s", kUnlimited)},
             {"memory_latency", assumed("0 us", kUnlimited)},
             {"cores", assumed(most, "not used")}}},
-          {"intra_node",
-           {{"kind", "nvswitch"},
-            {"gpu_link", ring_link(m)},
-            {"pcie_link", link("1 TB/s", "0 us", "the input is in place: its copy was not measured apart")}}}};
+          {"intra_node", {{"kind", "nvswitch"}, {"gpu_link", ring_link(m)}, {"pcie_link", input_link(m)}}}};
 }
 
 // Gradients are floats; into their buckets and back is twice.
 Json rate_of(const BucketCopies& copies, const model::Graph& graph) {
   const double bytes = 2.0 * 4 * static_cast<double>(graph.parameter_count());
-  return measured(short_number(bytes / copies.seconds * 1e-9) + " GB/s",
+  return measured(rate_text(bytes / copies.seconds),
                   "steps of DistributedDataParallel with one process, beside steps without it, " +
                       std::to_string(copies.devices) + " devices busy");
 }

@@ -88,6 +88,11 @@ std::string gib(std::int64_t bytes) {
   return std::to_string((bytes + (std::int64_t{1} << 29)) >> 30) + " GiB";
 }
 
+device::MemoryFacts memory_of(int gpu) {
+  const DeviceFacts facts = device_facts(gpu);
+  return {facts.memory_bytes, facts.memory_bandwidth_bytes_per_s()};
+}
+
 class CudaBackend final : public device::Backend {
  public:
   CudaBackend(const std::vector<int>& gpus, std::string binding, sync::Processes* processes)
@@ -105,6 +110,15 @@ class CudaBackend final : public device::Backend {
            ", cuDNN " + cudnn_version() + ", NCCL " + nccl_version();
   }
   int devices() const override { return ops_.devices(); }
+  device::MemoryFacts memory() const override {
+    device::MemoryFacts least = memory_of(ops_.gpu(0));
+    for (int i = 1; i < devices(); ++i) {
+      const device::MemoryFacts other = memory_of(ops_.gpu(i));
+      least.bytes = std::min(least.bytes, other.bytes);
+      least.bandwidth_bytes_per_s = std::min(least.bandwidth_bytes_per_s, other.bandwidth_bytes_per_s);
+    }
+    return least;
+  }
   sync::VectorOps& ops() override { return ops_; }
   void exchange(device::Collective collective, device::Precision element, std::int64_t n,
                 const std::vector<const void*>& send, const std::vector<void*>& receive) override {

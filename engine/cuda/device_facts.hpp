@@ -21,6 +21,9 @@ struct DeviceFacts {
   double clock_hz;         ///< the highest of the multiprocessors
   double memory_clock_hz;  ///< 0 where unknown
   bool has_ecc;            ///< on
+
+  /// Two transfers a clock over each line of the bus, as data sheets count: 2 f w / 8; 0 where the clock is unknown.
+  double memory_bandwidth_bytes_per_s() const { return 2 * memory_clock_hz * memory_bus_bits / 8; }
 };
 
 /// Throws std::runtime_error for a device that is not there.

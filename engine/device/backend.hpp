@@ -81,6 +81,12 @@ struct ClockState {
   double ratio() const;
 };
 
+/// Of a device's memory, as the device says; 0: unknown.
+struct MemoryFacts {
+  std::int64_t bytes = 0;
+  double bandwidth_bytes_per_s = 0;
+};
+
 struct LayerTime {
   int layer;  ///< in Graph::layers; of layers that run as one, the first
   LayerPart part;
@@ -240,6 +246,8 @@ class Backend {
   virtual double clock_ratio();
   /// One line on which processors this process's threads are bound to, and why; empty where nothing was bound.
   virtual std::string binding() const { return {}; }
+  /// Of the devices, the least of each.
+  virtual MemoryFacts memory() const { return {}; }
 };
 
 /// Parameter tensors of a graph as segments of the flat buffer.

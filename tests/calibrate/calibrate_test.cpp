@@ -409,6 +409,31 @@ TEST_CASE("bad usage of calibrate is one line and exit code 2, a missing GPU one
   CHECK(run_in(folder, " --version").out.find("lockstep") != std::string::npos);
 }
 
+TEST_CASE("a scenario has the way to the GPU as its copies were measured, and the memory that the device tells of") {
+  const TemporaryFolder folder;
+  const std::string profile = std::string(LOCKSTEP_SOURCE_DIR) + "/results/h100/2026-11-26/second/profile.json";
+  REQUIRE(run_in(folder, "scenario " + profile + " -o s.json").code == 0);
+  const Json scenario = Json::parse(tests::slurp(folder.path("s.json")));
+  const Json& cluster = scenario.at("cluster");
+  const auto measured = [](const Json& one, double low, double high) {
+    CHECK(one.at("kind") == "measured");
+    const double value = std::stod(one.at("value").get<std::string>());
+    CHECK(value > low);
+    CHECK(value < high);
+  };
+  measured(cluster.at("intra_node").at("pcie_link").at("bandwidth"), 25, 63);  // GB/s of PCIe 5's 63
+  // That profile is of before devices told of their memory.
+  CHECK(cluster.at("gpu").at("memory_bandwidth").at("kind") == "assumed");
+  Json newer = Json::parse(tests::slurp(profile));
+  newer["device"]["facts"]["memory_bytes"] = 85'000'000'000;
+  newer["device"]["facts"]["memory_bandwidth"] = 3.352e12;
+  REQUIRE(run_in(folder, "scenario " + folder.write("newer.json", newer.dump()) + " -o s.json").code == 0);
+  const Json gpu = Json::parse(tests::slurp(folder.path("s.json"))).at("cluster").at("gpu");
+  CHECK(gpu.at("memory").at("value") == "85 GB");
+  CHECK(gpu.at("memory").at("kind") == "measured");
+  CHECK(gpu.at("memory_bandwidth").at("value") == "3352 GB/s");
+}
+
 TEST_CASE("a scenario is of the measured model that is named, by default of the first") {
   const TemporaryFolder folder;
   const std::string profile = std::string(LOCKSTEP_SOURCE_DIR) + "/results/h100/2026-11-26/second/profile.json";

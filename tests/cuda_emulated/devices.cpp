@@ -83,6 +83,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->major = 9;
   properties->multiProcessorCount = 1;
   properties->totalGlobalMem = kDeviceBytes;
+  properties->memoryBusWidth = 5120;  // of an H100
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
@@ -90,6 +91,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     return told(cudaErrorInvalidValue);  // no attribute of the runtime's
   *value = attribute == cudaDevAttrMultiProcessorCount           ? multiprocessors.load()
            : attribute == cudaDevAttrMaxThreadsPerMultiProcessor ? 2048
+           : attribute == cudaDevAttrMemoryClockRate             ? 2'619'000
                                                                  : 1;
   return cudaSuccess;
 }

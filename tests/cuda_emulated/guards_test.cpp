@@ -69,6 +69,12 @@ TEST_CASE("A process opens contexts on the GPUs that are its own, and on no othe
   CHECK_FALSE(emulated::has_context(0));
 }
 
+TEST_CASE("A GPU's memory is what the device says, its bandwidth two transfers a clock over the bus") {
+  const device::MemoryFacts memory = make_cuda_backend(2)->memory();
+  CHECK(memory.bytes == std::int64_t{4} << 30);
+  CHECK(memory.bandwidth_bytes_per_s == Approx(3.35232e12));  // an H100's data sheet: 3.35 TB/s
+}
+
 // A ring of n GPUs has 2 (n - 1) copies one after the other, and none of them waits for events of other GPUs.
 TEST_CASE("A copy from one GPU to another is timed without waits between the two") {
   const auto backend = make_cuda_backend(2);
