@@ -9,6 +9,7 @@
 #include "sim/records/network_port.hpp"
 #include "sim/records/network_text.hpp"
 #include "sim/records/shape_model.hpp"
+#include "sim/records/software_name.hpp"
 
 namespace lockstep::sim {
 inline namespace records {
@@ -311,8 +312,20 @@ void join_nodes(JobSpec& job, const std::vector<int>& gpus_of_jobs, const Catalo
   job.network.count *= node.trays;
 }
 
+void resolve_software(JobSpec& job, const Catalogue& catalogue) {
+  const std::string stated = job.software.stated;
+  const SoftwareName named = software_named(stated, catalogue);
+  if (named.entry == nullptr) {
+    resolve(job.software, catalogue.stacks);
+    return;
+  }
+  job.software.id = named.entry->id;
+  if (named.lost_version)
+    job.assumed["software"] = in_quotes(stated) + " is taken for " + named.entry->name + ", whatever its version";
+}
+
 void resolve_names(JobSpec& job, const std::set<std::string>& stated, const Catalogue& catalogue) {
-  resolve(job.software, catalogue.stacks);
+  resolve_software(job, catalogue);
   resolve_model(job, catalogue);
   resolve_gpu(job, catalogue);
   resolve_link(job, catalogue);

@@ -276,6 +276,7 @@ void map_all(Mapping& m) {
   m.stack = m.catalogue.stacks.with_id(job.software.id);
   if (m.stack == nullptr)
     throw Unmapped{"software " + in_quotes(job.software.stated) + " is not in the catalogue" + job.software.why_not};
+  if (const std::string why = job.why_assumed("software"); !why.empty()) m.assume("software", m.stack->name, why);
   if (const std::string why = why_not_simulated(job); !why.empty()) throw Unmapped{why};
   set_gpu(m, is_of_hardware && m.metric() != Metric::epochs_to_accuracy);
   if (is_of_hardware && !is_of_collective(m.metric())) set_model(m);
