@@ -137,7 +137,7 @@ TEST_CASE("a mutated name is none") {
     CHECK(id_of(catalogue().gpus, name) == "none");
   }
   for (const char* name : {"vit_b32", "bert_large_1024", "bert_large_256", "resnet", "resnet500", "resnet50x",
-                           "ResNet-50 (CIFAR-10)", "gpt3", "GPT-3 176B", "gpt3_3b", "opt 1.3b"}) {
+                           "ResNet-50 (CIFAR-10)", "gpt3", "GPT-3 176B", "gpt3_3b", "opt 1.4b"}) {
     INFO(name);
     CHECK(id_of(catalogue().models, name) == "none");
   }

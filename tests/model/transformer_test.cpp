@@ -73,6 +73,29 @@ TEST_CASE("language models have the parameters of their checkpoints") {
   CHECK(total("nemotron4_15b") == Approx(15.6e9).epsilon(0.01));
   CHECK(total("nemotron4_340b") == Approx(341e9).epsilon(0.01));
   CHECK(total("internlm_20b") == Approx(20e9).epsilon(0.01));
+  // Checkpoints to the parameter, as their pages count them.
+  CHECK(total("tinyllama_1b1") == 1'100'048'384);
+  CHECK(total("codellama_34b") == 33'743'970'304);
+  CHECK(total("yi_6b") == 6'061'035'520);
+  CHECK(total("yi_34b") == 34'388'917'248);
+  CHECK(total("baichuan2_7b") == 7'505'973'248);
+  CHECK(total("baichuan2_13b") == 13'896'668'160);
+  CHECK(total("phi3_mini") == 3'821'079'552);
+  CHECK(total("gemma_2b") == 2'506'172'416);
+  CHECK(total("gemma_7b") == 8'537'680'896);
+  CHECK(total("gemma2_9b") == 9'241'705'984);
+  CHECK(total("gemma2_27b") == 27'227'128'320);
+  CHECK(total("opt_1b3") == 1'315'758'080);
+  CHECK(total("opt_6b7") == 6'658'473'984);
+  CHECK(total("opt_30b") == 29'974'540'288);
+  CHECK(total("gpt_neox_20b") == 20'554'567'680);
+  CHECK(total("pythia_6b9") == 6'857'302'016);
+  CHECK(total("falcon_40b") == 41'303'293'952);
+  CHECK(total("falcon_180b") == 179'522'565'120);
+  // Attention and the network behind one norm: ours have one each, two vectors a layer more.
+  CHECK(total("gpt_j_6b") - 28 * 2 * 4096 == 6'050'882'784);
+  CHECK(total("falcon_7b") - 32 * 2 * 4544 == 6'921'720'704);
+  CHECK(total("opt_175b") == Approx(175e9).epsilon(0.005));
 }
 
 TEST_CASE("Llama 3 8B by hand") {

@@ -2,8 +2,8 @@
 // (Jiang et al. 2023), Table 1; Mixtral (Jiang et al. 2024), Table 1; DeepSeek-V3 (2024), section 4.2; Qwen2 (2024),
 // Table 1; Qwen3 (2025), Tables 1 and 2; LLaMA (Touvron et al. 2023), Table 2; DeepSeek-V2 (2024), section 3.1.2; PaLM
 // (Chowdhery et al. 2022), Table 1; BLOOM (2022), Table 3; Nemotron-3 and -4: NVIDIA NeMo, nemo/collections/llm/gpt/model/
-// nemotron.py; where a paper leaves out a number (vocabulary, width of the inner layer), and for Llama 3.2 and 4, Qwen2.5,
-// InternLM, Grok-1 and gpt-oss, the model's published config.json. Attention is fused.
+// nemotron.py; OPT (Zhang et al. 2022), Table 1; where a paper leaves out a number (vocabulary, width of the inner layer), and
+// for all others, the model's published config.json. Attention is fused.
 #include <utility>
 
 #include "engine/model/transformer/spec.hpp"
@@ -100,6 +100,69 @@ TransformerSpec bloom_176b() {
   return s;
 }
 
+// Yi and the like but for the positions: Baichuan2 13B has distances as BLOOM has.
+TransformerSpec baichuan2_13b() {
+  TransformerSpec s = gated_decoder({"baichuan2_13b", "Baichuan2 13B", 40, 5120, 40, 40, 13696, 125696, 4096});
+  s.positions = PositionKind::none;
+  s.rotary_features = 0;
+  return s;
+}
+
+TransformerSpec gemma(const DecoderSizes& z) {
+  TransformerSpec s = gated_decoder(z);
+  s.head_dim = s.rotary_features = 256;
+  s.activation = LayerKind::gelu;
+  return s;
+}
+
+// Norms on both sides; every second layer sees 4,096 tokens.
+TransformerSpec gemma2(const DecoderSizes& z, int head_dim) {
+  TransformerSpec s = gemma(z);
+  s.head_dim = s.rotary_features = head_dim;
+  s.norm_place = NormPlace::both;
+  for (int layer = 0; layer < s.layers; ++layer) s.windows.push_back(layer % 2 == 0 ? 4096 : 0);
+  return s;
+}
+
+// Attention and the network beside each other, each behind a norm; the 7B has one for both, and so has GPT-J, where ours has
+// two vectors a layer more.
+TransformerSpec falcon(const DecoderSizes& z) {
+  TransformerSpec s = gated_decoder(z);
+  s.gated = false;
+  s.activation = LayerKind::gelu;
+  s.norm = LayerKind::layer_norm;
+  s.norm_place = NormPlace::parallel;
+  return s;
+}
+
+// With biases, a quarter of a head's features turned; attention and the network beside each other.
+TransformerSpec gpt_neox(const DecoderSizes& z) {
+  TransformerSpec s = falcon(z);
+  s.rotary_features = s.head_dim / 4;
+  s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
+  return s;
+}
+
+TransformerSpec gpt_j_6b() {
+  TransformerSpec s = falcon({"gpt_j_6b", "GPT-J 6B", 28, 4096, 16, 16, 16384, 50400, 2048});
+  s.rotary_features = 64;
+  s.inner_bias = s.output_bias = true;
+  return s;
+}
+
+// Two rows before its learned positions; ReLU, biases everywhere.
+TransformerSpec opt(const DecoderSizes& z) {
+  TransformerSpec s = gated_decoder(z);
+  s.gated = false;
+  s.activation = LayerKind::relu;
+  s.norm = LayerKind::layer_norm;
+  s.positions = PositionKind::learned;
+  s.rotary_features = 0;
+  s.position_rows = z.context + 2;
+  s.qkv_bias = s.attention_out_bias = s.inner_bias = s.dropout = true;
+  return s;
+}
+
 TransformerSpec grok_1() {
   TransformerSpec s = mixtral({"grok_1", "Grok-1", 64, 6144, 48, 8, 32768, 131072, 8192, true});
   s.activation = LayerKind::gelu;
@@ -163,6 +226,12 @@ std::vector<TransformerSpec> all_decoders() {
                                  {"llama_65b", "LLaMA 65B", 80, 8192, 64, 64, 22016, 32000, 2048},
                                  {"internlm_7b", "InternLM 7B", 32, 4096, 32, 32, 11008, 103168, 2048},
                                  {"internlm_20b", "InternLM 20B", 60, 5120, 40, 40, 13824, 103168, 4096},
+                                 {"tinyllama_1b1", "TinyLlama 1.1B", 22, 2048, 32, 4, 5632, 32000, 2048},
+                                 {"codellama_34b", "Code Llama 34B", 48, 8192, 64, 8, 22016, 32000, 16384},
+                                 {"yi_6b", "Yi 6B", 32, 4096, 32, 4, 11008, 64000, 4096},
+                                 {"yi_34b", "Yi 34B", 60, 7168, 56, 8, 20480, 64000, 4096},
+                                 {"baichuan2_7b", "Baichuan2 7B", 32, 4096, 32, 32, 11008, 125696, 4096},
+                                 {"phi3_mini", "Phi-3 mini 3.8B", 32, 3072, 32, 32, 8192, 32064, 4096},
                                  {"llama2_7b", "Llama 2 7B", 32, 4096, 32, 32, 11008, 32000, 4096},
                                  {"llama2_13b", "Llama 2 13B", 40, 5120, 40, 40, 13824, 32000, 4096},
                                  {"llama2_70b", "Llama 2 70B", 80, 8192, 64, 8, 28672, 32000, 4096},
@@ -189,6 +258,26 @@ std::vector<TransformerSpec> all_decoders() {
   all.push_back(gpt_oss({"gpt_oss_20b", "gpt-oss 20B", 24, 2880, 64, 8, 2880, 201088, 131072}, 32));
   all.push_back(gpt_oss({"gpt_oss_120b", "gpt-oss 120B", 36, 2880, 64, 8, 2880, 201088, 131072}, 128));
   all.push_back(bloom_176b());
+  all.push_back(baichuan2_13b());
+  all.push_back(gemma({"gemma_2b", "Gemma 2B", 18, 2048, 8, 1, 16384, 256000, 8192, true}));
+  all.push_back(gemma({"gemma_7b", "Gemma 7B", 28, 3072, 16, 16, 24576, 256000, 8192, true}));
+  all.push_back(gemma2({"gemma2_9b", "Gemma 2 9B", 42, 3584, 16, 8, 14336, 256000, 8192, true}, 256));
+  all.push_back(gemma2({"gemma2_27b", "Gemma 2 27B", 46, 4608, 32, 16, 36864, 256000, 8192, true}, 128));
+  all.push_back(falcon({"falcon_7b", "Falcon 7B", 32, 4544, 71, 1, 18176, 65024, 2048, true}));
+  all.push_back(falcon({"falcon_40b", "Falcon 40B", 60, 8192, 128, 8, 32768, 65024, 2048, true}));
+  all.push_back(falcon({"falcon_180b", "Falcon 180B", 80, 14848, 232, 8, 59392, 65024, 2048}));
+  all.push_back(gpt_neox({"gpt_neox_20b", "GPT-NeoX 20B", 44, 6144, 64, 64, 24576, 50432, 2048}));
+  all.push_back(gpt_neox({"pythia_6b9", "Pythia 6.9B", 32, 4096, 32, 32, 16384, 50432, 2048}));
+  all.push_back(gpt_neox({"pythia_12b", "Pythia 12B", 36, 5120, 40, 40, 20480, 50688, 2048}));
+  all.push_back(gpt_j_6b());
+  for (const DecoderSizes& z :
+       std::vector<DecoderSizes>{{"opt_1b3", "OPT 1.3B", 24, 2048, 32, 32, 8192, 50272, 2048, true},
+                                 {"opt_6b7", "OPT 6.7B", 32, 4096, 32, 32, 16384, 50272, 2048, true},
+                                 {"opt_13b", "OPT 13B", 40, 5120, 40, 40, 20480, 50272, 2048, true},
+                                 {"opt_30b", "OPT 30B", 48, 7168, 56, 56, 28672, 50272, 2048, true},
+                                 {"opt_66b", "OPT 66B", 64, 9216, 72, 72, 36864, 50272, 2048, true},
+                                 {"opt_175b", "OPT 175B", 96, 12288, 96, 96, 49152, 50272, 2048, true}})
+    all.push_back(opt(z));
   for (const DecoderSizes& z :
        std::vector<DecoderSizes>{{"nemotron3_8b", "Nemotron-3 8B", 32, 4096, 32, 32, 16384, 256000, 4096},
                                  {"nemotron3_22b", "Nemotron-3 22B", 40, 6144, 48, 48, 24576, 256000, 4096},
