@@ -132,8 +132,8 @@ std::string inputs_text(const Job& job, const std::vector<Assumption>& inputs) {
   std::string text = "Left open, and assumed:\n";
   int others = 0;
   for (const Assumption& input : inputs) {
-    const bool is_of_job = input.source.rfind("not stated", 0) == 0 || input.pointer == "algorithm" ||
-                           (input.pointer == "software" && input.source.find(" is taken for ") != std::string::npos);
+    const bool is_of_job =
+        input.source.rfind("not stated", 0) == 0 || input.pointer == "algorithm" || input.pointer == "software";
     if (is_of_job)
       text += "  " + input.pointer + " " +
               (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" + input.source +

@@ -40,6 +40,15 @@ TransformerSpec gated_decoder(const DecoderSizes& z) {
   return s;
 }
 
+// Of these, those with two matrices in the feed-forward network, and layer norms.
+TransformerSpec ungated_decoder(const DecoderSizes& z, LayerKind activation) {
+  TransformerSpec s = gated_decoder(z);
+  s.gated = false;
+  s.activation = activation;
+  s.norm = LayerKind::layer_norm;
+  return s;
+}
+
 TransformerSpec mixtral(const DecoderSizes& z) {
   TransformerSpec s = gated_decoder(z);
   s.mixture.count = 8;
@@ -71,10 +80,7 @@ TransformerSpec qwen3_moe(const DecoderSizes& z, int expert_width) {
 
 // NeMo's NemotronConfig: no gate, squared ReLU, layer norm, half of a head's features turned, no biases.
 TransformerSpec nemotron(const DecoderSizes& z) {
-  TransformerSpec s = gated_decoder(z);
-  s.gated = false;
-  s.activation = LayerKind::relu;
-  s.norm = LayerKind::layer_norm;
+  TransformerSpec s = ungated_decoder(z, LayerKind::relu);
   s.rotary_features = s.head_dim / 2;
   return s;
 }
@@ -90,17 +96,15 @@ TransformerSpec palm(const DecoderSizes& z) {
 
 // Distances to the token take the place of positions (ALiBi), which costs nothing.
 TransformerSpec bloom_176b() {
-  TransformerSpec s = gated_decoder({"bloom_176b", "BLOOM 176B", 70, 14336, 112, 112, 57344, 250880, 2048, true});
-  s.gated = false;
-  s.activation = LayerKind::gelu;
-  s.norm = LayerKind::layer_norm;
+  TransformerSpec s =
+      ungated_decoder({"bloom_176b", "BLOOM 176B", 70, 14336, 112, 112, 57344, 250880, 2048, true}, LayerKind::gelu);
   s.positions = PositionKind::none;
   s.rotary_features = 0;
   s.embedding_norm = s.qkv_bias = s.attention_out_bias = s.inner_bias = true;
   return s;
 }
 
-// Yi and the like but for the positions: Baichuan2 13B has distances as BLOOM has.
+// Distances take the place of positions as in BLOOM.
 TransformerSpec baichuan2_13b() {
   TransformerSpec s = gated_decoder({"baichuan2_13b", "Baichuan2 13B", 40, 5120, 40, 40, 13696, 125696, 4096});
   s.positions = PositionKind::none;
@@ -127,10 +131,7 @@ TransformerSpec gemma2(const DecoderSizes& z, int head_dim) {
 // Attention and the network beside each other, each behind a norm; the 7B has one for both, and so has GPT-J, where ours has
 // two vectors a layer more.
 TransformerSpec falcon(const DecoderSizes& z) {
-  TransformerSpec s = gated_decoder(z);
-  s.gated = false;
-  s.activation = LayerKind::gelu;
-  s.norm = LayerKind::layer_norm;
+  TransformerSpec s = ungated_decoder(z, LayerKind::gelu);
   s.norm_place = NormPlace::parallel;
   return s;
 }
@@ -152,10 +153,7 @@ TransformerSpec gpt_j_6b() {
 
 // Two rows before its learned positions; ReLU, biases everywhere.
 TransformerSpec opt(const DecoderSizes& z) {
-  TransformerSpec s = gated_decoder(z);
-  s.gated = false;
-  s.activation = LayerKind::relu;
-  s.norm = LayerKind::layer_norm;
+  TransformerSpec s = ungated_decoder(z, LayerKind::relu);
   s.positions = PositionKind::learned;
   s.rotary_features = 0;
   s.position_rows = z.context + 2;
