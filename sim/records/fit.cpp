@@ -21,12 +21,13 @@ constexpr int kRounds = 8;           // of the linearisation
 constexpr double kMostStep = 0.7;    // of an effect in the first of them; then 2/3, 2/4, 2/5, ... of it
 constexpr double kTurn = 0.4;        // of the last step, for an effect that turns back
 constexpr double kSettled = 0.02;
-constexpr double kDifference = 0.05;      // of a logarithm, for derivatives
-constexpr std::size_t kRowsOfTask = 32;   // whose networks are in memory at a time
-constexpr double kNoise = 0.07;           // of a record among those of its source, GPU and network
-constexpr int kMostOfSource = 20;         // records of a kind by which a source counts: those of a long table are alike
-constexpr double kOfSource = 0.15;        // what its records have in common
-constexpr double kOfSourceAndOne = 0.10;  // and those of one GPU, or one network, besides
+constexpr double kDifference = 0.05;     // of a logarithm, for derivatives
+constexpr std::size_t kRowsOfTask = 32;  // whose networks are in memory at a time
+// The next three are chosen by what they make of sources that are left out (results/validation). What a source's records of
+// one GPU, or of one network, have in common is no effect of its own: it took what the constants should have had.
+constexpr double kNoise = 0.15;     // of a record among those of its source
+constexpr int kMostOfSource = 20;   // records of a kind by which a source counts: those of a long table are alike
+constexpr double kOfSource = 0.05;  // what its records have in common
 
 struct Kind {
   const char* name;
@@ -326,12 +327,7 @@ class Fit {
           support[name].sources.insert(row.source);
         }
       if (terms.empty()) continue;
-      const std::string common = common_of(row);
-      const double share = row.kind->others_off > 0 ? moved_of(row) : 1;
-      terms[names.of_source(common, kOfSource)] = share;
-      terms[names.of_source(common + " on " + row.job->gpu.id, kOfSourceAndOne)] = share;
-      if (!row.job->model.id.empty())
-        terms[names.of_source(common + " with " + row.job->model.id, kOfSourceAndOne)] = share;
+      terms[names.of_source(common_of(row), kOfSource)] = row.kind->others_off > 0 ? moved_of(row) : 1;
       one.terms.assign(terms.begin(), terms.end());
       all.push_back(std::move(one));
     }

@@ -8,11 +8,10 @@
 // values are multiplied.
 //
 // All factors are fitted together (mixed_effects.hpp): the residual of a record is log(published / predicted); the
-// logarithm of a factor is an effect, whose spread before any record usual.hpp has; what records of one source have in
-// common (of one kind, and besides of one GPU, and of one network) are effects as well, which no prediction uses. So a
-// constant that many sources show is believed, one that a single source shows is shared between the constant and the
-// source. Predictions are linearised in the logarithms of the chains' values, by differences, and the solution is taken
-// again from where it led (Gauss-Newton).
+// logarithm of a factor is an effect, whose spread before any record usual.hpp has; what records of one kind and source
+// have in common is an effect as well, which no prediction uses. So a constant that many sources show is believed, one that
+// a single source shows is shared between the constant and the source. Predictions are linearised in the logarithms of the
+// chains' values, by differences, and the solution is taken again from where it led (Gauss-Newton).
 //
 // What each kind of record may move:
 //
