@@ -120,6 +120,35 @@ TEST_CASE("what more sources say is believed more") {
   CHECK(eight_off < one_off);
 }
 
+TEST_CASE("what two sources say of a generation is what the third is predicted by") {
+  // Of each of three papers: two networks on a P100, as usual, and on an H100, which each has slower than usual.
+  const std::map<std::string, double> of_h100{{"A", 0.5}, {"B", 0.6}, {"C", 0.7}};
+  std::string json;
+  for (const auto& [paper, share] : of_h100)
+    for (const char* gpu : {"P100-SXM2", "H100 SXM5"})
+      for (const char* model : {"ResNet-50", "VGG-16"})
+        for (const int batch : {32, 64, 128})
+          json += std::string(json.empty() ? "[" : ", ") + R"({"id": ")" + paper + gpu + model + std::to_string(batch) +
+                  R"(", "source": ")" + paper + R"(", "metric": "images_per_s", "gpu": ")" + gpu +
+                  R"(", "gpus": 1, "model": ")" + model + R"(", "batch_per_gpu": )" + std::to_string(batch) +
+                  R"(, "precision": "mixed", "role": "target", "use": "fit", "value": 1})";
+  auto records = records_from(json + "]");
+  const auto usual = sim::predict_records(sim::targets_of(records), {}, without_constants(), 1);
+  const auto is_h100 = [](const sim::Record& record) { return record.id.find("H100") != std::string::npos; };
+  for (std::size_t i = 0; i < records.size(); ++i)
+    records[i].value = usual[i].predicted * (is_h100(records[i]) ? of_h100.at(records[i].source) : 1);
+  const sim::FittedConstants fitted = sim::fit_constants(without_constants(), records, 1);
+  const auto left_out = sim::predict_left_out(fitted, records, sim::targets_of(records), 1);
+  REQUIRE(left_out.size() == records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    INFO(records[i].id);
+    double others = 1;  // their geometric mean
+    for (const auto& [paper, share] : of_h100)
+      if (paper != records[i].source && is_h100(records[i])) others *= std::sqrt(share);
+    CHECK(left_out[i].prediction.predicted == Approx(usual[i].predicted * others).epsilon(0.1));
+  }
+}
+
 TEST_CASE("bounds hold four of five, and follow how far sources are apart") {
   // Twenty sources with a rate each, between 30 and 30 times `ratio`.
   const auto predicted = [](double ratio) {
