@@ -22,6 +22,7 @@ constexpr double kMostStep = 0.7;    // of an effect in the first of them; then 
 constexpr double kTurn = 0.4;        // of the last step, for an effect that turns back
 constexpr double kSettled = 0.02;
 constexpr double kDifference = 0.05;     // of a logarithm, for derivatives
+constexpr double kOfStairs = 0.25;       // and where NCCL takes bandwidth in steps of a fifth: on a step nothing moves
 constexpr std::size_t kRowsOfTask = 32;  // whose networks are in memory at a time
 // The next three are chosen by what they make of sources that are left out (results/validation). What a source's records of
 // one GPU, or of one network, have in common is no effect of its own: it took what the constants should have had.
@@ -106,6 +107,12 @@ struct Row {
 
   bool is_mapped() const { return predicted > 0; }
 };
+
+double difference_of(const Chain& chain) {
+  const std::string& widest = chain.back();
+  const bool is_share = widest.rfind("link share", 0) == 0 || widest.rfind("network share", 0) == 0;
+  return is_share ? kOfStairs : kDifference;
+}
 
 bool may_move(const Kind& kind, const Chain& chain) {
   return std::any_of(kind.prefixes.begin(), kind.prefixes.end(),
@@ -201,7 +208,7 @@ class Fit {
     Catalogue there = catalogue_;
     if (chain.empty()) return there;
     Constant& factor = there.constants[chain.front()];
-    factor.value = (factor.value > 0 ? factor.value : 1) * std::exp(-kDifference);
+    factor.value = (factor.value > 0 ? factor.value : 1) * std::exp(-difference_of(chain));
     return there;
   }
 
@@ -282,7 +289,7 @@ class Fit {
       for (std::size_t i = 0; i < tasks[t].rows.size(); ++i) {
         Row& row = *tasks[t].rows[i];
         if (there[t][i].predicted > 0)
-          row.slopes[tasks[t].moved] = std::log(row.predicted / there[t][i].predicted) / kDifference;
+          row.slopes[tasks[t].moved] = std::log(row.predicted / there[t][i].predicted) / difference_of(tasks[t].moved);
       }
   }
 
