@@ -125,7 +125,7 @@ class Names {
   std::size_t of_constant(const std::string& name, bool is_widest) {
     return add(name, {is_widest ? usual_of(name).spread : usual_of(name).spread_of_narrower});
   }
-  std::size_t of_source(const std::string& name, double spread) { return add(" " + name, {spread, true}); }
+  std::size_t of_source(const std::string& name) { return add(" " + name, {kOfSource, true}); }
   const std::map<std::string, std::size_t>& all() const { return places_; }
   const std::vector<Spread>& spreads() const { return spreads_; }
 
@@ -334,7 +334,7 @@ class Fit {
           support[name].sources.insert(row.source);
         }
       if (terms.empty()) continue;
-      terms[names.of_source(common_of(row), kOfSource)] = row.kind->others_off > 0 ? moved_of(row) : 1;
+      terms[names.of_source(common_of(row))] = row.kind->others_off > 0 ? moved_of(row) : 1;
       one.terms.assign(terms.begin(), terms.end());
       all.push_back(std::move(one));
     }
