@@ -37,6 +37,8 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
                  "Default: PyTorch; of a split Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)");
   app.add_flag("--channels-last", job.channels_last,
                "Images lie by pixel (PyTorch's channels_last), as tensor cores take them");
+  app.add_flag("--decodes-on-host", job.decodes_on_host,
+               "A data loader decodes image files on the nodes' processors; otherwise nothing waits for input");
   app.add_flag("--ignore-memory", job.ignores_memory, "Predicts what does not fit into a GPU's memory, too");
   return model;
 }

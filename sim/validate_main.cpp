@@ -22,6 +22,7 @@ struct Options {
   std::string only;
   bool fit = false;
   bool leave_out = false;
+  bool sensitivity = false;
   bool quiet = false;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 };
@@ -35,11 +36,14 @@ void declare(CLI::App& app, Options& o) {
                  "Writes every record with its prediction (schema lockstep/validation/1); - is standard output");
   app.add_option("--html", o.html, "Writes a page with charts and tables, one file that opens offline");
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
-  app.add_flag("--fit", o.fit,
-               "Fits constants and bounds anew, writes the catalogue's fitted.json, and reports as --leave-out");
+  CLI::Option* fit = app.add_flag(
+      "--fit", o.fit, "Fits constants and bounds anew, writes the catalogue's fitted.json, and reports as --leave-out");
   app.add_flag(
       "--leave-out", o.leave_out,
       "Predicts every record by constants and bounds of other sources: what to expect of new results (minutes)");
+  app.add_flag("--sensitivity", o.sensitivity,
+               "And how far off left-out sources are with each number that the fit assumes half and twice as large")
+      ->needs(fit);
   app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
 }
 
@@ -76,13 +80,15 @@ std::vector<sim::Prediction> predictions_of(const std::vector<sim::LeftOut>& lef
 struct Report {
   std::vector<sim::SuiteResult> results;
   std::vector<sim::LeftOut> left_out;
+  std::vector<sim::FitSensitivity> sensitivities;
 };
 
 // Bounds are calibrated on what is predicted without each record's source, of all suites whichever are shown.
 Report leave_out(const Options& o, const std::vector<sim::Suite>& suites, const std::vector<sim::Suite>& chosen,
                  const std::vector<sim::Record>& records, const sim::Catalogue& known) {
-  sim::FittedConstants fitted = sim::fit_constants(known, records, o.jobs, tell);
+  sim::FittedConstants fitted = sim::fit_constants(known, records, o.jobs, tell, o.sensitivity);
   Report report;
+  report.sensitivities = fitted.sensitivities;
   report.left_out = sim::predict_left_out(fitted, records, sim::targets_of(suites), o.jobs);
   if (o.fit) {
     std::vector<sim::Prediction> all;
@@ -117,6 +123,7 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
   std::string text = sim::validation_table(report.results, !o.quiet);
   if (!report.left_out.empty()) text += sim::scoring_table(report.left_out);
   if (!report.left_out.empty() && !o.quiet) text += sim::source_table(report.left_out);
+  if (!report.sensitivities.empty()) text += sim::sensitivity_table(report.sensitivities);
   print_result(o.json, text);
   for (const sim::SuiteResult& result : report.results)
     if (!result.broken().empty()) return 1;

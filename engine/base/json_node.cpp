@@ -196,4 +196,11 @@ double JsonNode::sourced_quantity(Dimension dimension, Range range) const {
   return value;
 }
 
+bool JsonNode::sourced_boolean() const {
+  Assumption assumption;
+  const bool value = sourced_value(assumption).boolean();
+  document_->note(assumption);
+  return value;
+}
+
 }  // namespace lockstep

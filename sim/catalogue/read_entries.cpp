@@ -42,7 +42,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
   read_names(node, gpu,
              {"generation", "speed_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
-              "memory_bandwidth", "peak"});
+              "memory_bandwidth", "peak", "gpudirect"});
   node.at("name");
   gpu.generation = node.at("generation").text();
   const std::optional<JsonNode> speed_of = node.find("speed_of");
@@ -51,6 +51,7 @@ GpuEntry read_gpu(const JsonNode& node) {
   gpu.network = node.at("network").text();
   if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
   if (const auto domain = node.find("nvlink_domain")) gpu.nvlink_domain = static_cast<int>(domain->integer(1, 1024));
+  if (const auto direct = node.find("gpudirect")) gpu.has_gpudirect = direct->sourced_boolean();
   gpu.spec.name = gpu.name;
   gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
   gpu.spec.memory_bandwidth_bytes_per_s =

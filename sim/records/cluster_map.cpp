@@ -137,9 +137,22 @@ Ports network_of(Mapping& m) {
   return ports;
 }
 
+// What software reaches of a port. A cloud's own plugin of NCCL reaches what its authors made of it. Where NICs do not reach
+// the memory of GPUs, NCCL goes through that of the host: what this takes is in the share, for which of a server's links are
+// crossed twice no record says.
+std::vector<std::string> names_of_network_share(const Mapping& m, const NetworkEntry& network) {
+  const std::string of_kind = std::string("network share/") + (network.rdma ? "rdma" : "tcp");
+  const std::string of_transport = of_kind + "/" + name_of(m.job.transport);
+  if (m.job.transport != Transport::nccl || !network.rdma) return {of_transport, of_kind};
+  if (network.has_slow_plugin)
+    return {of_transport + "/plugin/" + network.id, of_transport + "/plugin", of_transport, of_kind};
+  if (!m.gpu->has_gpudirect) return {of_transport + "/by host memory", of_transport, of_kind};
+  return {of_transport, of_kind};
+}
+
 void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
   const std::string kind = ports.entry->rdma ? "rdma" : "tcp";
-  const double share = m.constant({"network share/" + kind + "/" + name_of(m.job.transport), "network share/" + kind});
+  const double share = m.constant(names_of_network_share(m, *ports.entry));
   m.network = ports.entry;
   const int nics = ports.nics(cluster.gpus_per_node);
   cluster.nic.per_node = nics;
@@ -180,8 +193,7 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
-    cluster.intra_node =
-        nvlink_node(node, std::min(1.0, share), network ? nics / network->nics(cluster.gpus_per_node) : 0);
+    cluster.intra_node = nvlink_node(node, share, network ? nics / network->nics(cluster.gpus_per_node) : 0);
   } else {
     cluster.intra_node.kind = IntraNodeKind::pcie_tree;
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);

@@ -20,16 +20,20 @@
 //   epochs                                      epochs at small batch, critical batch
 //   all-reduces alone, exchanges                shares of links and networks, calls, messages
 //   rates and efficiencies of several GPUs      jitter, shares of TCP networks
-//   times of trainings                          share of evaluations
+//   rates where processors decode images        images decoded
+//   times of trainings, their rate given        share of evaluations
+//   and not given                               what a training takes over benchmarks
 //
 // The first and the third see records without what their experiments give, so that constants stand for the record
 // itself. All records count that are given or to be predicted: what a prediction is worth is told by leaving out whole
-// sources (scoring.hpp), for which the same linear equations are solved without them.
+// sources (scoring.hpp), for which the same linear equations are solved without them. So is what spreads and noise, which
+// are assumed, should be (fit_sensitivity.hpp).
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "sim/records/fit_sensitivity.hpp"
 #include "sim/records/predict.hpp"
 
 namespace lockstep::sim {
@@ -42,13 +46,14 @@ std::vector<Record> fit_input(const std::vector<Record>& records);
 
 struct FittedConstants {
   Catalogue all;
-  std::map<std::string, Catalogue> without;  ///< by whole source: constants of all the other sources
+  std::map<std::string, Catalogue> without;   ///< by whole source: constants of all the other sources
+  std::vector<FitSensitivity> sensitivities;  ///< where they are asked for
 };
 
 /// Constants fitted anew, and those without each source (whole_source()) that the records have. `tell` gets a line per
 /// round.
 FittedConstants fit_constants(const Catalogue& catalogue, const std::vector<Record>& records, int jobs,
-                              const Tell& tell = {});
+                              const Tell& tell = {}, bool with_sensitivities = false);
 
 /// The file fitted.json.
 Json constants_json(const Catalogue& catalogue);

@@ -149,6 +149,19 @@ std::string inputs_text(const Job& job, const std::vector<Assumption>& inputs) {
          "hold the truth four times of five.\n";
 }
 
+// A fitted constant is a factor on what is usual, a narrower one on that; none where the prediction did not ask for it.
+std::optional<double> value_told(const std::string& constant, const std::vector<Assumption>& inputs) {
+  const UsualValue& usual = usual_of(constant);
+  std::optional<double> value;
+  for (const Assumption& input : inputs) {
+    if (input.pointer.rfind(constant, 0) != 0) continue;
+    if (!value) value = usual.value;
+    if (input.kind == "fitted") *value *= input.value.get<double>();
+  }
+  if (value) value = std::min(*value, usual.most);
+  return value;
+}
+
 // What one scenario for all rows means for them, and what a training's time is.
 std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs, const Catalogue& catalogue) {
   const int least = *std::min_element(job.gpus.begin(), job.gpus.end()), most = largest_of(job);
@@ -156,18 +169,14 @@ std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs, 
   if (1 < least && least <= gpus_of_node(job, catalogue) && most > gpus_of_node(job, catalogue))
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
-  // A fitted constant is a factor on what is usual, a narrower one on that.
-  double evaluated = usual_of(kEvaluationShare).value;
-  bool has_epochs = false;
-  for (const Assumption& input : inputs) {
-    if (input.pointer.rfind(kEvaluationShare, 0) != 0) continue;
-    has_epochs = true;
-    if (input.kind == "fitted") evaluated *= input.value.get<double>();
-  }
-  evaluated = std::min(evaluated, usual_of(kEvaluationShare).most);
-  if (has_epochs)
-    text += "The time of epochs is that of their iterations, with " + short_number(100 * evaluated) +
+  if (const auto share = value_told(kEvaluationShare, inputs))
+    text += "The time of epochs is that of their iterations, with " + short_number(100 * *share) +
             " % more samples for evaluation.\n";
+  if (const auto factor = value_told(kTrainingOverBenchmark, inputs))
+    text +=
+        "The time of epochs is " + short_number(*factor) +
+        " times that of their iterations: so much longer than benchmarks of their GPUs say did published trainings of "
+        "images take. With a measured --rate it is not.\n";
   return text;
 }
 
@@ -244,6 +253,9 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.batch_per_gpu = job.batch_per_gpu;
   spec.precision = find_choice<RecordPrecision>(job.precision);
   spec.channels_last = job.channels_last;
+  spec.decodes_on_host = job.decodes_on_host;
+  if (!job.decodes_on_host)
+    spec.assumed["input"] = "not stated; with --decodes-on-host what the nodes' processors decode is a limit";
   spec.split = job.split;
   spec.split.is_asked = job.is_split();
   spec.split.is_searched = job.searches_split;

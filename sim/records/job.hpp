@@ -28,6 +28,7 @@ struct Job {
   double usd_per_gpu_hour = 0;    ///< 0: no cost
   double rate_samples_per_s = 0;  ///< measured on one GPU at `batch_per_gpu`; 0: the constants say it
   bool channels_last = false;     ///< JobSpec::channels_last
+  bool decodes_on_host = false;   ///< JobSpec::decodes_on_host
   bool ignores_memory = false;    ///< predicts what does not fit into a GPU's memory, too
   bool searches_split = false;    ///< what `split` leaves open is the fastest that fits, at each number of GPUs its own
   bool lists_splits = false;      ///< tells the ten fastest, not the fastest alone

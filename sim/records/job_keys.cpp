@@ -37,6 +37,7 @@ void each_key(Visit& visit, Job& a, Other& b) {
   visit("fused_attention", a.fused_attention, b.fused_attention);
   visit("fast_convolutions", a.fast_convolutions, b.fast_convolutions);
   visit("channels_last", a.channels_last, b.channels_last);
+  visit("decodes_on_host", a.decodes_on_host, b.decodes_on_host);
   visit("causal_flops", a.has_causal_flops, b.has_causal_flops);
   visit("epochs", a.epochs, b.epochs, Range{1e-3, 1e6});
   visit("algorithm", a.algorithm, b.algorithm);

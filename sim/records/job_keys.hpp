@@ -12,8 +12,9 @@
 //                                         what is left open of the next three
 //   transport, all_reduce, scheme, wire, precision, optimizer, statistic, collective
 //                                         choices; "other_algorithm" names one that is not simulated for records
-//   overlap, fusion, in_switch, sequential, whole_tensors, fused_attention, fast_convolutions, channels_last, strong_scaling,
-//   simulated_staleness, causal_flops     true or false; causal_flops: FLOP/s leave out what a causal mask hides
+//   overlap, fusion, in_switch, sequential, whole_tensors, fused_attention, fast_convolutions, channels_last, decodes_on_host,
+//   strong_scaling, simulated_staleness, causal_flops
+//                                         true or false; causal_flops: FLOP/s leave out what a causal mask hides
 //   seq, params, layers, hidden, heads, vocab, accumulation, tree_slices, tau, aggregated, baseline, layer, epochs,
 //   wanted_efficiency                     numbers
 //   tp, pp, dp, cp, ep, etp, virtual_stages, microbatch, sharding, sharding_group, sharding_calls, recompute,

@@ -38,6 +38,7 @@ JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue&
   read.precision = predicted.scenario.compute.precision;
   read.has_half_parameters = spec.has_half_parameters();
   read.channels_last = spec.channels_last;
+  read.decodes_on_host = spec.decodes_on_host;
   return read;
 }
 
@@ -56,7 +57,8 @@ std::string read_text(const JobRead& read) {
   if (!read.algorithm.empty()) text += ", " + read.algorithm;
   const std::string half = read.has_half_parameters ? "bf16 throughout" : "mixed precision";
   text += ", " + (read.precision == Precision::mixed ? half : name_of(read.precision));
-  return text + (read.channels_last ? ", channels last.\n" : ".\n");
+  if (read.channels_last) text += ", channels last";
+  return text + (read.decodes_on_host ? ", images decoded by the nodes' processors.\n" : ".\n");
 }
 
 Json read_json(const JobRead& read) {
@@ -79,6 +81,7 @@ Json read_json(const JobRead& read) {
   json["precision"] = name_of(read.precision);
   if (read.has_half_parameters) json["half_parameters"] = true;
   if (read.channels_last) json["channels_last"] = true;
+  if (read.decodes_on_host) json["decodes_on_host"] = true;
   return json;
 }
 

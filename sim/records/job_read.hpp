@@ -28,6 +28,7 @@ struct JobRead {
   Precision precision = Precision::fp32;
   bool has_half_parameters = false;
   bool channels_last = false;
+  bool decodes_on_host = false;
 };
 
 JobRead read_of(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);

@@ -47,6 +47,21 @@ void set_iteration(Mapping& m) {
   m.result.target = {iteration_run(m, gpus, batch)};
 }
 
+// What a training takes over its iterations at the rates of benchmarks; none where these are not what it goes by. MLPerf's
+// rates are of trainings; of one that waits for its processors the slowest part is said.
+std::optional<double> over_benchmark(Mapping& m) {
+  const bool is_of_sequences = m.model->tokens > 0 && m.model->train_samples == 0;
+  if (m.job.is_mlperf() || m.result.has_rates() || m.job.decodes_on_host || is_of_sequences) return std::nullopt;
+  return m.constant({kTrainingOverBenchmark});
+}
+
+// Whatever the metric: a training evaluates as it goes, which counts as so many more samples.
+// MLPerf's runs start warm and evaluate every few epochs alone.
+double with_evaluations(Mapping& m) {
+  const std::string kind = m.job.is_mlperf() ? "/mlperf" : "/others";
+  return 1 + m.constant({kEvaluationShare + kind, kEvaluationShare});
+}
+
 void map_time_of_samples(Mapping& m) {
   set_iteration(m);
   m.result.quantity = Quantity::samples_time_s;
@@ -55,16 +70,14 @@ void map_time_of_samples(Mapping& m) {
     for (RecordRun& run : m.result.target) run.scenario.communication.fusion_threshold_bytes = 0;
     return;
   }
+  const std::optional<double> longer = over_benchmark(m);
   if (m.metric() == Metric::epoch_s) {
-    m.result.samples = train_samples(m);
+    m.result.samples = train_samples(m) * longer.value_or(1);
     return;
   }
   set_epochs(m);
   for (RecordRun& run : m.result.target) run.scenario.uncertainty.epochs = m.result.epochs_uncertainty;
-  // Whatever the metric: a training evaluates as it goes, which counts as so many more samples.
-  // MLPerf's runs start warm and evaluate every few epochs alone.
-  const std::string kind = m.job.is_mlperf() ? "/mlperf" : "/others";
-  m.result.samples = train_samples(m) * (1 + m.constant({kEvaluationShare + kind, kEvaluationShare}));
+  m.result.samples = train_samples(m) * (longer ? *longer : with_evaluations(m));
 }
 
 void map_relative(Mapping& m, Quantity quantity) {
@@ -323,7 +336,7 @@ double Mapping::constant(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const bool is_new = result.constants.insert(name).second;
     const auto found = catalogue.constants.find(name);
-    const double before = name == names.back() ? usual.spread : usual.spread_of_narrower;
+    const double before = name == names.back() ? usual.spread : usual_of(name).spread_of_narrower;
     variance += std::pow(found == catalogue.constants.end() ? before : found->second.deviation, 2);
     if (found == catalogue.constants.end()) continue;
     is_fitted = true;
@@ -332,7 +345,7 @@ double Mapping::constant(const std::vector<std::string>& names) {
   }
   result.variances[names.back()] = variance;
   if (!is_fitted) assume(names.back(), usual.value, "never fitted; " + usual.source);
-  return std::min(value, usual.most);
+  return options.keeps_limits ? std::min(value, usual.most) : value;
 }
 
 void Mapping::use(const JobSpec& other) {
@@ -346,6 +359,22 @@ int gpus_of(Mapping& m) {
     return static_cast<int>(std::max<std::int64_t>(1, m.job.global_batch / m.job.batch_per_gpu));
   throw Unmapped{"gpus is not stated"};
 }
+
+namespace {
+
+void set_input(Mapping& m, InputSpec& input) {
+  const bool has_images = m.model->tokens == 0 || m.model->train_samples > 0;
+  if (const std::string why = m.job.why_assumed("input"); has_images && !why.empty())
+    m.assume("input", "never waited for", why);
+  if (!m.job.decodes_on_host) return;
+  if (!has_images || is_split(m.job))
+    throw Unmapped{"decodes_on_host: " + m.model->id +
+                   " is split or has no images; allowed: whole replicas of networks of "
+                   "images"};
+  input.samples_per_s_per_node = m.constant({std::string(kDecodedImages) + "/" + m.stack->id, kDecodedImages});
+}
+
+}  // namespace
 
 RecordRun iteration_run(Mapping& m, int gpus, int batch) {
   RecordRun run;
@@ -361,7 +390,8 @@ RecordRun iteration_run(Mapping& m, int gpus, int batch) {
   run.scenario.fidelity = m.options.fidelity;
   if (m.options.fidelity == Fidelity::analytic) run.scenario.iterations = 2;  // each is as long as the next
   if (m.options.needs_room && !is_split(m.job)) check_whole_replica(m, run.scenario);
-  if (gpus == 1 && !copies_alone(m) && !is_split(m.job)) {
+  set_input(m, run.scenario.input);
+  if (gpus == 1 && !copies_alone(m) && !is_split(m.job) && !m.job.decodes_on_host) {
     run.scenario.cluster.gpu = m.gpu->spec;
     return run;
   }

@@ -38,6 +38,12 @@ struct StalenessSpec {
 
 /// The constant that says what evaluation adds to a training's samples.
 inline constexpr const char* kEvaluationShare = "evaluation share";
+/// And what a training of images takes over its iterations at the rates of benchmarks, where no rate of its own is given:
+/// evaluations, input, start-up, and code that nobody tuned for a table.
+inline constexpr const char* kTrainingOverBenchmark = "training over benchmark";
+
+/// Images/s that a node's processors read, decode and augment.
+inline constexpr const char* kDecodedImages = "images decoded";
 
 /// An iteration of training, all-reduces one after the other on an idle machine, or the staleness of asynchronous SGD.
 struct RecordRun {
@@ -133,9 +139,10 @@ struct MappedRecord {
 
 /// What may be used beside the job itself.
 struct MapOptions {
-  bool use_rates = true;    ///< given rates and times of the experiment; without: what the constants alone say
-  bool use_anchors = true;  ///< given all-reduces of the experiment
-  bool needs_room = true;   ///< refuses a replica that no GPU holds; jobs have a check of all of their memory
+  bool use_rates = true;     ///< given rates and times of the experiment; without: what the constants alone say
+  bool use_anchors = true;   ///< given all-reduces of the experiment
+  bool needs_room = true;    ///< refuses a replica that no GPU holds; jobs have a check of all of their memory
+  bool keeps_limits = true;  ///< of constants (usual.hpp); without: how a prediction would move beyond
   Fidelity fidelity = Scenario().fidelity;
 };
 

@@ -19,15 +19,22 @@ namespace lockstep::tests {
 namespace {
 
 // What is usual, times what trainings have shown.
-double evaluation_share() {
-  const std::string widest = sim::kEvaluationShare;
+double told(const std::string& widest, const std::string& narrower) {
   const sim::UsualValue& usual = sim::usual_of(widest);
-  double share = usual.value;
-  for (const std::string& name : {widest, widest + "/others"}) {
+  double value = usual.value;
+  for (const std::string& name : {widest, narrower}) {
     const auto fitted = catalogue().constants.find(name);
-    if (fitted != catalogue().constants.end()) share *= fitted->second.value;
+    if (fitted != catalogue().constants.end()) value *= fitted->second.value;
   }
-  return std::min(share, usual.most);
+  return std::min(value, usual.most);
+}
+
+double evaluation_share() {
+  return told(sim::kEvaluationShare, sim::kEvaluationShare + std::string("/others"));
+}
+
+double over_benchmark() {
+  return told(sim::kTrainingOverBenchmark, "");
 }
 
 TEST_CASE("more GPUs train faster, but not by more than their number", "[job]") {
@@ -78,17 +85,42 @@ TEST_CASE("kernels are those of the software, not of the GPU's age", "[job]") {
   CHECK(of[1] / of[0] < 989. / 312);
 }
 
-TEST_CASE("epochs take their samples over the rate", "[job]") {
+TEST_CASE("epochs take their samples over the rate, longer where the rate is that of benchmarks", "[job]") {
   sim::Job job = small_job();
   job.epochs = 90;
-  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-  REQUIRE(predicted.predictions.size() == 9);
-  for (std::size_t i = 0; i < 9; i += 3) {  // 90 epochs of ImageNet's 1,281,167 images, whole iterations
-    const double samples = predicted.predictions[i + 2].predicted * predicted.predictions[i].predicted;
-    const double with_evaluation = 90.0 * 1281167 * (1 + evaluation_share());
-    CHECK(samples >= with_evaluation * (1 - 1e-9));
-    CHECK(samples <= with_evaluation + predicted.predictions[i].record->gpus * 64 * (1 + 1e-9));
+  sim::Job measured = job, decoding = job;
+  measured.rate_samples_per_s = 700;
+  decoding.decodes_on_host = true;
+  CHECK(over_benchmark() > 1 + evaluation_share());
+  const std::vector<std::pair<sim::Job, double>> factors{
+      {job, over_benchmark()}, {measured, 1 + evaluation_share()}, {decoding, 1 + evaluation_share()}};
+  for (const auto& [asked, factor] : factors) {
+    const sim::JobPrediction predicted = sim::predict_job(asked, catalogue(), 1);
+    REQUIRE(predicted.predictions.size() == 9);
+    for (std::size_t i = 0; i < 9; i += 3) {  // 90 epochs of ImageNet's 1,281,167 images, whole iterations
+      const double samples = predicted.predictions[i + 2].predicted * predicted.predictions[i].predicted;
+      CHECK(samples >= 90.0 * 1281167 * factor * (1 - 1e-9));
+      CHECK(samples <= 90.0 * 1281167 * factor + predicted.predictions[i].record->gpus * 64 * (1 + 1e-9));
+    }
   }
+}
+
+TEST_CASE("images that a node's processors decode are a limit of the node, which slow jobs do not feel", "[job]") {
+  sim::Job fast = small_job(), slow = small_job();
+  fast.model = "AlexNet";
+  const std::vector<double> ready = rates(fast), slow_ready = rates(slow);
+  fast.decodes_on_host = slow.decodes_on_host = true;
+  const double limit = told(sim::kDecodedImages, "images decoded/pytorch");
+  const std::vector<double> decoded = rates(fast), slow_decoded = rates(slow);
+  CHECK(ready[1] > limit);
+  CHECK(decoded[1] == Approx(limit).epsilon(0.01));      // one node
+  CHECK(decoded[2] == Approx(8 * limit).epsilon(0.01));  // eight
+  CHECK(slow_ready[0] < limit);
+  CHECK(slow_decoded[0] == Approx(slow_ready[0]).epsilon(0.02));
+  sim::Job sentences = small_job();
+  sentences.model = "BERT-base";
+  sentences.decodes_on_host = true;
+  CHECK(why_refused(sentences).find("has no images") != std::string::npos);
 }
 
 TEST_CASE("a training takes as long whatever the metric is called") {
@@ -108,13 +140,20 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
-  CHECK(text.find("with " + short_number(100 * evaluation_share()) + " % more samples for evaluation") !=
+  CHECK(text.find("The time of epochs is " + short_number(over_benchmark()) + " times that of their iterations") !=
         std::string::npos);
+  CHECK(text.find("input never waited for (not stated") != std::string::npos);
   CHECK(text.find("\n  64         64") != std::string::npos);
   CHECK(text.find("network 4x InfiniBand EDR (not stated; usual for Tesla V100 SXM2)") != std::string::npos);
   job.network = "100 GbE";
+  job.rate_samples_per_s = 700;
+  job.decodes_on_host = true;
   const std::string stated = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(stated.find("network 4x") == std::string::npos);
+  CHECK(stated.find("with " + short_number(100 * evaluation_share()) + " % more samples for evaluation") !=
+        std::string::npos);
+  CHECK(stated.find("images decoded by the nodes' processors.") != std::string::npos);
+  CHECK(stated.find("input never") == std::string::npos);
 }
 
 TEST_CASE("a name that is not known is refused, with the three nearest", "[job]") {

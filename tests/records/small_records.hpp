@@ -19,6 +19,13 @@ inline std::vector<sim::Prediction> predict(const std::vector<sim::Record>& reco
   return sim::predict_records(sim::targets_of(records), records, with, 1);
 }
 
+/// The committed catalogue, nothing of it fitted.
+inline sim::Catalogue without_constants() {
+  sim::Catalogue bare = catalogue();
+  bare.constants.clear();
+  return bare;
+}
+
 /// ResNet-50 on 16 V100 of two servers, with the rate of one GPU; `network` and `more` fill in the target.
 inline std::string two_servers(const std::string& network, const std::string& more = "") {
   return R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 380, "unit": "images/s",

@@ -42,8 +42,7 @@ TEST_CASE("no prediction rests on more than a GPU has") {
 }
 
 TEST_CASE("without constants predictions take the usual values") {
-  sim::Catalogue bare = catalogue();
-  bare.constants.clear();
+  const sim::Catalogue bare = without_constants();
   const auto records = records_from(two_servers("100 Gb/s RoCE") + "");
   const auto predictions = predict(records, bare);
   int usual = 0;
@@ -58,8 +57,7 @@ TEST_CASE("without constants predictions take the usual values") {
 
 TEST_CASE("a constant that no record moves stays what is usual") {
   // Rates that the usual launch and speed meet already: the fit has nothing to add.
-  sim::Catalogue bare = catalogue();
-  bare.constants.clear();
+  const sim::Catalogue bare = without_constants();
   std::string json;
   for (const char* id : {"a", "b", "c"})
     json += std::string(json.empty() ? "[" : ", ") + R"({"id": ")" + id + R"(", "metric": "images_per_s", "value": 1,
