@@ -89,9 +89,10 @@ struct StackEntry : Entry {
   bool pads_vocabulary = false;                        ///< to a multiple that products of tensor cores like
   bool gelu_in_steps = false;                          ///< of causal transformers, each step a kernel
   bool norms_in_steps = false;                         ///< RMS norms and rotary positions, the same
-  bool fused_loss = false;  ///< of a vocabulary: scores are read and written in half precision, once a pass
-  bool eight_bits = false;  ///< transformers train in eight bits on GPUs that have them, the same
-  bool unpadded = false;    ///< samples of masked words are as long as they are: half of the most, at a mean
+  bool fused_loss = false;          ///< of a vocabulary: scores are read and written in half precision, once a pass
+  bool eight_bits = false;          ///< transformers train in eight bits on GPUs that have them, the same
+  bool trains_as_measured = false;  ///< its published rates are of its trainings, or of the same scripts
+  bool unpadded = false;            ///< samples of masked words are as long as they are: half of the most, at a mean
   Recomputation recompute = Recomputation::none;       ///< of a split, the same
   Recomputation selective = Recomputation::selective;  ///< what it calls so
   std::vector<std::string> causal_flops_of;  ///< programs of it that count attention without what a causal mask hides

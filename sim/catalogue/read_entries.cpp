@@ -118,12 +118,12 @@ NetworkEntry read_network(const JsonNode& node) {
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
   read_names(node, entry,
-             {"keywords",        "fusion_threshold",  "all_reduce",        "wire_mixed",      "optimizer",
-              "overlap",         "fast_convolutions", "fused_norms",       "transposes",      "cuda_graphs",
-              "fused_attention", "hopper_attention",  "sequence_parallel", "tensor_overlap",  "whole_experts",
-              "pads_vocabulary", "fused_loss",        "gelu_in_steps",     "norms_in_steps",  "eight_bits",
-              "unpadded",        "recompute",         "selective",         "causal_flops_of", "peak_memory",
-              "parameter_bytes"});
+             {"keywords",        "fusion_threshold",   "all_reduce",        "wire_mixed",     "optimizer",
+              "overlap",         "fast_convolutions",  "fused_norms",       "transposes",     "cuda_graphs",
+              "fused_attention", "hopper_attention",   "sequence_parallel", "tensor_overlap", "whole_experts",
+              "pads_vocabulary", "fused_loss",         "gelu_in_steps",     "norms_in_steps", "eight_bits",
+              "unpadded",        "trains_as_measured", "recompute",         "selective",      "causal_flops_of",
+              "peak_memory",     "parameter_bytes"});
   entry.keywords = texts_of(node.at("keywords"));
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
@@ -143,6 +143,7 @@ StackEntry read_stack(const JsonNode& node) {
   entry.gelu_in_steps = flag(node, "gelu_in_steps");
   entry.norms_in_steps = flag(node, "norms_in_steps");
   entry.eight_bits = flag(node, "eight_bits");
+  entry.trains_as_measured = flag(node, "trains_as_measured");
   entry.unpadded = flag(node, "unpadded");
   if (const auto recompute = node.find("recompute")) entry.recompute = read_choice<Recomputation>(*recompute);
   if (const auto selective = node.find("selective")) entry.selective = read_choice<Recomputation>(*selective);

@@ -94,6 +94,7 @@ void check_words(const JobPlan& words) {
 void read(Machine& machine, const Catalogue& catalogue, int processes) {
   JobPrediction predicted = read_job(machine.job, catalogue);
   const int largest = *std::max_element(machine.job.gpus.begin(), machine.job.gpus.end());
+  const std::string training = training_text(inputs_of(predicted.predictions));
   std::vector<Prediction> needed;
   for (const Prediction& p : predicted.predictions)
     if (p.mapped.quantity == Quantity::images_per_s && p.record->gpus == largest) needed.push_back(p);
@@ -101,7 +102,7 @@ void read(Machine& machine, const Catalogue& catalogue, int processes) {
   predict_read(machine.job, predicted, catalogue, processes);
   const JobRead job_read = read_of(machine.job, predicted, catalogue);
   machine.gpu = {job_read.gpu->id, predicted.scenario.cluster.gpu.name};
-  machine.read = read_text(job_read);
+  machine.read = read_text(job_read) + training;
   machine.title = job_read.title;
   machine.tokens = predicted.scenario.model.tokens;
   machine.scenario = job_scenario(predicted, catalogue);

@@ -169,15 +169,7 @@ std::string meaning_text(const Job& job, const std::vector<Assumption>& inputs, 
   if (1 < least && least <= gpus_of_node(job, catalogue) && most > gpus_of_node(job, catalogue))
     text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
             " GPUs.\n";
-  if (const auto share = value_told(kEvaluationShare, inputs))
-    text += "The time of epochs is that of their iterations, with " + short_number(100 * *share) +
-            " % more samples for evaluation.\n";
-  if (const auto factor = value_told(kTrainingOverBenchmark, inputs))
-    text +=
-        "The time of epochs is " + short_number(*factor) +
-        " times that of their iterations: so much longer than benchmarks of their GPUs say did published trainings of "
-        "images take. With a measured --rate it is not.\n";
-  return text;
+  return text + training_text(inputs);
 }
 
 // A model file of one's own, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
@@ -236,6 +228,19 @@ std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
       if (std::none_of(inputs.begin(), inputs.end(), is_same)) inputs.push_back(a);
     }
   return inputs;
+}
+
+std::string training_text(const std::vector<Assumption>& inputs) {
+  std::string text;
+  if (const auto share = value_told(kEvaluationShare, inputs))
+    text += "The time of epochs is that of their iterations, with " + short_number(100 * *share) +
+            " % more samples for evaluation.\n";
+  if (const auto factor = value_told(kTrainingOverBenchmark, inputs))
+    text +=
+        "The time of epochs is " + short_number(*factor) +
+        " times that of their iterations: so much longer than benchmarks of their GPUs say did published trainings of "
+        "images take. With a measured --rate it is not.\n";
+  return text;
 }
 
 JobSpec job_spec(const Job& job, const Catalogue& catalogue) {

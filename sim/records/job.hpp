@@ -75,6 +75,9 @@ JobPrediction predict_job(const Job& job, const Catalogue& catalogue, int jobs);
 /// What predictions rest on: each input once, in the order in which they came upon it.
 std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions);
 
+/// What a training's time is over that of its iterations, a line; empty where no training was asked for.
+std::string training_text(const std::vector<Assumption>& inputs);
+
 /// What was read, a row per number of GPUs, and what was assumed.
 std::string job_table(const Job& job, const JobPrediction& predicted, const Catalogue& catalogue);
 

@@ -47,12 +47,13 @@ void set_iteration(Mapping& m) {
   m.result.target = {iteration_run(m, gpus, batch)};
 }
 
-// What a training takes over its iterations at the rates of benchmarks; none where these are not what it goes by. MLPerf's
-// rates are of trainings; of one that waits for its processors the slowest part is said.
+// What a training takes over its iterations at the rates of benchmarks; none where these are not what it goes by, as with
+// software whose rates are of its trainings. Of one that waits for its processors the slowest part is said.
 std::optional<double> over_benchmark(Mapping& m) {
   const bool is_of_sequences = m.model->tokens > 0 && m.model->train_samples == 0;
-  if (m.job.is_mlperf() || m.result.has_rates() || m.job.decodes_on_host || is_of_sequences) return std::nullopt;
-  return m.constant({kTrainingOverBenchmark});
+  if (m.stack->trains_as_measured || m.result.has_rates() || m.job.decodes_on_host || is_of_sequences)
+    return std::nullopt;
+  return m.constant({kTrainingOverBenchmark + std::string("/") + m.gpu->generation, kTrainingOverBenchmark});
 }
 
 // Whatever the metric: a training evaluates as it goes, which counts as so many more samples.

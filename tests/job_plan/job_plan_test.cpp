@@ -290,6 +290,7 @@ TEST_CASE("plan job: the file that it writes gives the same answer; a deadline t
   INFO(said.err);
   CHECK(said.code == 0);
   CHECK_THAT(said.out, Contains("Read: ") && Contains("cost within 3.00 d"));
+  CHECK_THAT(said.out, Contains("The time of epochs is ") && Contains(" times that of their iterations"));
   const Outcome again = plan("my_plan.json --json file.json");
   CHECK(again.code == 0);
   Json a = Json::parse(slurp(folder.path("words.json"))), b = Json::parse(slurp(folder.path("file.json")));
