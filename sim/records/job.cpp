@@ -1,6 +1,7 @@
 #include "sim/records/job.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
@@ -149,6 +150,12 @@ std::string inputs_text(const Job& job, const std::vector<Assumption>& inputs) {
          "hold the truth four times of five.\n";
 }
 
+std::string three_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
 // A fitted constant is a factor on what is usual, a narrower one on that; none where the prediction did not ask for it.
 std::optional<double> value_told(const std::string& constant, const std::vector<Assumption>& inputs) {
   const UsualValue& usual = usual_of(constant);
@@ -233,11 +240,11 @@ std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
 std::string training_text(const std::vector<Assumption>& inputs) {
   std::string text;
   if (const auto share = value_told(kEvaluationShare, inputs))
-    text += "The time of epochs is that of their iterations, with " + short_number(100 * *share) +
+    text += "The time of epochs is that of their iterations, with " + three_digits(100 * *share) +
             " % more samples for evaluation.\n";
   if (const auto factor = value_told(kTrainingOverBenchmark, inputs))
     text +=
-        "The time of epochs is " + short_number(*factor) +
+        "The time of epochs is " + three_digits(*factor) +
         " times that of their iterations: so much longer than benchmarks of their GPUs say did published trainings of "
         "images take. With a measured --rate it is not.\n";
   return text;

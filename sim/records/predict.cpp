@@ -289,6 +289,18 @@ double off_of(double high, double low) {
   return low > 0 && high > 0 ? std::clamp(std::log(high / low), 0.0, kWidestBound) : kWidestBound;
 }
 
+constexpr double kWaits = 0.95;  // of what its nodes decode, from which a run waits for it
+
+// How far what the nodes' processors decode may be off, where it is what a run waits for; it is no part of a scenario's
+// uncertainties.
+double input_off(const MappedRecord& r, const RunTime& target) {
+  if (r.target.empty() || !(target.seconds > 0)) return 0;
+  const RecordRun& run = r.target.front();
+  const double nodes = double(run.gpus) / std::min(run.gpus, run.scenario.cluster.gpus_per_node);
+  const double decoded_per_s = run.scenario.input.samples_per_s_per_node * nodes;
+  return run.samples() / target.seconds > kWaits * decoded_per_s ? r.deviation_of(kDecodedImages) : 0;
+}
+
 void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogue) {
   if (prediction.mapped.bounds_class.empty()) return predict_uncalibrated(prediction, times);
   const MappedRecord& r = prediction.mapped;
@@ -301,8 +313,9 @@ void predict_one(Prediction& prediction, Times& times, const Catalogue& catalogu
   }
   const Corrected correction = correction_of(r, at_anchors);
   prediction.predicted = value.value * correction.factor * r.per_si;
-  prediction.off_below = correction.unknown * off_of(value.value, value.low);
-  prediction.off_above = correction.unknown * off_of(value.high, value.value);
+  const double input = input_off(r, target);
+  prediction.off_below = correction.unknown * std::hypot(off_of(value.value, value.low), input);
+  prediction.off_above = correction.unknown * std::hypot(off_of(value.high, value.value), input);
   set_bounds(prediction, catalogue);
 }
 

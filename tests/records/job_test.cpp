@@ -2,6 +2,7 @@
 #include "sim/records/job.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
@@ -27,6 +28,12 @@ double told(const std::string& widest, const std::string& narrower) {
     if (fitted != catalogue().constants.end()) value *= fitted->second.value;
   }
   return std::min(value, usual.most);
+}
+
+std::string three_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
 }
 
 double evaluation_share() {
@@ -115,6 +122,10 @@ TEST_CASE("images that a node's processors decode are a limit of the node, which
   CHECK(ready[1] > limit);
   CHECK(decoded[1] == Approx(limit).epsilon(0.01));      // one node
   CHECK(decoded[2] == Approx(8 * limit).epsilon(0.01));  // eight
+  const sim::JobPrediction job = sim::predict_job(fast, catalogue(), 1);
+  const auto width = [](const sim::Prediction& p) { return p.high / p.low; };
+  const sim::Prediction alone = sim::predict_job(slow, catalogue(), 1).predictions[0];
+  CHECK(width(job.predictions[2]) > 1.3 * width(alone));  // what a node decodes is known by few
   CHECK(slow_ready[0] < limit);
   CHECK(slow_decoded[0] == Approx(slow_ready[0]).epsilon(0.02));
   sim::Job sentences = small_job();
@@ -140,7 +151,7 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
-  CHECK(text.find("The time of epochs is " + short_number(over_benchmark()) + " times that of their iterations") !=
+  CHECK(text.find("The time of epochs is " + three_digits(over_benchmark()) + " times that of their iterations") !=
         std::string::npos);
   CHECK(text.find("input never waited for (not stated") != std::string::npos);
   CHECK(text.find("\n  64         64") != std::string::npos);
@@ -150,7 +161,7 @@ TEST_CASE("the table has a row per number of GPUs and says what was left open", 
   job.decodes_on_host = true;
   const std::string stated = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(stated.find("network 4x") == std::string::npos);
-  CHECK(stated.find("with " + short_number(100 * evaluation_share()) + " % more samples for evaluation") !=
+  CHECK(stated.find("with " + three_digits(100 * evaluation_share()) + " % more samples for evaluation") !=
         std::string::npos);
   CHECK(stated.find("images decoded by the nodes' processors.") != std::string::npos);
   CHECK(stated.find("input never") == std::string::npos);
