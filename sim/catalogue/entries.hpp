@@ -111,6 +111,9 @@ struct StackEntry : Entry {
 struct ModelEntry : Entry {
   double train_samples = 0;  ///< of an epoch; 0: no data set goes without saying
   int tokens = 0;            ///< of a sequence; 0: its samples are no sequences
+
+  /// Trains on sequences; a vision transformer's tokens are of images.
+  bool is_of_sequences() const { return tokens > 0 && train_samples == 0; }
 };
 
 /// Entries in the order of their file, with an index of their names.

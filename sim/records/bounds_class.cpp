@@ -58,7 +58,7 @@ std::string bounds_class_of(const Mapping& m) {
   }
   const bool is_mlperf = m.job.is_mlperf();
   const bool anchored = r.has_rates();
-  if (m.model->tokens > 0 && m.model->train_samples == 0 && r.epochs == 0)
+  if (m.model->is_of_sequences() && r.epochs == 0)
     return anchored ? "throughput, anchored" : "sequences" + how_sure_of_sequences(m);
   const std::string what = r.epochs > 0 ? (is_mlperf ? "time to accuracy, MLPerf" : "time to accuracy") : "throughput";
   return what + (anchored ? ", anchored" : "");

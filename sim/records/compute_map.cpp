@@ -302,7 +302,7 @@ const model::Graph& graph_of(Mapping& m) {
 
 ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
   const bool is_single = m.precision == Precision::fp32, is_sequences = m.model->tokens > 0;
-  if (m.job.channels_last && is_sequences && m.model->train_samples == 0)
+  if (m.job.channels_last && m.model->is_of_sequences())
     throw Unmapped{"channels_last: " + m.model->id + " has no images; allowed: of networks of images"};
   ComputeSpec compute;
   compute.precision = m.precision;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 #include "engine/base/json.hpp"
 #include "engine/base/process_pool.hpp"

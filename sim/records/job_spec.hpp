@@ -192,8 +192,7 @@ struct JobSpec {
   std::optional<bool> fused_attention;
   std::optional<bool> fast_convolutions;
   bool channels_last = false;  ///< images lie by pixel, as tensor cores take them, whatever is usual with the software
-  bool decodes_on_host =
-      false;  ///< images come from files that the nodes' processors decode; else nothing waits for them
+  bool decodes_on_host = false;   ///< the nodes' processors decode images from files; else nothing waits for input
   bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
   double epochs = 0;              ///< of the training; 0: not stated
 

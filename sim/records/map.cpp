@@ -50,8 +50,7 @@ void set_iteration(Mapping& m) {
 // What a training takes over its iterations at the rates of benchmarks; none where these are not what it goes by, as with
 // software whose rates are of its trainings. Of one that waits for its processors the slowest part is said.
 std::optional<double> over_benchmark(Mapping& m) {
-  const bool is_of_sequences = m.model->tokens > 0 && m.model->train_samples == 0;
-  if (m.stack->trains_as_measured || m.result.has_rates() || m.job.decodes_on_host || is_of_sequences)
+  if (m.stack->trains_as_measured || m.result.has_rates() || m.job.decodes_on_host || m.model->is_of_sequences())
     return std::nullopt;
   return m.constant({kTrainingOverBenchmark + std::string("/") + m.gpu->generation, kTrainingOverBenchmark});
 }
@@ -364,11 +363,10 @@ int gpus_of(Mapping& m) {
 namespace {
 
 void set_input(Mapping& m, InputSpec& input) {
-  const bool has_images = m.model->tokens == 0 || m.model->train_samples > 0;
-  if (const std::string why = m.job.why_assumed("input"); has_images && !why.empty())
+  if (const std::string why = m.job.why_assumed("input"); !m.model->is_of_sequences() && !why.empty())
     m.assume("input", "never waited for", why);
   if (!m.job.decodes_on_host) return;
-  if (!has_images || is_split(m.job))
+  if (m.model->is_of_sequences() || is_split(m.job))
     throw Unmapped{"decodes_on_host: " + m.model->id +
                    " is split or has no images; allowed: whole replicas of networks of "
                    "images"};

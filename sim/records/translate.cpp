@@ -74,7 +74,7 @@ void translate_software(const Record& record, JobSpec& job, const ModelEntry* mo
   if (says_anywhere({&record.system, &record.algorithm, &record.notes, &record.model},
                     {"flash", "fused attention", "fmha", "sdpa", "xformers"}))
     job.fused_attention = true;
-  const bool is_of_sequences = model != nullptr && model->tokens > 0 && model->train_samples == 0;
+  const bool is_of_sequences = model != nullptr && model->is_of_sequences();
   if (is_of_sequences && says_anywhere({&record.system, &record.algorithm, &record.notes}, {"lamb"}))
     job.optimizer = Optimizer::lamb;
   if (says_anywhere({&record.system, &record.notes, &record.id},

@@ -24,8 +24,7 @@ const std::vector<sim::Record>& published_texts() {
 const std::map<std::string, sim::Record>& committed_by_id() {
   static const std::map<std::string, sim::Record> by_id = [] {
     std::map<std::string, sim::Record> all;
-    for (const sim::Record& r : sim::records_of(sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites")))
-      all.emplace(r.id, r);
+    for (const sim::Record& r : sim::records_of(committed_suites())) all.emplace(r.id, r);
     return all;
   }();
   return by_id;

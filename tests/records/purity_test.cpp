@@ -18,7 +18,7 @@ std::map<std::string, std::string> predicted_bytes(const std::vector<sim::Record
 }
 
 std::vector<sim::Record> committed() {
-  return sim::records_of(sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites"));
+  return sim::records_of(committed_suites());
 }
 
 // The targets with these ids, in their order, and all that is given.

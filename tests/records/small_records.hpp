@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/records/predict.hpp"
+#include "sim/records/suite.hpp"
 #include "tests/catalogue/catalogue.hpp"
 
 namespace lockstep::tests {
@@ -17,6 +18,10 @@ inline std::vector<sim::Record> records_from(const std::string& json) {
 inline std::vector<sim::Prediction> predict(const std::vector<sim::Record>& records,
                                             const sim::Catalogue& with = catalogue()) {
   return sim::predict_records(sim::targets_of(records), records, with, 1);
+}
+
+inline std::vector<sim::Suite> committed_suites() {
+  return sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites");
 }
 
 /// The committed catalogue, nothing of it fitted.

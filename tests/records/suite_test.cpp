@@ -9,14 +9,6 @@
 #include "tests/records/small_records.hpp"
 
 namespace lockstep::tests {
-namespace {
-
-std::vector<sim::Suite> committed_suites() {
-  return sim::load_suites(LOCKSTEP_SOURCE_DIR "/scenarios/published/suites");
-}
-
-}  // namespace
-
 TEST_CASE("fit and test records are disjoint and as the rule says") {
   std::set<std::string> fit, test;
   for (const sim::Record& record : sim::records_of(committed_suites())) {
