@@ -32,7 +32,8 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
   app.add_option("--link", job.intra_node_link, "Between the GPUs of a node, such as \"PCIe 4\"");
   app.add_option("--precision", job.precision,
                  "Default: what is usual on the GPU; bf16 and fp16 are mixed, bf16-true is without single precision")
-      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "bf16-true", "fp8", "fp4"}));
+      ->check(CLI::IsMember({"fp32", "tf32", "mixed", "bf16", "fp16", "bf16-true", "fp8", "mxfp8", "fp4", "nvfp4"},
+                            CLI::ignore_case));
   app.add_option("--software", job.software,
                  "Default: PyTorch; of a split Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)");
   app.add_flag("--channels-last", job.channels_last,
@@ -46,8 +47,8 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
 template <class Value>
 void declare_choice(CLI::App& app, const char* name, std::optional<Value>& value, const char* help) {
   app.add_option_function<std::string>(
-         name, [&value](const std::string& text) { value = find_choice<Value>(text); }, help)
-      ->check(CLI::IsMember(choice_names<Value>()));
+         name, [&value](const std::string& text) { value = find_choice_in_any_case<Value>(text); }, help)
+      ->check(CLI::IsMember(choice_names<Value>(), CLI::ignore_case));
 }
 
 /// How a replica is split over GPUs: the keys of a scenario's "parallel".

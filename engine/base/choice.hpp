@@ -56,6 +56,13 @@ std::optional<E> find_choice(const std::string& name) {
   return std::nullopt;
 }
 
+/// The same of words that people write: "BF16".
+template <class E>
+std::optional<E> find_choice_in_any_case(const std::string& name) {
+  const std::optional<E> value = find_choice<E>(name);
+  return value ? value : find_choice<E>(lower_case(name));
+}
+
 /// The same for a text that comes from `where` ("--fidelity"). Throws InputError.
 template <class E>
 E choice_named(const std::string& name, const std::string& where) {

@@ -269,14 +269,23 @@ Speeds speeds_of_images(Mapping& m) {
   return speeds;
 }
 
+// What a generation's products reach in one precision says something of the others.
+double speed_of_matrices(Mapping& m) {
+  const std::string of_generation = "speed/matrices/" + m.gpu->generation + "/" + name_of(m.precision);
+  std::vector<std::string> names{of_generation, "speed/matrices/" + name_of(m.precision)};
+  if (m.precision == Precision::fp4) {
+    names.push_back("speed/matrices/" + name_of(Precision::fp8));
+    m.assume("speed/matrices/fp4", "the share of the peak that products in eight bits reach", "no record says");
+  }
+  return m.constant({"speed of generation/" + m.gpu->generation}) * m.constant(names);
+}
+
 // Plain matrix products, whose share of the peak is another than that of convolutions, and between them passes over
 // memory.
 Speeds speeds_of_sequences(Mapping& m) {
-  const std::string precision = "/" + name_of(m.precision);
   const double of_work = speed_of_software_and_family(m, "/sequences");
   Speeds speeds;
-  speeds.of_flop =
-      of_work * m.constant({"speed/matrices/" + m.gpu->generation + precision, "speed/matrices" + precision});
+  speeds.of_flop = of_work * speed_of_matrices(m);
   speeds.of_bytes = of_work;
   if (m.stack->cuda_graphs) {
     speeds.launch_s = m.constant({"kernel launch/graphs"});

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/records/mapping.hpp"
+#include "sim/records/reference_points.hpp"
 #include "sim/records/usual.hpp"
 
 namespace lockstep::sim {
@@ -14,33 +15,16 @@ constexpr double kMostBatch = 65536;  // of ImageNet in 90 epochs (Jia et al. 20
 constexpr double kFewestOff = 0.03;   // of epochs at small batch, which a schedule fixes
 constexpr double kCriticalOff = 0.3;  // of the critical batch
 
-// Samples to MLPerf's target by a global batch of B, fewest (1 + B / critical), as McCandlish et al. 2018 have it: least
-// squares through MLCommons' reference convergence points of rounds 1.0 to 4.1 (github.com/mlcommons/logging at 7bbf792,
-// mlperf_logging/rcp_checker/training_4.0.0: bert, gpt3, of sequences of 2,048 tokens, llama2_70b_lora), each the mean of 4 to
-// 23 runs of the reference. None is a submission.
-struct SamplesLaw {
-  const char* model;
-  double fewest, critical;
-  double most_batch;  ///< of the points
-  double off;         ///< root mean square of the points
-};
-
-constexpr SamplesLaw kSamplesLaws[] = {{"bert_large", 2.317e6, 12720, 16384, 0.064},
-                                       {"gpt3_175b", 512e3, 16076, 8192, 0.031},
-                                       {"llama2_70b", 2854, 40.2, 128, 0.089}};
 constexpr double kSamplesOfEpoch = 1e6;  // of networks whose training is not counted in epochs
 
-const SamplesLaw* samples_law_of(const Mapping& m) {
-  if (!m.job.is_mlperf()) return nullptr;
-  for (const SamplesLaw& law : kSamplesLaws)
-    if (m.job.model.id.rfind(law.model, 0) == 0) return &law;
-  return nullptr;
+const ReferencePoints* points_of(const Mapping& m) {
+  return m.job.is_mlperf() ? reference_points_of(m.job.model.id) : nullptr;
 }
 
 }  // namespace
 
 double train_samples(const Mapping& m) {
-  if (m.model->train_samples == 0 && samples_law_of(m) != nullptr) return kSamplesOfEpoch;
+  if (m.model->train_samples == 0 && points_of(m) != nullptr) return kSamplesOfEpoch;
   if (m.model->train_samples == 0)
     throw Unmapped{"the samples of an epoch of " + m.job.model.stated + " are not known"};
   return m.model->train_samples;
@@ -77,14 +61,13 @@ void extend_epochs(Mapping& m, std::int64_t batch, double most_batch, double cri
                std::to_string(static_cast<int>(most_batch)) + ", the largest with published epochs");
 }
 
-void set_epochs_by_reference(Mapping& m, const SamplesLaw& law) {
+void set_epochs_by_reference(Mapping& m, const ReferencePoints& points) {
   const std::int64_t batch = global_batch_of(m);
-  m.result.epochs =
-      law.fewest * (1 + std::min(static_cast<double>(batch), law.most_batch) / law.critical) / kSamplesOfEpoch;
-  m.result.epochs_uncertainty = law.off;
-  m.result.assumptions.push_back({"samples to the target, millions", m.result.epochs, "published",
-                                  "law through MLCommons' reference convergence points"});
-  extend_epochs(m, batch, law.most_batch, law.critical);
+  m.result.epochs = points.samples_at(static_cast<double>(batch)) / kSamplesOfEpoch;
+  m.result.epochs_uncertainty = points.off;
+  m.result.assumptions.push_back(
+      {"samples to the target, millions", m.result.epochs, "published", "MLCommons' reference convergence points"});
+  extend_epochs(m, batch, points.most_batch(), points.critical_batch);
 }
 
 // E(B) = E_min (1 + B / B_crit), of ResNet-50, both fitted per round of MLPerf.
@@ -106,7 +89,7 @@ void set_epochs_by_law(Mapping& m) {
 }  // namespace
 
 void set_epochs(Mapping& m) {
-  const bool is_asked = m.metric() == Metric::epochs_to_accuracy;
+  const bool is_asked = is_of_epochs(m.metric());
   if (const JobSpec* given = is_asked ? nullptr : epochs_given(m)) {
     m.result.epochs = *given->value;
     m.result.uses_results = true;
@@ -118,7 +101,7 @@ void set_epochs(Mapping& m) {
     m.result.assumptions.push_back({"epochs", m.job.epochs, "published", "stated in the record"});
     return;
   }
-  if (const SamplesLaw* law = samples_law_of(m)) return set_epochs_by_reference(m, *law);
+  if (const ReferencePoints* points = points_of(m)) return set_epochs_by_reference(m, *points);
   if (m.job.is_mlperf()) return set_epochs_by_law(m);
   if (is_asked) throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + " with this software"};
   m.result.epochs = kUsualEpochs;

@@ -1,6 +1,8 @@
 #include "sim/records/gpu_name.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 
 #include "engine/base/text.hpp"
 
@@ -34,6 +36,63 @@ int cut_nvl_behind(std::string& name) {
   return gpus;
 }
 
+// What vendors and integrators put around a GPU's name.
+struct Trappings {
+  std::string name;  ///< what is left
+  bool is_sxm = false;
+  double memory_bytes = 0;  ///< 0: not said
+};
+
+// Of letters and digits, in small letters; "80 GB" is one.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : lower_case(text))
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      parts.back() += c;
+    else if (!parts.back().empty())
+      parts.emplace_back();
+  if (parts.back().empty()) parts.pop_back();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    std::size_t end = 0;
+    if (parts[i] != "gb" || number_at(parts[i - 1], 0, end) == 0 || end != parts[i - 1].size()) continue;
+    parts[i - 1] += parts[i];
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return parts;
+}
+
+// "HGX B300-SXM-288GB" becomes "b300", of 288 GB.
+Trappings cut_trappings(const std::string& text) {
+  static const std::vector<std::string> makers{"nvidia", "dgx", "hgx"},
+      sockets{"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6"};
+  const auto is_of = [](const std::vector<std::string>& all, const std::string& word) {
+    return std::find(all.begin(), all.end(), word) != all.end();
+  };
+  Trappings cut;
+  for (const std::string& word : parts_of(text)) {
+    std::size_t end = 0;
+    const int number = number_at(word, 0, end);
+    if (is_of(sockets, word))
+      cut.is_sxm = true;
+    else if (number > 0 && word.substr(end) == "gb")
+      cut.memory_bytes = number * 1e9;
+    else if (!is_of(makers, word))
+      cut.name += (cut.name.empty() ? "" : " ") + word;
+  }
+  return cut;
+}
+
+// Null where the memory or the socket would be another's.
+const GpuEntry* named_in_trappings(const Entries<GpuEntry>& gpus, const std::string& text) {
+  constexpr double kMostOff = 0.04;  // 180 and 186 GB are said of one GPU, 80 and 94 GB are two
+  const Trappings cut = cut_trappings(text);
+  const GpuEntry* entry = cut.name.empty() ? nullptr : gpus.named(cut.name);
+  if (entry == nullptr) return nullptr;
+  const bool is_other_memory =
+      cut.memory_bytes > 0 && std::abs(entry->spec.memory_bytes / cut.memory_bytes - 1) > kMostOff;
+  return is_other_memory || (cut.is_sxm && entry->intra_node.rfind("nvlink", 0) != 0) ? nullptr : entry;
+}
+
 // All of `text` is a name.
 GpuRead read_whole(const Entries<GpuEntry>& gpus, const std::string& text) {
   std::string name = trimmed(text);
@@ -41,6 +100,7 @@ GpuRead read_whole(const Entries<GpuEntry>& gpus, const std::string& text) {
   read.entry = gpus.named(name);
   read.nvl = cut_nvl_behind(name);
   if (read.entry == nullptr && read.nvl > 0) read.entry = gpus.named(name);
+  if (read.entry == nullptr) read.entry = named_in_trappings(gpus, name);
   return read;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // A GPU's name as publications write it, and the GPUs that NVLink joins beyond a node.
 //
-// Beside a name and its aliases these are read: "Blackwell GPU (B200-SXM-180GB)", of which one side of the bracket is a
-// name; "GB200-NVL72", of whose GPUs 72 are joined. Nodes of a rack (trays of 4) are one node to NVLink, so that a cluster of
+// Beside a name and its aliases these are read: "HGX B300-SXM-288GB", a name between who makes it, its socket and its memory,
+// where both are that GPU's; "Blackwell GPU (B200-SXM-180GB)", of which one side of the bracket is a name; "GB200-NVL72", of
+// whose GPUs 72 are joined. Nodes of a rack (trays of 4) are one node to NVLink, so that a cluster of
 // such GPUs has larger nodes than are stated.
 #include <string>
 #include <vector>

@@ -11,6 +11,7 @@
 #include "sim/records/job_read.hpp"
 #include "sim/records/job_split.hpp"
 #include "sim/records/job_tokens.hpp"
+#include "sim/records/stated_split.hpp"
 #include "sim/records/usual.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/text_table.hpp"
@@ -219,12 +220,9 @@ void check_whole_nodes(const std::vector<int>& gpus, int of_node) {
 }
 
 std::string usual_software(const Job& job) {
-  const SplitSpec& split = job.split;
-  const bool is_divided =
-      job.searches_split || std::max({split.tensor, split.pipeline, split.context, split.expert}) > 1;
-  if (is_divided || split.sharding == ShardingStage::zero1) return "Megatron-LM";
-  if (split.sharding == ShardingStage::zero2) return "DeepSpeed";
-  return split.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
+  SplitSpec split = job.split;
+  split.is_searched = job.searches_split;
+  return usual_software(split);
 }
 
 std::vector<Assumption> inputs_of(const std::vector<Prediction>& predictions) {
@@ -263,7 +261,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.gpus = largest_of(job);
   spec.gpus_per_node = stated_gpus_of_node(job, catalogue);  // of networks "per GPU"
   spec.batch_per_gpu = job.batch_per_gpu;
-  spec.precision = find_choice<RecordPrecision>(job.precision);
+  spec.precision = find_choice_in_any_case<RecordPrecision>(job.precision);
   spec.channels_last = job.channels_last;
   spec.decodes_on_host = job.decodes_on_host;
   if (!job.decodes_on_host)

@@ -7,6 +7,7 @@
 #include "engine/base/text.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/measure.hpp"
+#include "sim/records/stated_split.hpp"
 #include "sim/scenario/ranges.hpp"
 
 namespace lockstep::sim {
@@ -140,7 +141,9 @@ void check_algorithm(const JsonNode& node) {
 
 class Reader {
  public:
-  explicit Reader(const JsonNode& record) : record_(record), is_explicit_(find("software").has_value()) {}
+  explicit Reader(const JsonNode& record) : record_(record), is_explicit_(says_keys()) {}
+
+  bool is_explicit() const { return is_explicit_; }
 
   template <class Field, class... Limits>
   void operator()(const char* key, Field& field, Field&, Limits... limits) {
@@ -156,7 +159,12 @@ class Reader {
     std::optional<JsonNode> node = record_.find(key);
     return node && !node->is_null() ? node : std::nullopt;
   }
-  // Without software these are a publication's texts, for the translator.
+  // What publications' texts do not have.
+  bool says_keys() const {
+    const auto keys = {"software", "dp", "microbatch", "layers", "hidden"};
+    return std::any_of(keys.begin(), keys.end(), [this](const char* key) { return find(key).has_value(); });
+  }
+  // Else these are a publication's texts, for the translator.
   static bool is_text_elsewhere(const std::string& key, const JsonNode& node) {
     static const std::set<std::string> texts{"model", "gpu", "network", "precision", "algorithm"};
     return texts.count(key) > 0 && node.is_string();
@@ -183,11 +191,14 @@ class Reader {
   }
   template <class E>
   static std::enable_if_t<std::is_enum_v<E>> read(const JsonNode& node, E& field) {
-    field = read_choice<E>(node);
+    const auto value = node.is_string() ? find_choice_in_any_case<E>(node.json().get<std::string>()) : std::nullopt;
+    field = value ? *value : read_choice<E>(node);  // which refuses it
   }
   template <class E>
   static std::enable_if_t<std::is_enum_v<E>> read(const JsonNode& node, std::optional<E>& field) {
-    field = read_choice<E>(node);
+    E value{};
+    read(node, value);
+    field = value;
   }
 
   JsonNode record_;
@@ -301,7 +312,7 @@ JobKeys read_job_keys(const JsonNode& record) {
   each_key(reader, facts, facts);
   if (reader.names.empty()) return {};
   if (reader.names.count("algorithm") > 0) facts.exchange = record.at("algorithm").text();
-  return {reader.names, std::make_shared<const JobSpec>(std::move(facts))};
+  return {reader.names, reader.is_explicit(), std::make_shared<const JobSpec>(std::move(facts))};
 }
 
 void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue) {
@@ -321,6 +332,10 @@ void take_keys(const Record& record, JobSpec& job, const Catalogue& catalogue) {
     job.measure.collective = stated;
     job.exchange = record.keys.facts->exchange;
     if (job.network.id.empty()) job.network.stated = record.network;
+    if (job.software.stated.empty()) {
+      job.software.stated = usual_software(job.split);
+      job.assumed["software"] = "not stated; usual for such a split";
+    }
     resolve_names(job, names, catalogue);
     join_nodes(job, {job.gpus}, catalogue);
   }

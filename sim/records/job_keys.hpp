@@ -1,5 +1,6 @@
 #pragma once
-// Records in explicit keys. A record that names its software is one: nothing of it is searched for words.
+// Records in explicit keys. A record with software, dp, microbatch, layers or hidden is one: nothing of it is searched for words.
+// Without software it is the one that is usual for the split (stated_split.hpp), which is said.
 //
 //   {"id": "X-1", "group": "X", "source": "...", "role": "target", "metric": "images_per_s", "unit": "images/s",
 //    "value": 1812, "software": "tensorflow", "model": "resnet50", "gpu": "p100-sxm2", "gpus": 8, "gpus_per_node": 4,
@@ -7,7 +8,8 @@
 //    "all_reduce": "ring", "precision": "fp32", "batch_per_gpu": 64}
 //
 //   software, model, gpu, link, network   ids or names of the catalogue; network also as text: "8x InfiniBand NDR"
-//   metric, unit                          by name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s"
+//   metric, unit                          by name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s"; of a
+//                                         training on so many tokens "days_for_300B_tokens", "gpu_hours_for_1.5T_tokens"
 //   algorithm                             by a name that `simulate job --list` has: "ring", "sharded", "kvstore"; it says
 //                                         what is left open of the next three
 //   transport, all_reduce, scheme, wire, precision, optimizer, statistic, collective
@@ -24,7 +26,7 @@
 //   arrival                               {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
 //   assumed                               {key: why} for what was taken for granted
 //
-// In a record without software the same keys say more than its texts.
+// In any other record the same keys say more than its texts.
 #include <set>
 #include <string>
 #include <vector>

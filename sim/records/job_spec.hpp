@@ -75,9 +75,9 @@ inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
   static const Choices<RecordPrecision> all{
       {RecordPrecision::fp32, "fp32"},
       {RecordPrecision::tf32, "tf32"},
-      {RecordPrecision::mixed, "mixed", {"fp16", "bf16"}},
+      {RecordPrecision::mixed, "mixed", {"fp16", "bf16", "amp_fp16", "amp_bf16"}},
       {RecordPrecision::bf16_true, "bf16-true", {"bf16_true", "pure bf16"}},
-      {RecordPrecision::fp8, "fp8", {"mxfp8", "fp8-mx", "fp8_mx", "fp8-cs", "fp8_cs"}},
+      {RecordPrecision::fp8, "fp8", {"amp_fp8", "mxfp8", "fp8-mx", "fp8_mx", "fp8-cs", "fp8_cs"}},
       {RecordPrecision::fp4, "fp4", {"nvfp4", "mxfp4"}}};
   return all;
 }

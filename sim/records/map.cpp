@@ -213,6 +213,9 @@ void map_metric(Mapping& m) {
       return map_versus_nccl(m);
     case Metric::peak_memory:
       return map_memory(m);
+    case Metric::samples_to_accuracy:
+      m.result.per_si *= train_samples(m);
+      [[fallthrough]];
     case Metric::epochs_to_accuracy:
       m.result.quantity = Quantity::epochs;
       return set_epochs(m);
@@ -253,13 +256,6 @@ void set_model(Mapping& m) {
     m.assume("tokens of a sequence", m.model->tokens, "not stated; of " + m.model->id);
 }
 
-double tokens_of(const Mapping& m) {
-  if (m.model == nullptr || m.model->tokens == 0)
-    throw Unmapped{"metric " + in_quotes(m.job.record->metric) + ": the tokens of a sample of " + m.job.model.stated +
-                   " are not known"};
-  return m.model->tokens;
-}
-
 void set_gpu(Mapping& m, bool is_needed) {
   if (m.job.gpu.stated.empty() && is_needed) throw Unmapped{"gpu is not stated"};
   m.gpu = m.catalogue.gpus.with_id(m.job.gpu.id);
@@ -267,14 +263,6 @@ void set_gpu(Mapping& m, bool is_needed) {
     throw Unmapped{"gpu " + in_quotes(m.job.gpu.stated) + " is not in the catalogue" + m.job.gpu.why_not};
   if (const std::string why = m.job.why_assumed("gpu"); m.gpu != nullptr && !why.empty())
     m.assume("gpu", m.gpu->id, why);
-}
-
-void set_unit(Mapping& m) {
-  const Measure& measure = m.job.measure;
-  m.result.per_si *= measure.per_si / (measure.is_per_gpu ? std::max(1, m.job.gpus) : 1);
-  if (measure.counted == Counted::tokens) m.result.per_si *= tokens_of(m);
-  if (is_of_flops(measure.metric)) m.result.per_si *= counted_flop(m);
-  if (measure.counted == Counted::iterations) m.result.per_si /= m.result.target.front().samples();
 }
 
 void map_all(Mapping& m) {
@@ -291,7 +279,7 @@ void map_all(Mapping& m) {
     throw Unmapped{"software " + in_quotes(job.software.stated) + " is not in the catalogue" + job.software.why_not};
   if (const std::string why = job.why_assumed("software"); !why.empty()) m.assume("software", m.stack->name, why);
   if (const std::string why = why_not_simulated(job); !why.empty()) throw Unmapped{why};
-  set_gpu(m, is_of_hardware && m.metric() != Metric::epochs_to_accuracy);
+  set_gpu(m, is_of_hardware && !is_of_epochs(m.metric()));
   if (is_of_hardware && !is_of_collective(m.metric())) set_model(m);
   if (m.gpu != nullptr) m.precision = precision_of(m);
   m.wire = wire_of(m);
@@ -431,6 +419,9 @@ MappedRecord map_job(const JobSpec& job, const std::vector<JobSpec>& given, cons
   } catch (const Unmapped& unmapped) {
     result = {};
     result.unmapped = unmapped.why;
+  } catch (const InputError& refused) {  // by the model, of this record alone
+    result = {};
+    result.unmapped = refused.what();
   }
   return result;
 }

@@ -86,6 +86,8 @@ const model::Graph& graph_of(Mapping& mapping);
 int gpus_of(Mapping& mapping);
 /// Operations of a sample on one of the job's GPUs, as its metric counts them.
 double counted_flop(Mapping& mapping);
+/// The record's unit, of what was mapped: MappedRecord::per_si.
+void set_unit(Mapping& mapping);
 
 /// The run of an iteration, or of all-reduces.
 RecordRun iteration_run(Mapping& mapping, int gpus, int batch);

@@ -1,6 +1,8 @@
 #include "sim/records/measure.hpp"
 
 #include <cmath>
+#include <optional>
+#include <regex>
 #include <utility>
 #include <vector>
 
@@ -53,6 +55,7 @@ UnitKind unit_kind(Metric metric) {
       return UnitKind::size;
     case Metric::unknown:
     case Metric::epochs_to_accuracy:
+    case Metric::samples_to_accuracy:
     case Metric::staleness:
     case Metric::arrival:
     case Metric::iterations_to_converge:
@@ -116,6 +119,23 @@ void take_counted(std::string& unit, Measure& measure) {
   }
 }
 
+// "days_for_300B_tokens", "gpu_hours_for_1T_tokens": a training at the speed of its iterations.
+std::optional<Measure> time_for_tokens(const std::string& metric, const std::string& stated) {
+  static const std::regex pattern(R"((days|gpu_hours)_for_(\d{1,6}(?:\.\d{1,3})?)([BT])_tokens)");
+  std::smatch found;
+  if (!std::regex_match(metric, found, pattern)) return std::nullopt;
+  Measure measure;
+  measure.metric = Metric::iteration_s;
+  measure.is_of_all_gpus = found[1].str() == "gpu_hours";
+  const std::string usual = measure.is_of_all_gpus ? "h" : "days";
+  for (const auto& [name, per_si] : units_of(UnitKind::time))
+    if (name == usual) measure.per_si = per_si;
+  if (!stated.empty() && stated != usual)
+    measure.why_not = "unit " + in_quotes(stated) + " of " + metric + "; known: " + usual;
+  measure.tokens = std::stod(found[2].str()) * (found[3].str() == "T" ? 1e12 : 1e9);
+  return measure;
+}
+
 }  // namespace
 
 std::string why_not_predicted(const std::string& metric) {
@@ -148,6 +168,7 @@ std::string why_not_predicted(const std::string& metric) {
 }
 
 Measure measure_by_name(const std::string& metric, const std::string& stated) {
+  if (const std::optional<Measure> training = time_for_tokens(metric, stated)) return *training;
   Measure measure;
   const bool is_throughput_per_gpu = metric == "throughput_per_gpu";
   const std::optional<Metric> found = is_throughput_per_gpu ? Metric::images_per_s : find_choice<Metric>(metric);
@@ -190,6 +211,10 @@ std::string unit_of(const Measure& measure) {
 bool is_of_flops(Metric metric) {
   return metric == Metric::hardware_flops || metric == Metric::model_flops || metric == Metric::hfu ||
          metric == Metric::mfu;
+}
+
+bool is_of_epochs(Metric metric) {
+  return metric == Metric::epochs_to_accuracy || metric == Metric::samples_to_accuracy;
 }
 
 bool is_of_collective(Metric metric) {

@@ -21,6 +21,7 @@ enum class Metric {
   training_s,               ///< a stated number of epochs
   time_to_accuracy_s,
   epochs_to_accuracy,
+  samples_to_accuracy,
   speedup,
   scaling_efficiency,
   iteration_time_increase,
@@ -59,6 +60,7 @@ inline const Choices<Metric>& choices_of(Metric) {
                                    {Metric::training_s, "training_time_s"},
                                    {Metric::time_to_accuracy_s, "time_to_accuracy_s", {"time_to_train"}},
                                    {Metric::epochs_to_accuracy, "epochs_to_accuracy"},
+                                   {Metric::samples_to_accuracy, "samples_to_accuracy", {"samples_to_target"}},
                                    {Metric::speedup, "speedup"},
                                    {Metric::scaling_efficiency, "scaling_efficiency"},
                                    {Metric::iteration_time_increase, "iteration_time_increase"},
@@ -102,13 +104,18 @@ struct Measure {
   Metric metric = Metric::unknown;
   double per_si = 1;  ///< the record's number is the SI value times this (of bandwidths, times GB/s)
   bool is_per_gpu = false;
-  Counted counted = Counted::samples;              ///< of a rate
+  double tokens = 0;                   ///< of iteration_s: the record's number is of a training on so many tokens
+  bool is_of_all_gpus = false;         ///< and counts every GPU's time: GPU hours
+  Counted counted = Counted::samples;  ///< of a rate
   Collective collective = Collective::all_reduce;  ///< of which a time or a bandwidth is asked for
   std::string why_not{};                           ///< why it cannot be predicted; empty: it can
 };
 
 /// A rate of samples, counted in operations.
 bool is_of_flops(Metric metric);
+
+/// Of what a training takes, whatever the machine.
+bool is_of_epochs(Metric metric);
 
 /// Of a collective alone.
 bool is_of_collective(Metric metric);

@@ -35,6 +35,7 @@ struct JobSpec;
 /// What a record states in explicit keys.
 struct JobKeys {
   std::set<std::string> names;           ///< of the keys that are stated
+  bool is_explicit = false;              ///< they are all that is said, but for numbers
   std::shared_ptr<const JobSpec> facts;  ///< their values; names not yet resolved. Null where no key is stated
 };
 
@@ -63,7 +64,7 @@ struct Record {
   JobKeys keys;
 
   /// It is in explicit keys: none of its texts is searched.
-  bool is_explicit() const { return keys.names.count("software") > 0; }
+  bool is_explicit() const { return keys.is_explicit; }
 };
 
 /// Reads and checks a file of records. Throws InputError: `FILE: /index/key: what is wrong; what is allowed`.

@@ -1,5 +1,7 @@
 #include "sim/records/stated_split.hpp"
 
+#include <algorithm>
+
 namespace lockstep::sim {
 inline namespace records {
 
@@ -39,6 +41,14 @@ std::set<std::string> take_stated(const SplitSpec& split, ParallelSpec& spec) {
     keys.insert("offload_optimizer");
   }
   return keys;
+}
+
+std::string usual_software(const SplitSpec& split) {
+  const bool is_divided =
+      split.is_searched || std::max({split.tensor, split.pipeline, split.context, split.expert}) > 1;
+  if (is_divided || split.sharding == ShardingStage::zero1) return "Megatron-LM";
+  if (split.sharding == ShardingStage::zero2) return "DeepSpeed";
+  return split.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
 }
 
 }  // namespace records

@@ -12,5 +12,8 @@ inline namespace records {
 /// job states in other words, are not among them.
 std::set<std::string> take_stated(const SplitSpec& split, ParallelSpec& spec);
 
+/// The catalogue's name of what trains models so divided, where nothing says it.
+std::string usual_software(const SplitSpec& split);
+
 }  // namespace records
 }  // namespace lockstep::sim

@@ -138,6 +138,11 @@ double value_in_si(const JobSpec& job, double value) {
   const Measure& measure = job.measure;
   const double gpus = measure.is_per_gpu ? std::max(1, job.gpus) : 1;
   const double images = measure.counted == Counted::iterations ? double(std::max(1, job.gpus)) * job.batch() : 1;
+  if (measure.tokens > 0) {
+    const double batch = job.global_batch > 0 ? double(job.global_batch) : double(job.gpus) * job.batch();
+    const double each = value / measure.per_si / (measure.is_of_all_gpus ? std::max(1, job.gpus) : 1);
+    return each * batch * job.shape.sequence / measure.tokens;
+  }
   return value / measure.per_si * gpus * images;
 }
 

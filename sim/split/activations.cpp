@@ -114,16 +114,54 @@ double whole_of(const ParallelSpec& spec) {
   return spec.sequence ? spec.tensor : 1;
 }
 
+// Outputs of a layer's matrices, in bytes: split over the tensor ranks, and of every rank or of a part of the sequence.
+struct MatrixOutputs {
+  double split = 0, whole = 0;
+};
+
 // Of queries, keys, values, output, gate, other half and second matrix (without a gate: no other half) the first, third,
-// fifth and seventh matrix's output; the attention's output; the layer's input.
+// fifth and seventh matrix's.
+MatrixOutputs alternate_outputs(const TransformerShape& shape, double kv_repeats) {
+  const auto query = static_cast<double>(shape.query_width());
+  return {query + static_cast<double>(shape.value_width()) * kv_repeats + shape.inner,
+          shape.gated ? double(shape.hidden) : 0};
+}
+
+MatrixOutputs outputs_of_attention(const TransformerShape& shape, double kv_repeats) {
+  const auto kv = static_cast<double>(shape.key_width() + shape.value_width()) * kv_repeats;
+  MatrixOutputs outputs{static_cast<double>(shape.query_width()) + kv, double(shape.hidden)};
+  if (shape.has_latent_attention()) outputs.whole += shape.latent.q_rank + shape.latent.kv_rank + shape.latent.rope_dim;
+  return outputs;
+}
+
+void add_mlp(const TransformerShape& shape, double inner, double share, MatrixOutputs& outputs) {
+  outputs.split += share * (shape.gated ? 2 : 1) * inner;
+  outputs.whole += share * shape.hidden;
+}
+
+// Where matrices have no one order, of a router's, experts' and a shared expert's beside each other or of latent attention,
+// half of all, as their time is counted (replica/rank_cost.hpp).
+MatrixOutputs half_of_outputs(const TransformerShape& shape, const ParallelSpec& spec, int layer, double kv_repeats) {
+  MatrixOutputs outputs = outputs_of_attention(shape, kv_repeats);
+  if (shape.has_experts(layer)) {
+    outputs.whole += shape.mixture.count;
+    add_mlp(shape, shape.mixture.inner, shape.mixture.active * spec.expert_load(), outputs);
+    if (shape.mixture.shared_inner > 0) add_mlp(shape, shape.mixture.shared_inner, 1, outputs);
+  } else {
+    add_mlp(shape, shape.inner, 1, outputs);
+  }
+  return {outputs.split / 2, outputs.whole / 2};
+}
+
+// With the attention's output, of fused attention its softmax's sums, and the layer's input.
 double alternate_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes) {
-  if (shape.has_latent_attention() || shape.has_experts(layer) || !shape.has_fused_attention)
-    throw InputError("/parallel/recompute: \"alternate-matrices\" is of dense layers with fused attention; allowed: " +
-                     joined({"none", "selective", "full"}));
-  const auto query = static_cast<double>(shape.query_width() + shape.output_width());
-  const double value = static_cast<double>(shape.value_width()) * kv_repeats(shape, spec);
-  const double split = (query + value + shape.inner) * element_bytes + shape.heads * kSingleBytes;
-  const double whole = (shape.gated ? 2.0 : 1.0) * shape.hidden * element_bytes;
+  const double repeats = kv_repeats(shape, spec);
+  const bool has_order = !shape.has_latent_attention() && !shape.has_experts(layer);
+  const MatrixOutputs outputs =
+      has_order ? alternate_outputs(shape, repeats) : half_of_outputs(shape, spec, layer, repeats);
+  const double sums = shape.has_fused_attention ? shape.heads * kSingleBytes : 0.0;
+  const double split = (outputs.split + static_cast<double>(shape.output_width())) * element_bytes + sums;
+  const double whole = (outputs.whole + shape.hidden) * element_bytes;
   return tokens_of(shape, spec) * (split / spec.tensor + whole / whole_of(spec));
 }
 

@@ -28,8 +28,8 @@ struct Activation {
 std::vector<Activation> layer_activations(const TransformerShape& shape, const ParallelSpec& spec, int layer,
                                           double element_bytes);
 
-/// What is kept of a layer, by `spec.recompute`. Throws InputError for alternate matrices of layers with experts or latent
-/// attention, whose matrices are not numbered here.
+/// What is kept of a layer, by `spec.recompute`. Of alternate matrices, in layers with experts or latent attention, whose
+/// matrices have no one order, half of all matrices' outputs.
 double kept_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes);
 /// All that a layer has while it is computed: layer_activations() and kept_bytes() differ by what is computed again.
 double recomputed_bytes(const TransformerShape& shape, const ParallelSpec& spec, int layer, double element_bytes);

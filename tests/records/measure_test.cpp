@@ -117,6 +117,12 @@ TEST_CASE("units by name are read as they are written") {
   CHECK(sim::unit_of(sim::measure_by_name("images_per_s", "tokens/s/GPU")) == "tokens/s/GPU");
   CHECK(sim::measure_by_name("iteration_s", "fortnights").why_not ==
         "unit \"fortnights\" of iteration_s; known: s, ms, us, ns, min, h, days");
+  const sim::Measure days = sim::measure_by_name("days_for_300B_tokens", "days");
+  CHECK(days.metric == sim::Metric::iteration_s);
+  CHECK(days.tokens == 300e9);
+  CHECK(days.per_si == Approx(1. / 86400));
+  CHECK(sim::measure_by_name("gpu_hours_for_1.5T_tokens", "").tokens == 1.5e12);
+  CHECK(sim::measure_by_name("days_for_300B_tokens", "h").why_not == "unit \"h\" of days_for_300B_tokens; known: days");
   CHECK(sim::measure_by_name("step time", "s").why_not == "metric \"step time\" is not predicted from records");
 }
 

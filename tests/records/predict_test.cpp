@@ -182,16 +182,15 @@ sim::Prediction trained_to_target(const std::string& model, int batch) {
 }  // namespace
 
 TEST_CASE("samples to MLPerf's target of BERT by the reference's convergence points, of others no law is made up") {
-  // 4.1 million samples are published at 8,192, 2.55 at 256: within a tenth of 2.317 million (1 + B / 12,720).
   const sim::Prediction small = trained_to_target("BERT-large", 256), large = trained_to_target("BERT-large", 8192);
   REQUIRE(small.is_mapped());
-  CHECK(small.mapped.epochs == Approx(2.317 * (1 + 256 / 12720.)));
-  CHECK(small.mapped.epochs == Approx(2.553).epsilon(0.1));
-  CHECK(large.mapped.epochs == Approx(4.191).epsilon(0.1));
+  CHECK(small.mapped.epochs == Approx(2.552704));
+  CHECK(large.mapped.epochs == Approx(4.191437));
+  CHECK(trained_to_target("BERT-large", 2304).mapped.epochs == Approx((2.777588 + 2.768215) / 2));
   CHECK(large.predicted < small.predicted);
   // Beyond the largest batch that the reference was run with, all that the law adds is open.
   const sim::Prediction beyond = trained_to_target("BERT-large", 65536);
-  CHECK(beyond.mapped.epochs == Approx(2.317 * (1 + 65536 / 12720.)));
+  CHECK(beyond.mapped.epochs == Approx(5.504307 * (1 + 65536 / 12720.) / (1 + 16384 / 12720.)));
   CHECK(beyond.mapped.epochs_uncertainty > 1);
   CHECK_FALSE(trained_to_target("GNMT", 4096).mapped.unmapped.empty());
 }

@@ -102,6 +102,17 @@ TEST_CASE("a GPU's name is read with what publications put beside it") {
   CHECK(id_of("()").empty());
   CHECK(id_of(")(").empty());
   CHECK(sim::read_gpu_name(catalogue().gpus, "GB200-NVL72").nvl == 72);
+  for (const auto& [text, id] : std::map<std::string, std::string>{{"HGX B300-SXM-288GB", "b300"},
+                                                                   {"H800-SXM-80GB", "h800-sxm"},
+                                                                   {"NVIDIA L40S-48GB", "l40s"},
+                                                                   {"DGX A100 80GB", "a100-sxm4"}}) {
+    INFO(text);
+    REQUIRE(sim::read_gpu_name(catalogue().gpus, text).entry != nullptr);
+    CHECK(sim::read_gpu_name(catalogue().gpus, text).entry->id == id);
+  }
+  // Neither an L40S with a socket, nor an H100 of another memory is known.
+  CHECK(sim::read_gpu_name(catalogue().gpus, "L40S SXM4").entry == nullptr);
+  CHECK(sim::read_gpu_name(catalogue().gpus, "H100-SXM5-94GB").entry == nullptr);
   CHECK(sim::read_gpu_name(catalogue().gpus, "GB200-NVL4").nvl == 4);
   CHECK(sim::read_gpu_name(catalogue().gpus, "H100 NVL").nvl == 0);
 }

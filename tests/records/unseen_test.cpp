@@ -1,5 +1,6 @@
 // Records of machines, models, networks and collectives that no suite has: each is predicted within its bounds or says
 // why not, and what is predicted follows the laws between them. The records (unseen_records.json) hold no results.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -223,6 +224,94 @@ TEST_CASE("a slow network named as such is taken as it is") {
 TEST_CASE("an algorithm that is not simulated is said") {
   CHECK(says("alg-Blink", "algorithm"));
   CHECK_FALSE(says("alg-NCCL", "algorithm"));
+}
+
+TEST_CASE("a training on so many tokens takes as long as its iterations, on every GPU in GPU hours") {
+  const auto of = [](const std::string& metric) {
+    const auto records =
+        records_from(R"([{"id": "a", "software": "megatron", "model": "gpt3_13b", "seq": 2048, "gpu": "a100-sxm4",
+      "gpus": 64, "gpus_per_node": 8, "tp": 2, "dp": 32, "microbatch": 1, "global_batch": 512, "value": 10, "metric": ")" +
+                     metric + "\"}]");
+    const sim::Prediction p = predict(records).at(0);
+    INFO(p.mapped.unmapped);
+    REQUIRE(p.is_mapped());
+    return p.predicted;
+  };
+  const double iterations = 300e9 / (512 * 2048);
+  CHECK(of("days_for_300B_tokens") == Approx(of("step_time") * iterations / 86400));
+  CHECK(of("gpu_hours_for_0.3T_tokens") == Approx(64 * 24 * of("days_for_300B_tokens")));
+}
+
+TEST_CASE("a record in keys without software is read as keys, and by the software that is usual for its split") {
+  const auto of = [](const std::string& keys) {
+    const auto records = records_from(R"([{"id": "a", "metric": "mfu", "unit": "%", "model": "GPT 22B", "layers": 48,
+      "hidden": 6144, "heads": 64, "seq": 2048, "vocab": 51200, "gpu": "A100 80GB", "gpus": 64, "gpus_per_node": 8,
+      "microbatch": 1, "global_batch": 256)" +
+                                      keys + "}]");
+    return predict(records).at(0);
+  };
+  const sim::Prediction open = of(R"(, "tp": 8, "pp": 1, "dp": 8)");
+  const sim::Prediction stated = of(R"(, "tp": 8, "pp": 1, "dp": 8, "software": "megatron")");
+  INFO(open.mapped.unmapped);
+  REQUIRE(open.is_mapped());
+  CHECK(open.predicted == stated.predicted);
+  const auto& inputs = open.mapped.assumptions;
+  CHECK(std::any_of(inputs.begin(), inputs.end(), [](const Assumption& a) {
+    return a.pointer == "software" && a.value == "Megatron-LM" && a.source == "not stated; usual for such a split";
+  }));
+}
+
+TEST_CASE("samples to MLPerf's targets are those of the reference's points, and lines between them") {
+  const auto of = [](int batch) {
+    const auto records =
+        records_from(R"([{"id": "a", "software": "mlperf", "model": "llama2_70b", "seq": 8192, "task": "lora",
+      "metric": "samples_to_target", "unit": "samples", "global_batch": )" +
+                     std::to_string(batch) + "}]");
+    const sim::Prediction p = predict(records).at(0);
+    INFO(p.mapped.unmapped);
+    REQUIRE(p.is_mapped());
+    return p.predicted;
+  };
+  CHECK(of(8) == Approx(3187));
+  CHECK(of(4) == Approx(3187));
+  CHECK(of(64) == Approx(6029 + (11290 - 6029) / 3.));
+  CHECK(of(256) == Approx(11290 * (1 + 256 / 40.2) / (1 + 128 / 40.2)));
+}
+
+TEST_CASE("what the model refuses of one record leaves the others") {
+  const std::string job =
+      R"("software": "megatron", "model": "gpt3_13b", "gpu": "a100-sxm4", "gpus": 64, "gpus_per_node": 8,
+      "metric": "step_time", "global_batch": 512)";
+  const auto records =
+      records_from("[{\"id\": \"odd\", " + job + ", \"tp\": 3}, {\"id\": \"fine\", " + job + ", \"tp\": 2}]");
+  const auto all = predict(records);
+  CHECK_FALSE(all.at(0).is_mapped());
+  CHECK(all.at(1).is_mapped());
+}
+
+TEST_CASE("fewer bits are no slower, nor is a later GPU of a generation") {
+  const auto rate = [](const std::string& gpu, const std::string& precision) {
+    const auto records =
+        records_from(R"([{"id": "a", "metric": "throughput_per_gpu", "unit": "tokens/s/GPU", "software": "nemo",
+      "model": "llama3_70b", "seq": 8192, "gpus": 64, "gpus_per_node": 8, "tp": 2, "pp": 4, "dp": 8, "virtual_stages": 5,
+      "microbatch": 1, "global_batch": 256, "sharding": "zero1", "gpu": ")" +
+                     gpu + R"(", "precision": ")" + precision + "\"}]");
+    const sim::Prediction p = predict(records).at(0);
+    INFO(p.mapped.unmapped);
+    REQUIRE(p.is_mapped());
+    return p.predicted;
+  };
+  for (const char* gpu : {"b200", "b300", "gb200", "gb300"}) {
+    INFO(gpu);
+    CHECK(rate(gpu, "fp8") > rate(gpu, "bf16"));
+    CHECK(rate(gpu, "nvfp4") > rate(gpu, "fp8"));
+  }
+  CHECK(rate("h100-sxm", "fp8") > rate("h100-sxm", "bf16"));
+  for (const char* precision : {"bf16", "fp8", "nvfp4"}) {
+    INFO(precision);
+    CHECK(rate("b300", precision) >= rate("b200", precision));
+    CHECK(rate("gb300", precision) >= rate("gb200", precision));
+  }
 }
 
 }  // namespace lockstep::tests

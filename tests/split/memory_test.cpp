@@ -94,8 +94,24 @@ TEST_CASE("alternate matrices: a layer's input, queries, values, the attention's
   ParallelSpec spec = of_tensor(1, false, 1);
   spec.recompute = Recomputation::alternate_matrices;
   CHECK(kept_bytes(shape, spec, 0, 2) == 32 * (2 * (64 + 64 + 16 + 64 + 192 + 64) + 8 * 4));
-  shape.mixture = mixture(4, 2, 96, 0, 0);
-  CHECK_THROWS_WITH(kept_bytes(shape, spec, 0, 2), Contains("allowed: none, selective, full"));
+  SECTION("with experts: half of all matrices' outputs, the layer's input, the attention's output") {
+    shape.mixture = mixture(4, 2, 96, 0, 0);
+    const int attention = 64 + 2 * 16 + 64, router = 4, experts = 2 * (2 * 96 + 64);
+    CHECK(kept_bytes(shape, spec, 0, 2) == 32 * ((attention + router + experts) + 2 * (64 + 64) + 8 * 4));
+  }
+  SECTION("less than all is kept and more than a layer's input, with experts or without, fused or not") {
+    for (const bool has_experts : {false, true})
+      for (const bool is_fused : {false, true}) {
+        if (has_experts) shape.mixture = mixture(4, 2, 96, 0, 0);
+        shape.has_fused_attention = is_fused;
+        const auto kept = [&](Recomputation recompute) {
+          spec.recompute = recompute;
+          return kept_bytes(shape, spec, 0, 2);
+        };
+        CHECK(kept(Recomputation::alternate_matrices) < kept(Recomputation::selective));
+        CHECK(kept(Recomputation::alternate_matrices) > kept(Recomputation::full));
+      }
+  }
 }
 
 TEST_CASE("the busiest rank's experts keep its tokens") {
@@ -247,7 +263,7 @@ TEST_CASE("parts add up, more of anything needs more, more ranks need less") {
     spec.pipeline = 1 << (draw(9, 3) - 1);
     spec.data = 4;
     spec.recompute = static_cast<Recomputation>(draw(10, 4) - 1);
-    shape.has_fused_attention = spec.recompute == Recomputation::alternate_matrices || draw(5, 2) == 1;
+    shape.has_fused_attention = draw(5, 2) == 1;
     spec.sharding = static_cast<ShardingStage>(draw(11, 4) - 1);
     const auto total = [&] {
       return largest_split_memory(shape, spec, partition(shape.layers, spec.pipeline, 1), 8, {}).total_bytes();

@@ -208,9 +208,8 @@ TransformerSpec deepseek(const DecoderSizes& z, int query_rank, const DeepSeekEx
 }
 
 // Without its module of multi-token prediction.
-TransformerSpec deepseek_v3() {
-  TransformerSpec s =
-      deepseek({"deepseek_v3", "DeepSeek-V3", 61, 7168, 128, 128, 18432, 129280, 4096}, 1536, {256, 8, 2048, 2048, 3});
+TransformerSpec deepseek_v3(const DecoderSizes& z, const DeepSeekExperts& e) {
+  TransformerSpec s = deepseek(z, 1536, e);
   s.mixture.balancing_bias = true;
   return s;
 }
@@ -250,7 +249,9 @@ std::vector<TransformerSpec> all_decoders() {
                          {160, 6, 1536, 2 * 1536, 1}));
   all.push_back(deepseek({"deepseek_v2_lite", "DeepSeek-V2-Lite", 27, 2048, 16, 16, 10944, 102400, 4096}, 0,
                          {64, 6, 1408, 2 * 1408, 1}));
-  all.push_back(deepseek_v3());
+  all.push_back(
+      deepseek_v3({"deepseek_v3", "DeepSeek-V3", 61, 7168, 128, 128, 18432, 129280, 4096}, {256, 8, 2048, 2048, 3}));
+  all.push_back(deepseek_v3({"kimi_k2", "Kimi K2", 61, 7168, 64, 64, 18432, 163840, 131072}, {384, 8, 2048, 2048, 1}));
   all.push_back(llama4({"llama4_scout", "Llama 4 Scout", 48, 5120, 40, 8, 16384, 202048, 262144}, 16, 1));
   all.push_back(llama4({"llama4_maverick", "Llama 4 Maverick", 48, 5120, 40, 8, 16384, 202048, 262144}, 128, 2));
   all.push_back(gpt_oss({"gpt_oss_20b", "gpt-oss 20B", 24, 2880, 64, 8, 2880, 201088, 131072}, 32));
