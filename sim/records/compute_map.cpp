@@ -309,7 +309,9 @@ const model::Graph& graph_of(Mapping& m) {
   return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
 }
 
-ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
+namespace {
+
+ComputeSpec compute_in_precision(Mapping& m, int gpus, int batch) {
   const bool is_single = m.precision == Precision::fp32, is_sequences = m.model->tokens > 0;
   if (m.job.channels_last && m.model->is_of_sequences())
     throw Unmapped{"channels_last: " + m.model->id + " has no images; allowed: of networks of images"};
@@ -351,6 +353,37 @@ ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
                                                  "jitter/" + m.gpu->generation});
   }
   return compute;
+}
+
+double iteration_s(Mapping& m, const ComputeSpec& compute, int batch) {
+  return roofline_cost(graph_of(m), device_cost(compute, m.gpu->spec), compute.optimizer, batch).iteration_s();
+}
+
+// Libraries that may compute in TF32 need not: on GPUs whose tensor cores are no faster in it than their other cores in
+// single precision, such as GeForce, they have kernels of both.
+ComputeSpec compute_in_tf32(Mapping& m, int gpus, int batch) {
+  const MappedRecord before = m.result;
+  const ComputeSpec compute = compute_in_precision(m, gpus, batch);
+  const MappedRecord in_tf32 = m.result;
+  m.result = before;  // of the two, what is taken says what it rests on
+  m.precision = Precision::fp32;
+  ComputeSpec single = compute_in_precision(m, gpus, batch);
+  m.precision = Precision::tf32;
+  if (iteration_s(m, compute, batch) <= iteration_s(m, single, batch)) {
+    m.result = in_tf32;
+    return compute;
+  }
+  m.assume("products", "in single precision", "faster than TF32 on " + m.gpu->name);
+  single.precision = Precision::tf32;
+  for (EfficiencySpec& point : single.compute_efficiency)
+    point.efficiency *= m.gpu->spec.fp32_flops / m.gpu->spec.tf32_flops;
+  return single;
+}
+
+}  // namespace
+
+ComputeSpec compute_of(Mapping& m, int gpus, int batch) {
+  return m.precision == Precision::tf32 ? compute_in_tf32(m, gpus, batch) : compute_in_precision(m, gpus, batch);
 }
 
 }  // namespace records

@@ -60,19 +60,30 @@ int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
   return bytes;
 }
 
-// Measured on an H100: 95 to 147 TFLOP/s on 2 bytes and 246 to 271 on 4 or 8, where others reach 605 to 704. The kernels
-// are those of older GPUs, fed element by element: on others the rate of multiprocessors times clock, over their products.
+// Multiprocessors times clock, by what their cores for single precision do, a sum and a product in a cycle.
+double cycles_per_s(const GpuEntry& gpu) {
+  const bool has_half_of_cores =
+      gpu.generation == "volta" || gpu.generation == "turing" || gpu.generation == "ampere";  // 64 for 128
+  return gpu.spec.fp32_flops / (2 * (has_half_of_cores ? 64 : 128));
+}
+
+double half_precision_flops(const GpuEntry& gpu) {
+  return std::max(gpu.spec.fp16_flops, gpu.spec.bf16_flops);
+}
+
+// Measured on an H100 (results/h100/2026-11-26): 95 to 147 TFLOP/s on 2 bytes and 246 to 271 on 4 or 8, where others reach
+// 605 to 704. The kernels are those of older GPUs, fed element by element: on others they go by multiprocessors and clock, and
+// products by the peak, which they are no faster than.
 struct UnalignedShares {
   double on_2_bytes, on_4_bytes;
   const char* why;
 };
 UnalignedShares unaligned_shares(const GpuEntry& gpu) {
-  if (gpu.generation == "hopper") return {0.185, 0.386, "measured on an H100, results/h100/2026-11-26"};
-  const char* const kScaled =
-      "measured on an H100, results/h100/2026-11-26; by multiprocessors and clock, over products";
-  if (gpu.generation == "blackwell") return {0.1, 0.2, kScaled};
-  if (gpu.generation == "volta" || gpu.generation == "turing") return {0.6, 0.8, kScaled};
-  return {0.3, 0.6, kScaled};
+  constexpr double kOn2Bytes = 0.185, kOn4Bytes = 0.386;
+  constexpr double kCyclesOfH100 = 67e12 / 256, kPeakOfH100 = 989e12;
+  const double slower = cycles_per_s(gpu) / kCyclesOfH100 / (half_precision_flops(gpu) / kPeakOfH100);
+  return {std::min(1.0, kOn2Bytes * slower), std::min(1.0, kOn4Bytes * slower),
+          "measured on an H100, results/h100/2026-11-26; by multiprocessors and clock, over the peak"};
 }
 
 // Of HuggingFace's GPT models the GELU is written out (NewGELUActivation: a power, a hyperbolic tangent, sums and products),
@@ -117,8 +128,9 @@ void take_vocabulary(Mapping& m, ComputeSpec& compute) {
     compute.loss_bytes_per_logit = float_loss_bytes(element_bytes);
     m.assume(kLossBytes, compute.loss_bytes_per_logit, "in single precision, by " + m.stack->name);
   }
+  const bool is_on_tensor_cores = m.precision != Precision::fp32;
   const int row_bytes = alignment_bytes_of(graph_of(m), element_bytes);
-  if (m.stack->pads_vocabulary || row_bytes == 16) return;
+  if (m.stack->pads_vocabulary || row_bytes == 16 || !is_on_tensor_cores) return;
   const UnalignedShares shares = unaligned_shares(*m.gpu);
   compute.unaligned_2_efficiency = shares.on_2_bytes;
   compute.unaligned_4_efficiency = shares.on_4_bytes;

@@ -314,4 +314,46 @@ TEST_CASE("fewer bits are no slower, nor is a later GPU of a generation") {
   }
 }
 
+TEST_CASE(
+    "TF32 is no slower than single precision, half precision no slower than either, with a vocabulary that is not "
+    "padded") {
+  const auto rate = [](const std::string& model, const std::string& gpu, const std::string& precision) {
+    const auto records =
+        records_from(R"([{"id": "a", "metric": "images_per_s", "unit": "samples/s", "software": "pytorch",
+      "gpus": 1, "gpus_per_node": 1, "batch_per_gpu": 16, "model": ")" +
+                     model + R"(", "gpu": ")" + gpu + R"(", "precision": ")" + precision + "\"}]");
+    const sim::Prediction p = predict(records).at(0);
+    INFO(p.mapped.unmapped);
+    REQUIRE(p.is_mapped());
+    return p.predicted;
+  };
+  for (const char* model : {"vgg16", "gpt2"})
+    for (const char* gpu : {"a100-sxm4", "rtx3090", "rtx4090", "l40", "h20", "h100-sxm", "b200"}) {
+      INFO(model << " on " << gpu);
+      CHECK(rate(model, gpu, "tf32") >= rate(model, gpu, "fp32"));
+      CHECK(rate(model, gpu, "mixed") >= rate(model, gpu, "tf32"));
+    }
+}
+
+TEST_CASE("a faster network by TCP is no slower") {
+  const auto seconds = [](const std::string& network, int gpus) {
+    const auto records =
+        records_from(R"([{"id": "a", "metric": "allreduce_seconds", "unit": "s", "software": "collective",
+      "gpu": "a100-sxm4", "gpus_per_node": 8, "bytes": 100000000, "network": ")" +
+                     network + R"(", "gpus": )" + std::to_string(gpus) + "}]");
+    const sim::Prediction p = predict(records).at(0);
+    INFO(p.mapped.unmapped);
+    REQUIRE(p.is_mapped());
+    return p.predicted;
+  };
+  for (const int gpus : {16, 32, 128}) {
+    INFO(gpus);
+    CHECK(seconds("25 GbE", gpus) <= seconds("10 GbE", gpus));
+    CHECK(seconds("50 GbE", gpus) <= seconds("25 GbE", gpus));
+    CHECK(seconds("100 GbE", gpus) <= seconds("50 GbE", gpus));
+  }
+  // No protocol over Ethernet carries more than a line's rate.
+  CHECK(seconds("10 GbE", 16) >= 100e6 / 1.25e9);
+}
+
 }  // namespace lockstep::tests
