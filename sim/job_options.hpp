@@ -47,7 +47,7 @@ inline CLI::Option* declare_job_facts(CLI::App& app, Job& job) {
 template <class Value>
 void declare_choice(CLI::App& app, const char* name, std::optional<Value>& value, const char* help) {
   app.add_option_function<std::string>(
-         name, [&value](const std::string& text) { value = find_choice_in_any_case<Value>(text); }, help)
+         name, [&value](const std::string& text) { value = find_choice_in_words<Value>(text); }, help)
       ->check(CLI::IsMember(choice_names<Value>(), CLI::ignore_case));
 }
 

@@ -261,7 +261,7 @@ JobSpec job_spec(const Job& job, const Catalogue& catalogue) {
   spec.gpus = largest_of(job);
   spec.gpus_per_node = stated_gpus_of_node(job, catalogue);  // of networks "per GPU"
   spec.batch_per_gpu = job.batch_per_gpu;
-  spec.precision = find_choice_in_any_case<RecordPrecision>(job.precision);
+  spec.precision = find_choice_in_words<RecordPrecision>(job.precision);
   spec.channels_last = job.channels_last;
   spec.decodes_on_host = job.decodes_on_host;
   if (!job.decodes_on_host)

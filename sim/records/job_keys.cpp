@@ -191,7 +191,7 @@ class Reader {
   }
   template <class E>
   static std::enable_if_t<std::is_enum_v<E>> read(const JsonNode& node, E& field) {
-    const auto value = node.is_string() ? find_choice_in_any_case<E>(node.json().get<std::string>()) : std::nullopt;
+    const auto value = node.is_string() ? find_choice_in_words<E>(node.json().get<std::string>()) : std::nullopt;
     field = value ? *value : read_choice<E>(node);  // which refuses it
   }
   template <class E>

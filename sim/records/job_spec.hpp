@@ -75,10 +75,14 @@ inline const Choices<RecordPrecision>& choices_of(RecordPrecision) {
   static const Choices<RecordPrecision> all{
       {RecordPrecision::fp32, "fp32"},
       {RecordPrecision::tf32, "tf32"},
-      {RecordPrecision::mixed, "mixed", {"fp16", "bf16", "amp_fp16", "amp_bf16"}},
-      {RecordPrecision::bf16_true, "bf16-true", {"bf16_true", "pure bf16"}},
-      {RecordPrecision::fp8, "fp8", {"amp_fp8", "mxfp8", "fp8-mx", "fp8_mx", "fp8-cs", "fp8_cs"}},
-      {RecordPrecision::fp4, "fp4", {"nvfp4", "mxfp4"}}};
+      {RecordPrecision::mixed,
+       "mixed",
+       {"fp16", "bf16", "float16", "bfloat16", "fp16-mixed", "bf16-mixed", "amp_fp16", "amp_bf16"}},
+      {RecordPrecision::bf16_true, "bf16-true", {"pure bf16"}},
+      {RecordPrecision::fp8,
+       "fp8",
+       {"float8", "mxfp8", "fp8-mx", "fp8-cs", "fp8-ds", "fp8-sc", "fp8-blockwise", "fp8-hybrid", "amp_fp8"}},
+      {RecordPrecision::fp4, "fp4", {"nvfp4", "mxfp4", "fp4-nv"}}};
   return all;
 }
 

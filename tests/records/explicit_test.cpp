@@ -115,7 +115,10 @@ TEST_CASE("what the translator has read can be written, and is read again as it 
 TEST_CASE("explicit keys are read strictly") {
   CHECK(error_of_keys("") == "");
   CHECK(error_of_keys(R"(, "precisoin": "mixed")").rfind("records.json: /0: unknown key \"precisoin\"", 0) == 0);
-  CHECK(error_of_keys(R"(, "precision": "BF16")") == "");
+  for (const char* precision : {"BF16", "bf16_true", "FP8 (MX)", "NVFP4", "bf16-mixed"}) {
+    INFO(precision);
+    CHECK(error_of_keys(std::string(R"(, "precision": ")") + precision + "\"") == "");
+  }
   CHECK(error_of_keys(R"(, "precision": "half")") ==
         "records.json: /0/precision: \"half\" is unknown; allowed: fp32, tf32, mixed, bf16-true, fp8, fp4");
   CHECK(error_of_keys(R"(, "all_reduce": "foo")")
