@@ -10,7 +10,7 @@
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or
 //                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "bus_bandwidth",
-//                     "latency", "host_memory_bandwidth"}
+//                     "latency", "host_memory_bandwidth", "of_four"?: an id, "links_per_pair"?, "shares_of"?: an id}
 //   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
 //                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",

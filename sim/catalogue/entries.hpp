@@ -45,6 +45,9 @@ struct IntraNodeEntry : Entry {
   bool peer_across_sockets = true;
   // nvlink
   LinkSpec bus;
+  int links_per_pair = 0;  ///< of four GPUs that are joined without a switch; 0: by a switch, or as if
+  std::string of_four;     ///< the entry of nodes of four GPUs, whose boards have no switch; empty: none
+  std::string shares_of;   ///< the entry whose fitted share of the bandwidth holds; empty: its own
   double host_memory_bytes_per_s = 0;
 };
 

@@ -85,9 +85,31 @@ struct Ports {
   int nics(int gpus_per_node) const { return std::min(count, gpus_per_node); }
 };
 
+constexpr int kGpusWithoutSwitch = 4;
+constexpr double kBetweenSockets = 40e9;  // bytes/s, which NCCL's rings and trees of such nodes do not take
+
+// Each pair of GPUs has links of its own, each GPU a way to its NIC.
+IntraNodeSpec direct_node(const IntraNodeEntry& entry, double share, double nic_bytes_per_s, int gpus_per_node) {
+  if (gpus_per_node > kGpusWithoutSwitch)
+    throw Unmapped{entry.name + " joins " + std::to_string(kGpusWithoutSwitch) + " GPUs, not " +
+                   std::to_string(gpus_per_node)};
+  IntraNodeSpec node;
+  node.kind = IntraNodeKind::nvlink_mesh;
+  const int links = entry.links_per_pair * (kGpusWithoutSwitch - 1);
+  node.mesh.link = {entry.bus.bandwidth_bytes_per_s * share / links, entry.bus.latency_s};
+  for (int a = 0; a < gpus_per_node; ++a) {
+    node.pcie.switches.push_back({2 * a / gpus_per_node, {a}});
+    for (int b = a + 1; b < gpus_per_node; ++b) node.mesh.pairs.push_back({a, b, entry.links_per_pair});
+  }
+  node.pcie.gpu_link = node.pcie.switch_uplink = {std::max(12e9, nic_bytes_per_s), 0.4e-6};
+  node.pcie.socket_link = {std::max(kBetweenSockets, nic_bytes_per_s), 0.4e-6};
+  return node;
+}
+
 // What all rings together carry is what one ring on the switch carries. A GPU's way to its NIC is not narrower than
 // that.
-IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nic_bytes_per_s) {
+IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nic_bytes_per_s, int gpus_per_node) {
+  if (entry.links_per_pair > 0) return direct_node(entry, share, nic_bytes_per_s, gpus_per_node);
   IntraNodeSpec node;
   node.kind = IntraNodeKind::nvswitch;
   node.gpu_link = {entry.bus.bandwidth_bytes_per_s * share, entry.bus.latency_s / 2};
@@ -170,7 +192,7 @@ void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
 // even below one switch, whoever built them.
 std::vector<std::string> names_of_share(const std::string& transport, const IntraNodeEntry& node) {
   const std::string of_transport = "link share/" + transport + "/", kind = node.is_nvlink ? "/nvlink" : "/pcie";
-  std::vector<std::string> names{of_transport + node.id};
+  std::vector<std::string> names{of_transport + (node.shares_of.empty() ? node.id : node.shares_of)};
   if (!node.is_nvlink && !node.peer_across_sockets) names.push_back(of_transport + "sockets apart");
   names.push_back(of_transport + "any" + kind);
   names.push_back("link share" + kind);
@@ -193,7 +215,8 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
-    cluster.intra_node = nvlink_node(node, share, network ? nics / network->nics(cluster.gpus_per_node) : 0);
+    cluster.intra_node =
+        nvlink_node(node, share, network ? nics / network->nics(cluster.gpus_per_node) : 0, cluster.gpus_per_node);
   } else {
     cluster.intra_node.kind = IntraNodeKind::pcie_tree;
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);

@@ -247,10 +247,24 @@ std::vector<std::string> nearest_algorithms(const std::string& name) {
   return ids;
 }
 
+namespace {
+
+// Boards of four GPUs have no switch. A job of four may be on a part of a larger node.
+void assume_direct_link(JobSpec& job, const GpuEntry* gpu, const Catalogue& catalogue) {
+  if (gpu == nullptr || job.gpus_per_node != 4 || job.gpus <= 4) return;
+  const std::string& of_four = catalogue.intra_node_by_id(gpu->intra_node).of_four;
+  if (of_four.empty()) return;
+  job.link.id = of_four;
+  job.assumed["link"] = "not stated; nodes of four GPUs have no switch";
+}
+
+}  // namespace
+
 // NVLink without its generation is that of the GPU; between PCIe boards it is a bridge.
 void resolve_link(JobSpec& job, const Catalogue& catalogue) {
   const std::string plain = plain_name(job.link.stated);
   const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
+  if (plain.empty()) return assume_direct_link(job, gpu, catalogue);
   if (gpu == nullptr || (plain != "nvlink" && plain != "nvswitch")) {
     resolve(job.link, catalogue.intra_nodes);
     return;

@@ -356,4 +356,46 @@ TEST_CASE("a faster network by TCP is no slower") {
   CHECK(seconds("10 GbE", 16) >= 100e6 / 1.25e9);
 }
 
+TEST_CASE("four GPUs without a switch: all of their links for four, a third for two, and as a switch over nodes") {
+  const auto bandwidth = [](const std::string& gpu, const std::string& link, int gpus, int gpus_per_node) {
+    const auto records =
+        records_from(R"([{"id": "a", "metric": "allreduce_busbw", "unit": "GB/s", "software": "collective",
+      "network": "4x 200 Gb/s InfiniBand", "bytes": 4000000000, "gpu": ")" +
+                     gpu + R"(", "link": ")" + link + R"(", "gpus": )" + std::to_string(gpus) +
+                     R"(, "gpus_per_node": )" + std::to_string(gpus_per_node) + "}]");
+    const sim::Prediction p = predict(records).at(0);
+    INFO(p.mapped.unmapped);
+    REQUIRE(p.is_mapped());
+    return p.predicted;
+  };
+  for (const auto& [gpu, link] :
+       std::map<std::string, std::string>{{"a100-sxm4", "nvlink3"}, {"h100-sxm", "nvlink4"}}) {
+    INFO(gpu);
+    const std::string direct = link + "-direct";
+    CHECK(bandwidth(gpu, direct, 4, 4) == Approx(3 * bandwidth(gpu, direct, 2, 4)).epsilon(0.03));
+    CHECK(bandwidth(gpu, direct, 16, 4) == Approx(bandwidth(gpu, link, 16, 4)).epsilon(0.1));
+  }
+  CHECK(bandwidth("a100-sxm4", "nvlink3-direct", 4, 4) ==
+        Approx(bandwidth("a100-sxm4", "nvlink3", 4, 4)).epsilon(0.05));
+}
+
+TEST_CASE("nodes of four GPUs have no switch unless it is said, and that is said") {
+  const auto job = [](const std::string& more) {
+    const auto records =
+        records_from(R"([{"id": "a", "metric": "step_time", "unit": "s", "software": "pytorch-fsdp-compiled",
+      "model": "llama3_8b", "seq": 4096, "gpu": "h200", "gpus": 8, "tp": 2, "dp": 4, "microbatch": 4, "global_batch": 16)" +
+                     more + "}]");
+    return predict(records).at(0);
+  };
+  const sim::Prediction of_four = job(R"(, "gpus_per_node": 4)"),
+                        with_switch = job(R"(, "gpus_per_node": 4, "link": "nvlink4")");
+  REQUIRE(of_four.is_mapped());
+  CHECK(of_four.predicted > 1.05 * with_switch.predicted);
+  const auto& inputs = of_four.mapped.assumptions;
+  CHECK(std::any_of(inputs.begin(), inputs.end(),
+                    [](const Assumption& a) { return a.pointer == "intra_node_link" && a.value == "nvlink4-direct"; }));
+  CHECK(job(R"(, "gpus_per_node": 8, "link": "nvlink4-direct")").mapped.unmapped.find("joins 4 GPUs, not 8") !=
+        std::string::npos);
+}
+
 }  // namespace lockstep::tests
