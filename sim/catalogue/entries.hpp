@@ -37,6 +37,8 @@ struct GpuEntry : Entry {
   bool has_tensor_cores() const { return spec.fp16_flops > 50e12; }
 };
 
+constexpr int kGpusWithoutSwitch = 4;  ///< of a board whose GPUs have NVLinks of their own to each other
+
 struct IntraNodeEntry : Entry {
   bool is_nvlink = false;
   // pcie-tree
@@ -45,8 +47,8 @@ struct IntraNodeEntry : Entry {
   bool peer_across_sockets = true;
   // nvlink
   LinkSpec bus;
-  int links_per_pair = 0;  ///< of four GPUs that are joined without a switch; 0: by a switch, or as if
-  std::string of_four;     ///< the entry of nodes of four GPUs, whose boards have no switch; empty: none
+  int links_per_pair = 0;  ///< of kGpusWithoutSwitch GPUs; 0: they are on a switch, or as if
+  std::string of_four;     ///< the entry of nodes of kGpusWithoutSwitch GPUs; empty: none
   std::string shares_of;   ///< the entry whose fitted share of the bandwidth holds; empty: its own
   double host_memory_bytes_per_s = 0;
 };

@@ -85,7 +85,6 @@ struct Ports {
   int nics(int gpus_per_node) const { return std::min(count, gpus_per_node); }
 };
 
-constexpr int kGpusWithoutSwitch = 4;
 constexpr double kBetweenSockets = 40e9;  // bytes/s, which NCCL's rings and trees of such nodes do not take
 
 // Each pair of GPUs has links of its own, each GPU a way to its NIC.

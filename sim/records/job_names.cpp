@@ -251,7 +251,7 @@ namespace {
 
 // Boards of four GPUs have no switch. A job of four may be on a part of a larger node.
 void assume_direct_link(JobSpec& job, const GpuEntry* gpu, const Catalogue& catalogue) {
-  if (gpu == nullptr || job.gpus_per_node != 4 || job.gpus <= 4) return;
+  if (gpu == nullptr || job.gpus_per_node != kGpusWithoutSwitch || job.gpus <= kGpusWithoutSwitch) return;
   const std::string& of_four = catalogue.intra_node_by_id(gpu->intra_node).of_four;
   if (of_four.empty()) return;
   job.link.id = of_four;

@@ -133,6 +133,7 @@ std::optional<Measure> time_for_tokens(const std::string& metric, const std::str
   if (!stated.empty() && stated != usual)
     measure.why_not = "unit " + in_quotes(stated) + " of " + metric + "; known: " + usual;
   measure.tokens = std::stod(found[2].str()) * (found[3].str() == "T" ? 1e12 : 1e9);
+  if (measure.tokens == 0) return std::nullopt;
   return measure;
 }
 

@@ -122,6 +122,7 @@ TEST_CASE("units by name are read as they are written") {
   CHECK(days.tokens == 300e9);
   CHECK(days.per_si == Approx(1. / 86400));
   CHECK(sim::measure_by_name("gpu_hours_for_1.5T_tokens", "").tokens == 1.5e12);
+  CHECK_FALSE(sim::measure_by_name("days_for_0B_tokens", "days").why_not.empty());
   CHECK(sim::measure_by_name("days_for_300B_tokens", "h").why_not == "unit \"h\" of days_for_300B_tokens; known: days");
   CHECK(sim::measure_by_name("step time", "s").why_not == "metric \"step time\" is not predicted from records");
 }
