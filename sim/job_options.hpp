@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/base/program.hpp"
+#include "sim/catalogue/name_index.hpp"
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/records/job.hpp"
 

@@ -9,7 +9,6 @@
 //
 // beside the enumeration, in its namespace. The first name is the one that is written; aliases are read as well.
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -53,25 +52,6 @@ std::optional<E> find_choice(const std::string& name) {
     if (choice.name == name) return choice.value;
     for (const std::string& alias : choice.aliases)
       if (alias == name) return choice.value;
-  }
-  return std::nullopt;
-}
-
-/// The same of words that people write, case and what is neither letter nor digit aside: "BF16", "fp8 (MX)".
-template <class E>
-std::optional<E> find_choice_in_words(const std::string& words) {
-  const auto plain = [](const std::string& text) {
-    std::string letters = lower_case(text);
-    letters.erase(std::remove_if(letters.begin(), letters.end(),
-                                 [](unsigned char c) { return c < 0x80 && std::isalnum(c) == 0; }),
-                  letters.end());
-    return letters;
-  };
-  const std::string wanted = plain(words);
-  for (const Choice<E>& choice : choices_of(E())) {
-    if (plain(choice.name) == wanted) return choice.value;
-    for (const std::string& alias : choice.aliases)
-      if (plain(alias) == wanted) return choice.value;
   }
   return std::nullopt;
 }

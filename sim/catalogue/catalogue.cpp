@@ -67,6 +67,17 @@ std::map<std::string, Constant> read_constants(const std::string& folder) {
   return constants;
 }
 
+// What a board names must be there, and have figures.
+void check_boards(const Catalogue& catalogue, const std::string& folder) {
+  for (const IntraNodeEntry& board : catalogue.intra_nodes) {
+    if (board.board_of.empty()) continue;
+    const IntraNodeEntry* links = catalogue.intra_nodes.with_id(board.board_of);
+    if (links == nullptr || !links->is_nvlink || !links->board_of.empty())
+      throw InputError(folder + "/intra_node.json: " + in_quotes(board.id) + ": no NVLinks " +
+                       in_quotes(board.board_of) + " with figures; allowed: an id of such");
+  }
+}
+
 // What a GPU names must be there.
 void check_gpus(const Catalogue& catalogue, const std::string& folder) {
   for (const GpuEntry& gpu : catalogue.gpus) {
@@ -84,6 +95,16 @@ void check_gpus(const Catalogue& catalogue, const std::string& folder) {
 
 }  // namespace
 
+const IntraNodeEntry& Catalogue::figures_of(const IntraNodeEntry& link) const {
+  return link.board_of.empty() ? link : intra_node_by_id(link.board_of);
+}
+
+const IntraNodeEntry* Catalogue::board_of(const std::string& link) const {
+  for (const IntraNodeEntry& entry : intra_nodes)
+    if (entry.board_of == link) return &entry;
+  return nullptr;
+}
+
 const IntraNodeEntry& Catalogue::intra_node_by_id(const std::string& id) const {
   const IntraNodeEntry* entry = intra_nodes.with_id(id);
   if (entry == nullptr) throw InputError("catalogue: no intra-node link " + in_quotes(id));
@@ -98,6 +119,7 @@ Catalogue load_catalogue(const std::string& folder) {
   catalogue.stacks = read_all(folder, "stacks.json", "stacks", read_stack);
   catalogue.models = read_all(folder, "models.json", "models", read_model);
   catalogue.constants = read_constants(folder);
+  check_boards(catalogue, folder);
   check_gpus(catalogue, folder);
   return catalogue;
 }

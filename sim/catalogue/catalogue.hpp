@@ -10,7 +10,9 @@
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or
 //                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "bus_bandwidth",
-//                     "latency", "host_memory_bandwidth", "of_four"?: an id, "links_per_pair"?, "shares_of"?: an id}
+//                     "latency", "host_memory_bandwidth"} or
+//                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "board_of": an id,
+//                     "links_per_pair"}
 //   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
 //                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
@@ -51,6 +53,10 @@ struct Catalogue {
   std::map<std::string, Constant> constants;
 
   const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError where there is none
+  /// Whose figures a link has: its own, or of a board without a switch those of the links on one.
+  const IntraNodeEntry& figures_of(const IntraNodeEntry& link) const;
+  /// The board without a switch that has such links; null where there is none.
+  const IntraNodeEntry* board_of(const std::string& link) const;
 };
 
 /// Reads the files of a folder. Throws InputError, also for a name that stands for two entries, and for a GPU whose

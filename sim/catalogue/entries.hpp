@@ -47,9 +47,8 @@ struct IntraNodeEntry : Entry {
   bool peer_across_sockets = true;
   // nvlink
   LinkSpec bus;
-  int links_per_pair = 0;  ///< of kGpusWithoutSwitch GPUs; 0: they are on a switch, or as if
-  std::string of_four;     ///< the entry of nodes of kGpusWithoutSwitch GPUs; empty: none
-  std::string shares_of;   ///< the entry whose fitted share of the bandwidth holds; empty: its own
+  std::string board_of;    ///< the entry on a switch whose figures and fitted share these links have; empty: its own
+  int links_per_pair = 0;  ///< of such a board of kGpusWithoutSwitch GPUs
   double host_memory_bytes_per_s = 0;
 };
 

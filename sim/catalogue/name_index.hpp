@@ -1,11 +1,14 @@
 #pragma once
 // Names that stand for something: matched whole, by a hash, whatever their case, blanks and separators. What is no name
 // is never taken for one that looks like it; the nearest ones are for the message that refuses it.
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "engine/base/choice.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -13,6 +16,16 @@ inline namespace catalogue {
 /// The one spelling of a name: lower case, without blanks and - _ / . ( ); "_" stands where these were between two
 /// digits, so that "GPT-3 1.3B" is not "GPT-3 13B". Other characters count: "H100,A100" is no "H100 A100".
 std::string plain_name(const std::string& name);
+
+/// The value of a choice's name or alias in one spelling: "BF16", "fp8 (MX)"; nothing for another text.
+template <class E>
+std::optional<E> find_choice_in_words(const std::string& words) {
+  const std::string plain = plain_name(words);
+  const auto is_it = [&plain](const std::string& name) { return plain_name(name) == plain; };
+  for (const Choice<E>& choice : choices_of(E()))
+    if (is_it(choice.name) || std::any_of(choice.aliases.begin(), choice.aliases.end(), is_it)) return choice.value;
+  return std::nullopt;
+}
 
 /// Names of entries, which are numbered by whoever asks.
 class NameIndex {

@@ -77,17 +77,19 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
   std::vector<std::string> keys{
       "kind",          "description", "gpus_per_switch",     "switches_per_socket",  "gpu_link",
       "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};
-  if (entry.is_nvlink)
-    keys = {"kind",    "description",    "bus_bandwidth", "latency", "host_memory_bandwidth",
-            "of_four", "links_per_pair", "shares_of"};
+  const std::optional<JsonNode> board_of = node.find("board_of");
+  if (entry.is_nvlink) keys = {"kind", "description", "bus_bandwidth", "latency", "host_memory_bandwidth"};
+  if (entry.is_nvlink && board_of) keys = {"kind", "description", "board_of", "links_per_pair"};
   read_names(node, entry, keys);
+  if (board_of) {
+    entry.board_of = board_of->text();
+    entry.links_per_pair = static_cast<int>(node.at("links_per_pair").integer(1, 72));
+    return entry;
+  }
   entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (entry.is_nvlink) {
     entry.bus = {node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
                  node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
-    if (const auto links = node.find("links_per_pair")) entry.links_per_pair = static_cast<int>(links->integer(1, 72));
-    if (const auto other = node.find("of_four")) entry.of_four = other->text();
-    if (const auto other = node.find("shares_of")) entry.shares_of = other->text();
     return entry;
   }
   entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));

@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/failures/availability.hpp"
+#include "sim/records/gpu_name.hpp"
 #include "sim/records/job_tokens.hpp"
 
 namespace lockstep::sim {
@@ -70,7 +71,7 @@ Json sourced(const std::string& value, const std::string& source) {
 }
 
 const PricedGpu& gpu_of(const std::string& name, const std::vector<PricedGpu>& gpus, const Catalogue& catalogue) {
-  const GpuEntry* entry = catalogue.gpus.named(name);
+  const GpuEntry* entry = read_gpu_name(catalogue.gpus, name).entry;
   const auto found = std::find_if(gpus.begin(), gpus.end(),
                                   [&](const PricedGpu& gpu) { return entry != nullptr && gpu.id == entry->id; });
   if (found != gpus.end()) return *found;

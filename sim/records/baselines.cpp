@@ -75,7 +75,7 @@ double link_of(const JobSpec& job, const Catalogue& catalogue) {
   const std::string id = job.link.is_known() ? job.link.id : gpu != nullptr ? gpu->intra_node : "";
   const IntraNodeEntry* link = catalogue.intra_nodes.with_id(id);
   if (link == nullptr) return 0;
-  return link->is_nvlink ? link->bus.bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
+  return link->is_nvlink ? catalogue.figures_of(*link).bus.bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
 }
 
 // nullptr: not known.

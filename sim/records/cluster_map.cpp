@@ -88,17 +88,17 @@ struct Ports {
 constexpr double kBetweenSockets = 40e9;  // bytes/s, which NCCL's rings and trees of such nodes do not take
 
 // Each pair of GPUs has links of its own, each GPU a way to its NIC.
-IntraNodeSpec direct_node(const IntraNodeEntry& entry, double share, double nic_bytes_per_s, int gpus_per_node) {
+IntraNodeSpec direct_node(const IntraNodeEntry& board, const LinkSpec& bus, double nic_bytes_per_s, int gpus_per_node) {
   if (gpus_per_node > kGpusWithoutSwitch)
-    throw Unmapped{entry.name + " joins " + std::to_string(kGpusWithoutSwitch) + " GPUs, not " +
+    throw Unmapped{board.name + " joins " + std::to_string(kGpusWithoutSwitch) + " GPUs, not " +
                    std::to_string(gpus_per_node)};
   IntraNodeSpec node;
   node.kind = IntraNodeKind::nvlink_mesh;
-  const int links = entry.links_per_pair * (kGpusWithoutSwitch - 1);
-  node.mesh.link = {entry.bus.bandwidth_bytes_per_s * share / links, entry.bus.latency_s};
+  const int links = board.links_per_pair * (kGpusWithoutSwitch - 1);
+  node.mesh.link = {bus.bandwidth_bytes_per_s / links, bus.latency_s};
   for (int a = 0; a < gpus_per_node; ++a) {
     node.pcie.switches.push_back({2 * a / gpus_per_node, {a}});
-    for (int b = a + 1; b < gpus_per_node; ++b) node.mesh.pairs.push_back({a, b, entry.links_per_pair});
+    for (int b = a + 1; b < gpus_per_node; ++b) node.mesh.pairs.push_back({a, b, board.links_per_pair});
   }
   node.pcie.gpu_link = node.pcie.switch_uplink = {std::max(12e9, nic_bytes_per_s), 0.4e-6};
   node.pcie.socket_link = {std::max(kBetweenSockets, nic_bytes_per_s), 0.4e-6};
@@ -107,11 +107,10 @@ IntraNodeSpec direct_node(const IntraNodeEntry& entry, double share, double nic_
 
 // What all rings together carry is what one ring on the switch carries. A GPU's way to its NIC is not narrower than
 // that.
-IntraNodeSpec nvlink_node(const IntraNodeEntry& entry, double share, double nic_bytes_per_s, int gpus_per_node) {
-  if (entry.links_per_pair > 0) return direct_node(entry, share, nic_bytes_per_s, gpus_per_node);
+IntraNodeSpec nvlink_node(const LinkSpec& bus, double nic_bytes_per_s) {
   IntraNodeSpec node;
   node.kind = IntraNodeKind::nvswitch;
-  node.gpu_link = {entry.bus.bandwidth_bytes_per_s * share, entry.bus.latency_s / 2};
+  node.gpu_link = {bus.bandwidth_bytes_per_s, bus.latency_s / 2};
   node.pcie.gpu_link = {std::max(12e9, nic_bytes_per_s), 0.4e-6};
   return node;
 }
@@ -191,7 +190,7 @@ void set_network(Mapping& m, ClusterSpec& cluster, const Ports& ports) {
 // even below one switch, whoever built them.
 std::vector<std::string> names_of_share(const std::string& transport, const IntraNodeEntry& node) {
   const std::string of_transport = "link share/" + transport + "/", kind = node.is_nvlink ? "/nvlink" : "/pcie";
-  std::vector<std::string> names{of_transport + (node.shares_of.empty() ? node.id : node.shares_of)};
+  std::vector<std::string> names{of_transport + node.id};
   if (!node.is_nvlink && !node.peer_across_sockets) names.push_back(of_transport + "sockets apart");
   names.push_back(of_transport + "any" + kind);
   names.push_back("link share" + kind);
@@ -207,15 +206,18 @@ ClusterSpec cluster_of(Mapping& m, int gpus) {
   cluster.nodes = (gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
   cluster.gpu = m.gpu->spec;
   m.intra_node = &intra_node_of(m, cluster.gpus_per_node);
-  const IntraNodeEntry& node = *m.intra_node;
+  const IntraNodeEntry& node = m.catalogue.figures_of(*m.intra_node);
   const bool has_network = cluster.nodes > 1;
   std::optional<Ports> network;
   if (has_network) network = network_of(m);
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
+    const LinkSpec bus{node.bus.bandwidth_bytes_per_s * share, node.bus.latency_s};
+    const double nic = network ? nics / network->nics(cluster.gpus_per_node) : 0;
+    const bool has_switch = m.intra_node->board_of.empty();
     cluster.intra_node =
-        nvlink_node(node, share, network ? nics / network->nics(cluster.gpus_per_node) : 0, cluster.gpus_per_node);
+        has_switch ? nvlink_node(bus, nic) : direct_node(*m.intra_node, bus, nic, cluster.gpus_per_node);
   } else {
     cluster.intra_node.kind = IntraNodeKind::pcie_tree;
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);

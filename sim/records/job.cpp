@@ -6,6 +6,7 @@
 #include "engine/base/json.hpp"
 #include "engine/base/text.hpp"
 #include "engine/model/zoo/zoo.hpp"
+#include "sim/catalogue/name_index.hpp"
 #include "sim/records/job_memory.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/job_read.hpp"

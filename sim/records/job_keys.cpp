@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "engine/base/text.hpp"
+#include "sim/catalogue/name_index.hpp"
 #include "sim/records/job_names.hpp"
 #include "sim/records/measure.hpp"
 #include "sim/records/stated_split.hpp"

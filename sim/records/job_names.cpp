@@ -252,9 +252,9 @@ namespace {
 // Boards of four GPUs have no switch. A job of four may be on a part of a larger node.
 void assume_direct_link(JobSpec& job, const GpuEntry* gpu, const Catalogue& catalogue) {
   if (gpu == nullptr || job.gpus_per_node != kGpusWithoutSwitch || job.gpus <= kGpusWithoutSwitch) return;
-  const std::string& of_four = catalogue.intra_node_by_id(gpu->intra_node).of_four;
-  if (of_four.empty()) return;
-  job.link.id = of_four;
+  const IntraNodeEntry* board = catalogue.board_of(gpu->intra_node);
+  if (board == nullptr) return;
+  job.link.id = board->id;
   job.assumed["link"] = "not stated; nodes of four GPUs have no switch";
 }
 

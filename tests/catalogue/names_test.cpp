@@ -14,6 +14,14 @@
 #include "tests/catch.hpp"
 
 namespace lockstep::tests {
+
+enum class Fruit { apple, pear };
+
+inline const Choices<Fruit>& choices_of(Fruit) {
+  static const Choices<Fruit> all{{Fruit::apple, "apple", {"pippin"}}, {Fruit::pear, "pear"}};
+  return all;
+}
+
 namespace {
 
 std::vector<std::string> names_of(const sim::Entry& entry) {
@@ -257,6 +265,20 @@ TEST_CASE("a catalogue whose names are not clear is refused with file and pointe
              Contains("gpus.json: \"k20m\": no link \"pcie9\"; allowed: "));
   CHECK_THAT(error_with("networks", "\"needs_rate\": true", "\"needs_rate\": false"), Contains("networks.json: "));
   CHECK(error_with("models", "\"rn101\"", "\"RN-101\"") == "");
+  CHECK_THAT(error_with("intra_node", "\"board_of\": \"nvlink4\"", "\"board_of\": \"pcie\""),
+             Contains("intra_node.json: \"nvlink4-direct\": no NVLinks \"pcie\" with figures; allowed: "));
+}
+
+TEST_CASE("choices in words are read in any spelling, and as strictly") {
+  CHECK(sim::find_choice_in_words<Fruit>("PEAR") == Fruit::pear);
+  CHECK(sim::find_choice_in_words<Fruit>("Pip-pin") == Fruit::apple);
+  CHECK_FALSE(sim::find_choice_in_words<Fruit>("pears"));
+  CHECK_FALSE(sim::find_choice_in_words<Fruit>(""));
+  CHECK_FALSE(find_choice<Fruit>("PEAR"));
+  CHECK(find_choice<Fruit>("pippin") == Fruit::apple);
+  CHECK_FALSE(sim::find_choice_in_words<Fruit>("p\u00e9ear"));
+  CHECK(name_of(Fruit::apple) == "apple");
+  CHECK_THROWS_WITH(choice_named<Fruit>("plum", "--fruit"), Contains("--fruit \"plum\"") && Contains("apple, pear"));
 }
 
 }  // namespace lockstep::tests

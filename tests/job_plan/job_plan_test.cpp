@@ -226,7 +226,7 @@ TEST_CASE("prices in words: each GPU's own, one currency, signs and codes alike"
   sim::JobPlan words = small_words();
   words.networks = {"10 GbE"};
   words.batches = {32};
-  words.prices = {"2/h", "V100=$3/h"};
+  words.prices = {"2/h", "NVIDIA V100=$3/h"};
   sim::PlanSpec plan = plan_of(words);
   CHECK(plan.prices.currency == "USD");
   CHECK(plan.objective.kind == sim::ObjectiveKind::least_cost);
