@@ -137,6 +137,7 @@ prepare_programs() {
   cmake --build "$built" -j "$(nproc)" --target "${targets[@]}" >/dev/null
   mkdir -p "$built/stripped"
   for target in "${targets[@]}"; do strip -o "$built/stripped/$target" "$built/$target"; done
+  command -v xz >/dev/null || die "prepare packs programs by xz, which is not here: install Debian's xz-utils"
   tar -cJf "$carry/programs.tar.xz" -C "$built/stripped" "${targets[@]}"
   echo "$1" >"$carry/architecture"
 }
@@ -226,6 +227,7 @@ stage_build() {
     if [ "$(architectures)" != native ] && [ "$(architectures)" != "$(cat "$carry/architecture")" ]; then
       die "the programs are for $(cat "$carry/architecture"): results/collect_gpu.sh prepare $(architectures)"
     fi
+    command -v xz >/dev/null || die "no xz on this machine: prepare without programs, which are then built here"
     tar -xJf "$carry/programs.tar.xz" -C "$build"
     echo "built before, of $(cat "$carry/git")"
     return
