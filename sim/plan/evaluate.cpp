@@ -194,8 +194,8 @@ Scenario with_best_split(const Scenario& s, const Task& task) {
 
 // Seconds of the update on a GPU of a split, which has a part of the model and passes many micro-batches through it.
 std::optional<double> update_of_split(const PointResult& point) {
-  if (!point.details.contains("split")) return std::nullopt;
-  return point.details.at("split").at("update_s").get<double>();
+  if (!point.details.split) return std::nullopt;
+  return point.details.split->update_s;
 }
 
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {

@@ -33,7 +33,7 @@ std::string milliseconds(double seconds) {
 
 int tuned_learners(const Scenario& scenario, const PointResult& point) {
   if (!scenario.trains_learners() || !scenario.learners.auto_tune) return 0;
-  return point.details.at("learners_per_gpu").get<int>();
+  return point.details.learners->learners_per_gpu;
 }
 
 bool is_own_baseline(const Scenario& scenario) {

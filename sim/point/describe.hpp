@@ -1,17 +1,17 @@
 #pragma once
-// What a point's result tells beside its times.
+// Fills the details of a point that NCCL and parameter servers have.
 #include "sim/point/point.hpp"
 
 namespace lockstep::sim {
 inline namespace point {
 
-/// What a program's calls of a library chose, into the point's details: "calls", one for every operation and size.
+/// Adds to the details the operations that a library carries out in `program`, one for every operation and size.
 void describe_calls(const Program& program, PointResult& point);
-/// Of a point over several nodes whose NCCL calls follow measured ones over several nodes: the fitted constants and how
-/// far off they are, as "nccl_fit".
+/// Adds `nccl_fit` to the details if the point has several nodes and NCCL's model is fitted to operations measured over
+/// several nodes.
 void describe_nccl_fit(const Scenario& scenario, PointResult& point);
-/// Adds to the point's details and notes: per fully-connected layer the scheme and what Table 1 of Poseidon counts for
-/// each, and what the busiest GPU sends and receives.
+/// Adds to the details and notes the scheme of every fully-connected layer, the numbers that each scheme would send, and
+/// the traffic of the busiest GPU.
 void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& point);
 
 }  // namespace point

@@ -1,7 +1,9 @@
 #include "sim/point/learners_point.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "engine/base/json_fields.hpp"
 #include "engine/base/process_pool.hpp"
 #include "engine/sync/auto_tuner.hpp"
 #include "sim/program/jitter.hpp"
@@ -16,8 +18,8 @@ constexpr int kMostObservations = 100;
 
 }  // namespace
 
-std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
-                                       Fidelity fidelity, const Cluster& cluster) {
+std::vector<TunerObservation> tune_learners(const Scenario& scenario, int gpus, int batch, std::uint64_t seed,
+                                            Fidelity fidelity, const Cluster& cluster) {
   sync::TunerOptions options;
   options.threshold = scenario.learners.auto_tune->threshold;
   options.most_learners = most_learners(scenario, batch);
@@ -27,7 +29,7 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
 
   Scenario running = scenario;
   sync::TunerState state;
-  std::vector<Observation> observed;
+  std::vector<TunerObservation> observed;
   for (int unchanged = 0; unchanged < 2 && static_cast<int>(observed.size()) < kMostObservations;) {
     running.learners.per_gpu = state.learners;
     const Program program = build_program(running, gpus, batch, cycle + window);
@@ -45,7 +47,7 @@ std::vector<Observation> tune_learners(const Scenario& scenario, int gpus, int b
   return observed;
 }
 
-Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std::vector<Observation>& observed) {
+Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std::vector<TunerObservation>& observed) {
   if (!scenario.learners.auto_tune) return scenario;
   const auto observe = [&] {
     Cluster cluster(scenario.cluster, request.gpus, input_hosts_of(scenario));
@@ -53,12 +55,9 @@ Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std
     return tune_learners(scenario, request.gpus, request.batch_per_gpu, request.seed, request.fidelity, cluster);
   };
   if (request.fidelity == Fidelity::message) {  // SimGrid lives once in a process
-    const std::string answer = in_processes(1, 1, [&](std::size_t) {
-                                 Json seen = Json::array();
-                                 for (const Observation& o : observe()) seen.push_back({o.learners, o.samples_per_s});
-                                 return seen.dump();
-                               }).front();
-    for (const Json& seen : Json::parse(answer)) observed.push_back({seen[0].get<int>(), seen[1].get<double>()});
+    const std::string answer =
+        in_processes(1, 1, [&](std::size_t) { return fields_to_json(observe()).dump(); }).front();
+    observed = fields_from_json<std::vector<TunerObservation>>(Json::parse(answer));
   } else {
     observed = observe();
   }
@@ -66,7 +65,7 @@ Scenario with_tuned_learners(Scenario scenario, const PointRequest& request, std
   return scenario;
 }
 
-void describe_learners(const Scenario& scenario, const Program& program, const std::vector<Observation>& observed,
+void describe_learners(const Scenario& scenario, const Program& program, const std::vector<TunerObservation>& observed,
                        const Cluster& cluster, PointResult& point) {
   const int learners = scenario.learners.per_gpu;
   const SmaCost cost = sma_cost(scenario, point.batch_per_gpu);
@@ -78,32 +77,36 @@ void describe_learners(const Scenario& scenario, const Program& program, const s
   // With several learners at once: the time that learning takes when nothing else waits.
   double learning_s = cost.update.seconds * std::max(1.0, learners * cost.update.fill);
   for (const LearningStep& step : cost.learning) learning_s += step.seconds * std::max(1.0, learners * step.fill);
-  point.compute_s = learning_s + point.details.value("compute_slowed_by_collectives_s", 0.0);
+  point.compute_s = learning_s + point.details.compute_slowed_by_collectives_s.value_or(0);
   point.input_wait_s /= learners;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
 
-  point.details["learners_per_gpu"] = learners;
-  point.details["fill"] = cost.fill();
-  point.details["samples_per_s_bound"] = point.samples_per_iteration / (cost.learning_s() * bound);
-  point.details["learning_s"] = cost.learning_s();
-  Json synchronisation{{"all_reduce", all_reduce_s}, {"average_model", cost.average.seconds}};
-  if (scenario.learners.by_host)
-    synchronisation["differences"] = cost.differences.seconds;
-  else
-    synchronisation.update({{"local", cost.local.seconds}, {"aggregate", cost.aggregate.seconds}});
-  point.details["synchronisation_s"] = synchronisation;
-  point.details["input_stall_s"] = point.input_wait_s;
-  point.details["memory"] = {{"bytes_per_learner", memory.learner_bytes()},
-                             {"bytes_shared", memory.shared_bytes()},
-                             {"most_learners", memory.most_learners(scenario.cluster.gpu.memory_bytes)}};
-  if (observed.empty()) return;
-  Json seen = Json::array();
-  for (const Observation& o : observed)
-    if (o.samples_per_s > 0) seen.push_back({{"learners", o.learners}, {"samples_per_s", o.samples_per_s}});
-  point.details["auto_tuner"] = seen;
-  point.notes.push_back(std::to_string(point.gpus) + " GPUs: the auto-tuner chose " + std::to_string(learners) +
-                        (learners == 1 ? " learner" : " learners") + " per GPU after " + std::to_string(seen.size()) +
-                        " observations.");
+  LearnersDetails details;
+  details.learners_per_gpu = learners;
+  details.fill = cost.fill();
+  details.samples_per_s_bound = point.samples_per_iteration / (cost.learning_s() * bound);
+  details.learning_s = cost.learning_s();
+  details.synchronisation_s.all_reduce = all_reduce_s;
+  details.synchronisation_s.average_model = cost.average.seconds;
+  if (scenario.learners.by_host) {
+    details.synchronisation_s.differences = cost.differences.seconds;
+  } else {
+    details.synchronisation_s.local = cost.local.seconds;
+    details.synchronisation_s.aggregate = cost.aggregate.seconds;
+  }
+  details.input_stall_s = point.input_wait_s;
+  details.memory = {memory.learner_bytes(), memory.shared_bytes(),
+                    memory.most_learners(scenario.cluster.gpu.memory_bytes)};
+  if (!observed.empty()) {
+    std::vector<TunerObservation> seen;
+    for (const TunerObservation& o : observed)
+      if (o.samples_per_s > 0) seen.push_back(o);
+    point.notes.push_back(std::to_string(point.gpus) + " GPUs: the auto-tuner chose " + std::to_string(learners) +
+                          (learners == 1 ? " learner" : " learners") + " per GPU after " + std::to_string(seen.size()) +
+                          " observations.");
+    details.auto_tuner = std::move(seen);
+  }
+  point.details.learners = std::move(details);
 }
 
 }  // namespace point

@@ -128,7 +128,7 @@ Replay replay_program(const Scenario& scenario, const PointRequest& request, con
 
 // A point whose GPUs all run the same program.
 PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRequest& request,
-                       const std::vector<Observation>& observed) {
+                       const std::vector<TunerObservation>& observed) {
   apply_overheads(scenario, cluster);
   const int warm_up = warm_up_iterations(scenario), iterations = measured_iterations(scenario, request.iterations);
   PointResult point;
@@ -157,7 +157,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
     point.input_wait_s += replay.input_wait_s[n] / iterations;
     slowed_s += replay.slowed_s[n] / learners_of(scenario) / iterations;
   }
-  if (has_slowdowns(program)) point.details["compute_slowed_by_collectives_s"] = slowed_s > kRounding_s ? slowed_s : 0;
+  if (has_slowdowns(program)) point.details.compute_slowed_by_collectives_s = slowed_s > kRounding_s ? slowed_s : 0;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
   point.fidelity = name_of(request.fidelity);
   point.method = replay.method;
@@ -180,7 +180,7 @@ void choose_flow_updates(const Scenario& scenario, const PointRequest& request) 
 }
 
 PointResult predict_program(Scenario as_asked, const PointRequest& request) {
-  std::vector<Observation> observed;
+  std::vector<TunerObservation> observed;
   const Scenario scenario = with_tuned_learners(std::move(as_asked), request, observed);
   choose_flow_updates(scenario, request);
   Cluster cluster(scenario.cluster, occupied_gpus(scenario, request.gpus), input_hosts_of(scenario));

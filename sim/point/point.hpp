@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "sim/point/details.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -33,13 +33,20 @@ struct InputSpread {
   double compute = 0;
   double bandwidth = 0;
   double latency = 0;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("compute", self.compute);
+    visit("bandwidth", self.bandwidth);
+    visit("latency", self.latency);
+  }
 };
 
+/// One prediction. Processes exchange it as JSON of the listed fields.
 struct PointResult {
   int gpus = 0;
   int nodes = 0;
   int batch_per_gpu = 0;
-  double samples_per_iteration = 0;  ///< what one iteration trains on: the global batch
+  double samples_per_iteration = 0;  ///< the global batch
   std::vector<double> iteration_s;   ///< of every measured iteration
   double compute_s = 0;              ///< busy compute time of a GPU in an iteration, mean
   double exposed_communication_s = 0;
@@ -53,8 +60,31 @@ struct PointResult {
   std::string method;    ///< how it was replayed: "messages", "max-plus", "fair flows", "closed form"
   double wall_s = 0;
   std::int64_t events = 0;
-  Json details = Json::object();   ///< what only this algorithm has to tell; goes into the result's point as "details"
+  PointDetails details;
   std::vector<std::string> notes;  ///< lines for the reader below the table
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("gpus", self.gpus);
+    visit("nodes", self.nodes);
+    visit("batch_per_gpu", self.batch_per_gpu);
+    visit("samples_per_iteration", self.samples_per_iteration);
+    visit("iteration_s", self.iteration_s);
+    visit("compute_s", self.compute_s);
+    visit("exposed_communication_s", self.exposed_communication_s);
+    visit("input_wait_s", self.input_wait_s);
+    visit("relative_low", self.relative_low);
+    visit("relative_high", self.relative_high);
+    visit("spread", self.spread);
+    visit("bytes_sent_per_gpu", self.bytes_sent_per_gpu);
+    visit("messages", self.messages);
+    visit("fidelity", self.fidelity);
+    visit("method", self.method);
+    visit("wall_s", self.wall_s);
+    visit("events", self.events);
+    visit("details", self.details);
+    visit("notes", self.notes);
+  }
 
   double mean_iteration_s() const;
   double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }

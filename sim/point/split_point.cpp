@@ -34,25 +34,26 @@ void set_bounds(const SplitModel& model, const UncertaintySpec& u, double slowes
   point.relative_high = 1 + std::sqrt(loss);
 }
 
-Json split_json(const Scenario& scenario, const SplitModel& model, const SplitIteration& iteration) {
+SplitDetails split_details(const Scenario& scenario, const SplitModel& model, const SplitIteration& iteration) {
   const SplitJob& job = model.job();
   const SplitSeconds& gpu = iteration.of_gpu;
-  Json json{{"replicas", job.spec.data},
-            {"gpus_of_replica", job.spec.gpus_of_replica()},
-            {"micro_batches", job.micro_batches},
-            {"forward_s", iteration.forward_s},
-            {"backward_s", iteration.backward_s},
-            {"pipeline_s", iteration.pipeline_s},
-            {"bubble_fraction", iteration.bubble_fraction},
-            {"stage_message_s", iteration.message_s},
-            {"tensor_s", gpu.tensor_s},
-            {"context_s", gpu.context_s},
-            {"expert_s", gpu.expert_s},
-            {"sharding_s", gpu.sharding_s},
-            {"exposed_exchange_s", iteration.exposed_exchange_s},
-            {"update_s", gpu.update_s}};
-  json["recomputed_share"] = recomputed_share(scenario);
-  return json;
+  SplitDetails details;
+  details.replicas = job.spec.data;
+  details.gpus_of_replica = job.spec.gpus_of_replica();
+  details.micro_batches = job.micro_batches;
+  details.forward_s = iteration.forward_s;
+  details.backward_s = iteration.backward_s;
+  details.pipeline_s = iteration.pipeline_s;
+  details.bubble_fraction = iteration.bubble_fraction;
+  details.stage_message_s = iteration.message_s;
+  details.tensor_s = gpu.tensor_s;
+  details.context_s = gpu.context_s;
+  details.expert_s = gpu.expert_s;
+  details.sharding_s = gpu.sharding_s;
+  details.exposed_exchange_s = iteration.exposed_exchange_s;
+  details.update_s = gpu.update_s;
+  details.recomputed_share = recomputed_share(scenario);
+  return details;
 }
 
 // "1024 GPUs: 8 replicas of 128, 192 micro-batches of 1 each; of an iteration 5.1 % bubble, 13.3 % tensor ranks' exchange".
@@ -149,7 +150,7 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.fidelity = name_of(Fidelity::analytic);
   point.method = "closed form";
   point.notes.push_back(note_of(model, iteration));
-  point.details["split"] = split_json(scenario, model, iteration);
+  point.details.split = split_details(scenario, model, iteration);
   set_bounds(model, scenario.uncertainty, slowest, point);
   if (request.fidelity != Fidelity::analytic) replay_split(scenario, request, cluster, model, point);
   return point;

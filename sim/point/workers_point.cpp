@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "engine/base/index.hpp"
 #include "engine/base/random.hpp"
@@ -62,22 +63,16 @@ double step_seconds(const ModelCost& cost) {
   return cost.forward_s() + cost.backward_s();
 }
 
-Json summary(const std::vector<double>& samples) {
-  return {{"min", *std::min_element(samples.begin(), samples.end())},
-          {"mean", mean(samples)},
-          {"median", median(samples)},
-          {"max", *std::max_element(samples.begin(), samples.end())},
-          {"sd", standard_deviation(samples)},
-          {"count", samples.size()}};
+SampleSummary summarise(const std::vector<double>& samples) {
+  const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+  return {*least, mean(samples), median(samples), *most, standard_deviation(samples), samples.size()};
 }
 
-// [value, how often], ascending.
-Json histogram(const std::vector<double>& samples) {
+// Values and how often each occurs, ascending.
+std::vector<std::pair<double, int>> histogram(const std::vector<double>& samples) {
   std::map<double, int> counts;
   for (double sample : samples) ++counts[sample];
-  Json pairs = Json::array();
-  for (const auto& [value, count] : counts) pairs.push_back({value, count});
-  return pairs;
+  return {counts.begin(), counts.end()};
 }
 
 // One prediction, from the log of its replay.
@@ -173,28 +168,26 @@ class WorkersPoint {
     const double gradients = mean({aggregated.begin() + kWarmUp, aggregated.end()});
     point_.samples_per_iteration = gradients * request_.batch_per_gpu;
     point_.compute_s = std::min(computed_s / request_.gpus / iterations(), point_.mean_iteration_s());
-    point_.details = Json{{"aggregated_gradients", gradients},
-                          {"backups", request_.gpus - o.aggregate},
-                          {"servers", s_.workers->servers},
-                          {"dropped_share", dropped / (used + dropped)},
-                          {"idle_share", 1 - point_.compute_s / point_.mean_iteration_s()}};
-    point_.details["arrivals_s"] = arrivals(used_s, published_s, o.aggregate);
+    details_.aggregated_gradients = gradients;
+    details_.backups = request_.gpus - o.aggregate;
+    details_.dropped_share = dropped / (used + dropped);
+    details_.arrivals_s = arrivals(used_s, published_s, o.aggregate);
     point_.notes.push_back(text("%d workers: %.4g gradients make an update, %.1f %% are dropped; GPUs idle %.1f %%.",
                                 request_.gpus, gradients, 100 * dropped / (used + dropped),
                                 100 * (1 - point_.compute_s / point_.mean_iteration_s())));
   }
 
   // Time from the publication of the parameters to the k-th gradient on them.
-  Json arrivals(const std::vector<std::vector<double>>& used_s, const std::vector<double>& published_s,
-                int aggregate) const {
-    Json table = Json::array();
+  std::vector<GradientArrival> arrivals(const std::vector<std::vector<double>>& used_s,
+                                        const std::vector<double>& published_s, int aggregate) const {
+    std::vector<GradientArrival> table;
     for (int k = 1; k <= aggregate; ++k) {
       std::vector<double> after_s;
       for (int i = kWarmUp; i < iterations(); ++i)
         if (static_cast<int>(used_s[at(i)].size()) >= k)
           after_s.push_back(used_s[at(i)][at(k) - 1] - published_s[at(i)]);
       if (after_s.empty()) continue;
-      table.push_back({{"k", k}, {"mean", mean(after_s)}, {"median", median(after_s)}});
+      table.push_back({k, mean(after_s), median(after_s)});
     }
     return table;
   }
@@ -234,8 +227,6 @@ class WorkersPoint {
     // Every worker computes all the time but for communication: the share of computing, by the mean time of a step.
     const double steps = double(ended_s.size());
     point_.compute_s = std::min(computed_s / steps, point_.mean_iteration_s());
-    point_.details =
-        Json{{"servers", s_.workers->servers}, {"idle_share", 1 - point_.compute_s / point_.mean_iteration_s()}};
     measured_until_s_ = end_of(iterations() - 1);
     return end_of(kWarmUp - 1);
   }
@@ -245,19 +236,13 @@ class WorkersPoint {
     for (const ActorEvent& event : replay_.log)
       if (event.what == "update" && event.time_s > from_s && event.time_s <= measured_until_s_)
         staleness[at(shard_of(event.value))].push_back(double(staleness_of(event.value)));
-    Json table = Json::array();
-    for (std::size_t i = 0; i < staleness.size(); ++i) {
-      if (staleness[i].empty()) continue;
-      Json row = summary(staleness[i]);
-      row["histogram"] = histogram(staleness[i]);
-      row["shard"] = o.shards[i].name;
-      table.push_back(row);
-    }
-    point_.details["staleness"] = table;
+    std::vector<ShardStaleness> table;
+    for (std::size_t i = 0; i < staleness.size(); ++i)
+      if (!staleness[i].empty()) table.push_back({summarise(staleness[i]), histogram(staleness[i]), o.shards[i].name});
+    details_.staleness = table;
     if (table.empty()) return;
     point_.notes.push_back(text("%d workers: mean staleness %.1f updates in the bottom layers, %.1f in the top ones.",
-                                request_.gpus, table.front()["mean"].get<double>(),
-                                table.back()["mean"].get<double>()));
+                                request_.gpus, table.front().summary.mean, table.back().summary.mean));
   }
 
   void predict_async_easgd() {
@@ -278,9 +263,9 @@ class WorkersPoint {
     std::vector<double> exchange_s;
     for (const ActorEvent& event : replay_.log)
       if (event.what == "exchanged") exchange_s.push_back(double(event.value) * 1e-9);
-    point_.details["alpha"] = o.elastic_rate;
-    point_.details["tau"] = o.period;
-    if (!exchange_s.empty()) point_.details["exchange_s"] = summary(exchange_s);
+    details_.alpha = o.elastic_rate;
+    details_.tau = o.period;
+    if (!exchange_s.empty()) details_.exchange_s = summarise(exchange_s);
   }
 
   void describe_point() {
@@ -305,11 +290,11 @@ class WorkersPoint {
     if (alike_servers_ > 1) p.method += " of one of " + std::to_string(alike_servers_) + " alike servers";
     p.events = replay_.messages + static_cast<std::int64_t>(replay_.log.size());
     if (s_.workers->delay.kind == DelaySpec::Kind::percentiles)
-      p.details["delay"] = Json{{"median", delay_.spec().scale},
-                                {"sigma", delay_.spec().shape},
-                                {"tail_probability", delay_.spec().tail_probability},
-                                {"tail_index", delay_.spec().tail_index},
-                                {"rms_log_residual", delay_.fit_residual()}};
+      details_.delay = DelayFit{delay_.spec().scale, delay_.spec().shape, delay_.spec().tail_probability,
+                                delay_.spec().tail_index, delay_.fit_residual()};
+    details_.servers = s_.workers->servers;
+    details_.idle_share = 1 - p.compute_s / p.mean_iteration_s();
+    p.details.workers = std::move(details_);
     if (!request_.trace.gpus.empty())
       p.notes.push_back("The trace is empty: " + name_of(s_.algorithm) + " has no timeline.");
   }
@@ -321,6 +306,7 @@ class WorkersPoint {
   Cluster cluster_;
   ActorReplay replay_;
   PointResult point_;
+  WorkersDetails details_;
   double measured_until_s_ = 0;
   int alike_servers_ = 1;  // for how many the replayed server stands
 };

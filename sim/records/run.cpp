@@ -96,6 +96,22 @@ constexpr double kShareOff = 0.25;     // of the part of a step that a layer's g
 constexpr double kDeviationOff = 0.5;  // of the deviation of step times, which is assumed
 constexpr double kOfExtremes = 4.26;   // standard deviations: the normal quantile of one in 100,000 updates
 
+double value_of(const SampleSummary& summary, Statistic statistic) {
+  switch (statistic) {
+    case Statistic::min:
+      return summary.min;
+    case Statistic::mean:
+      return summary.mean;
+    case Statistic::median:
+      return summary.median;
+    case Statistic::max:
+      return summary.max;
+    case Statistic::sd:
+      break;
+  }
+  return summary.sd;
+}
+
 // Updates at the module or between two. A layer's staleness is (workers - 1) times the share of the step between its
 // read and its update: the whole step for the bottom one, for which nothing can be off.
 RunTime run_staleness(const RecordRun& run) {
@@ -106,11 +122,10 @@ RunTime run_staleness(const RecordRun& run) {
   const PointResult point = predict_point(run.scenario, request);
   const StalenessSpec& spec = run.staleness;
   const auto of = [&](Statistic wanted) {
-    const std::string& statistic = name_of(wanted);
     double below = 0, above = 0;
-    for (const Json& row : point.details.at("staleness")) {
-      if (row.at("shard") == spec.below) below = row.at(statistic).get<double>();
-      if (row.at("shard") == spec.above) above = row.at(statistic).get<double>();
+    for (const ShardStaleness& row : *point.details.workers->staleness) {
+      if (row.shard == spec.below) below = value_of(row.summary, wanted);
+      if (row.shard == spec.above) above = value_of(row.summary, wanted);
     }
     return std::make_pair((1 - spec.share) * below + spec.share * above, std::abs(above - below));
   };

@@ -116,8 +116,7 @@ std::string bounds_text(const PointResult& point) {
 // Where the point reaches beyond its profile: for the reader of the table and of the result file.
 std::vector<std::string> extrapolations(const Scenario& scenario, const PointResult& point) {
   std::vector<double> call_bytes;
-  for (const Json& call : point.details.value("calls", Json::array()))
-    call_bytes.push_back(call["bytes"].get<double>());
+  for (const CollectiveCall& call : point.details.calls) call_bytes.push_back(static_cast<double>(call.bytes));
   std::vector<std::string> lines = beyond_profile(scenario, point.gpus, point.batch_per_gpu);
   for (const std::string& line : beyond_rates(scenario, point.batch_per_gpu)) lines.push_back(line);
   for (const std::string& line : calls_beyond_profile(scenario, point.gpus, point.nodes, call_bytes))
@@ -137,7 +136,7 @@ GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
     return gpu_memory(scenario, point.gpus, point.batch_per_gpu);
   Scenario tuned = scenario;
   tuned.learners.auto_tune.reset();
-  tuned.learners.per_gpu = point.details.at("learners_per_gpu");
+  tuned.learners.per_gpu = point.details.learners->learners_per_gpu;
   return gpu_memory(tuned, point.gpus, point.batch_per_gpu);
 }
 

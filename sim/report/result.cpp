@@ -50,7 +50,7 @@ Json point_json(const ReportPoint& row) {
   std::vector<std::string> notes = row.extrapolations;
   if (row.has_accuracy) notes.insert(notes.end(), row.accuracy.notes.begin(), row.accuracy.notes.end());
   if (!notes.empty()) json["notes"] = notes;
-  if (!p.details.empty()) json["details"] = p.details;
+  if (Json details = details_json(p.details); !details.empty()) json["details"] = std::move(details);
   json["simulation"] = {{"fidelity", p.fidelity}, {"method", p.method}, {"wall_s", p.wall_s}, {"events", p.events}};
   return json;
 }

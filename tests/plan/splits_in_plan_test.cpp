@@ -94,7 +94,7 @@ TEST_CASE("where an iteration of a split goes: the update is that of a stage") {
   sim::PointRequest request;
   request.gpus = 16;
   request.fidelity = sim::Fidelity::analytic;
-  CHECK(update_s == Approx(predict_point(scenario, request).details.at("split").at("update_s").get<double>()));
+  CHECK(update_s == Approx(predict_point(scenario, request).details.split->update_s));
   // Once an iteration, of a sixteenth of the parameters: little beside 64 sequences' passes through a stage.
   CHECK(update_s < 0.01 * passes_s);
 }

@@ -39,8 +39,8 @@ TEST_CASE("published: every Crossbow scenario runs, within its bounds") {
       INFO(name << ", " << row.variant);
       const sim::PointResult& p = row.point;
       CHECK(p.samples_per_s() > 0);
-      CHECK(p.samples_per_iteration == p.gpus * p.batch_per_gpu * p.details["learners_per_gpu"].get<int>());
-      CHECK(p.details["learners_per_gpu"].get<int>() <= p.details["memory"]["most_learners"].get<int>());
+      CHECK(p.samples_per_iteration == p.gpus * p.batch_per_gpu * p.details.learners->learners_per_gpu);
+      CHECK(p.details.learners->learners_per_gpu <= p.details.learners->memory.most_learners);
     }
     for (const Assumption& a : report.loaded.assumptions) {
       INFO(name << ": " << a.pointer);
@@ -60,7 +60,7 @@ TEST_CASE("published: several learners on one GPU train ResNet-32 about 1.4 time
   }
   // The auto-tuner finds the plateau.
   CHECK(rate_of(report, "auto-tuner") >= 0.95 * rate_of(report, "4 learners"));
-  CHECK(point_of(report, "auto-tuner").details["learners_per_gpu"].get<int>() >= 2);
+  CHECK(point_of(report, "auto-tuner").details.learners->learners_per_gpu >= 2);
   int compared = 0;
   for (const sim::Comparison& c : report.comparisons)
     compared += c.published.metric == sim::PublishedMetric::throughput_gain;
@@ -92,7 +92,7 @@ TEST_CASE("published: rarer synchronisation trains faster, from the host by 7 %,
   CHECK(gain_without("32 images, ") < 0.194);  // published, for an unknown batch
   CHECK(gain_without("16 images, ") > 0.194);
   CHECK(gain_without("2 learners, 16 images, ") > gain_without("16 images, "));
-  CHECK(point_of(report, "tau 1").details["synchronisation_s"]["all_reduce"].get<double>() ==
+  CHECK(point_of(report, "tau 1").details.learners->synchronisation_s.all_reduce ==
         Approx(0.68e-3).epsilon(0.05));  // between DeepBench's 0.25 ms of 0.4 MB and 3.63 ms of 12.4 MB
 
   const double streams = rate_of(report, "streams, tau 1");
@@ -105,13 +105,13 @@ TEST_CASE("published: rarer synchronisation trains faster, from the host by 7 %,
 TEST_CASE("published: ResNet-50 on 8 GPUs gains from a second learner, and both fit") {
   const sim::Report report = predict_file("resnet50");
   CHECK(rate_of(report, "2 learners") > rate_of(report, "1 learner"));
-  CHECK(point_of(report, "1 learner").details["learning_s"].get<double>() == Approx(0.22).epsilon(0.01));
-  CHECK(point_of(report, "2 learners").details["memory"]["most_learners"].get<int>() >= 2);
+  CHECK(point_of(report, "1 learner").details.learners->learning_s == Approx(0.22).epsilon(0.01));
+  CHECK(point_of(report, "2 learners").details.learners->memory.most_learners >= 2);
 }
 
 TEST_CASE("published: LeNet's learning task takes less than a millisecond and gains most from learners") {
   const sim::Report lenet = predict_file("lenet");
-  CHECK(point_of(lenet, "1 learner").details["learning_s"].get<double>() <= 1e-3);
+  CHECK(point_of(lenet, "1 learner").details.learners->learning_s <= 1e-3);
   const sim::Report vgg = predict_file("vgg16", {1});
   CHECK(rate_of(lenet, "4 learners") / rate_of(lenet, "1 learner") >
         rate_of(vgg, "4 learners") / rate_of(vgg, "1 learner"));

@@ -36,8 +36,8 @@ std::vector<double> errors_of(const Report& report, const std::string& variant) 
 }
 
 std::string scheme_of(const PointResult& point, const std::string& layer) {
-  for (const Json& scheme : point.details.at("schemes"))
-    if (scheme.at("layer") == layer) return scheme.at("scheme");
+  for (const LayerScheme& scheme : point.details.parameter_server->schemes)
+    if (scheme.layer == layer) return scheme.scheme;
   return "";
 }
 
@@ -66,8 +66,9 @@ TEST_CASE("Poseidon: GoogLeNet goes by parameter server, VGG19 by sufficient fac
   const Report report = run_poseidon("caffe_40gbe", {1, 16});
   for (const Comparison& c : report.comparisons) CHECK(std::abs(c.error()) < 0.15);
   const PointResult& googlenet = point_at(report, "GoogLeNet, Poseidon", 16);
-  REQUIRE(googlenet.details.at("schemes").size() == 5);
-  for (const Json& scheme : googlenet.details.at("schemes")) CHECK(scheme.at("scheme") == "parameter server");
+  REQUIRE(googlenet.details.parameter_server->schemes.size() == 5);
+  for (const LayerScheme& scheme : googlenet.details.parameter_server->schemes)
+    CHECK(scheme.scheme == "parameter server");
   CHECK(scheme_of(point_at(report, "VGG19, Poseidon", 16), "fc6") == "sufficient factors");
   CHECK(googlenet.samples_per_s() > 15.5 * 257);
 }
@@ -90,12 +91,12 @@ TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 b
         2 * point_at(tensorflow, "VGG19-22K, Poseidon", 8).mean_iteration_s());
 
   const Report report = run_poseidon("vgg19_adam_1bit", {8});
-  const auto& adam = point_at(report, "Adam", 8).details.at("busiest_gpu");
-  const auto& poseidon = point_at(report, "Poseidon", 8).details.at("busiest_gpu");
+  const GpuTraffic adam = point_at(report, "Adam", 8).details.parameter_server->busiest_gpu;
+  const GpuTraffic poseidon = point_at(report, "Poseidon", 8).details.parameter_server->busiest_gpu;
   // fc6's owner sends 7 x 411 MB and receives 7 x 3.7 MB of factors, beside its share of the rest.
-  CHECK(adam.at("bytes_sent").get<double>() > 10 * adam.at("bytes_received").get<double>());
-  CHECK(adam.at("bytes_sent").get<double>() == Approx(7 * 411.1e6).epsilon(0.06));
-  CHECK(poseidon.at("bytes_sent") == poseidon.at("bytes_received"));
+  CHECK(double(adam.sent) > 10 * double(adam.received));
+  CHECK(double(adam.sent) == Approx(7 * 411.1e6).epsilon(0.06));
+  CHECK(poseidon.sent == poseidon.received);
   CHECK(point_at(report, "Adam", 8).mean_iteration_s() > point_at(report, "Poseidon", 8).mean_iteration_s());
   CHECK(point_at(report, "CNTK 1-bit", 8).bytes_sent_per_gpu < 0.05 * 2 * 574.7e6);
   CHECK(point_at(report, "CNTK 1-bit", 8).compute_s > 32 / 35.5);  // quantising takes its time
@@ -123,9 +124,9 @@ TEST_CASE("Poseidon: nodes of eight GPUs scale linearly, their leader alone uses
   CHECK(overlapped.mean_iteration_s() < 0.9 * after.mean_iteration_s());
   // 53.5 MB of gradients: the leader adds those of its 7 others, sends 3/4 of the sum to the 3 other servers and serves
   // a fourth; parameters go the same ways back.
-  const Json& busiest = overlapped.details.at("busiest_gpu");
-  CHECK(busiest.at("bytes_sent").get<double>() == Approx((7 + 2 * 0.75) * 53.5e6).epsilon(0.02));
-  CHECK(busiest.at("bytes_received") == busiest.at("bytes_sent"));
+  const GpuTraffic busiest = overlapped.details.parameter_server->busiest_gpu;
+  CHECK(double(busiest.sent) == Approx((7 + 2 * 0.75) * 53.5e6).epsilon(0.02));
+  CHECK(busiest.received == busiest.sent);
 }
 
 TEST_CASE("Poseidon: TensorFlow's remote procedure calls hold up what one server holds") {

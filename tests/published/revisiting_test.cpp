@@ -22,8 +22,8 @@ Report run(const std::string& name, const Settings& settings) {
 }
 
 double arrival_s(const ReportPoint& row, int k) {
-  for (const Json& arrival : row.point.details["arrivals_s"])
-    if (arrival["k"] == k) return arrival["median"];
+  for (const GradientArrival& arrival : *row.point.details.workers->arrivals_s)
+    if (arrival.k == k) return arrival.median;
   FAIL("no arrival of gradient " << k);
   return 0;
 }
@@ -41,9 +41,9 @@ TEST_CASE("revisiting: without backups the last gradients take the time, 4 backu
   CHECK(arrival_s(all, 50) > 1.4);
   CHECK(arrival_s(all, 95) == Approx(1.8).epsilon(0.1));
   CHECK(all.point.mean_iteration_s() > 1.2 * backed.point.mean_iteration_s());
-  CHECK(backed.point.details["dropped_share"].get<double>() > 0.01);
-  CHECK(all.point.details["dropped_share"].get<double>() == 0);
-  CHECK(all.point.details["delay"]["rms_log_residual"].get<double>() < 0.05);
+  CHECK(backed.point.details.workers->dropped_share > 0.01);
+  CHECK(all.point.details.workers->dropped_share == 0);
+  CHECK(all.point.details.workers->delay->rms_log_residual < 0.05);
 }
 
 TEST_CASE("revisiting: of 100 machines the best split has a few backups") {
@@ -77,10 +77,10 @@ TEST_CASE(
   REQUIRE(report.points.size() == 3);
   std::vector<double> top;
   for (const ReportPoint& row : report.points) {
-    const Json& table = row.point.details["staleness"];
-    CHECK(table.front()["mean"].get<double>() == Approx(11).margin(1.5));
-    CHECK(table.front()["count"].get<int>() > 30);
-    top.push_back(table.back()["mean"]);
+    const std::vector<ShardStaleness>& table = *row.point.details.workers->staleness;
+    CHECK(table.front().summary.mean == Approx(11).margin(1.5));
+    CHECK(table.front().summary.count > 30);
+    top.push_back(table.back().summary.mean);
   }
   // Read late and sent early it is least; reading at the beginning or sending at the end adds a part of the step.
   CHECK(top[0] < top[1]);
@@ -95,22 +95,22 @@ TEST_CASE("revisiting: with 40 workers the staleness of the published layers is 
   const Report report = run("revisiting-sync-sgd/async_staleness", {{"/iterations", "6"}});
   const ReportPoint& row = report.points[1];
   REQUIRE(row.variant == "read at the beginning");
-  const auto of = [&](const std::string& layer, const char* statistic) {
-    for (const Json& shard : row.point.details["staleness"])
-      if (shard["shard"] == layer) return shard[statistic].get<double>();
+  const auto of = [&](const std::string& layer, double SampleSummary::*statistic) {
+    for (const ShardStaleness& shard : *row.point.details.workers->staleness)
+      if (shard.shard == layer) return shard.summary.*statistic;
     FAIL("no layer " << layer);
     return 0.0;
   };
-  const auto mean_of = [&](const std::string& layer) { return of(layer, "mean"); };
+  const auto mean_of = [&](const std::string& layer) { return of(layer, &SampleSummary::mean); };
   CHECK(mean_of("1a") == Approx(39.0).epsilon(0.1));
   CHECK(mean_of("6e") == Approx(19.8).epsilon(0.1));
   CHECK(mean_of("aux") == Approx(11.35).epsilon(0.1));
   CHECK(mean_of("fc") == Approx(14.54).epsilon(0.1));
   // Deviations of layers 11, 12 and 18: those of workers anywhere in their steps, up to 38 % short. Evenly apart they
   // would be about 2.
-  CHECK(of("6e", "sd") == Approx(3.65).epsilon(0.35));
-  CHECK(of("aux", "sd") == Approx(3.09).epsilon(0.35));
-  CHECK(of("fc", "sd") > 0.55 * 3.83);
+  CHECK(of("6e", &SampleSummary::sd) == Approx(3.65).epsilon(0.35));
+  CHECK(of("aux", &SampleSummary::sd) == Approx(3.09).epsilon(0.35));
+  CHECK(of("fc", &SampleSummary::sd) > 0.55 * 3.83);
 }
 
 TEST_CASE("revisiting: every size of the comparison runs") {

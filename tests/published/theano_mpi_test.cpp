@@ -118,11 +118,11 @@ TEST_CASE("published: the example of DDP's buckets and NCCL's choice tells what 
       sim::predict(sim::load_scenario(LOCKSTEP_SOURCE_DIR "/scenarios/resnet50_h100_ddp.json", {}, {8, 64}), 2, {});
   REQUIRE(report.points.size() == 2);
   for (const sim::ReportPoint& point : report.points) {
-    const Json& calls = point.point.details.at("calls");
+    const std::vector<sim::CollectiveCall>& calls = point.point.details.calls;
     double per_iteration = 0;
-    for (const Json& call : calls) per_iteration += call.at("per_iteration").get<double>();
+    for (const sim::CollectiveCall& call : calls) per_iteration += call.per_iteration;
     CHECK(per_iteration == 3);  // 4 MB of classifier, then twice 25 MiB of half precision
-    CHECK(calls.at(0).at("choice").get<std::string>().find("nccl all-reduce, ") == 0);
+    CHECK(calls.at(0).choice.find("nccl all-reduce, ") == 0);
     CHECK(point.scaling_efficiency > 0.95);
   }
 }

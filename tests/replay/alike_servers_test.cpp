@@ -49,8 +49,11 @@ TEST_CASE("one server for all alike ones equals messages to each, every iteratio
     CHECK(one.bytes_sent_per_gpu == Approx(all.bytes_sent_per_gpu));
     CHECK(one.messages == Approx(all.messages));
     CHECK(one.compute_s == Approx(all.compute_s));
-    for (const char* detail : {"dropped_share", "idle_share", "aggregated_gradients", "servers"})
-      CHECK(one.details[detail].get<double>() == Approx(all.details[detail].get<double>()));
+    const WorkersDetails &one_server = *one.details.workers, &all_servers = *all.details.workers;
+    CHECK(*one_server.dropped_share == Approx(*all_servers.dropped_share));
+    CHECK(one_server.idle_share == Approx(all_servers.idle_share));
+    CHECK(*one_server.aggregated_gradients == Approx(*all_servers.aggregated_gradients));
+    CHECK(one_server.servers == all_servers.servers);
   }
 }
 

@@ -45,11 +45,11 @@ TEST_CASE("a point with learners trains on GPUs x learners x batch, within the b
   // 16 ms, and the two updates, which fill the GPU, do not run at once: 33 us more.
   CHECK(two.samples_per_s() == Approx(4000).epsilon(4e-3));
   CHECK(two.compute_s == Approx(16.05e-3).epsilon(1e-3));
-  CHECK(two.details["fill"].get<double>() == 0.4);
+  CHECK(two.details.learners->fill == 0.4);
   for (int learners : {1, 2, 3, 5}) {
     const PointResult point = predict_learners(0.4, learners);
     INFO(learners);
-    CHECK(point.samples_per_s() <= point.details["samples_per_s_bound"].get<double>() * (1 + 1e-9));
+    CHECK(point.samples_per_s() <= point.details.learners->samples_per_s_bound * (1 + 1e-9));
     CHECK(point.relative_low <= 1);
     CHECK(point.relative_high >= 1);
   }
@@ -99,12 +99,12 @@ TEST_CASE("the auto-tuner ends at the best number of learners of a sweep, or one
     int best = 1;  // the fewest learners within the tuner's tolerance of the most throughput
     while (rates[at(best - 1)] < 0.95 * most) ++best;
     const PointResult tuned = predict_learners(fill, 1, {{"/learners/auto_tune", Json::object()}});
-    const int chosen = tuned.details["learners_per_gpu"].get<int>();
+    const int chosen = tuned.details.learners->learners_per_gpu;
     INFO("fill " << fill << ", best " << best << ", chosen " << chosen);
     CHECK(std::abs(chosen - best) <= 1);
     CHECK(tuned.samples_per_s() >= 0.95 * most);
     CHECK(tuned.samples_per_s() == Approx(rates[at(chosen - 1)]).epsilon(1e-9));
-    CHECK(tuned.details["auto_tuner"][0]["learners"] == 1);
+    CHECK(tuned.details.learners->auto_tuner->front().learners == 1);
     CHECK(tuned.notes.size() == 1);
   }
 }
@@ -112,5 +112,5 @@ TEST_CASE("the auto-tuner ends at the best number of learners of a sweep, or one
 TEST_CASE("the auto-tuner stops where memory does") {
   const PointResult tuned =
       predict_learners(0.1, 1, {{"/learners/auto_tune", Json::object()}, {"/learners/workspace", "4 GB"}});
-  CHECK(tuned.details["learners_per_gpu"] == 3);
+  CHECK(tuned.details.learners->learners_per_gpu == 3);
 }

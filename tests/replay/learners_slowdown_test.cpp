@@ -155,7 +155,7 @@ TEST_CASE("law: an all-reduce beside learners costs something, but no more than 
           slowed_s[fidelity] = slowed.mean_iteration_s();
           CHECK(slowed.mean_iteration_s() > without.mean_iteration_s());
           CHECK(slowed.mean_iteration_s() < 1.5 * without.mean_iteration_s());
-          const double lost_s = slowed.details.at("compute_slowed_by_collectives_s").get<double>();
+          const double lost_s = slowed.details.compute_slowed_by_collectives_s.value();
           CHECK(lost_s > 0);
           CHECK(slowed.compute_s == Approx(without.compute_s + lost_s).epsilon(1e-9));
           CHECK(slowed.mean_iteration_s() >= without.mean_iteration_s() + 0.9 * lost_s);

@@ -181,8 +181,8 @@ TEST_CASE("sufficient factors cost three workers the multiplication of the two o
   // AlexNet's fc6 9216 x 4096, fc7 4096 x 4096, fc8 4096 x 1000: 58.6 M weights, 2 x 64 FLOP each, at half of 10
   // TFLOP/s: 1.50 ms, and a launch for each.
   CHECK(three.compute_s - one.compute_s == Approx(2.0 * 64 * 58621952 / 5e12 + 3 * 5e-6).epsilon(1e-6));
-  CHECK(three.details["schemes"].size() == 3);
-  CHECK(three.details["schemes"][0]["scheme"] == "sufficient factors");
+  CHECK(three.details.parameter_server->schemes.size() == 3);
+  CHECK(three.details.parameter_server->schemes[0].scheme == "sufficient factors");
   CHECK(three.notes.size() == 1);
 }
 
@@ -296,7 +296,7 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
           CHECK(messages.relative_low <= 1);
           CHECK(messages.relative_high >= 1);
           if (gpus < 4) continue;
-          const double nic_s = messages.details["busiest_gpu"]["bytes_received"].get<double>() / 11e9;
+          const double nic_s = double(messages.details.parameter_server->busiest_gpu.received) / 11e9;
           CHECK(messages.mean_iteration_s() >= nic_s / 2);  // half of it may come from the node's other GPU
         }
 }

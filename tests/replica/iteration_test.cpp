@@ -21,7 +21,7 @@ Json fast_cluster() {
 double bubble_of(const Json& parallel, int gpus) {
   Json scenario = split_scenario(parallel, {gpus});
   scenario["model"]["config"]["num_hidden_layers"] = 32;
-  return predicted(SmallFiles(scenario, fast_cluster()).one()).details.at("split").at("bubble_fraction");
+  return predicted(SmallFiles(scenario, fast_cluster()).one()).details.split->bubble_fraction;
 }
 
 double iteration_s(const Json& parallel, int gpus, const Json& cluster = switched_cluster()) {
@@ -141,9 +141,7 @@ TEST_CASE("an update in host memory takes what its bytes take there, shared by t
   };
   const sim::Scenario scenario = split_of({{"tensor", 1}, {"micro_batches", 1}}, 4);
   const double parameters = static_cast<double>(scenario.model.parameter_count());
-  const auto update_s = [](const sim::PointResult& point) -> double {
-    return point.details.at("split").at("update_s");
-  };
+  const auto update_s = [](const sim::PointResult& point) -> double { return point.details.split->update_s; };
   // Momentum reads gradient, velocity, weight and writes two: five arrays of 4 bytes; gradients of 4 come, weights of 4 go.
   const double bytes = (5 * 4 + 4 + 4) * parameters;
   CHECK(update_s(with("host", "100 GB/s", "10 TB/s", 1)) == Approx(4 * bytes / 100e9).epsilon(1e-6));

@@ -164,7 +164,7 @@ TEST_CASE("learners that the auto-tuner chose are compared with as many") {
     s["seed"] = seed;
     const SmallFiles files(s, even_cluster());
     const Report report = predict(files.load(), 2, {});
-    const auto learners = [&](std::size_t i) { return report.points[i].point.details["learners_per_gpu"].get<int>(); };
+    const auto learners = [&](std::size_t i) { return report.points[i].point.details.learners->learners_per_gpu; };
     has_differed = has_differed || learners(0) != learners(1);
     CHECK(report.points[0].scaling_efficiency == 1);
     const Json as_many{{"fill", 0.5}, {"tau", "never"}, {"per_gpu", learners(1)}};

@@ -433,12 +433,12 @@ TEST_CASE("NCCL's calls between nodes follow a profile's all-reduces over severa
   for (const std::string fidelity : {"message", "fast", "analytic"}) {
     const PointResult point = predict(files.load({{"/fidelity", fidelity}}), 1, {}).points[0].point;
     CHECK(point.mean_iteration_s() == Approx(4.2e-3 + 6.447784e-3).epsilon(0.01));
-    const Json fit = point.details["nccl_fit"];
-    CHECK(fit["nodes"].dump() == "[2]");
-    CHECK(fit["calls"] == 5);
-    CHECK(fit["latency_excess_s"] == 0.0);
-    CHECK(fit["leave_one_out"].get<double>() < 0.05);
-    CHECK_FALSE(fit.contains("most_nodes_left_out"));
+    const NcclFitResult& fit = point.details.nccl_fit.value();
+    CHECK(fit.nodes == std::vector<int>{2});
+    CHECK(fit.errors.calls == 5);
+    CHECK(fit.correction.latency_excess_s == 0.0);
+    CHECK(fit.errors.leave_one_out < 0.05);
+    CHECK_FALSE(fit.errors.most_nodes_left_out);
   }
   for (calib::Sample& sample : profile.samples) sample.key["ranks"] = 16;  // eight GPUs a node
   profile.fits = calib::fit_curves(profile.samples);
