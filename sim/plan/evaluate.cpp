@@ -128,11 +128,11 @@ void take(const PointResult& point, const Scenario& s, Outcome& o) {
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
   o.global_batch = point.samples_per_iteration;
   o.iteration_s = point.mean_iteration_s();
-  o.relative_low = point.relative_low;
-  o.relative_high = point.relative_high;
-  o.spread_compute = point.spread.compute;
-  o.spread_bandwidth = point.spread.bandwidth;
-  o.spread_latency = point.spread.latency;
+  o.relative_low = point.interval.low;
+  o.relative_high = point.interval.high;
+  o.spread_compute = point.interval.spread.compute;
+  o.spread_bandwidth = point.interval.spread.bandwidth;
+  o.spread_latency = point.interval.spread.latency;
   o.links = links_of(s.cluster);
   o.compute_s = point.compute_s;
   o.exposed_communication_s = point.exposed_communication_s;

@@ -57,7 +57,7 @@ class Search {
       best.insert(behind, split);
       if (is_full) best.pop_back();
     }
-    for (std::size_t i = 1; i < best.size(); ++i) best[i].is_tied = is_open(best.front(), best[i]);
+    for (std::size_t i = 1; i < best.size(); ++i) best[i].is_tied = is_order_uncertain(best.front(), best[i]);
     return std::move(ranking_);
   }
 
@@ -115,26 +115,23 @@ class Search {
     return {candidate.spec, model.iteration(slowest_), candidate.memory, model.job().micro_batches, false};
   }
 
-  // An iteration with each group of inputs at its better and at its worse end.
-  std::array<std::pair<double, double>, 3> moved(const RankedSplit& split) {
-    const UncertaintySpec& u = scenario_.uncertainty;
+  std::array<GroupEnds, 3> iteration_at_ends(const RankedSplit& split) {
     take(split.spec);
     const SplitModel model(scenario_, gpus_, links_of_best_.at(key_of(split.spec)));
-    const auto seconds = [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; };
-    return {std::pair(seconds({1 - u.compute, 1, 1}), seconds({1 + u.compute, 1, 1})),
-            std::pair(seconds({1, 1 + u.bandwidth, 1}), seconds({1, 1 - u.bandwidth, 1})),
-            std::pair(seconds({1, 1, 1 - u.latency}), seconds({1, 1, 1 + u.latency}))};
+    return seconds_at_ends(scenario_.uncertainty,
+                           [&](const Perturbation& p) { return model.iteration(slowest_, p).iteration_s; });
   }
 
-  bool is_open(const RankedSplit& a, const RankedSplit& b) {
-    const auto of_a = moved(a), of_b = moved(b);
-    double sum = 0;
-    for (std::size_t group = 0; group < of_a.size(); ++group) {
-      const double better = std::log(of_b[group].first / of_a[group].first);
-      const double worse = std::log(of_b[group].second / of_a[group].second);
-      sum += std::pow((better - worse) / 2, 2);
+  // Whether the inputs' uncertainty, which both splits share, may reverse their order.
+  bool is_order_uncertain(const RankedSplit& a, const RankedSplit& b) {
+    const auto ends_a = iteration_at_ends(a), ends_b = iteration_at_ends(b);
+    double spread = 0;
+    for (std::size_t group = 0; group < ends_a.size(); ++group) {
+      const double better = std::log(ends_b[group].better_s / ends_a[group].better_s);
+      const double worse = std::log(ends_b[group].worse_s / ends_a[group].worse_s);
+      spread = std::hypot(spread, (better - worse) / 2);
     }
-    return std::log(b.iteration.iteration_s / a.iteration.iteration_s) <= std::sqrt(sum);
+    return std::log(b.iteration.iteration_s / a.iteration.iteration_s) <= spread;
   }
 
   Scenario scenario_;

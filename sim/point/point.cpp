@@ -1,7 +1,6 @@
 #include "sim/point/point.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <stdexcept>
@@ -58,32 +57,19 @@ std::vector<double> bytes_of_calls(const Program& program) {
   return bytes;
 }
 
-// Each group of inputs moved by its uncertainty alone, by the closed form; the effects add in quadrature.
-// What a profile measured badly widens its group. `costs`: of a program with the same plans.
-void set_bounds(const Scenario& scenario, const Program& program, const PlanCosts& costs, double slowest,
-                PointResult& point) {
+// By the closed form. Imprecise measurements of a profile widen the uncertainty of their group. `costs`: of a program
+// with the same plans.
+RelativeInterval interval_of(const Scenario& scenario, const Program& program, const PlanCosts& costs, double slowest,
+                             const PointResult& point) {
   const MeasuredQuality quality = measured_quality(scenario, point.gpus, point.batch_per_gpu, bytes_of_calls(program));
   const auto iteration_s = [&](const Perturbation& perturbation) {
     const std::vector<double> ends = replay_analytic(program, slowest, perturbation, costs).iteration_end_s;
     const int round = warm_up_iterations(scenario);
     return (ends.back() - ends[ends.size() - 1 - static_cast<std::size_t>(round)]) / round;
   };
-  const double base = iteration_s({});
-  const UncertaintySpec u = widened(scenario.uncertainty, quality);
-  const std::vector<std::pair<Perturbation, Perturbation>> moves{{{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
-                                                                 {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
-                                                                 {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};
-  const std::array<double*, 3> spreads{&point.spread.compute, &point.spread.bandwidth, &point.spread.latency};
-  double gain = 0, loss = 0;
-  for (std::size_t i = 0; i < moves.size(); ++i) {
-    const double better = iteration_s(moves[i].first) / base, worse = iteration_s(moves[i].second) / base;
-    gain += std::pow(std::max(0.0, 1 - better), 2);
-    loss += std::pow(std::max(0.0, worse - 1), 2);
-    *spreads[i] = (worse - better) / 2;
-  }
-  point.relative_low = 1 - std::sqrt(gain);
-  point.relative_high = 1 + std::sqrt(loss);
-  if (const std::string why = too_imprecise(quality, point.relative_high); !why.empty()) throw std::runtime_error(why);
+  const RelativeInterval interval = relative_interval(widened(scenario.uncertainty, quality), iteration_s);
+  if (const std::string why = too_imprecise(quality, interval.high); !why.empty()) throw std::runtime_error(why);
+  return interval;
 }
 
 // The closed form's GPUs all compute; as in the others, the mean is over those that only serve, too.
@@ -142,7 +128,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
     const Program rounds = build_program(scenario, request.gpus, request.batch_per_gpu, 3 * warm_up);
     costs = plan_costs(rounds, cluster);
     const double slowest = expected_slowest(scenario, request.gpus * learners_of(scenario));
-    set_bounds(scenario, rounds, costs, slowest, point);
+    point.interval = interval_of(scenario, rounds, costs, slowest, point);
   }
   const Program program = build_program(scenario, request.gpus, request.batch_per_gpu, warm_up + iterations);
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();

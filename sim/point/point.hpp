@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/point/details.hpp"
+#include "sim/point/interval.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -27,20 +28,6 @@ struct PointRequest {
   double most_messages = 0;  ///< fast: a point that needs more, all iterations together, stays closed form; 0: any
 };
 
-/// By how much, relative, an iteration takes longer as a group of inputs is off by its uncertainty, all of it to the worse
-/// side: half the way from the better end to the worse one. Where two points share the inputs, they are off together.
-struct InputSpread {
-  double compute = 0;
-  double bandwidth = 0;
-  double latency = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("compute", self.compute);
-    visit("bandwidth", self.bandwidth);
-    visit("latency", self.latency);
-  }
-};
-
 /// One prediction. Processes exchange it as JSON of the listed fields.
 struct PointResult {
   int gpus = 0;
@@ -51,9 +38,7 @@ struct PointResult {
   double compute_s = 0;              ///< busy compute time of a GPU in an iteration, mean
   double exposed_communication_s = 0;
   double input_wait_s = 0;
-  double relative_low = 1;   ///< iteration time at the favourable end of the inputs' uncertainty, over the predicted
-  double relative_high = 1;  ///< at the unfavourable end
-  InputSpread spread;        ///< what these two come from; 0 where it is not worked out group by group
+  RelativeInterval interval;  ///< of the iteration time, from the inputs' uncertainty
   double bytes_sent_per_gpu = 0;
   double messages = 0;
   std::string fidelity;  ///< asked for
@@ -73,9 +58,7 @@ struct PointResult {
     visit("compute_s", self.compute_s);
     visit("exposed_communication_s", self.exposed_communication_s);
     visit("input_wait_s", self.input_wait_s);
-    visit("relative_low", self.relative_low);
-    visit("relative_high", self.relative_high);
-    visit("spread", self.spread);
+    visit("interval", self.interval);
     visit("bytes_sent_per_gpu", self.bytes_sent_per_gpu);
     visit("messages", self.messages);
     visit("fidelity", self.fidelity);

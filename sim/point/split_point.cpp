@@ -15,25 +15,6 @@ constexpr double kMostEvents = 2e7;          // of a replay by SimGrid
 constexpr double kFewEvents = 2e6;           // by flows, a second or two; more go round by round
 constexpr double kMostEventsByRounds = 3e9;  // those of other stages included, which cost nothing: some seconds
 
-// Each group of inputs moved by its uncertainty alone; the effects add in quadrature.
-void set_bounds(const SplitModel& model, const UncertaintySpec& u, double slowest, PointResult& point) {
-  const double base = model.iteration(slowest).iteration_s;
-  const std::vector<std::pair<Perturbation, Perturbation>> moves{{{1 - u.compute, 1, 1}, {1 + u.compute, 1, 1}},
-                                                                 {{1, 1 + u.bandwidth, 1}, {1, 1 - u.bandwidth, 1}},
-                                                                 {{1, 1, 1 - u.latency}, {1, 1, 1 + u.latency}}};
-  const std::vector<double*> spreads{&point.spread.compute, &point.spread.bandwidth, &point.spread.latency};
-  double gain = 0, loss = 0;
-  for (std::size_t group = 0; group < moves.size(); ++group) {
-    const double better = model.iteration(slowest, moves[group].first).iteration_s / base;
-    const double worse = model.iteration(slowest, moves[group].second).iteration_s / base;
-    *spreads[group] = (worse - better) / 2;
-    gain += std::pow(std::max(0.0, 1 - better), 2);
-    loss += std::pow(std::max(0.0, worse - 1), 2);
-  }
-  point.relative_low = 1 - std::sqrt(gain);
-  point.relative_high = 1 + std::sqrt(loss);
-}
-
 SplitDetails split_details(const Scenario& scenario, const SplitModel& model, const SplitIteration& iteration) {
   const SplitJob& job = model.job();
   const SplitSeconds& gpu = iteration.of_gpu;
@@ -151,7 +132,9 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.method = "closed form";
   point.notes.push_back(note_of(model, iteration));
   point.details.split = split_details(scenario, model, iteration);
-  set_bounds(model, scenario.uncertainty, slowest, point);
+  point.interval = relative_interval(scenario.uncertainty, [&](const Perturbation& perturbation) {
+    return model.iteration(slowest, perturbation).iteration_s;
+  });
   if (request.fidelity != Fidelity::analytic) replay_split(scenario, request, cluster, model, point);
   return point;
 }

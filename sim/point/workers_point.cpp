@@ -278,9 +278,9 @@ class WorkersPoint {
     const MeasuredQuality quality = measured_quality(s_, p.gpus, p.batch_per_gpu, {});
     const UncertaintySpec u = widened(s_.uncertainty, quality);
     const double spread = std::hypot(u.compute * computed, u.bandwidth * (1 - computed));
-    p.relative_low = 1 - spread;
-    p.relative_high = 1 + spread;
-    if (const std::string why = too_imprecise(quality, p.relative_high); !why.empty()) throw std::runtime_error(why);
+    p.interval.low = 1 - spread;
+    p.interval.high = 1 + spread;
+    if (const std::string why = too_imprecise(quality, p.interval.high); !why.empty()) throw std::runtime_error(why);
     double bytes = 0;
     for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
     p.bytes_sent_per_gpu = alike_servers_ * bytes / request_.gpus / iterations();

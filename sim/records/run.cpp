@@ -63,7 +63,7 @@ RunTime run_iteration(const RecordRun& run, bool with_bounds) {
   request.fidelity = run.scenario.fidelity;
   request.iterations = run.scenario.iterations;
   const PointResult point = predict_point(run.scenario, request);
-  return bounded(point.mean_iteration_s(), 1 - point.relative_low, point.relative_high - 1);
+  return bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1);
 }
 
 // Launch, then what the plan says of as many bytes, as in training.
@@ -82,14 +82,12 @@ RunTime run_all_reduces(const RecordRun& run, bool with_bounds) {
     for (std::int64_t bytes : run.bytes) sum += all_reduce_s(run, plan_of, bytes, cluster, perturbation);
     return sum;
   };
-  const UncertaintySpec& u = run.scenario.uncertainty;
-  const double base = seconds({});
-  if (!with_bounds) return bounded(base, 0, 0);
-  const double gain =
-      std::hypot(1 - seconds({1, 1 + u.bandwidth, 1}) / base, 1 - seconds({1, 1, 1 - u.latency}) / base);
-  const double loss =
-      std::hypot(seconds({1, 1 - u.bandwidth, 1}) / base - 1, seconds({1, 1, 1 + u.latency}) / base - 1);
-  return bounded(base, gain, loss);
+  const double base_s = seconds({});
+  if (!with_bounds) return bounded(base_s, 0, 0);
+  UncertaintySpec uncertainty = run.scenario.uncertainty;
+  uncertainty.compute = 0;
+  const RelativeInterval interval = relative_interval(uncertainty, seconds);
+  return bounded(base_s, 1 - interval.low, interval.high - 1);
 }
 
 constexpr double kShareOff = 0.25;     // of the part of a step that a layer's gradient waits for

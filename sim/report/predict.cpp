@@ -109,7 +109,7 @@ class Predictions {
 
 std::string bounds_text(const PointResult& point) {
   const double rate = point.samples_per_s();
-  return "between " + with_thousands(rate / point.relative_high) + " and " + with_thousands(rate / point.relative_low) +
+  return "between " + with_thousands(rate / point.interval.high) + " and " + with_thousands(rate / point.interval.low) +
          " images/s";
 }
 
@@ -169,7 +169,7 @@ ReportPoint report_point(const Scenario& scenario, const PointResult& point, con
     const IterationsEstimate iterations =
         iterations_to_target(*scenario.convergence, setting_of(scenario, point), images, scenario.uncertainty.epochs);
     row.accuracy = time_to_accuracy(*scenario.convergence, iterations, images, point.mean_iteration_s(),
-                                    point.relative_low, point.relative_high);
+                                    point.interval.low, point.interval.high);
     row.point.notes.insert(row.point.notes.end(), iterations.notes.begin(), iterations.notes.end());
   }
   return row;

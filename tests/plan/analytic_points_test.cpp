@@ -10,7 +10,7 @@ namespace {
 
 std::string digits(const sim::PointResult& point) {
   return Json{
-      point.iteration_s, point.relative_low, point.relative_high, point.compute_s, point.exposed_communication_s,
+      point.iteration_s, point.interval.low, point.interval.high, point.compute_s, point.exposed_communication_s,
       point.messages,    point.method}
       .dump();
 }

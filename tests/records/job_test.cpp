@@ -281,8 +281,8 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
     // Parts of an iteration are off independently: at most as far as the job, at least as three alike ones are.
     const double half =
         (predicted.predictions[0].high - predicted.predictions[0].low) / (2 * predicted.predictions[0].predicted);
-    CHECK(point.relative_high - 1 <= 1.2 * half);  // slower links bring to light what was hidden
-    CHECK(point.relative_high - 1 >= half / std::sqrt(3));
+    CHECK(point.interval.high - 1 <= 1.2 * half);  // slower links bring to light what was hidden
+    CHECK(point.interval.high - 1 >= half / std::sqrt(3));
   }
   const Json file = sim::job_scenario(sim::predict_job(measured, catalogue(), 1), catalogue());
   CHECK(file.at("compute").at("rates")[0].at("rate").at("kind") == "measured");

@@ -50,8 +50,8 @@ TEST_CASE("a point with learners trains on GPUs x learners x batch, within the b
     const PointResult point = predict_learners(0.4, learners);
     INFO(learners);
     CHECK(point.samples_per_s() <= point.details.learners->samples_per_s_bound * (1 + 1e-9));
-    CHECK(point.relative_low <= 1);
-    CHECK(point.relative_high >= 1);
+    CHECK(point.interval.low <= 1);
+    CHECK(point.interval.high >= 1);
   }
 }
 

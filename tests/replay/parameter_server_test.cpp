@@ -293,8 +293,8 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
           const PointResult closed = predict_one(s, gpus, Fidelity::analytic);
           CHECK(closed.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.2));
           CHECK(messages.mean_iteration_s() >= messages.compute_s * (1 - 1e-9));
-          CHECK(messages.relative_low <= 1);
-          CHECK(messages.relative_high >= 1);
+          CHECK(messages.interval.low <= 1);
+          CHECK(messages.interval.high >= 1);
           if (gpus < 4) continue;
           const double nic_s = double(messages.details.parameter_server->busiest_gpu.received) / 11e9;
           CHECK(messages.mean_iteration_s() >= nic_s / 2);  // half of it may come from the node's other GPU

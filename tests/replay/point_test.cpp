@@ -154,13 +154,13 @@ TEST_CASE("an input pipeline slower than the GPUs sets the pace, and its wait is
 TEST_CASE("bounds enclose the prediction and widen with the uncertainty") {
   Scenario s = small_scenario();
   const PointResult narrow = predict_in_child(s, 64, Fidelity::fast);
-  CHECK(narrow.relative_low < 1);
-  CHECK(narrow.relative_high > 1);
+  CHECK(narrow.interval.low < 1);
+  CHECK(narrow.interval.high > 1);
   s.uncertainty.compute = 0.2;
   s.uncertainty.latency = 0.5;
   const PointResult wide = predict_in_child(s, 64, Fidelity::fast);
-  CHECK(wide.relative_low < narrow.relative_low);
-  CHECK(wide.relative_high > narrow.relative_high);
+  CHECK(wide.interval.low < narrow.interval.low);
+  CHECK(wide.interval.high > narrow.interval.high);
 }
 
 TEST_CASE("a failing simulation process is an error, not a hang") {

@@ -106,8 +106,8 @@ TEST_CASE("bounds: alone a GPU is uncertain by its computation, time to accuracy
   files.scenario["uncertainty"] = {{"compute", 0.03}, {"bandwidth", 0.5}, {"latency", 0.5}, {"epochs", 0.04}};
   const Report report = predict(files.load(), 1, {});
   const sim::ReportPoint& one = report.points[0];
-  CHECK(one.point.relative_low == Approx(0.97));
-  CHECK(one.point.relative_high == Approx(1.03));
+  CHECK(one.point.interval.low == Approx(0.97));
+  CHECK(one.point.interval.high == Approx(1.03));
   CHECK(one.accuracy.seconds == Approx(1.6));
   CHECK(one.accuracy.low_s == Approx(1.6 * 0.95));
   CHECK(one.accuracy.high_s == Approx(1.6 * 1.05));

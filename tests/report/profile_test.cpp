@@ -307,13 +307,13 @@ TEST_CASE("what was measured badly widens the bounds and is said") {
     }
     return predict(files.load(), 1, {});
   };
-  const auto width = [&](double by) { return scattered(by).points[0].point.relative_high - 1; };
+  const auto width = [&](double by) { return scattered(by).points[0].point.interval.high - 1; };
   CHECK(width(0) == Approx(0.05));
   CHECK(width(0.2) == Approx(std::hypot(0.05, 0.2)));
   CHECK(width(0.1) > width(0.02));
 
   const Report report = scattered(0.2);
-  CHECK(report.points[0].point.relative_low == Approx(1 - std::hypot(0.05, 0.2)));
+  CHECK(report.points[0].point.interval.low == Approx(1 - std::hypot(0.05, 0.2)));
   REQUIRE(report.points[0].extrapolations.size() == 2);
   CHECK(report.points[0].extrapolations[0] ==
         "1 GPUs: the profile's iterations at batch 8 are known to 20 % only (its median is known to 20 %): the bounds "
@@ -331,7 +331,7 @@ TEST_CASE("an all-reduce that was measured badly widens the part that it takes")
   SmallFiles files = files_with_profile();
   files.scenario["gpus"] = {2};
   files.scenario["uncertainty"] = {{"compute", 0}, {"bandwidth", 0.1}, {"latency", 0.1}};
-  const auto high = [&] { return predict(files.load(), 1, {}).points[0].point.relative_high; };
+  const auto high = [&] { return predict(files.load(), 1, {}).points[0].point.interval.high; };
   const double before = high();
   for (Json& sample : files.scenario["compute"]["profile"]["samples"]) {
     const double seconds = sample["seconds"][0];

@@ -1,0 +1,54 @@
+#pragma once
+// Prediction intervals. Each group of inputs (computing, bandwidth, latency) is moved to both ends of its uncertainty
+// while the other groups stay. The groups' effects are independent, so they add in quadrature.
+#include <array>
+#include <functional>
+
+#include "sim/replay/replay.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+inline namespace point {
+
+/// Seconds of whatever is predicted, with its inputs perturbed.
+using PerturbedSeconds = std::function<double(const Perturbation&)>;
+
+/// Seconds with one group of inputs at its favourable and at its unfavourable end.
+struct GroupEnds {
+  double better_s = 0;
+  double worse_s = 0;
+};
+/// The ends of computing, bandwidth and latency, in this order. A group without uncertainty is evaluated once.
+std::array<GroupEnds, 3> seconds_at_ends(const UncertaintySpec& uncertainty, const PerturbedSeconds& seconds);
+
+/// Relative effect of each group on the seconds: half the difference between its two ends. Two points with the same
+/// inputs share these errors.
+struct InputSpread {
+  double compute = 0;
+  double bandwidth = 0;
+  double latency = 0;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("compute", self.compute);
+    visit("bandwidth", self.bandwidth);
+    visit("latency", self.latency);
+  }
+};
+
+/// Factors of the predicted seconds.
+struct RelativeInterval {
+  double low = 1;      ///< every group at its favourable end
+  double high = 1;     ///< every group at its unfavourable end
+  InputSpread spread;  ///< zeros if the interval was not computed group by group
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("low", self.low);
+    visit("high", self.high);
+    visit("spread", self.spread);
+  }
+};
+
+RelativeInterval relative_interval(const UncertaintySpec& uncertainty, const PerturbedSeconds& seconds);
+
+}  // namespace point
+}  // namespace lockstep::sim
