@@ -37,7 +37,7 @@ class Curves {
   std::size_t first_of(std::size_t point) const { return first_[point]; }
 
   /// Of an outcome at `fidelity` as asked for.
-  Task baseline(std::size_t point, const Outcome& o, const std::string& fidelity) const {
+  Task baseline(std::size_t point, const Outcome& o, Fidelity fidelity) const {
     Task task;
     task.point = first_[point];
     task.fidelity = fidelity;
@@ -106,7 +106,7 @@ class Around {
 
  private:
   const PlanRow& row() const { return result_.rows[focus_]; }
-  std::string refined() const { return name_of(plan_.refine.refined); }
+  Fidelity refined() const { return plan_.refine.refined; }
 
   Task varied(const std::string& variation) const {
     Task task;
@@ -129,7 +129,7 @@ class Around {
   Task coarse(std::size_t point, const std::string& variation) const {
     Task task;
     task.point = point;
-    task.fidelity = name_of(plan_.refine.coarse);
+    task.fidelity = plan_.refine.coarse;
     task.variation = variation;
     return task;
   }
@@ -337,7 +337,9 @@ void collect_warnings(PlanResult& result) {
 void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
   const Curves curves(plan, result.rows);
   std::vector<Task> tasks;
-  const auto baseline = [&](std::size_t i) { return curves.baseline(i, result.rows[i].outcome, result.rows[i].asked); };
+  const auto baseline = [&](std::size_t i) {
+    return curves.baseline(i, result.rows[i].outcome, result.rows[i].requested);
+  };
   for (std::size_t i = 0; i < result.rows.size(); ++i)
     if (result.rows[i].outcome.is_ok()) tasks.push_back(baseline(i));
   evaluation.run(tasks, "baselines");

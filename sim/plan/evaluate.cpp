@@ -120,9 +120,8 @@ std::string links_of(const ClusterSpec& cluster) {
 }
 
 void take(const PointResult& point, const Scenario& s, Outcome& o) {
-  // What was done, whatever was asked for.
-  o.fidelity = point.method == "messages" ? "message" : point.method == "closed form" ? "analytic" : "fast";
-  o.method = point.method;
+  o.fidelity = point.method.fidelity();
+  o.method = point.method.text();
   o.nodes = point.nodes;
   o.tuned_learners = tuned_learners(s, point);
   o.nics = point.nodes > 1 ? point.nodes * s.cluster.nic.per_node : 0;
@@ -203,7 +202,7 @@ PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& tas
   request.most_messages = plan.refine.most_messages;
   request.gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
-  request.fidelity = choice_named<Fidelity>(task.fidelity, "fidelity");
+  request.fidelity = task.fidelity;
   request.seed = s.seed;
   request.iterations = s.iterations;
   return request;
@@ -263,7 +262,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task) {
 }
 
 bool needs_own_process(const Task& task) {
-  return task.wants_failure_runs || choice_named<Fidelity>(task.fidelity, "fidelity") == Fidelity::message;
+  return task.wants_failure_runs || task.fidelity == Fidelity::message;
 }
 
 }  // namespace plan

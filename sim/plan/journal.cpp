@@ -103,7 +103,7 @@ void Journal::take_up(const std::string& text, const std::string& digest) {
     const Json line = parsed(checked(text.substr(begin, end - begin)));
     try {
       kept_[line.at("task").get<std::string>()] = Outcome::from_text(line.at("outcome").dump());
-    } catch (const Json::exception&) {
+    } catch (const std::exception&) {
       break;
     }
     begin = end + 1;

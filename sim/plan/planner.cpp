@@ -17,7 +17,7 @@ namespace {
 Task task_of(std::size_t point, Fidelity fidelity) {
   Task task;
   task.point = point;
-  task.fidelity = name_of(fidelity);
+  task.fidelity = fidelity;
   return task;
 }
 
@@ -70,10 +70,10 @@ class Planner {
 
   void take(const Task& task, const Outcome& outcome) {
     PlanRow& row = result_.rows[task.point];
-    row.asked = task.fidelity;
+    row.requested = task.fidelity;
     row.outcome = outcome;
     row.is_refined =
-        !outcome.is_ok() || outcome.fidelity == "message" || outcome.fidelity == name_of(plan_.refine.refined);
+        !outcome.is_ok() || outcome.fidelity == Fidelity::message || outcome.fidelity == plan_.refine.refined;
     if (!outcome.is_ok()) return;
     row.money = money_of(plan_.prices, row.point->prices, outcome);
     if (row.money.is_known || !needs_prices(plan_.objective)) return;
@@ -161,7 +161,7 @@ class Planner {
       const Outcome& outcome = evaluation_.at(task);
       take(task, outcome);
       result_.rows[task.point].is_refined = true;
-      if (outcome.is_ok() && outcome.fidelity != name_of(plan_.refine.coarse))
+      if (outcome.is_ok() && outcome.fidelity != plan_.refine.coarse)
         errors_.push_back(std::abs(coarse_s / outcome.iteration_s - 1));
     }
     result_.refined_points += rows.size();
@@ -180,7 +180,7 @@ class Planner {
       result_.warnings.push_back(line);
     }
     for (const PlanRow& row : result_.rows)
-      if (row.outcome.is_ok() && row.asked != name_of(Fidelity::analytic) && row.outcome.fidelity == "analytic")
+      if (row.outcome.is_ok() && row.requested != Fidelity::analytic && row.outcome.fidelity == Fidelity::analytic)
         result_.warnings.push_back(row.point->id +
                                    ": stays analytic, since its messages share links and are more than "
                                    "/refine/most_messages");

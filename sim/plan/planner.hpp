@@ -16,7 +16,7 @@ inline namespace plan {
 struct PlanRow {
   const PlanPoint* point = nullptr;
   Outcome outcome;
-  std::string asked;  ///< the fidelity that the outcome was asked for in
+  Fidelity requested = Fidelity::analytic;
   Money money;
   bool is_refined = false;
   double scaling_efficiency = 0;  ///< 0: unknown

@@ -61,7 +61,7 @@ Json scaling_json(const ScalingRow& row) {
           {"samples_per_s_low", o.samples_per_s() / o.relative_high},
           {"samples_per_s_high", o.samples_per_s() / o.relative_low},
           {"scaling_efficiency", known(row.scaling_efficiency > 0, row.scaling_efficiency)},
-          {"fidelity", o.fidelity}};
+          {"fidelity", name_of(o.fidelity)}};
 }
 
 Json breakdown_json(const PlanResult& result) {
@@ -154,7 +154,7 @@ Json point_json(const PlanSpec& plan, const PlanRow& row) {
   const Outcome& o = row.outcome;
   const bool ok = o.is_ok(), has_cost = ok && row.money.is_known;
   Json json{{"id", row.point->id}, {"setting", row.setting()}, {"status", o.status}, {"why", o.why}};
-  json["fidelity"] = ok ? Json(o.fidelity) : Json(nullptr);
+  json["fidelity"] = ok ? Json(name_of(o.fidelity)) : Json(nullptr);
   json["cluster"] = o.cluster;
   json["gpu"] = o.gpu;
   json["gpus"] = known(o.gpus > 0, o.gpus);

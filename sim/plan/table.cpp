@@ -68,7 +68,7 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
     for (double amount : {r.money.cost, r.money.low_cost, r.money.high_cost})
       if (has_cost) rows.back().push_back(r.money.is_known ? money_text(amount, r.money.currency) : "");
     if (result.plan->failures) rows.back().push_back(percent_text(o.goodput));
-    rows.back().insert(rows.back().end(), {o.fidelity, mark(result, i)});
+    rows.back().insert(rows.back().end(), {name_of(o.fidelity), mark(result, i)});
   }
   return rows;
 }
@@ -91,7 +91,7 @@ Rows scaling_rows(const PlanResult& result) {
     const Outcome& o = r.outcome;
     rows.push_back({std::to_string(o.gpus), count_text(o.samples_per_s()),
                     count_text(o.samples_per_s() / o.relative_high), count_text(o.samples_per_s() / o.relative_low),
-                    r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", o.fidelity});
+                    r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", name_of(o.fidelity)});
   }
   return rows;
 }
@@ -132,7 +132,7 @@ std::string counts(const PlanResult& result) {
   std::map<std::string, std::size_t> status, fidelity, why;
   for (const PlanRow& row : result.rows) {
     ++status[row.outcome.status];
-    if (row.outcome.is_ok()) ++fidelity[row.outcome.fidelity];
+    if (row.outcome.is_ok()) ++fidelity[name_of(row.outcome.fidelity)];
   }
   std::string text = std::to_string(result.rows.size()) + " points: " + std::to_string(status["ok"]) + " predicted";
   std::string by;

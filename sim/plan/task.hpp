@@ -4,19 +4,20 @@
 #include <vector>
 
 #include "engine/base/json.hpp"
+#include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
 inline namespace plan {
 
 /// One simulation of a plan's point.
 struct Task {
-  std::size_t point = 0;       ///< index in PlanSpec::points
-  std::string fidelity;        ///< asked for
-  std::string variation = "";  ///< one of variation.hpp; empty: as planned
-  int gpus = 0;                ///< instead of the point's; 0: the point's
-  int batch_per_gpu = 0;       ///< the same
-  int baseline_gpus = 0;       ///< above 0: the baseline of the point (sim/point/baseline.hpp), on so many GPUs
-  int learners = 0;            ///< of the baseline, where the auto-tuner chose them for the point; 0: as planned
+  std::size_t point = 0;                   ///< index in PlanSpec::points
+  Fidelity fidelity = Fidelity::analytic;  ///< requested
+  std::string variation = "";              ///< one of variation.hpp; empty: as planned
+  int gpus = 0;                            ///< instead of the point's; 0: the point's
+  int batch_per_gpu = 0;                   ///< the same
+  int baseline_gpus = 0;  ///< above 0: the baseline of the point (sim/point/baseline.hpp), on so many GPUs
+  int learners = 0;       ///< of the baseline, where the auto-tuner chose them for the point; 0: as planned
   bool wants_layers = false;
   bool wants_failure_runs = false;  ///< failures on SimGrid's clock besides, in a process of its own
   bool is_throughput_only = false;  ///< whether the global batch reaches the target does not matter
@@ -46,7 +47,7 @@ struct ClockedTime {
 struct Outcome {
   std::string status;  ///< ok; refused: the point is impossible or beyond a limit; failed: its simulation went wrong
   std::string why;
-  std::string fidelity;  ///< what it was predicted in: a point that is replayed by messages whatever is asked says so
+  Fidelity fidelity = Fidelity::analytic;  ///< of the method used, which may differ from the requested one
   std::string method;
   std::string gpu;      ///< name
   std::string cluster;  ///< name
@@ -94,8 +95,56 @@ struct Outcome {
   double paid_s() const { return time_s * paid_share; }
   double samples_per_s() const { return global_batch / iteration_s; }
   std::string text() const;
-  /// Throws Json's exceptions where the text is none of ours.
+  /// Throws std::exception if text() did not write the text.
   static Outcome from_text(const std::string& text);
+
+  /// All fields but `layer_groups`.
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("status", self.status);
+    visit("why", self.why);
+    visit("fidelity", self.fidelity);
+    visit("method", self.method);
+    visit("gpu", self.gpu);
+    visit("cluster", self.cluster);
+    visit("gpus", self.gpus);
+    visit("nodes", self.nodes);
+    visit("gpus_per_node", self.gpus_per_node);
+    visit("nics", self.nics);
+    visit("batch_per_gpu", self.batch_per_gpu);
+    visit("baseline_gpus", self.baseline_gpus);
+    visit("tuned_learners", self.tuned_learners);
+    visit("split", self.split);
+    visit("global_batch", self.global_batch);
+    visit("iteration_s", self.iteration_s);
+    visit("relative_low", self.relative_low);
+    visit("relative_high", self.relative_high);
+    visit("spread_compute", self.spread_compute);
+    visit("spread_bandwidth", self.spread_bandwidth);
+    visit("spread_latency", self.spread_latency);
+    visit("links", self.links);
+    visit("compute_s", self.compute_s);
+    visit("exposed_communication_s", self.exposed_communication_s);
+    visit("idle_s", self.idle_s);
+    visit("memory", self.memory);
+    visit("updates", self.updates);
+    visit("time_s", self.time_s);
+    visit("time_s_low", self.time_s_low);
+    visit("time_s_high", self.time_s_high);
+    visit("undisturbed_s", self.undisturbed_s);
+    visit("goodput", self.goodput);
+    visit("paid_share", self.paid_share);
+    visit("interruptions", self.interruptions);
+    visit("spot_interruptions", self.spot_interruptions);
+    visit("checkpoint_s", self.checkpoint_s);
+    visit("checkpoint_interval_s", self.checkpoint_interval_s);
+    visit("spares", self.spares);
+    visit("clocked_runs", self.clocked.runs);
+    visit("clocked_mean_s", self.clocked.mean_s);
+    visit("clocked_low_s", self.clocked.low_s);
+    visit("clocked_high_s", self.clocked.high_s);
+    visit("warnings", self.warnings);
+  }
 };
 
 }  // namespace plan

@@ -27,11 +27,6 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-// Where messages meet on links they are taken one by one, at about a second for a million: on so many GPUs up to many, on more
-// as long as they are few. Where no GPUs share links, going round by round is as good from much fewer on.
-constexpr int kMostGpusByFlows = 512;
-constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
-constexpr double kMostMessages = 2e8;  // where they cannot be taken round by round: some minutes
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
 
 // Iterations before the measured ones: the first one waits for its input, and learners that synchronise every tau
@@ -88,30 +83,6 @@ Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
   return workers_only(jitter_of(scenario, request.seed), request.gpus);
 }
 
-Replay replay_program(const Scenario& scenario, const PointRequest& request, const Program& program,
-                      const Cluster& cluster, const PlanCosts& costs) {
-  ReplayOptions options;
-  options.timeline_gpus = request.trace.gpus;
-  const Jitter jitter = jitter_at(scenario, request);
-  if (request.fidelity == Fidelity::analytic) return replay_closed_form(scenario, request, program, costs);
-  Replay replay;
-  if (request.fidelity == Fidelity::fast && replay_max_plus(program, cluster, jitter, options, replay)) return replay;
-  if (request.fidelity == Fidelity::message) return replay_messages(program, cluster, jitter, options);
-  const double messages = program.messages_per_iteration() * program.iterations;
-  if (request.most_messages > 0 && messages > request.most_messages)
-    return replay_closed_form(scenario, request, program, costs);
-  const bool is_large = request.gpus > kMostGpusByFlows;
-  const bool are_too_many = messages > (is_large ? kFewMessages : kManyMessages);
-  if (are_too_many || (is_large && messages > kFewMessagesOnOwnLinks)) {
-    const MeetingLinks links = are_too_many ? MeetingLinks::any : MeetingLinks::own;
-    if (replay_shared_rounds(program, cluster, jitter, options, links, replay)) return replay;
-  }
-  if (messages > kMostMessages)
-    throw InputError("/fidelity: fast takes the " + short_number(std::round(messages * 1e-6)) +
-                     " million messages of this job one by one; allowed: analytic, fewer GPUs or /iterations");
-  return replay_flows(program, cluster, jitter, options);
-}
-
 // A point whose GPUs all run the same program.
 PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRequest& request,
                        const std::vector<TunerObservation>& observed) {
@@ -134,7 +105,12 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   point.bytes_sent_per_gpu = program.bytes_sent_per_gpu_and_iteration();
   point.messages = program.messages_per_iteration();
 
-  const Replay replay = replay_program(scenario, request, program, cluster, costs);
+  ReplayOptions options;
+  options.timeline_gpus = request.trace.gpus;
+  const Replay replay = replay_by_first(
+      choose_methods(request.fidelity, request.gpus, point.messages * program.iterations, request.most_messages),
+      program, cluster, jitter_at(scenario, request), options,
+      [&] { return replay_closed_form(scenario, request, program, costs); }, point.method);
   double slowed_s = 0;
   for (int i = warm_up; i < warm_up + iterations; ++i) {
     const std::size_t n = static_cast<std::size_t>(i);
@@ -145,8 +121,7 @@ PointResult predict_on(Cluster& cluster, const Scenario& scenario, const PointRe
   }
   if (has_slowdowns(program)) point.details.compute_slowed_by_collectives_s = slowed_s > kRounding_s ? slowed_s : 0;
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s - point.input_wait_s);
-  point.fidelity = name_of(request.fidelity);
-  point.method = replay.method;
+  point.fidelity = request.fidelity;
   point.events = replay.events;
   describe_calls(program, point);
   describe_nccl_fit(scenario, point);

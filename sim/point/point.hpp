@@ -5,6 +5,7 @@
 
 #include "sim/point/details.hpp"
 #include "sim/point/interval.hpp"
+#include "sim/point/method.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -25,7 +26,7 @@ struct PointRequest {
   std::uint64_t seed = 1;
   int iterations = 10;
   TraceRequest trace;
-  double most_messages = 0;  ///< fast: a point that needs more, all iterations together, stays closed form; 0: any
+  double most_messages = 0;  ///< fast: closed form for a point with more in all iterations together; 0: no limit
 };
 
 /// One prediction. Processes exchange it as JSON of the listed fields.
@@ -41,8 +42,8 @@ struct PointResult {
   RelativeInterval interval;  ///< of the iteration time, from the inputs' uncertainty
   double bytes_sent_per_gpu = 0;
   double messages = 0;
-  std::string fidelity;  ///< asked for
-  std::string method;    ///< how it was replayed: "messages", "max-plus", "fair flows", "closed form"
+  Fidelity fidelity = Fidelity::analytic;  ///< requested
+  PredictionMethod method;
   double wall_s = 0;
   std::int64_t events = 0;
   PointDetails details;

@@ -11,10 +11,6 @@ namespace lockstep::sim {
 inline namespace point {
 namespace {
 
-constexpr double kMostEvents = 2e7;          // of a replay by SimGrid
-constexpr double kFewEvents = 2e6;           // by flows, a second or two; more go round by round
-constexpr double kMostEventsByRounds = 3e9;  // those of other stages included, which cost nothing: some seconds
-
 SplitDetails split_details(const Scenario& scenario, const SplitModel& model, const SplitIteration& iteration) {
   const SplitJob& job = model.job();
   const SplitSeconds& gpu = iteration.of_gpu;
@@ -59,8 +55,8 @@ std::string note_of(const SplitModel& model, const SplitIteration& iteration) {
   return text + (shares.empty() ? "." : "; of an iteration " + shares + ".");
 }
 
-// Message by message, or round by round; every iteration begins when all GPUs have ended the one before. Without jitter the
-// fast way takes as many replicas as tell what all do.
+// Every iteration begins when all GPUs have ended the one before. Without jitter the fidelity `fast` replays only as many
+// replicas as determine the times of all.
 void replay_split(const Scenario& scenario, const PointRequest& request, const Cluster& cluster,
                   const SplitModel& model, PointResult& point) {
   const bool varies = scenario.compute.jitter != JitterKind::none, is_fast = request.fidelity == Fidelity::fast;
@@ -68,25 +64,16 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   const SplitJob& job = model.job();
   const int replicas = is_fast && !varies ? telling_replicas(scenario, job) : job.spec.data;
   const int gpus = job.spec.gpus_of_replica() * replicas;
-  const auto check = [&](double events, double most) {
-    if (events <= most) return;
-    throw InputError("/fidelity: " + name_of(request.fidelity) + " replays at least " +
-                     short_number(std::round(events * 1e-6)) + " million events of this split; allowed: analytic" +
-                     (is_fast && varies ? ", or no /compute/jitter" : ""));
-  };
   // Every GPU goes through the passes of all stages, its own or not.
-  check(2.0 * gpus * job.micro_batches * job.shape.layers * iterations, is_fast ? kMostEventsByRounds : kMostEvents);
+  check_split_events(request.fidelity, 2.0 * gpus * job.micro_batches * job.shape.layers * iterations, varies);
   const Program program = split_program(scenario, model, iterations, replicas);
   const double events = events_of(program) * iterations;
-  if (!is_fast) check(events, kMostEvents);
+  if (!is_fast) check_split_events(request.fidelity, events, varies);
   const Jitter jitter = jitter_of_stages(model, jitter_of(scenario, request.seed), replicas);
   Cluster part(scenario.cluster, gpus);
   apply_overheads(scenario, part);
-  Replay replay;
-  if (!is_fast)
-    replay = replay_messages(program, cluster, jitter);
-  else if (events <= kFewEvents || !replay_shared_rounds(program, part, jitter, {}, MeetingLinks::any, replay))
-    replay = replay_flows(program, part, jitter);
+  const Replay replay = replay_by_first(choose_split_methods(request.fidelity, events), program,
+                                        is_fast ? part : cluster, jitter, {}, {}, point.method);
   point.iteration_s.clear();
   point.compute_s = 0;
   for (std::size_t i = 0; i < replay.iteration_end_s.size(); ++i) {
@@ -95,10 +82,10 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   }
   point.exposed_communication_s = std::max(0.0, point.mean_iteration_s() - point.compute_s);
   point.messages = program.messages_per_iteration() * job.spec.data / replicas;
-  point.fidelity = name_of(request.fidelity);
-  point.method = replay.method;
-  if (replicas < job.spec.data)
-    point.method += " of " + std::to_string(replicas) + " of " + std::to_string(job.spec.data) + " alike replicas";
+  point.fidelity = request.fidelity;
+  if (replicas < job.spec.data) point.method.part = ReplayedPart::replicas;
+  point.method.replayed = replicas;
+  point.method.represented = job.spec.data;
   point.events = replay.events;
 }
 
@@ -128,8 +115,7 @@ PointResult predict_split(const Scenario& scenario, const PointRequest& request)
   point.exposed_communication_s = std::max(0.0, iteration.iteration_s - point.compute_s);
   point.bytes_sent_per_gpu = model.bytes_sent();
   point.messages = model.messages();
-  point.fidelity = name_of(Fidelity::analytic);
-  point.method = "closed form";
+  point.fidelity = Fidelity::analytic;
   point.notes.push_back(note_of(model, iteration));
   point.details.split = split_details(scenario, model, iteration);
   point.interval = relative_interval(scenario.uncertainty, [&](const Perturbation& perturbation) {

@@ -120,14 +120,14 @@ class WorkersPoint {
     o.overlap = s_.communication.overlap;
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.factor = step_factor(s_, request_, delay_, step_s());
-    if (servers_are_alike()) take_one_server(o);
+    if (are_servers_identical()) take_one_server(o);
     replay_ = replay_actors(backup_workers(o), cluster_, request_.fidelity);
     count_gradients(o);
   }
 
   // Servers on nodes of their own, with equal shards, to which every worker sends its gradient's parts at once:
   // whatever one of them receives or sends, all do, at the same moment. Not over a fabric whose links messages share.
-  bool servers_are_alike() const {
+  bool are_servers_identical() const {
     return request_.fidelity != Fidelity::message && s_.workers->separate && s_.workers->servers > 1 &&
            !s_.communication.overlap && s_.cluster.fabric.kind == FabricKind::star;
   }
@@ -135,7 +135,7 @@ class WorkersPoint {
   // One server stands for all: a message to or from it for as many, which share the links of the worker's node evenly.
   // Exact, and as many times fewer messages.
   void take_one_server(BackupWorkers& o) {
-    alike_servers_ = static_cast<int>(o.servers.size());
+    represented_servers_ = static_cast<int>(o.servers.size());
     for (std::size_t j = 1; j < o.shards.size(); ++j) {
       o.shards[0].forward_s += o.shards[j].forward_s;
       o.shards[0].backward_s += o.shards[j].backward_s;
@@ -143,7 +143,7 @@ class WorkersPoint {
     o.shards.resize(1);
     o.servers.resize(1);
     for (int node = 0; node < worker_nodes(s_, request_.gpus); ++node)
-      cluster_.bundle_messages_of_node(node, alike_servers_);
+      cluster_.bundle_messages_of_node(node, represented_servers_);
   }
 
   // From the log: when each version was published by all servers, what gradients made it, when they came.
@@ -283,11 +283,12 @@ class WorkersPoint {
     if (const std::string why = too_imprecise(quality, p.interval.high); !why.empty()) throw std::runtime_error(why);
     double bytes = 0;
     for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
-    p.bytes_sent_per_gpu = alike_servers_ * bytes / request_.gpus / iterations();
-    p.messages = double(replay_.messages) * alike_servers_ / iterations();
-    p.fidelity = name_of(request_.fidelity);
-    p.method = request_.fidelity == Fidelity::message ? "messages" : "fair flows";
-    if (alike_servers_ > 1) p.method += " of one of " + std::to_string(alike_servers_) + " alike servers";
+    p.bytes_sent_per_gpu = represented_servers_ * bytes / request_.gpus / iterations();
+    p.messages = double(replay_.messages) * represented_servers_ / iterations();
+    p.fidelity = request_.fidelity;
+    p.method = choose_workers_method(request_.fidelity);
+    if (represented_servers_ > 1) p.method.part = ReplayedPart::servers;
+    p.method.represented = represented_servers_;
     p.events = replay_.messages + static_cast<std::int64_t>(replay_.log.size());
     if (s_.workers->delay.kind == DelaySpec::Kind::percentiles)
       details_.delay = DelayFit{delay_.spec().scale, delay_.spec().shape, delay_.spec().tail_probability,
@@ -308,7 +309,7 @@ class WorkersPoint {
   PointResult point_;
   WorkersDetails details_;
   double measured_until_s_ = 0;
-  int alike_servers_ = 1;  // for how many the replayed server stands
+  int represented_servers_ = 1;  // by each replayed server
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   for (const auto& [source, cost] : costs.copies) copy_s[source] = seconds_of({cost}, perturbation);
 
   Replay replay;
-  replay.method = "closed form";
+  replay.method = ReplayMethod::closed_form;
   replay.iteration_end_s.assign(at(program.iterations), 0);
   replay.compute_s.assign(at(program.iterations), 0);
   replay.slowed_s.assign(at(program.iterations), 0);

@@ -43,7 +43,7 @@ class FlowReplay {
         flows_(cluster),
         strands_(at(program.gpus) * at(streams_)),
         is_slowed_(has_slowdowns(program)) {
-    replay_.method = "fair flows";
+    replay_.method = ReplayMethod::fair_flows;
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.iteration_end_s = replay_.slowed_s = replay_.input_wait_s = replay_.compute_s;
     if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));

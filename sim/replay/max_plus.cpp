@@ -101,7 +101,7 @@ class MaxPlusReplay {
 
   void prepare() {
     replay_ = Replay{};
-    replay_.method = round_ ? "max-plus, links shared round by round" : "max-plus";
+    replay_.method = round_ ? ReplayMethod::shared_rounds : ReplayMethod::max_plus;
     replay_.iteration_end_s.assign(at(program_.iterations), 0);
     replay_.compute_s.assign(at(program_.iterations), 0);
     replay_.slowed_s.assign(at(program_.iterations), 0);

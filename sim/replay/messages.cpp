@@ -31,7 +31,7 @@ class MessageReplay {
         options_(options),
         streams_(works_by_stream(program)) {
     for (const Plan& plan : program.plans) ops_.emplace_back(plan);
-    replay_.method = "messages";
+    replay_.method = ReplayMethod::messages;
     replay_.iteration_end_s.assign(at(program.iterations), 0);
     replay_.compute_s.assign(at(program.iterations), 0);
     replay_.slowed_s.assign(at(program.iterations), 0);

@@ -50,6 +50,18 @@ struct GpuTimeline {
   void add(const Exchange& exchange);
 };
 
+/// The algorithm that computed a replay's times.
+enum class ReplayMethod { messages, fair_flows, max_plus, shared_rounds, closed_form };
+
+inline const Choices<ReplayMethod>& choices_of(ReplayMethod) {
+  static const Choices<ReplayMethod> all{{ReplayMethod::messages, "messages"},
+                                         {ReplayMethod::fair_flows, "fair flows"},
+                                         {ReplayMethod::max_plus, "max-plus"},
+                                         {ReplayMethod::shared_rounds, "max-plus, links shared round by round"},
+                                         {ReplayMethod::closed_form, "closed form"}};
+  return all;
+}
+
 struct Replay {
   std::vector<double> iteration_end_s;      ///< per iteration, the last GPU's end
   std::vector<double> compute_s;            ///< per iteration, busy compute time, mean over GPUs
@@ -58,8 +70,7 @@ struct Replay {
   std::vector<std::vector<double>> ends_s;  ///< per iteration, every GPU's end; kept when asked for
   std::vector<GpuTimeline> timelines;       ///< of the GPUs asked for
   std::int64_t events = 0;                  ///< messages and compute steps replayed one by one
-  std::string method;  ///< "messages", "max-plus", "max-plus, links shared round by round", "fair flows",
-                       ///< "closed form"
+  ReplayMethod method = ReplayMethod::closed_form;
 };
 
 /// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of

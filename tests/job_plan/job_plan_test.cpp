@@ -80,7 +80,7 @@ TEST_CASE("each point of a plan in words is the scenario and the prediction of s
           CHECK(compared(sim::scenario_with(plan, point.settings).variants.front()) == compared(of_job));
           sim::Task task;
           task.point = at++;
-          task.fidelity = "fast";
+          task.fidelity = sim::Fidelity::fast;
           const sim::Outcome outcome = sim::evaluate(plan, task);
           const std::size_t first = std::size_t(row) * 3;
           CHECK(outcome.samples_per_s() == Approx(predicted.predictions[first].predicted).epsilon(1e-9));
@@ -108,7 +108,7 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
     const sim::Prediction samples = sim::predict_job(job, catalogue(), 1).predictions.front();
     sim::Task task;
     task.point = i;
-    task.fidelity = "analytic";
+    task.fidelity = sim::Fidelity::analytic;
     const sim::Outcome outcome = sim::evaluate(plan, task);
     INFO(outcome.why);
     CHECK(outcome.samples_per_s() == Approx(samples.predicted).epsilon(1e-9));
@@ -136,7 +136,7 @@ TEST_CASE("a plan that searches splits has the fastest at each size, and says it
     const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
     sim::Task task;
     task.point = i;
-    task.fidelity = "analytic";
+    task.fidelity = sim::Fidelity::analytic;
     const sim::Outcome outcome = sim::evaluate(plan, task);
     INFO(outcome.why);
     CHECK(outcome.samples_per_s() == Approx(predicted.predictions.front().predicted).epsilon(1e-9));

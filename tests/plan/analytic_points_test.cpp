@@ -11,7 +11,7 @@ namespace {
 std::string digits(const sim::PointResult& point) {
   return Json{
       point.iteration_s, point.interval.low, point.interval.high, point.compute_s, point.exposed_communication_s,
-      point.messages,    point.method}
+      point.messages,    point.method.text()}
       .dump();
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("a point that fast would replay by too many messages stays in closed f
                         [&](std::size_t) {
                           sim::PointRequest r = request(4, 16, sim::Fidelity::fast);
                           r.most_messages = most_messages;
-                          return sim::predict_point(s, r).method;
+                          return sim::predict_point(s, r).method.text();
                         })
         .front();
   };

@@ -46,10 +46,10 @@ TEST_CASE("the refined frontier and the answer are those of every point by messa
     REQUIRE(refined.recommended);
     CHECK(refined.recommended == all.recommended);
     CHECK(refined.runner_up == all.runner_up);
-    for (const sim::PlanRow& row : all.rows) CHECK(row.outcome.fidelity == "message");
+    for (const sim::PlanRow& row : all.rows) CHECK(row.outcome.fidelity == sim::Fidelity::message);
     for (std::size_t i : refined.frontier) {
       const sim::Outcome &o = refined.rows[i].outcome, &exact = all.rows[i].outcome;
-      CHECK(o.fidelity != "analytic");
+      CHECK(o.fidelity != sim::Fidelity::analytic);
       CHECK(o.time_s == Approx(exact.time_s).epsilon(1e-3));
       CHECK(refined.rows[i].money.low_cost <= all.rows[i].money.cost);
       CHECK(refined.rows[i].money.high_cost >= all.rows[i].money.cost);
@@ -175,7 +175,7 @@ TEST_CASE("one process or four, and processes that die once, give the same docum
   const sim::RunTask runner = sim::plan_runner(plan);
   const auto dies_once = [&](const std::string& text, bool is_first, std::string& outcome) {
     const sim::Task task = sim::Task::from_text(text);
-    const std::string mark = files.folder.path("died" + std::to_string(task.point) + task.fidelity);
+    const std::string mark = files.folder.path("died" + std::to_string(task.point) + name_of(task.fidelity));
     if (task.point % 3 == 1 && !std::filesystem::exists(mark)) {
       files.folder.write(std::filesystem::path(mark).filename().string(), "");
       raise(SIGKILL);
@@ -254,7 +254,7 @@ TEST_CASE("a point that stays in closed form is warned of, whatever was asked fo
   const sim::PlanResult result = worked_out(plan);
   bool is_told = false;
   for (const std::string& line : result.warnings) is_told = is_told || line.find("stays analytic") != std::string::npos;
-  for (const sim::PlanRow& row : result.rows) CHECK(row.outcome.fidelity == "analytic");
+  for (const sim::PlanRow& row : result.rows) CHECK(row.outcome.fidelity == sim::Fidelity::analytic);
   CHECK(is_told);
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("law: points evaluated in one process have the outcomes of processes o
   for (std::size_t point : some_points(plan)) {
     sim::Task task;
     task.point = point;
-    task.fidelity = "analytic";
+    task.fidelity = sim::Fidelity::analytic;
     INFO(plan.points[point].setting.dump());
     CHECK(sim::evaluate(plan, task, series).text() == sim::evaluate(plan, task).text());
   }

@@ -39,7 +39,7 @@ TEST_CASE("a plan of all splits: each point is the fastest that a search finds a
     CHECK(row.setting().at("split") == row.outcome.split);
     sim::Task task;
     task.point = static_cast<std::size_t>(&row - result.rows.data());
-    task.fidelity = "analytic";
+    task.fidelity = sim::Fidelity::analytic;
     CHECK(sim::evaluate(plan, task).iteration_s == Approx(best.iteration.iteration_s).epsilon(1e-12));
     CHECK(row.outcome.global_batch == 64);
   }
@@ -57,7 +57,7 @@ TEST_CASE("a plan of all splits is never slower than the split that is stated") 
   for (std::size_t point = 0; point < stated.points.size(); ++point) {
     sim::Task task;
     task.point = point;
-    task.fidelity = "analytic";
+    task.fidelity = sim::Fidelity::analytic;
     const sim::Outcome as_stated = sim::evaluate(stated, task), best = sim::evaluate(searched, task);
     INFO(as_stated.why << best.why);
     REQUIRE(as_stated.is_ok());
@@ -79,7 +79,7 @@ TEST_CASE("where an iteration of a split goes: the update is that of a stage") {
   files.plan["scenario"]["parallel"] = {{"global_batch", 64}, {"tensor", 4}, {"sequence", true}, {"pipeline", 4}};
   const sim::PlanSpec plan = files.load();
   sim::Task task;
-  task.fidelity = "analytic";
+  task.fidelity = sim::Fidelity::analytic;
   task.wants_layers = true;
   const sim::Outcome outcome = sim::evaluate(plan, task);
   INFO(outcome.why);

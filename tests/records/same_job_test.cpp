@@ -82,7 +82,7 @@ Answer as_plan_point(const Json& file) {
   const std::string path = folder.write("plan.json", plan.dump());
   const sim::PlanSpec spec = sim::load_plan(path);
   sim::Task task;
-  task.fidelity = "fast";
+  task.fidelity = sim::Fidelity::fast;
   const sim::Outcome outcome = sim::evaluate(spec, task);
   REQUIRE(outcome.status == "ok");
   return {outcome.global_batch / outcome.iteration_s, file.contains("convergence") ? outcome.time_s : 0};

@@ -39,8 +39,8 @@ TEST_CASE("one server for all alike ones equals messages to each, every iteratio
   for (const Settings& settings : cases) {
     INFO((settings.empty() ? "as it is" : settings.front().first));
     const PointResult one = run(settings, Fidelity::fast), all = run(settings, Fidelity::message);
-    CHECK(one.method == "fair flows of one of 5 alike servers");
-    CHECK(all.method == "messages");
+    CHECK(one.method.text() == "fair flows of one of 5 alike servers");
+    CHECK(all.method.text() == "messages");
     CHECK(one.events < all.events / 3);
     REQUIRE(one.iteration_s.size() == all.iteration_s.size());
     for (std::size_t i = 0; i < all.iteration_s.size(); ++i)
@@ -59,5 +59,5 @@ TEST_CASE("one server for all alike ones equals messages to each, every iteratio
 
 TEST_CASE("servers that are not reached alike are replayed one by one") {
   // Overlapping, the shards of a gradient leave at different moments.
-  CHECK(run({{"/communication/overlap", "true"}}, Fidelity::fast).method == "fair flows");
+  CHECK(run({{"/communication/overlap", "true"}}, Fidelity::fast).method.text() == "fair flows");
 }

@@ -55,7 +55,7 @@ std::vector<double> replay_by(const std::string& method, const Program& program)
     if (method == "messages") replay = replay_messages(program, cluster, even, options);
     if (method == "fair flows") replay = replay_flows(program, cluster, even, options);
     if (method == "max-plus") replay_max_plus(program, cluster, even, options, replay);
-    if (replay.method != method) throw std::runtime_error("replayed by " + replay.method);
+    if (name_of(replay.method) != method) throw std::runtime_error("replayed by " + name_of(replay.method));
     return std::vector<double>{replay.iteration_end_s.front(), replay.iteration_end_s.back(), replay.compute_s.back(),
                                replay.slowed_s.back()};
   });

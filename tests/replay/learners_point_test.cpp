@@ -63,7 +63,7 @@ TEST_CASE(
                                                                            "coefficient_of_variation": 0.05})")}});
   const PointResult fast = predict_with(s), messages = predict_with(s, 2, Fidelity::message),
                     closed = predict_with(s, 2, Fidelity::analytic);
-  CHECK(fast.method == "fair flows");
+  CHECK(fast.method.text() == "fair flows");
   REQUIRE(fast.iteration_s.size() == messages.iteration_s.size());
   for (std::size_t i = 0; i < fast.iteration_s.size(); ++i)
     CHECK(fast.iteration_s[i] == Approx(messages.iteration_s[i]).epsilon(1e-9));

@@ -306,7 +306,7 @@ TEST_CASE("no exchange beats the busiest link, and the closed form is within 20 
 TEST_CASE("fast falls back to fair flows where exchanges share links, and gives the same") {
   const Scenario s = scenario_of_scheme(ServerScheme::server);
   const PointResult fast = predict_one(s, 8, Fidelity::fast), messages = predict_one(s, 8, Fidelity::message);
-  CHECK(fast.method == "fair flows");
+  CHECK(fast.method.text() == "fair flows");
   CHECK(fast.mean_iteration_s() == Approx(messages.mean_iteration_s()).epsilon(0.02));
 }
 

@@ -62,8 +62,8 @@ TEST_CASE("an iteration by max-plus equals the iteration by messages, jitter, fu
         const PointResult fast = predict_in_child(s, gpus, Fidelity::fast);
         const PointResult message = predict_in_child(s, gpus, Fidelity::message);
         INFO(name_of(algorithm) << " on " << gpus << (overlap ? ", overlapped" : ""));
-        CHECK(fast.method == "max-plus");
-        CHECK(message.method == "messages");
+        CHECK(fast.method.text() == "max-plus");
+        CHECK(message.method.text() == "messages");
         for (std::size_t i = 0; i < fast.iteration_s.size(); ++i)
           CHECK(fast.iteration_s[i] == Approx(message.iteration_s[i]).epsilon(1e-6));
         CHECK(fast.compute_s == Approx(message.compute_s).epsilon(1e-9));
@@ -85,8 +85,8 @@ TEST_CASE("fast falls back to fair flows where links are shared, and says so") {
   Scenario s = small_scenario();
   s.communication.all_reduce = AllReduceKind::halving_doubling;
   const PointResult fast = predict_in_child(s, 16, Fidelity::fast);
-  CHECK(fast.fidelity == "fast");
-  CHECK(fast.method == "fair flows");
+  CHECK(fast.fidelity == Fidelity::fast);
+  CHECK(fast.method.text() == "fair flows");
   CHECK(fast.mean_iteration_s() == Approx(predict_in_child(s, 16, Fidelity::message).mean_iteration_s()).epsilon(1e-9));
 }
 

@@ -123,7 +123,7 @@ TEST_CASE("the result has the keys that scripts rely on") {
                                  "time_to_accuracy_s_high",
                                  "simulation"});
     CHECK(keys_of(point["iteration_s"]) == Keys{"mean", "p50", "p99"});
-    CHECK(keys_of(point["simulation"]) == Keys{"fidelity", "method", "wall_s", "events"});
+    CHECK(keys_of(point["simulation"]) == Keys{"fidelity", "method", "error_class", "reason", "wall_s", "events"});
   }
   for (const Json& assumption : json["assumptions"])
     CHECK(keys_of(assumption) == Keys{"pointer", "value", "kind", "source"});
@@ -179,7 +179,7 @@ TEST_CASE("the same scenario and seed give the same bytes, another seed others")
 TEST_CASE("the CSV has a column per value of a point and a row per point, with the result's numbers") {
   const Report report = predict(files_with_convergence().load(), 2, {});
   const Keys columns = parse_csv(csv_text(report))[0];
-  CHECK(columns.size() == 38);
+  CHECK(columns.size() == 40);
   CHECK(columns[0] == "gpus");
   CHECK(columns[4] == "iteration_s/mean");
   CHECK(columns.back() == "simulation/events");
@@ -193,7 +193,7 @@ TEST_CASE("CSV columns hold for all rows when only some variants have a target")
   const Report report = predict(files.load(), 2, {});
   const std::vector<Keys> rows = parse_csv(csv_text(report));
   CHECK(std::count(rows[0].begin(), rows[0].end(), "time_to_accuracy_s") == 1);
-  CHECK(rows[0].size() == 39);
+  CHECK(rows[0].size() == 41);
   check_csv(report);
 }
 

@@ -1,0 +1,140 @@
+#include "sim/point/method.hpp"
+
+#include <cmath>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim {
+inline namespace point {
+namespace {
+
+// A replay of every message takes about a second per million messages that share links. Up to so many GPUs it is worth
+// minutes; beyond, only if the messages are few. Where GPUs do not share links, shared rounds are as good much earlier.
+constexpr int kMostGpusByFlows = 512;
+constexpr double kFewMessagesOnOwnLinks = 3e4, kFewMessages = 1e6, kManyMessages = 2e7;
+constexpr double kMostMessages = 2e8;  // if shared rounds cannot replay the program: some minutes
+
+constexpr double kMostSplitEvents = 2e7;          // by SimGrid
+constexpr double kFewSplitEvents = 2e6;           // by flows, a second or two
+constexpr double kMostSplitEventsByRounds = 3e9;  // events of other stages included, which cost nothing: some seconds
+
+// Largest relative errors against flows in tests/replay.
+constexpr double kErrorOnOwnLinks = 0.01, kErrorOnAnyLinks = 0.15;
+
+PredictionMethod method_of(ReplayMethod replay, MethodReason reason) {
+  PredictionMethod method;
+  method.replay = replay;
+  method.reason = reason;
+  return method;
+}
+
+PredictionMethod shared_rounds(MeetingLinks links) {
+  PredictionMethod method = method_of(ReplayMethod::shared_rounds, MethodReason::many_messages);
+  method.shares_any_links = links == MeetingLinks::any;
+  return method;
+}
+
+bool replay_by(const PredictionMethod& method, const Program& program, const Cluster& cluster, const Jitter& jitter,
+               const ReplayOptions& options, const std::function<Replay()>& replay_closed_form, Replay& replay) {
+  const MeetingLinks links = method.shares_any_links ? MeetingLinks::any : MeetingLinks::own;
+  switch (method.replay) {
+    case ReplayMethod::max_plus:
+      return replay_max_plus(program, cluster, jitter, options, replay);
+    case ReplayMethod::shared_rounds:
+      return replay_shared_rounds(program, cluster, jitter, options, links, replay);
+    case ReplayMethod::messages:
+      replay = replay_messages(program, cluster, jitter, options);
+      return true;
+    case ReplayMethod::fair_flows:
+      replay = replay_flows(program, cluster, jitter, options);
+      return true;
+    case ReplayMethod::closed_form:
+      break;
+  }
+  replay = replay_closed_form();
+  return true;
+}
+
+}  // namespace
+
+ErrorClass PredictionMethod::error_class() const {
+  if (replay == ReplayMethod::closed_form) return ErrorClass::closed_form;
+  return replay == ReplayMethod::shared_rounds ? ErrorClass::approximate : ErrorClass::exact;
+}
+
+double PredictionMethod::stated_error() const {
+  if (error_class() != ErrorClass::approximate) return 0;
+  return shares_any_links ? kErrorOnAnyLinks : kErrorOnOwnLinks;
+}
+
+Fidelity PredictionMethod::fidelity() const {
+  if (replay == ReplayMethod::messages) return Fidelity::message;
+  return replay == ReplayMethod::closed_form ? Fidelity::analytic : Fidelity::fast;
+}
+
+std::string PredictionMethod::text() const {
+  const std::string whole = std::to_string(represented);
+  switch (part) {
+    case ReplayedPart::everything:
+      break;
+    case ReplayedPart::replicas:
+      return name_of(replay) + " of " + std::to_string(replayed) + " of " + whole + " alike replicas";
+    case ReplayedPart::servers:
+      return name_of(replay) + " of one of " + whole + " alike servers";
+  }
+  return name_of(replay);
+}
+
+MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages) {
+  if (fidelity == Fidelity::analytic) return {method_of(ReplayMethod::closed_form, MethodReason::fidelity)};
+  if (fidelity == Fidelity::message) return {method_of(ReplayMethod::messages, MethodReason::fidelity)};
+  MethodsToTry methods{method_of(ReplayMethod::max_plus, MethodReason::separate_links)};
+  if (most_messages > 0 && messages > most_messages) {
+    methods.push_back(method_of(ReplayMethod::closed_form, MethodReason::message_limit));
+    return methods;
+  }
+  const bool is_large = gpus > kMostGpusByFlows;
+  if (messages > (is_large ? kFewMessages : kManyMessages))
+    methods.push_back(shared_rounds(MeetingLinks::any));
+  else if (is_large && messages > kFewMessagesOnOwnLinks)
+    methods.push_back(shared_rounds(MeetingLinks::own));
+  if (messages <= kMostMessages) methods.push_back(method_of(ReplayMethod::fair_flows, MethodReason::few_messages));
+  return methods;
+}
+
+MethodsToTry choose_split_methods(Fidelity fidelity, double events) {
+  if (fidelity == Fidelity::message) return {method_of(ReplayMethod::messages, MethodReason::fidelity)};
+  MethodsToTry methods;
+  if (events > kFewSplitEvents) methods.push_back(shared_rounds(MeetingLinks::any));
+  methods.push_back(method_of(ReplayMethod::fair_flows, MethodReason::few_messages));
+  return methods;
+}
+
+PredictionMethod choose_workers_method(Fidelity fidelity) {
+  return method_of(fidelity == Fidelity::message ? ReplayMethod::messages : ReplayMethod::fair_flows,
+                   MethodReason::fidelity);
+}
+
+void check_split_events(Fidelity fidelity, double events, bool has_jitter) {
+  const bool is_fast = fidelity == Fidelity::fast;
+  if (events <= (is_fast ? kMostSplitEventsByRounds : kMostSplitEvents)) return;
+  throw InputError("/fidelity: " + name_of(fidelity) + " replays at least " + short_number(std::round(events * 1e-6)) +
+                   " million events of this split; allowed: analytic" +
+                   (is_fast && has_jitter ? ", or no /compute/jitter" : ""));
+}
+
+Replay replay_by_first(const MethodsToTry& methods, const Program& program, const Cluster& cluster,
+                       const Jitter& jitter, const ReplayOptions& options,
+                       const std::function<Replay()>& replay_closed_form, PredictionMethod& used) {
+  Replay replay;
+  for (const PredictionMethod& method : methods) {
+    used = method;
+    if (replay_by(method, program, cluster, jitter, options, replay_closed_form, replay)) return replay;
+  }
+  const double messages = program.messages_per_iteration() * program.iterations;
+  throw InputError("/fidelity: fast takes the " + short_number(std::round(messages * 1e-6)) +
+                   " million messages of this job one by one; allowed: analytic, fewer GPUs or /iterations");
+}
+
+}  // namespace point
+}  // namespace lockstep::sim
