@@ -38,8 +38,8 @@ Plan halving_doubling_all_reduce(int ranks, std::int64_t bytes);
 ///   T = 2 ceil(log2 n) (alpha + S beta); together 2(n-1)S.
 Plan tree_all_reduce(int ranks, std::int64_t bytes);
 
-/// Double binary tree (Sanders, Speck & Traff 2009): two trees over all ranks, each for half of the vector, an inner
-/// rank of one a leaf of the other; reduced up, broadcast down, pipelined in `slices` per half.
+/// Double binary tree (Sanders, Speck & Traff 2009), in the shape that NCCL builds: two trees over all ranks, each for half
+/// of the vector; inner ranks of one are leaves of the other. Reduced up, broadcast down, pipelined in `slices` per half.
 /// Each rank sends at most 2S in all, together 2(n-1)S.
 Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes);
 

@@ -32,13 +32,13 @@ int levels_of(int span) {
   return levels;
 }
 
-// Appends the edges below `parent` (-1: none) and returns the depth of the deepest node.
+// Appends the edges of labels low..high, whose root's parent is `parent`; returns the depth of the deepest node.
 int add_subtree(int low, int high, int parent, int depth, std::vector<Edges>& edges) {
   if (low > high) return depth - 1;
   int span = 1;
   while (span * 2 <= high - low + 1) span *= 2;  // the largest power of two within the interval: its root's label
   const int root = low + span - 1;
-  if (parent >= 0) edges.push_back({root, parent, depth, 1, 0});
+  edges.push_back({root, parent, depth, 1, 0});
   int deepest = depth;
   if (span > 1) {
     edges.push_back({low + span / 2 - 1, root, depth + 1, 1, 0});
@@ -48,7 +48,17 @@ int add_subtree(int low, int high, int parent, int depth, std::vector<Edges>& ed
   return std::max(deepest, add_subtree(root + 1, high, root, depth + 1, edges));
 }
 
-// One label further on, the last one to the first.
+// The tree in which rank r stands at ranks - 1 - r.
+std::vector<Edges> mirrored(const std::vector<Edges>& edges, int ranks) {
+  std::vector<Edges> result;
+  for (const Edges& some : edges) {
+    const int last = ranks - 1 - (some.count - 1) * some.stride;
+    result.push_back({last - some.child, last - some.parent, some.depth, some.count, some.stride});
+  }
+  return result;
+}
+
+// The tree in which rank r stands at r - 1.
 std::vector<Edges> shifted(const std::vector<Edges>& edges, int ranks) {
   std::vector<Edges> result;
   for (Edges some : edges) {
@@ -92,10 +102,11 @@ void append_tree(std::vector<Phase>& phases, const std::vector<Edges>& edges, in
 Plan double_binary_tree_all_reduce(int ranks, int slices, std::int64_t bytes) {
   Plan plan{"double-binary-tree", ranks, bytes, {}};
   if (ranks < 2) return plan;
+  // As NCCL's ncclGetDtree(): rank 0 has one child, the root of an in-order tree over the others, whose inner ranks are
+  // even. Mirrored (even number of ranks) or shifted by one (odd), they become leaves in the second tree.
   std::vector<Edges> first;
-  const int deepest = add_subtree(0, ranks - 1, -1, 0, first);
-  // The second tree: the same shape shifted by one rank, so that an inner (odd) label becomes a leaf (even) one.
-  const std::vector<Edges> second = shifted(first, ranks);
+  const int deepest = add_subtree(1, ranks - 1, 0, 1, first);
+  const std::vector<Edges> second = ranks % 2 == 0 ? mirrored(first, ranks) : shifted(first, ranks);
   const std::int64_t slice = chunk_bytes(chunk_bytes(bytes, 2), slices);
   append_tree(plan.phases, first, deepest, slices, slice);
   append_tree(plan.phases, second, deepest, slices, slice);

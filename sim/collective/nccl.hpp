@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/collective/nccl_choices.hpp"
@@ -112,6 +113,27 @@ NcclCorrection fit_nccl(const NcclSystem& system, NcclOperation operation, const
 ///              the neighbour stands for a GPU's link to and from the switch
 ///   NVLSTree   the same on each node, and 2(N-1) S between nodes
 Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t bytes);
+
+/// `count` transfers between nodes, the next one `stride` nodes further on; of a double binary tree over the nodes
+/// each carries `halves` halves of a tree's share.
+struct NcclNodeEdges {
+  int src;
+  int dst;
+  int halves;
+  int count;
+  int stride;
+};
+
+/// Makes nccl_plan() for many sizes on one system; the trees over its nodes are laid out once.
+class NcclPlanner {
+ public:
+  explicit NcclPlanner(NcclSystem system) : system_(std::move(system)) {}
+  Plan plan(NcclOperation operation, std::int64_t bytes);
+
+ private:
+  NcclSystem system_;
+  std::vector<NcclNodeEdges> node_trees_;
+};
 
 }  // namespace collective
 }  // namespace lockstep::sim

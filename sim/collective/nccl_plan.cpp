@@ -13,18 +13,9 @@ namespace lockstep::sim {
 inline namespace collective {
 namespace {
 
-// Between nodes, all of whose transfers are alike: `halves` of a share each.
-struct NodeEdges {
-  int src;
-  int dst;
-  int halves;
-  int count;
-  int stride;
-};
-
 // The double binary tree over the nodes, up and down, as each half of the vector crosses it; what both trees send from a
 // node to another is one transfer of two halves.
-std::vector<NodeEdges> edges_of_node_trees(int nodes) {
+std::vector<NcclNodeEdges> edges_of_node_trees(int nodes) {
   // Those of a level stand 4 times as far from each other as their ends are.
   struct Edge {
     int apart, place, src;
@@ -41,14 +32,14 @@ std::vector<NodeEdges> edges_of_node_trees(int nodes) {
       edges.push_back({apart, t.src % (4 * std::abs(apart)), t.src});
     }
   std::sort(edges.begin(), edges.end());
-  std::vector<NodeEdges> single, twofold;
+  std::vector<NcclNodeEdges> single, twofold;
   for (std::size_t i = 0; i < edges.size();) {
     const Edge& edge = edges[i];
     int halves = 0;
     for (; i < edges.size() && !(edge < edges[i]); ++i) ++halves;
-    std::vector<NodeEdges>& all = halves == 1 ? single : twofold;
+    std::vector<NcclNodeEdges>& all = halves == 1 ? single : twofold;
     if (!all.empty() && all.back().dst - all.back().src == edge.apart && all.back().halves == halves) {
-      NodeEdges& last = all.back();
+      NcclNodeEdges& last = all.back();
       if (last.count == 1) last.stride = edge.src - last.src;
       if (last.src + last.count * last.stride == edge.src) {
         ++last.count;
@@ -59,13 +50,6 @@ std::vector<NodeEdges> edges_of_node_trees(int nodes) {
   }
   single.insert(single.end(), twofold.begin(), twofold.end());
   return single;
-}
-
-// The same for the number of nodes that was asked for last: calls of a job differ in bytes alone.
-const std::vector<NodeEdges>& known_edges_of_node_trees(int nodes) {
-  thread_local std::pair<int, std::vector<NodeEdges>> latest{0, {}};
-  if (latest.first != nodes) latest = {nodes, edges_of_node_trees(nodes)};
-  return latest.second;
 }
 
 // All that ranks exchange in a call, summed over its channels and rounds. Every node has the same within, and sends to
@@ -105,15 +89,18 @@ class Traffic {
     for (int gpu : system_.entry_gpus) half_over_trees_[gpu] += share / 2;
   }
 
-  Phase phase() const {
+  bool uses_node_trees() const { return !half_over_trees_.empty(); }
+
+  /// `trees`: edges_of_node_trees(), needed if add_node_trees() was called.
+  Phase phase(const std::vector<NcclNodeEdges>& trees) const {
     Transfers::Block block;
     for (const auto& [pair, bytes] : in_node_) add(block, pair.first, pair.second, bytes, system_.nodes, 1);
     for (const auto& [pair, bytes] : to_next_node_) {
       add(block, pair.first, rank(1, pair.second), bytes, system_.nodes - 1, 1);
       add(block, rank(system_.nodes - 1, pair.first), pair.second, bytes, 1, 0);
     }
-    if (!half_over_trees_.empty())
-      for (const NodeEdges& edges : known_edges_of_node_trees(system_.nodes))
+    if (uses_node_trees())
+      for (const NcclNodeEdges& edges : trees)
         for (const auto& [gpu, half] : half_over_trees_)
           add(block, rank(edges.src, gpu), rank(edges.dst, gpu), half * edges.halves, edges.count, edges.stride);
     Phase phase;
@@ -148,16 +135,16 @@ class Traffic {
 
 }  // namespace
 
-Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t bytes) {
-  Plan plan{"nccl " + to_string(operation), system.ranks, bytes, {}};
-  if (system.ranks < 2) return plan;
-  const NcclTime choice = nccl_choice(system, operation, bytes);
+Plan NcclPlanner::plan(NcclOperation operation, std::int64_t bytes) {
+  Plan plan{"nccl " + to_string(operation), system_.ranks, bytes, {}};
+  if (system_.ranks < 2) return plan;
+  const NcclTime choice = nccl_choice(system_, operation, bytes);
   plan.algorithm =
       "nccl " + to_string(operation) + ", " + to_string(choice.algorithm) + ", " + to_string(choice.protocol);
   plan.call = CallTime{choice.latency_s, choice.seconds - choice.latency_s};
 
-  const double all = static_cast<double>(bytes), ranks = system.ranks;
-  Traffic traffic(system);
+  const double all = static_cast<double>(bytes), ranks = system_.ranks;
+  Traffic traffic(system_);
   switch (choice.algorithm) {
     case NcclAlgorithm::ring:
       traffic.add_ring((operation == NcclOperation::all_reduce ? 2 : 1) * (ranks - 1) / ranks * all);
@@ -177,8 +164,13 @@ Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t b
       traffic.add_node_trees(all);
       break;
   }
-  plan.phases.push_back(traffic.phase());
+  if (traffic.uses_node_trees() && node_trees_.empty()) node_trees_ = edges_of_node_trees(system_.nodes);
+  plan.phases.push_back(traffic.phase(node_trees_));
   return plan;
+}
+
+Plan nccl_plan(const NcclSystem& system, NcclOperation operation, std::int64_t bytes) {
+  return NcclPlanner(system).plan(operation, bytes);
 }
 
 }  // namespace collective

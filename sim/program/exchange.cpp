@@ -1,6 +1,8 @@
 #include "sim/program/exchange.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "engine/base/index.hpp"
 #include "sim/collective/collectives.hpp"
@@ -51,8 +53,12 @@ HostAllReduce host_all_reduce_of(const Scenario& scenario, int gpus) {
 }  // namespace
 
 AllReduce nccl_operation(const Scenario& scenario, NcclOperation operation) {
-  return [cluster = scenario.cluster, nccl = scenario.communication.nccl, operation](int gpus, std::int64_t bytes) {
-    return nccl_plan(nccl_system(cluster, nccl, gpus), operation, bytes);
+  const auto planners = std::make_shared<std::map<int, NcclPlanner>>();  // by number of GPUs
+  return [cluster = scenario.cluster, nccl = scenario.communication.nccl, operation, planners](int gpus,
+                                                                                               std::int64_t bytes) {
+    auto known = planners->find(gpus);
+    if (known == planners->end()) known = planners->emplace(gpus, nccl_system(cluster, nccl, gpus)).first;
+    return known->second.plan(operation, bytes);
   };
 }
 
