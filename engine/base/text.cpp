@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "engine/base/edit_distance.hpp"
@@ -59,9 +60,33 @@ std::string lower_case(std::string text) {
 }
 
 std::string percent(double fraction, const char* format) {
+  return formatted(format, 100 * fraction);
+}
+
+std::string short_percent(double fraction) {
+  return short_number(std::round(1000 * fraction) / 10) + " %";
+}
+
+std::string formatted(const char* pattern, double value) {
   char text[64];
-  std::snprintf(text, sizeof text, format, 100 * fraction);
+  std::snprintf(text, sizeof text, pattern, value);
   return text;
+}
+
+std::string with_thousands(double value) {
+  std::string digits = formatted("%.0f", value);
+  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
+  return digits;
+}
+
+std::string duration_text(double seconds) {
+  return duration_text(seconds, "%.2f min");
+}
+
+std::string duration_text(double seconds, const char* minutes) {
+  if (seconds < 120) return formatted("%.1f s", seconds);
+  if (seconds < 7200) return formatted(minutes, seconds / 60);
+  return seconds < 172800 ? formatted("%.2f h", seconds / 3600) : formatted("%.2f d", seconds / 86400);
 }
 
 std::string joined(const std::vector<std::string>& words) {

@@ -17,6 +17,16 @@ inline bool is_digit(char c) {
 }
 /// 0.1234 -> "12.3 %"; `format` is printf's, of one double.
 std::string percent(double fraction, const char* format = "%.1f %%");
+/// 0.05 -> "5 %", 0.1234 -> "12.3 %"
+std::string short_percent(double fraction);
+/// One number by a pattern of printf.
+std::string formatted(const char* pattern, double value);
+/// The nearest whole number, with commas between thousands: "1,281,167".
+std::string with_thousands(double value);
+/// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days.
+std::string duration_text(double seconds);
+/// The same with printf's pattern for minutes.
+std::string duration_text(double seconds, const char* minutes);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 /// The `count` names that take the fewest insertions, deletions and replacements of characters to become `text`, case

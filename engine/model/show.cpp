@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/base/text.hpp"
 #include "engine/model/graph.hpp"
 
 namespace lockstep::model {
@@ -41,9 +42,7 @@ class Table {
 
 /// 25557032 -> "25,557,032"
 std::string with_commas(std::int64_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
+  return with_thousands(static_cast<double>(count));
 }
 
 std::string fixed(double value, int decimals) {

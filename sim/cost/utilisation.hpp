@@ -1,7 +1,8 @@
 #pragma once
-// What utilisation (MFU, HFU) is over.
+// Floating-point operations of a training, and the peak that utilisation (MFU, HFU) divides them by.
 #include <algorithm>
 
+#include "engine/model/graph.hpp"
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
@@ -15,6 +16,15 @@ inline namespace cost {
 inline double utilisation_peak_flops(const GpuSpec& gpu, Precision precision) {
   const double half = std::max(gpu.fp16_flops, gpu.bf16_flops);
   return activation_bytes(precision) == 2 && half > 0 ? half : gpu.peak_flops(precision);
+}
+
+/// Operations per multiply-add of a model in training: 2, in the forward pass and for the gradients of inputs and weights.
+constexpr double kTrainingFlopPerMac = 3 * 2;
+
+/// Operations per second and GPU of the model's own arithmetic, without recomputation (Chowdhery et al. 2022, appendix B:
+/// attention is counted as if nothing were masked).
+inline double model_flops_per_gpu(const model::Graph& model, double samples_per_s, int gpus) {
+  return kTrainingFlopPerMac * static_cast<double>(model.macs()) * samples_per_s / gpus;
 }
 
 }  // namespace cost

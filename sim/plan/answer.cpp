@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <set>
 
+#include "engine/base/text.hpp"
 #include "sim/plan/compare.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
@@ -11,7 +12,7 @@ inline namespace plan {
 namespace {
 
 std::string of(std::size_t n, const char* what) {
-  return count_text(static_cast<double>(n)) + " " + what + (n == 1 ? "" : "s");
+  return with_thousands(static_cast<double>(n)) + " " + what + (n == 1 ? "" : "s");
 }
 
 std::string facts(const PlanRow& row) {
@@ -36,7 +37,7 @@ std::string failures_text(const PlanResult& result, const PlanRow& row) {
   if (o.undisturbed_s <= 0) return "";
   const double lost = 1 - o.goodput;
   const auto& trace = result.plan->failures->availability;
-  std::string text = " " + (lost < 1e-3 ? std::string("Less than 0.1 %") : percent_text(lost)) +
+  std::string text = " " + (lost < 1e-3 ? std::string("Less than 0.1 %") : percent(lost)) +
                      " of the time goes to failures: " + expected_text(o.interruptions) + " interruptions";
   if (trace)
     text += ", " + (o.spot_interruptions > 0 ? expected_text(o.spot_interruptions) : std::string("none")) +
@@ -58,9 +59,9 @@ std::string energy_text(const PlanResult& result, const PlanRow& row) {
   if (!result.plan->prices.energy) return "";
   if (row.money.energy_j <= 0)
     return " The power of a node of " + row.outcome.gpu + " is not known; allowed: /prices/gpu_power.";
-  std::string text = " It takes " + count_text(row.money.energy_j / 3.6e6) + " kWh at " +
-                     count_text(row.money.node_power_w) + " W a node";
-  if (row.money.co2_kg > 0) text += ", " + count_text(row.money.co2_kg) + " kg of CO2";
+  std::string text = " It takes " + with_thousands(row.money.energy_j / 3.6e6) + " kWh at " +
+                     with_thousands(row.money.node_power_w) + " W a node";
+  if (row.money.co2_kg > 0) text += ", " + with_thousands(row.money.co2_kg) + " kg of CO2";
   return text + ".";
 }
 
@@ -92,12 +93,12 @@ std::string missed(const Objective& o, const PlanRow& row) {
   if (o.kind == ObjectiveKind::least_cost_by_deadline) {
     const double late_s = (o.is_cautious ? row.outcome.time_s_high : row.outcome.time_s) - o.deadline_s;
     return std::string(o.is_cautious ? ", at its high bound " : ", ") + time_text(late_s) + " (" +
-           percent_text(late_s / o.deadline_s) + ") later than the deadline of " + time_text(o.deadline_s);
+           percent(late_s / o.deadline_s) + ") later than the deadline of " + time_text(o.deadline_s);
   }
   if (o.kind != ObjectiveKind::least_time_in_budget || !row.money.is_known) return "";
   const double over = (o.is_cautious ? row.money.high_cost : row.money.cost) - o.budget;
   return std::string(o.is_cautious ? ", at its high bound " : ", ") + money_text(over, row.money.currency) + " (" +
-         percent_text(over / o.budget) + ") over the budget of " + money_text(o.budget, row.money.currency);
+         percent(over / o.budget) + ") over the budget of " + money_text(o.budget, row.money.currency);
 }
 
 // "12.0 % more time (9.1 to 15.2 %)"
@@ -152,7 +153,7 @@ std::string setting_text(const PlanRow& row) {
 
 std::string machine_text(const PlanRow& row) {
   const Outcome& o = row.outcome;
-  return count_text(o.gpus) + " " + o.gpu + " on " + of(static_cast<std::size_t>(o.nodes), "node") +
+  return with_thousands(o.gpus) + " " + o.gpu + " on " + of(static_cast<std::size_t>(o.nodes), "node") +
          other_settings(row) + " (" + row.point->id + ")";
 }
 
@@ -184,8 +185,8 @@ std::string answer_text(const PlanResult& result) {
   if (!result.recommended)
     return "No point meets the objective (" + goal(objective, result.plan->prices.currency) + "). The closest is " +
            machine_text(row) + ": " + facts(row) + missed(objective, row) + ".";
-  return machine_text(row) + ": " + facts(row) + ", at a global batch of " + count_text(o.global_batch) + " and " +
-         count_text(o.samples_per_s()) + " samples/s." + failures_text(result, row) + energy_text(result, row) +
+  return machine_text(row) + ": " + facts(row) + ", at a global batch of " + with_thousands(o.global_batch) + " and " +
+         with_thousands(o.samples_per_s()) + " samples/s." + failures_text(result, row) + energy_text(result, row) +
          risk(objective, row);
 }
 

@@ -198,13 +198,10 @@ std::optional<double> update_of_split(const PointResult& point) {
 }
 
 PointRequest request_of(const PlanSpec& plan, const Scenario& s, const Task& task) {
-  PointRequest request;
+  const int gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
+  PointRequest request = request_for(s, gpus, task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(gpus));
   request.most_messages = plan.refine.most_messages;
-  request.gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
-  request.batch_per_gpu = task.batch_per_gpu > 0 ? task.batch_per_gpu : s.batch_at(request.gpus);
   request.fidelity = task.fidelity;
-  request.seed = s.seed;
-  request.iterations = s.iterations;
   return request;
 }
 

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "engine/base/printing.hpp"
+#include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
@@ -62,12 +63,12 @@ Rows point_rows(const PlanResult& result, const std::vector<std::size_t>& shown)
     const PlanRow& r = result.rows[i];
     const Outcome& o = r.outcome;
     rows.push_back({r.point->id, setting_text(r), std::to_string(o.gpus),
-                    memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), count_text(o.samples_per_s()),
-                    r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", time_text(o.time_s),
+                    memory_text(o.memory.at("bytes"), o.memory.at("capacity_bytes")), with_thousands(o.samples_per_s()),
+                    r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "", time_text(o.time_s),
                     time_text(o.time_s_low), time_text(o.time_s_high)});
     for (double amount : {r.money.cost, r.money.low_cost, r.money.high_cost})
       if (has_cost) rows.back().push_back(r.money.is_known ? money_text(amount, r.money.currency) : "");
-    if (result.plan->failures) rows.back().push_back(percent_text(o.goodput));
+    if (result.plan->failures) rows.back().push_back(percent(o.goodput));
     rows.back().insert(rows.back().end(), {name_of(o.fidelity), mark(result, i)});
   }
   return rows;
@@ -89,9 +90,10 @@ Rows scaling_rows(const PlanResult& result) {
   Rows rows{{"GPUs", "samples/s", "low", "high", "efficiency", "fidelity"}};
   for (const ScalingRow& r : result.scaling) {
     const Outcome& o = r.outcome;
-    rows.push_back({std::to_string(o.gpus), count_text(o.samples_per_s()),
-                    count_text(o.samples_per_s() / o.relative_high), count_text(o.samples_per_s() / o.relative_low),
-                    r.scaling_efficiency > 0 ? percent_text(r.scaling_efficiency) : "", name_of(o.fidelity)});
+    rows.push_back({std::to_string(o.gpus), with_thousands(o.samples_per_s()),
+                    with_thousands(o.samples_per_s() / o.relative_high),
+                    with_thousands(o.samples_per_s() / o.relative_low),
+                    r.scaling_efficiency > 0 ? percent(r.scaling_efficiency) : "", name_of(o.fidelity)});
   }
   return rows;
 }
@@ -100,7 +102,7 @@ Rows breakdown_rows(const Breakdown& b) {
   const double all = b.forward_s + b.backward_s + b.update_s + b.exposed_communication_s + b.idle_s;
   Rows rows{{"part of an iteration", "time", "share"}};
   const auto add = [&](const char* name, double seconds) {
-    rows.push_back({name, format_seconds(seconds), percent_text(seconds / all)});
+    rows.push_back({name, format_seconds(seconds), percent(seconds / all)});
   };
   add("forward", b.forward_s);
   add("backward", b.backward_s);

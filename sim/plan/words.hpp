@@ -1,15 +1,13 @@
 #pragma once
-// Numbers as a reader of a plan wants them.
+// Numbers in a plan's tables and answers.
 #include <string>
 
 namespace lockstep::sim {
 inline namespace plan {
 
-std::string percent_text(double fraction);                           ///< "12.3 %"
 std::string signed_percent_text(double fraction);                    ///< "+12.3 %"
 std::string money_text(double amount, const std::string& currency);  ///< "1,234 USD", "12.30 EUR"
 std::string time_text(double seconds);                               ///< "58.3 min", "2.10 h"
-std::string count_text(double number);                               ///< "1,281,167"
 
 }  // namespace plan
 }  // namespace lockstep::sim

@@ -1,6 +1,6 @@
 #include "sim/point/baseline.hpp"
 
-#include <cstdio>
+#include "engine/base/text.hpp"
 
 namespace lockstep::sim {
 inline namespace point {
@@ -24,9 +24,7 @@ std::string communication_cause(const Scenario& s, const GpuWork& point, const G
 }
 
 std::string milliseconds(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
-  return text;
+  return formatted("%.3g ms", seconds * 1e3);
 }
 
 }  // namespace
@@ -78,10 +76,9 @@ std::string above_baseline(const Scenario& scenario, const GpuWork& point, const
   add(point.compute_s, baseline.compute_s, compute_cause(scenario, point, baseline));
   add(point.exposed_communication_s, baseline.exposed_communication_s, communication_cause(scenario, point, baseline));
   add(point.input_wait_s, baseline.input_wait_s, "a GPU waits less for its input");
-  char head[160];
-  std::snprintf(head, sizeof head, "%d GPUs: %.1f %% of the throughput per GPU of the baseline's %d: ", point.gpus,
-                100 * efficiency, baseline.gpus);
-  return head + (causes.empty() ? "its iterations vary at random" : causes) + ".";
+  return std::to_string(point.gpus) + " GPUs: " + percent(efficiency) +
+         " of the throughput per GPU of the baseline's " + std::to_string(baseline.gpus) + ": " +
+         (causes.empty() ? "its iterations vary at random" : causes) + ".";
 }
 
 }  // namespace point

@@ -1,11 +1,11 @@
 #include "sim/point/describe.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/program/nccl_system.hpp"
 #include "sim/program/parameter_server.hpp"
@@ -37,9 +37,7 @@ GpuTraffic busiest_gpu(const std::vector<LayerExchange>& exchanges, int ranks) {
 }
 
 std::string millions(double numbers) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f M", numbers / 1e6);
-  return text;
+  return formatted("%.2f M", numbers / 1e6);
 }
 
 }  // namespace

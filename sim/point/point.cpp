@@ -156,6 +156,16 @@ Scenario scenario_at(const Scenario& scenario, const PointRequest& request) {
 
 }  // namespace
 
+PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu) {
+  PointRequest request;
+  request.gpus = gpus;
+  request.batch_per_gpu = batch_per_gpu;
+  request.fidelity = scenario.fidelity;
+  request.seed = scenario.seed;
+  request.iterations = scenario.iterations;
+  return request;
+}
+
 TrainingSetting setting_of(const Scenario& scenario, const PointResult& point) {
   TrainingSetting setting = training_setting(scenario, point.gpus);
   setting.batch = point.batch_per_gpu;

@@ -29,6 +29,9 @@ struct PointRequest {
   double most_messages = 0;  ///< fast: closed form for a point with more in all iterations together; 0: no limit
 };
 
+/// By the scenario's fidelity, seed and iterations.
+PointRequest request_for(const Scenario& scenario, int gpus, int batch_per_gpu);
+
 /// One prediction. Processes exchange it as JSON of the listed fields.
 struct PointResult {
   int gpus = 0;

@@ -101,16 +101,6 @@ const Target& target_named(const std::string& what) {
   throw InputError("--optimise " + what + ": cannot be optimised; allowed: " + joined(optimise_targets()));
 }
 
-PointRequest request_for(const Scenario& scenario, int gpus) {
-  PointRequest request;
-  request.gpus = gpus;
-  request.batch_per_gpu = scenario.batch_at(gpus);
-  request.fidelity = scenario.fidelity;
-  request.seed = scenario.seed;
-  request.iterations = scenario.iterations;
-  return request;
-}
-
 }  // namespace
 
 std::vector<std::string> optimise_targets() {
@@ -151,7 +141,7 @@ std::vector<Optimisation> optimise(const LoadedScenario& loaded, const std::stri
         }
         curves.back().candidates.emplace_back();
         curves.back().candidates.back().setting = setting;
-        requests.push_back(request_for(changed, gpus));
+        requests.push_back(request_for(changed, gpus, changed.batch_at(gpus)));
         varied.push_back(std::move(changed));
       }
       if (curves.back().candidates.empty() && curves.back().beyond_memory > 0)

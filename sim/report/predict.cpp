@@ -18,16 +18,6 @@ namespace lockstep::sim {
 inline namespace report {
 namespace {
 
-PointRequest request_for(const Scenario& scenario, int gpus, int batch) {
-  PointRequest request;
-  request.gpus = gpus;
-  request.batch_per_gpu = batch;
-  request.fidelity = scenario.fidelity;
-  request.seed = scenario.seed;
-  request.iterations = scenario.iterations;
-  return request;
-}
-
 // Every point and every baseline, each predicted once. Baselines that follow from a point's result come in a second
 // round.
 class Predictions {
@@ -140,13 +130,11 @@ GpuMemory memory_of(const Scenario& scenario, const PointResult& point) {
   return gpu_memory(tuned, point.gpus, point.batch_per_gpu);
 }
 
-// Three products for each of the forward pass: itself, the gradient of what went in, and that of the matrix.
 void count_tokens(const Scenario& scenario, ReportPoint& row) {
-  constexpr double kFlopPerMac = 3 * 2;
   if (scenario.model.tokens == 0) return;
   const double samples_per_s = row.point.samples_per_s();
   row.tokens_per_s = samples_per_s * scenario.model.tokens;
-  row.model_flops_per_gpu = kFlopPerMac * static_cast<double>(scenario.model.macs()) * samples_per_s / row.point.gpus;
+  row.model_flops_per_gpu = model_flops_per_gpu(scenario.model, samples_per_s, row.point.gpus);
   row.peak_flops = utilisation_peak_flops(scenario.cluster.gpu, scenario.compute.precision);
   row.recomputed_share = recomputed_share(scenario);
 }

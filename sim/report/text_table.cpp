@@ -1,7 +1,6 @@
 #include "sim/report/text_table.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace lockstep::sim {
 inline namespace report {
@@ -33,24 +32,6 @@ std::string TextTable::text() const {
     text += "\n";
   }
   return text;
-}
-
-std::string formatted(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
-
-std::string with_thousands(double value) {
-  std::string digits = formatted("%.0f", value);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
-  return digits;
-}
-
-std::string duration_text(double seconds) {
-  if (seconds < 120) return formatted("%.1f s", seconds);
-  if (seconds < 7200) return formatted("%.2f min", seconds / 60);
-  return seconds < 172800 ? formatted("%.2f h", seconds / 3600) : formatted("%.2f d", seconds / 86400);
 }
 
 }  // namespace report

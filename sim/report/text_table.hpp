@@ -1,7 +1,9 @@
 #pragma once
-// What tables on a terminal are made of.
+// Tables on a terminal.
 #include <string>
 #include <vector>
+
+#include "engine/base/text.hpp"
 
 namespace lockstep::sim {
 inline namespace report {
@@ -18,13 +20,6 @@ class TextTable {
   bool begins_with_names_;
   std::vector<std::vector<std::string>> rows_;
 };
-
-/// One number by a pattern of printf.
-std::string formatted(const char* pattern, double value);
-/// "1,737"
-std::string with_thousands(double value);
-/// Seconds up to two minutes, minutes up to two hours, hours up to two days, then days.
-std::string duration_text(double seconds);
 
 }  // namespace report
 }  // namespace lockstep::sim

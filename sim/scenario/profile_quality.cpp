@@ -19,14 +19,10 @@ constexpr double kManySeries = 0.1;  // of a profile's
 constexpr double kTolerated = 0.05;  // of a series, as kImprecise of an input
 constexpr double kBytesOfGradient = 4;
 
-std::string percent(double fraction) {
-  return short_number(std::round(1000 * fraction) / 10) + " %";
-}
-
 std::string reason(const calib::CurveQuality& quality) {
   std::string text = quality.why;
   if (quality.fit >= kTolerated)
-    text += (text.empty() ? "" : "; ") + ("the fit is " + percent(quality.fit) + " off there");
+    text += (text.empty() ? "" : "; ") + ("the fit is " + short_percent(quality.fit) + " off there");
   return text;
 }
 
@@ -88,7 +84,7 @@ MeasuredInput of_all_reduces(const Scenario& s, int gpus, const std::vector<doub
 }
 
 std::string line_of(const MeasuredInput& input) {
-  return "the profile's " + input.what + " are known to " + percent(input.relative) + " only (" + input.why + ")";
+  return "the profile's " + input.what + " are known to " + short_percent(input.relative) + " only (" + input.why + ")";
 }
 
 }  // namespace
@@ -120,7 +116,7 @@ std::string too_imprecise(const MeasuredQuality& quality, double relative_high) 
   if (relative_high < 1 + kTooWide || !quality.is_imprecise()) return "";
   const MeasuredInput& worse =
       quality.compute.relative >= quality.all_reduce.relative ? quality.compute : quality.all_reduce;
-  return line_of(worse) + ", so that an iteration may take " + percent(relative_high - 1) +
+  return line_of(worse) + ", so that an iteration may take " + short_percent(relative_high - 1) +
          " longer: that predicts nothing; measure them again, on a machine that does nothing else";
 }
 
@@ -134,7 +130,7 @@ std::vector<std::string> imprecise_profiles(const std::vector<Scenario>& scenari
     const calib::ImpreciseSeries count = calib::imprecise_series(*profile, kTolerated);
     if (count.imprecise < 1 || count.imprecise < kManySeries * count.of) continue;
     lines.push_back("Of profile " + in_quotes(name) + " " + std::to_string(count.imprecise) + " of " +
-                    std::to_string(count.of) + " series are known to no better than " + percent(kTolerated) +
+                    std::to_string(count.of) + " series are known to no better than " + short_percent(kTolerated) +
                     ": `calibrate show` lists them");
   }
   return lines;
