@@ -350,7 +350,7 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
   }
 }
 
-void tell_around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
+void describe_recommendation(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result) {
   if (result.focus()) Around(plan, evaluation, result).tell();
   collect_assumptions(plan, result);
   collect_warnings(result);

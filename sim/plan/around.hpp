@@ -1,5 +1,5 @@
 #pragma once
-// What a plan's report tells beside the choice: efficiencies, and around the recommended point its scaling, the
+// Parts of a plan's report beside the recommended point: efficiencies of all points, and the recommended point's scaling,
 // breakdown of an iteration, what-ifs, assumptions and warnings.
 #include "sim/plan/planner.hpp"
 
@@ -10,7 +10,7 @@ inline namespace plan {
 /// GPU and fidelity.
 void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
-void tell_around(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
+void describe_recommendation(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
 }  // namespace plan
 }  // namespace lockstep::sim

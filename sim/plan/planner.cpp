@@ -39,7 +39,7 @@ class Planner {
     note_refining();
     mark();
     add_efficiencies(plan_, evaluation_, result_);
-    tell_around(plan_, evaluation_, result_);
+    describe_recommendation(plan_, evaluation_, result_);
     return std::move(result_);
   }
 

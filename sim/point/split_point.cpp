@@ -62,7 +62,7 @@ void replay_split(const Scenario& scenario, const PointRequest& request, const C
   const bool varies = scenario.compute.jitter != JitterKind::none, is_fast = request.fidelity == Fidelity::fast;
   const int iterations = varies ? request.iterations : 1;
   const SplitJob& job = model.job();
-  const int replicas = is_fast && !varies ? telling_replicas(scenario, job) : job.spec.data;
+  const int replicas = is_fast && !varies ? representative_replicas(scenario, job) : job.spec.data;
   const int gpus = job.spec.gpus_of_replica() * replicas;
   // Every GPU goes through the passes of all stages, its own or not.
   check_split_events(request.fidelity, 2.0 * gpus * job.micro_batches * job.shape.layers * iterations, varies);

@@ -21,12 +21,7 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   std::map<Work::Source, double> copy_s;
   for (const auto& [source, cost] : costs.copies) copy_s[source] = seconds_of({cost}, perturbation);
 
-  Replay replay;
-  replay.method = ReplayMethod::closed_form;
-  replay.iteration_end_s.assign(at(program.iterations), 0);
-  replay.compute_s.assign(at(program.iterations), 0);
-  replay.slowed_s.assign(at(program.iterations), 0);
-  replay.input_wait_s.assign(at(program.iterations), 0);
+  Replay replay = begin_replay(program, ReplayMethod::closed_form);
   std::vector<double> free_s(program.streams.size(), 0), end_s(program.work.size(), 0);
   LinkQueue links(program, costs, perturbation);
   const bool is_slowed = has_slowdowns(program);

@@ -12,13 +12,13 @@ constexpr std::int64_t kMostMessages = 100'000;  // of a call, to be taken one b
 constexpr double kSizeTolerance = 1e-6;          // of a capacity: sizes are rounded up to whole bytes
 
 template <typename Do>
-void for_runs(const Plan& plan, const AlikeUnits& units, Do&& what) {
+void for_runs(const Plan& plan, const UnitClasses& units, Do&& what) {
   for (const Phase& phase : plan.phases)
     for (const auto& block : phase.transfers.blocks())
-      for (const Run& run : block->runs()) what(run, units.of(run));
+      for (const Run& run : block->runs()) what(run, units.find(run));
 }
 
-double longest_latency_s(const Plan& plan, const AlikeUnits& units) {
+double longest_latency_s(const Plan& plan, const UnitClasses& units) {
   double longest = 0;
   for_runs(plan, units, [&](const Run&, const RunOnLinks& on_links) {
     for (const RunOnLinks::Way* way : on_links.ways) longest = std::max(longest, way->latency_s);
@@ -26,18 +26,18 @@ double longest_latency_s(const Plan& plan, const AlikeUnits& units) {
   return longest;
 }
 
-double wait_s(const Plan& plan, const AlikeUnits& units) {
+double wait_s(const Plan& plan, const UnitClasses& units) {
   return std::max(0.0, plan.call->latency_s - longest_latency_s(plan, units));
 }
 
 }  // namespace
 
 double call_wait_s(const Plan& plan, const Cluster& cluster) {
-  return wait_s(plan, AlikeUnits({&plan}, cluster));
+  return wait_s(plan, UnitClasses({&plan}, cluster));
 }
 
 CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
-  const AlikeUnits units({&plan}, cluster);
+  const UnitClasses units({&plan}, cluster);
   CallOnCluster call{0, true};
   std::vector<double> load(at(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
@@ -55,7 +55,7 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
   return {*std::max_element(ends_s.begin(), ends_s.end()), true};
 }
 
-PlanCosts::Flow call_closed_form(const Plan& plan, const AlikeUnits& units) {
+PlanCosts::Flow call_closed_form(const Plan& plan, const UnitClasses& units) {
   std::vector<double> bytes(at(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
     for (const RunOnLinks::Crossing& crossing : on_links.crossings)

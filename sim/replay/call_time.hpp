@@ -2,8 +2,8 @@
 // Plans whose time a library's cost model gives (Plan::call), on a cluster.
 #include "sim/cluster/cluster.hpp"
 #include "sim/collective/plan.hpp"
-#include "sim/replay/alike_units.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/unit_classes.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
@@ -20,7 +20,7 @@ CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster);
 double call_wait_s(const Plan& plan, const Cluster& cluster);
 
 /// The closed form: latency, then the transfers, as long as the busiest link needs for all that crosses it.
-PlanCosts::Flow call_closed_form(const Plan& plan, const AlikeUnits& units);
+PlanCosts::Flow call_closed_form(const Plan& plan, const UnitClasses& units);
 
 }  // namespace replay
 }  // namespace lockstep::sim

@@ -35,7 +35,7 @@ int FairFlows::limit_of(int link) {
     links_.emplace_back();
     links_.back().bandwidth = bandwidths_[at(link)];
     is_limit_.push_back(false);
-    fed_.resize(links_.size());
+    feeders_.resize(links_.size());
   }
   return number;
 }
@@ -71,20 +71,20 @@ void FairFlows::narrow(const std::vector<int>& links) {
       links.begin(), links.end(), [this](int a, int b) { return links_[at(a)].bandwidth < links_[at(b)].bandwidth; });
   for (int l : links) {
     if (is_limit_[at(l)]) continue;
-    Fed& fed = fed_[at(l)];
+    Feeders& feeders = feeders_[at(l)];
     if (links_[at(l)].bandwidth == links_[at(narrowest)].bandwidth) {
       make_limit(l);
-    } else if (std::find(fed.by.begin(), fed.by.end(), narrowest) == fed.by.end()) {
-      fed.by.push_back(narrowest);
-      fed.bandwidth += links_[at(narrowest)].bandwidth;
-      if (fed.bandwidth > links_[at(l)].bandwidth) make_limit(l);
+    } else if (std::find(feeders.links.begin(), feeders.links.end(), narrowest) == feeders.links.end()) {
+      feeders.links.push_back(narrowest);
+      feeders.bandwidth += links_[at(narrowest)].bandwidth;
+      if (feeders.bandwidth > links_[at(l)].bandwidth) make_limit(l);
     }
   }
 }
 
 void FairFlows::make_limit(int l) {
   is_limit_[at(l)] = true;
-  fed_[at(l)] = {};
+  feeders_[at(l)] = {};
   for (int f = 0; f < static_cast<int>(flows_.size()); ++f) {
     const Flow& flow = flows_[at(f)];
     if (flow.route == kNone) continue;
@@ -136,7 +136,7 @@ int FairFlows::throttle(double most_bytes_per_s) {
     links_.emplace_back();
     links_.back().is_throttle = true;
     is_limit_.push_back(true);
-    fed_.resize(links_.size());
+    feeders_.resize(links_.size());
   }
   const int l = throttles_.back();
   throttles_.pop_back();
@@ -213,7 +213,7 @@ void FairFlows::settle() {
   started_.clear();
   do {
     solve();
-  } while (find_wronged());
+  } while (release_unfair_groups());
   commit();
 }
 
@@ -302,8 +302,8 @@ int FairFlows::tightest() {
   return best;
 }
 
-// Releases the groups of flows that have no bottleneck any more. False: there are none.
-bool FairFlows::find_wronged() {
+// Releases the groups of flows that have lost their bottleneck; returns false if there are none.
+bool FairFlows::release_unfair_groups() {
   const std::size_t before = shared_.size();
   for (std::size_t t = 0; t < touched_.size(); ++t) {  // releasing appends
     const int l = touched_[t];

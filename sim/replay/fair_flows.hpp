@@ -62,10 +62,10 @@ class FairFlows {
     double new_rate = 0;
     int new_bottleneck = kNone;  // kNone: not yet found
   };
-  // The narrowest links of a link's routes, as long as they cannot fill it.
-  struct Fed {
+  // The narrowest links of all routes over a link, as long as they cannot fill it together.
+  struct Feeders {
     double bandwidth = 0;  // of all together
-    std::vector<int> by;   // those links
+    std::vector<int> links;
   };
   struct Link {
     double bandwidth = 0;
@@ -108,7 +108,7 @@ class FairFlows {
   void release(int link);
   void solve();
   int tightest();
-  bool find_wronged();
+  bool release_unfair_groups();
   void commit();
   void serve(Link& link);
   void find_end(int link);
@@ -118,8 +118,8 @@ class FairFlows {
   std::vector<int> number_of_;      // by link, in links_; kNone: no route has it
   std::vector<Link> links_;         // those of routes, and throttles
   // Whether it can be a bottleneck at all: not if the narrower links on both sides of it can never fill it.
-  std::vector<bool> is_limit_;  // by link
-  std::vector<Fed> fed_;        // by link that is no limit
+  std::vector<bool> is_limit_;    // by link
+  std::vector<Feeders> feeders_;  // by link that is no limit
   struct Links {
     std::size_t first;  // in links_of_routes_
     std::size_t last;   // after it

@@ -42,22 +42,14 @@ class FlowReplay {
         go_on_after_(streams_after(works_)),
         flows_(cluster),
         strands_(at(program.gpus) * at(streams_)),
-        is_slowed_(has_slowdowns(program)) {
-    replay_.method = ReplayMethod::fair_flows;
-    replay_.compute_s.assign(at(program.iterations), 0);
-    replay_.iteration_end_s = replay_.slowed_s = replay_.input_wait_s = replay_.compute_s;
-    if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
+        is_slowed_(has_slowdowns(program)),
+        timeline_of_(timelines_by_gpu(program, options)),
+        replay_(begin_replay(program, ReplayMethod::fair_flows, options)) {
     for (int gpu = 0, strand = 0; gpu < program.gpus; ++gpu)
       for (int stream = 0; stream < streams_; ++stream, ++strand) {
         strands_[at(strand)].gpu = gpu;
         strands_[at(strand)].stream = stream;
       }
-    timeline_of_.assign(at(program.gpus), -1);
-    for (int gpu : options.timeline_gpus) {
-      timeline_of_[at(gpu)] = static_cast<int>(replay_.timelines.size());
-      replay_.timelines.push_back(
-          {gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size()), {}});
-    }
     if (is_slowed_ || computes_on_several_streams(program)) computes_.resize(at(program.gpus));
     lay_out_plans();
     find_ways_of_copies();

@@ -15,38 +15,38 @@ namespace {
 using LinkSeconds = PlanCosts::LinkSeconds;
 
 template <typename Do>
-void for_crossings(const Plan& plan, const AlikeUnits& units, Do&& what) {
+void for_crossings(const Plan& plan, const UnitClasses& units, Do&& what) {
   for (const Phase& phase : plan.phases)
     for (const auto& block : phase.transfers.blocks())
       for (const Run& run : block->runs())
-        for (const RunOnLinks::Crossing& crossing : units.of(run).crossings) what(phase, run, crossing);
+        for (const RunOnLinks::Crossing& crossing : units.find(run).crossings) what(phase, run, crossing);
 }
 
-// Which links stand for all that the same messages cross, whatever the plan.
-std::vector<bool> links_to_ask(const Program& program, const AlikeUnits& units) {
+// Whether each link is the first that its messages cross, in all plans together.
+std::vector<bool> distinct_links(const Program& program, const UnitClasses& units) {
   std::vector<std::vector<std::pair<std::size_t, double>>> crossed(at(units.links()));
   std::set<const RunOnLinks*> known_runs;
   for (const Plan& plan : program.plans)
     for (const Phase& phase : plan.phases)
       for (const auto& block : phase.transfers.blocks())
         for (const Run& run : block->runs()) {
-          const RunOnLinks& on_links = units.of(run);
+          const RunOnLinks& on_links = units.find(run);
           if (!known_runs.insert(&on_links).second) continue;
           for (const RunOnLinks::Crossing& crossing : on_links.crossings)
             crossed[at(crossing.link)].emplace_back(known_runs.size(), crossing.messages);
         }
   std::set<std::pair<double, std::vector<std::pair<std::size_t, double>>>> known;
-  std::vector<bool> is_asked(crossed.size(), false);
+  std::vector<bool> is_distinct(crossed.size(), false);
   for (int link = 0; link < units.links(); ++link)
     if (!crossed[at(link)].empty())
-      is_asked[at(link)] = known.insert({units.bandwidth(link), std::move(crossed[at(link)])}).second;
-  return is_asked;
+      is_distinct[at(link)] = known.insert({units.bandwidth(link), std::move(crossed[at(link)])}).second;
+  return is_distinct;
 }
 
-LinkSeconds busy_by_plan(const Plan& plan, const AlikeUnits& units, const std::vector<bool>& is_asked) {
+LinkSeconds busy_by_plan(const Plan& plan, const UnitClasses& units, const std::vector<bool>& is_distinct) {
   std::map<int, double> bytes;
   for_crossings(plan, units, [&](const Phase& phase, const Run& run, const RunOnLinks::Crossing& crossing) {
-    if (is_asked[at(crossing.link)])
+    if (is_distinct[at(crossing.link)])
       bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * phase.rounds;
   });
   LinkSeconds busy_s;
@@ -64,8 +64,8 @@ LinkSeconds busy_by_copies(const Program& program, Work::Source source, const Cl
   return busy_s;
 }
 
-// Of links that every plan keeps busy for the same time, the first; others end nothing later. Links get new numbers.
-void keep_one_of_alike(std::vector<LinkSeconds>& of_plans, int& links) {
+// Keeps the first of links that every plan occupies for the same time, since the others end nothing later, and renumbers them.
+void merge_equally_busy_links(std::vector<LinkSeconds>& of_plans, int& links) {
   std::map<int, std::vector<std::pair<std::size_t, double>>> of_links;  // by plan
   for (std::size_t plan = 0; plan < of_plans.size(); ++plan)
     for (const auto& [link, seconds] : of_plans[plan]) of_links[link].emplace_back(plan, seconds);
@@ -85,15 +85,15 @@ bool has_busy_links(const Program& program) {
   return collective_streams(program) >= 2 || has_input_on_links(program);
 }
 
-void find_busy_links(const Program& program, const Cluster& cluster, const AlikeUnits& units, PlanCosts& costs) {
+void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs) {
   const bool has_copies = has_input_on_links(program);
-  const std::vector<bool> is_asked =
-      has_copies ? std::vector<bool>(at(units.links()), true) : links_to_ask(program, units);
-  for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units, is_asked));
+  const std::vector<bool> is_distinct =
+      has_copies ? std::vector<bool>(at(units.links()), true) : distinct_links(program, units);
+  for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units, is_distinct));
   for (const Work::Source source : input_sources(program))
     costs.busy_by_copies_s[source] = busy_by_copies(program, source, cluster);
   costs.busy_links = cluster.link_count();
-  if (!has_copies) keep_one_of_alike(costs.busy_s, costs.busy_links);
+  if (!has_copies) merge_equally_busy_links(costs.busy_s, costs.busy_links);
 }
 
 LinkQueue::LinkQueue(const Program& program, const PlanCosts& costs, const Perturbation& perturbation)

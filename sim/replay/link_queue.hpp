@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/replay/alike_units.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/unit_classes.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
@@ -39,7 +39,7 @@ class LinkQueue {
 bool has_busy_links(const Program& program);
 /// What costs of such a program have of links: PlanCosts::busy_s and busy_by_copies_s. `units`: of its plans, as one where it
 /// has input on links.
-void find_busy_links(const Program& program, const Cluster& cluster, const AlikeUnits& units, PlanCosts& costs);
+void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs);
 
 /// The order in which the closed form takes a program's work: as enqueued; where copies cross links, these as soon as
 /// they start before what is next; where collectives run on several streams, all by the time at which it can start.

@@ -80,7 +80,7 @@ class MaxPlusReplay {
       if (!round_)
         plans_.emplace_back(plan, links_, shapes, reduction_rate);
       else
-        shared_plans_.emplace_back(plan, links_.cluster(), reduction_rate, *round_, alike_to(plan));
+        shared_plans_.emplace_back(plan, links_.cluster(), reduction_rate, *round_, plan_with_ranks_of(plan));
     }
     for (const Work::Source source : input_sources(program_))
       for (const Route& route : routes_of_copies(program_, source, links_.cluster()))
@@ -92,24 +92,15 @@ class MaxPlusReplay {
     for (MaxPlusPlan& plan : plans_) plan.find_watched(links_);
   }
 
-  // Of the plans laid out so far, one between the same ranks.
-  const SharedPlan* alike_to(const Plan& plan) const {
+  // A plan laid out so far between the same ranks; nullptr if there is none.
+  const SharedPlan* plan_with_ranks_of(const Plan& plan) const {
     for (std::size_t p = 0; p < shared_plans_.size() && !plan.call; ++p)
       if (!program_.plans[p].call && have_same_ranks(program_.plans[p], plan)) return &shared_plans_[p];
     return nullptr;
   }
 
   void prepare() {
-    replay_ = Replay{};
-    replay_.method = round_ ? ReplayMethod::shared_rounds : ReplayMethod::max_plus;
-    replay_.iteration_end_s.assign(at(program_.iterations), 0);
-    replay_.compute_s.assign(at(program_.iterations), 0);
-    replay_.slowed_s.assign(at(program_.iterations), 0);
-    replay_.input_wait_s.assign(at(program_.iterations), 0);
-    if (options_.keep_ends) replay_.ends_s.resize(at(program_.iterations));
-    for (int gpu : options_.timeline_gpus)
-      replay_.timelines.push_back(
-          {gpu, std::vector<double>(program_.work.size()), std::vector<double>(program_.work.size()), {}});
+    replay_ = begin_replay(program_, round_ ? ReplayMethod::shared_rounds : ReplayMethod::max_plus, options_);
     ends_.resize(program_.work.size());
     ranges_of_roles_.assign(at(program_.draws), {program_.gpus, 0});
     for (int gpu = 0; gpu < static_cast<int>(program_.roles.size()); ++gpu) {

@@ -29,20 +29,10 @@ class MessageReplay {
         platform_(Platform::of(cluster)),
         jitter_(jitter),
         options_(options),
-        streams_(works_by_stream(program)) {
+        streams_(works_by_stream(program)),
+        timeline_of_(timelines_by_gpu(program, options)),
+        replay_(begin_replay(program, ReplayMethod::messages, options)) {
     for (const Plan& plan : program.plans) ops_.emplace_back(plan);
-    replay_.method = ReplayMethod::messages;
-    replay_.iteration_end_s.assign(at(program.iterations), 0);
-    replay_.compute_s.assign(at(program.iterations), 0);
-    replay_.slowed_s.assign(at(program.iterations), 0);
-    replay_.input_wait_s.assign(at(program.iterations), 0);
-    if (options.keep_ends) replay_.ends_s.assign(at(program.iterations), std::vector<double>(at(program.gpus), 0));
-    timeline_of_.assign(at(program.gpus), -1);
-    for (int gpu : options.timeline_gpus) {
-      timeline_of_[at(gpu)] = static_cast<int>(replay_.timelines.size());
-      replay_.timelines.push_back(
-          {gpu, std::vector<double>(program.work.size()), std::vector<double>(program.work.size()), {}});
-    }
   }
 
   Replay run() {

@@ -14,20 +14,28 @@ Program program_of_plan(const Plan& plan, double reduction_rate) {
   return program;
 }
 
-std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
+namespace {
+
+// By a replay of the plan as a program, in which a rank's jitter is its arrival.
+std::vector<double> leaving_times(Replay (*replay)(const Program&, const Cluster&, const Jitter&, const ReplayOptions&),
+                                  const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                   double reduction_rate) {
   ReplayOptions options;
   options.keep_ends = true;
   const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
-  return replay_flows(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
+  return replay(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
+}
+
+}  // namespace
+
+std::vector<double> plan_by_flows(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
+                                  double reduction_rate) {
+  return leaving_times(replay_flows, plan, cluster, arrivals_s, reduction_rate);
 }
 
 std::vector<double> plan_by_messages(const Plan& plan, const Cluster& cluster, const std::vector<double>& arrivals_s,
                                      double reduction_rate) {
-  ReplayOptions options;
-  options.keep_ends = true;
-  const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
-  return replay_messages(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
+  return leaving_times(replay_messages, plan, cluster, arrivals_s, reduction_rate);
 }
 
 }  // namespace replay

@@ -5,11 +5,11 @@
 #include <unordered_map>
 
 #include "engine/base/index.hpp"
-#include "sim/replay/alike_units.hpp"
 #include "sim/replay/call_time.hpp"
 #include "sim/replay/copies.hpp"
 #include "sim/replay/link_queue.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/unit_classes.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
@@ -32,7 +32,7 @@ std::vector<Flow> longest_of(std::vector<Flow> flows) {
 // the last has left.
 class RoundLoad {
  public:
-  explicit RoundLoad(const AlikeUnits& units) : units_(units), bytes_(at(units.links()), 0) {}
+  explicit RoundLoad(const UnitClasses& units) : units_(units), bytes_(at(units.links()), 0) {}
 
   std::vector<Flow> flows(const Phase& phase, double reduction_rate) {
     for_runs(phase, [this](const Run& run, const RunOnLinks& on_links) {
@@ -64,10 +64,10 @@ class RoundLoad {
   template <typename Do>
   void for_runs(const Phase& phase, Do&& what) const {
     for (const auto& block : phase.transfers.blocks())
-      for (const Run& run : block->runs()) what(run, units_.of(run));
+      for (const Run& run : block->runs()) what(run, units_.find(run));
   }
 
-  const AlikeUnits& units_;
+  const UnitClasses& units_;
   std::vector<double> bytes_;  // by link
 };
 
@@ -90,7 +90,7 @@ PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, co
 
 using PlanCost = std::vector<PlanCosts::PhaseCost>;
 
-PlanCost plan_cost(const Plan& plan, const AlikeUnits& units, double reduction_rate) {
+PlanCost plan_cost(const Plan& plan, const UnitClasses& units, double reduction_rate) {
   if (plan.call) return {{1, {call_closed_form(plan, units)}}};
   RoundLoad load(units);
   PlanCost cost;
@@ -148,7 +148,7 @@ Plan of_one_byte(const Plan& plan) {
 class ProgramOnLinks {
  public:
   ProgramOnLinks(const Program& program, const Cluster& cluster) : program_(program), cluster_(cluster) {}
-  const AlikeUnits& units() {
+  const UnitClasses& units() {
     if (units_) return *units_;
     std::vector<const Plan*> plans;
     for (const Plan& plan : program_.plans) plans.push_back(&plan);
@@ -158,7 +158,7 @@ class ProgramOnLinks {
  private:
   const Program& program_;
   const Cluster& cluster_;
-  std::optional<AlikeUnits> units_;
+  std::optional<UnitClasses> units_;
 };
 
 // What a cluster's links carry for collectives: worked out once for all sizes of one, by messages of a byte, for the
@@ -231,7 +231,7 @@ double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturb
 
 double analytic_plan_s(const Plan& plan, const Cluster& cluster, double reduction_rate,
                        const Perturbation& perturbation) {
-  return seconds_of(plan_cost(plan, AlikeUnits({&plan}, cluster), reduction_rate), perturbation);
+  return seconds_of(plan_cost(plan, UnitClasses({&plan}, cluster), reduction_rate), perturbation);
 }
 
 PlanCosts plan_costs(const Program& program, const Cluster& cluster) {

@@ -73,14 +73,19 @@ struct Replay {
   ReplayMethod method = ReplayMethod::closed_form;
 };
 
-/// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of
-/// its one iteration.
-Program program_of_plan(const Plan& plan, double reduction_rate);
-
 struct ReplayOptions {
   std::vector<int> timeline_gpus;
   bool keep_ends = false;
 };
+
+/// A replay of the program that has not begun: zeros for every iteration, and empty timelines of the requested GPUs.
+Replay begin_replay(const Program& program, ReplayMethod method, const ReplayOptions& options = {});
+/// By GPU, the index of its timeline in Replay::timelines; -1 if none was requested.
+std::vector<int> timelines_by_gpu(const Program& program, const ReplayOptions& options);
+
+/// A plan as a program: its ranks arrive when a piece of compute of 1 s ends, times their jitter, and leave at the end of
+/// its one iteration.
+Program program_of_plan(const Plan& plan, double reduction_rate);
 
 /// Message by message on SimGrid, in the process's one simulation: a further program on the same cluster begins when
 /// the one before has ended, and its times go on from there.

@@ -3,19 +3,19 @@
 #include <algorithm>
 
 #include "engine/base/index.hpp"
-#include "sim/replay/alike_units.hpp"
 #include "sim/replay/limits.hpp"
+#include "sim/replay/unit_classes.hpp"
 
 namespace lockstep::sim {
 inline namespace replay {
 namespace {
 
-bool fits(const Phase& phase, const AlikeUnits& units, std::vector<double>& load) {
+bool fits(const Phase& phase, const UnitClasses& units, std::vector<double>& load) {
   bool all_fit = true;
   const auto for_crossings = [&](auto&& what) {
     for (const auto& block : phase.transfers.blocks())
       for (const Run& run : block->runs())
-        for (const RunOnLinks::Crossing& crossing : units.of(run).crossings) what(crossing);
+        for (const RunOnLinks::Crossing& crossing : units.find(run).crossings) what(crossing);
   };
   for_crossings([&](const RunOnLinks::Crossing& c) { load[at(c.link)] += c.messages * c.route_bytes_per_s; });
   for_crossings([&](const RunOnLinks::Crossing& c) {
@@ -26,7 +26,7 @@ bool fits(const Phase& phase, const AlikeUnits& units, std::vector<double>& load
 }
 
 bool all_fit(const std::vector<const Plan*>& plans, const Cluster& cluster) {
-  const AlikeUnits units(plans, cluster);
+  const UnitClasses units(plans, cluster);
   std::vector<double> load(at(units.links()), 0);
   return std::all_of(plans.begin(), plans.end(), [&](const Plan* plan) {
     return std::all_of(plan->phases.begin(), plan->phases.end(),

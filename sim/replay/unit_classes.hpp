@@ -1,11 +1,12 @@
 #pragma once
-// What plans' messages do on links, known once for all units of a cluster (cluster.hpp) to which the same happens: time and
-// memory grow with the classes of alike units and the runs of the plans, and with the cluster by some sums over its units.
+// Links that the messages of plans cross, found once per class of equivalent units of a cluster (cluster.hpp). Time and
+// memory grow with the classes and the runs of the plans, and with the cluster only by some sums over its units.
 //
-// Units are alike when every block touches them alike: the same of their GPUs, with the same GPUs at the other ends, in the
-// same unit or in another one, and as many bytes. Each unit adds up a number for all that touches it, and units with the
-// same sum (64 bits, mixed) are a class. What a link carries then depends on its unit's class alone; a message on the classes of both its ends
-// and on the GPUs within them, so that of a run only messages that differ in these are kept.
+// Two units are equivalent if every block sends the same bytes from and to the same of their GPUs, with the same GPUs at
+// the other ends, inside the unit or outside it. Each unit has a signature, the sum of a 64-bit hash over all messages
+// that begin or end in it; units with the same signature form a class. The load of a link depends on its unit's class
+// alone; the route of a message depends on the classes of both its ends and on the GPUs within them. So only messages
+// of a run that differ in these are kept.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,8 +21,8 @@
 namespace lockstep::sim {
 inline namespace replay {
 
-/// What a run's messages do, whatever their bytes. Links are those of classes: AlikeUnits::bandwidth(). Crossings are of
-/// the links of one unit of each class: what the runs of a block do there together, they do on all the class's.
+/// Links that a run's messages cross, whatever their bytes. Links are numbered by class: UnitClasses::bandwidth(). Crossings
+/// are those of one unit of each class: the runs of a block load all units of a class equally.
 struct RunOnLinks {
   /// Messages that cross a link and have the same bandwidth on their routes.
   struct Crossing {
@@ -29,25 +30,25 @@ struct RunOnLinks {
     double route_bytes_per_s;
     double messages;
   };
-  /// A way in which messages go.
+  /// A route of messages.
   struct Way {
     double latency_s;
     double route_bytes_per_s;
     std::vector<int> links;
   };
   std::vector<Crossing> crossings;
-  std::vector<const Way*> ways;  ///< kept by AlikeUnits
+  std::vector<const Way*> ways;  ///< kept by UnitClasses
 };
 
-class AlikeUnits {
+class UnitClasses {
  public:
-  /// Of all runs of the plans. `as_one`: the whole cluster is one unit, and links keep their numbers.
-  AlikeUnits(const std::vector<const Plan*>& plans, const Cluster& cluster, bool as_one = false);
+  /// Finds the links of all runs of the plans. `as_one`: the whole cluster is one unit, and links keep their numbers.
+  UnitClasses(const std::vector<const Plan*>& plans, const Cluster& cluster, bool as_one = false);
 
   int links() const { return static_cast<int>(bandwidth_.size()); }
   double bandwidth(int link) const { return bandwidth_[static_cast<std::size_t>(link)]; }
-  /// Of a run that is alike to one of the plans'.
-  const RunOnLinks& of(const Run& run) const { return runs_.at(run); }
+  /// Throws std::out_of_range if no plan has a run between the same ranks.
+  const RunOnLinks& find(const Run& run) const { return runs_.at(run); }
 
  private:
   struct HashRun {

@@ -7,8 +7,8 @@
 #include "sim/collective/collectives.hpp"
 #include "sim/collective/exchange.hpp"
 #include "sim/collective/parameter_server.hpp"
-#include "sim/replay/alike_units.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/unit_classes.hpp"
 #include "tests/catch.hpp"
 #include "tests/replay/clusters.hpp"
 
@@ -82,12 +82,12 @@ TEST_CASE("law: links of a class carry the bytes of each of their links") {
       INFO(plan.algorithm << " on " << spec.name);
       std::set<double> loads[2];  // seconds for which links are busy
       for (int way = 0; way < 2; ++way) {
-        const AlikeUnits units({&plan}, way == 0 ? by_class : by_link);
+        const UnitClasses units({&plan}, way == 0 ? by_class : by_link);
         std::map<int, double> seconds;
         for (const Phase& phase : plan.phases)
           for (const auto& block : phase.transfers.blocks())
             for (const Run& run : block->runs())
-              for (const RunOnLinks::Crossing& crossing : units.of(run).crossings)
+              for (const RunOnLinks::Crossing& crossing : units.find(run).crossings)
                 seconds[crossing.link] +=
                     phase.rounds * crossing.messages * double(run.bytes) / units.bandwidth(crossing.link);
         for (const auto& [link, busy_s] : seconds) loads[way].insert(std::round(busy_s * 1e13));
@@ -101,10 +101,10 @@ TEST_CASE("a ring over many nodes has few classes of nodes and as many ways of m
   // Nodes inside, the first and the last, which the ring's last message joins.
   const Cluster cluster(tests::nvswitch_cluster(1024, 8), 8192);
   const Plan plan = ring_all_reduce(8192, 1'000'000);
-  const AlikeUnits units({&plan}, cluster);
+  const UnitClasses units({&plan}, cluster);
   CHECK(units.links() == 3 * cluster.links_of_unit());
   std::size_t ways = 0;
-  for (const Run& run : plan.phases[0].transfers.blocks().front()->runs()) ways += units.of(run).ways.size();
+  for (const Run& run : plan.phases[0].transfers.blocks().front()->runs()) ways += units.find(run).ways.size();
   CHECK(ways < 3 * 8 + 4);
   CHECK(plan.phases[0].transfers.blocks().front()->runs().size() == 2);
 }

@@ -3,7 +3,7 @@
 namespace lockstep::sim {
 inline namespace replica {
 
-int telling_replicas(const Scenario& scenario, const SplitJob& job) {
+int representative_replicas(const Scenario& scenario, const SplitJob& job) {
   const ParallelSpec& all = job.spec;
   const int per_node = scenario.cluster.gpus_per_node;
   // GPUs that stand together from the first to the last replica.

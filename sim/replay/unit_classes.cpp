@@ -1,4 +1,4 @@
-#include "sim/replay/alike_units.hpp"
+#include "sim/replay/unit_classes.hpp"
 
 #include <algorithm>
 #include <map>
@@ -35,10 +35,10 @@ Side side_of(const Run& run, bool is_src) {
   return {side.at(side.count - 1), -side.stride, side.count, side.other_at(side.count - 1), -side.other_stride};
 }
 
-// Sums of all that touches each unit.
-class Touches {
+// Signatures of units: hashes of the messages that begin or end in each, added up.
+class UnitSignatures {
  public:
-  Touches(int units, int gpus_of_unit) : gpus_(gpus_of_unit), sums_(at(units), 0), steps_(at(units) + 1, 0) {}
+  UnitSignatures(int units, int gpus_of_unit) : gpus_(gpus_of_unit), sums_(at(units), 0), steps_(at(units) + 1, 0) {}
 
   void add(const Side& side, std::uint64_t salt) {
     if (side.stride == 0) {
@@ -55,7 +55,7 @@ class Touches {
     }
   }
 
-  std::vector<std::uint64_t> sums() const {
+  std::vector<std::uint64_t> values() const {
     std::vector<std::uint64_t> all = sums_;
     std::uint64_t step = 0;
     for (std::size_t unit = 0; unit < all.size(); ++unit) {
@@ -66,7 +66,7 @@ class Touches {
   }
 
  private:
-  // Whether the other end follows from the place in the unit, and units repeat.
+  // Whether units repeat, with the other end at the same place in each.
   bool is_even(const Side& side) const {
     if (side.stride % gpus_ != 0 && gpus_ % side.stride != 0) return false;
     if (side.other_stride == side.stride) return true;
@@ -124,7 +124,7 @@ int period_of(const Run& run, int gpus) {
 
 }  // namespace
 
-AlikeUnits::AlikeUnits(const std::vector<const Plan*>& plans, const Cluster& cluster, bool as_one)
+UnitClasses::UnitClasses(const std::vector<const Plan*>& plans, const Cluster& cluster, bool as_one)
     : cluster_(cluster),
       as_one_(as_one || cluster.gpus_of_unit() >= cluster.gpus()),
       gpus_of_unit_(as_one_ ? cluster.gpus() : cluster.gpus_of_unit()),
@@ -144,15 +144,14 @@ AlikeUnits::AlikeUnits(const std::vector<const Plan*>& plans, const Cluster& clu
   }
 }
 
-// What touches a unit counts the same whichever run of a block it comes from, as long as these send the same bytes: a
-// block's links carry its runs together.
-void AlikeUnits::find_classes(const std::set<const Transfers::Block*>& blocks) {
+// Runs of a block with the same bytes count the same, because a block's links carry its runs together.
+void UnitClasses::find_classes(const std::set<const Transfers::Block*>& blocks) {
   const int units = (cluster_.gpus() + gpus_of_unit_ - 1) / gpus_of_unit_;
   if (units == 1) {
     class_of_ = first_of_ = {0};
     return;
   }
-  Touches touches(units, gpus_of_unit_);
+  UnitSignatures signatures(units, gpus_of_unit_);
   std::set<std::uint64_t> known_blocks;
   for (const Transfers::Block* block : blocks) {
     std::uint64_t ranks = 0;
@@ -164,12 +163,12 @@ void AlikeUnits::find_classes(const std::set<const Transfers::Block*>& blocks) {
     if (!known_blocks.insert(ranks).second) continue;
     for (const Run& run : block->runs()) {
       const std::uint64_t salt = mixed(ranks, first_of_bytes.at(run.bytes));
-      touches.add(side_of(run, true), mixed(salt, 1));
-      touches.add(side_of(run, false), mixed(salt, 2));
+      signatures.add(side_of(run, true), mixed(salt, 1));
+      signatures.add(side_of(run, false), mixed(salt, 2));
     }
   }
   std::unordered_map<std::uint64_t, int> known;
-  for (const std::uint64_t sum : touches.sums()) {
+  for (const std::uint64_t sum : signatures.values()) {
     const auto [entry, is_new] = known.try_emplace(sum, static_cast<int>(first_of_.size()));
     if (is_new) first_of_.push_back(static_cast<int>(class_of_.size()));
     class_of_.push_back(entry->second);
@@ -177,7 +176,7 @@ void AlikeUnits::find_classes(const std::set<const Transfers::Block*>& blocks) {
 }
 
 // Links of one unit of each class.
-void AlikeUnits::find_crossings(const Run& run, RunOnLinks& found) {
+void UnitClasses::find_crossings(const Run& run, RunOnLinks& found) {
   for (const int unit : first_of_) {
     for (const bool is_src : {true, false}) {
       const Side side = side_of(run, is_src);
@@ -215,7 +214,7 @@ void AlikeUnits::find_crossings(const Run& run, RunOnLinks& found) {
   for (const RunOnLinks::Crossing& crossing : found.crossings) crossing_of_[at(crossing.link)] = -1;
 }
 
-void AlikeUnits::cross(const Run& run, int i, int unit, double messages, RunOnLinks& found) {
+void UnitClasses::cross(const Run& run, int i, int unit, double messages, RunOnLinks& found) {
   cluster_.find_message_route(cluster_.gpu(run.src_at(i)), cluster_.gpu(run.dst_at(i)), route_);
   for (const int link : route_.links) {
     const Fabric::UnitLink of_unit = as_one_ ? Fabric::UnitLink{0, link} : cluster_.unit_of(link);
@@ -232,7 +231,7 @@ void AlikeUnits::cross(const Run& run, int i, int unit, double messages, RunOnLi
 }
 
 // Messages whose ends are at the same places of their units differ by these units' classes alone.
-void AlikeUnits::find_ways(const Run& run, RunOnLinks& found) {
+void UnitClasses::find_ways(const Run& run, RunOnLinks& found) {
   const int period = period_of(run, gpus_of_unit_);
   if (as_one_ || period >= run.count) {
     for (int i = 0; i < run.count; ++i) add_way(run, i, found);
@@ -263,7 +262,7 @@ void AlikeUnits::find_ways(const Run& run, RunOnLinks& found) {
   }
 }
 
-void AlikeUnits::add_way(const Run& run, int i, RunOnLinks& found) {
+void UnitClasses::add_way(const Run& run, int i, RunOnLinks& found) {
   const int src = run.src_at(i), dst = run.dst_at(i);
   const auto place = [this](int gpu) {
     return static_cast<std::uint64_t>(class_of(unit_of(gpu))) * at(gpus_of_unit_) + at(gpu % gpus_of_unit_);
@@ -277,7 +276,7 @@ void AlikeUnits::add_way(const Run& run, int i, RunOnLinks& found) {
   found.ways.push_back(known->second);
 }
 
-RunOnLinks::Way AlikeUnits::way_of(int src, int dst) {
+RunOnLinks::Way UnitClasses::way_of(int src, int dst) {
   cluster_.find_message_route(cluster_.gpu(src), cluster_.gpu(dst), route_);
   RunOnLinks::Way way{route_.latency_s, route_.bandwidth_bytes_per_s, {}};
   for (const int link : route_.links) {
