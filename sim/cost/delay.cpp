@@ -3,7 +3,9 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <unsupported/Eigen/SpecialFunctions>
 
+#include "engine/base/bisect.hpp"
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 
@@ -13,29 +15,6 @@ namespace {
 
 constexpr std::uint64_t kStream = 0xDE1A;  // worker w draws from stream kStream + w
 constexpr double kNoTail = 1e3;            // an index so high that the tail is as good as absent
-
-// Lower regularised incomplete gamma function P(a, x), by its series or its continued fraction (Abramowitz & Stegun
-// 6.5.29 and 6.5.31), whichever converges fast.
-double gamma_cdf(double a, double x) {
-  if (x <= 0) return 0;
-  const double front = std::exp(a * std::log(x) - x - std::lgamma(a));
-  if (x < a + 1) {
-    double term = 1 / a, sum = term;
-    for (int n = 1; n < 100000 && term > sum * 1e-16; ++n) sum += term *= x / (a + n);
-    return front * sum;
-  }
-  // Lentz's method; the denominators stay above 1 here.
-  double b = x + 1 - a, c = 1e300, d = 1 / b, fraction = d;
-  for (int n = 1; n < 100000; ++n) {
-    const double numerator = -n * (n - a);
-    b += 2;
-    d = 1 / (numerator * d + b);
-    c = b + numerator / c;
-    fraction *= c * d;
-    if (std::abs(c * d - 1) < 1e-15) break;
-  }
-  return 1 - front * fraction;
-}
 
 double tailed_log_quantile(const DelaySpec& d, double p) {
   const double body = std::min(p, 1 - d.tail_probability);
@@ -75,13 +54,9 @@ LinearFit fit_at(const std::vector<PercentileSpec>& percentiles, double tail) {
 }  // namespace
 
 double gamma_quantile(double shape, double p) {
-  double low = 0, high = shape + 1;
-  while (gamma_cdf(shape, high) < p) high *= 2;
-  for (int i = 0; i < 200 && high - low > 1e-14 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (gamma_cdf(shape, middle) < p ? low : high) = middle;
-  }
-  return (low + high) / 2;
+  double high = shape + 1;
+  while (Eigen::numext::igamma(shape, high) < p) high *= 2;
+  return bisect(0, high, [&](double x) { return Eigen::numext::igamma(shape, x) < p; });
 }
 
 TailFit fit_tail(const std::vector<PercentileSpec>& percentiles) {

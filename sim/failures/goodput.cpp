@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "engine/base/bisect.hpp"
+
 namespace lockstep::sim {
 inline namespace failures {
 double erlang_b(int servers, double load) {
@@ -24,12 +26,7 @@ Goodput goodput(const FailureProcess& p) {
 }
 
 double best_interval_s(double mttf_s, double checkpoint_s) {
-  double low = 0, high = mttf_s;
-  for (int step = 0; step < 200 && high > low * (1 + 1e-13); ++step) {
-    const double t = (low + high) / 2;
-    (std::log1p(-t / mttf_s) + (t + checkpoint_s) / mttf_s > 0 ? low : high) = t;
-  }
-  return (low + high) / 2;
+  return bisect(0, mttf_s, [&](double t) { return std::log1p(-t / mttf_s) + (t + checkpoint_s) / mttf_s > 0; });
 }
 
 }  // namespace failures

@@ -1,0 +1,15 @@
+#pragma once
+// The place between `low` and `high` at which a condition that holds below it ceases to hold, to a relative `tolerance`.
+
+namespace lockstep {
+
+template <class Holds>
+double bisect(double low, double high, const Holds& holds, double tolerance = 1e-14) {
+  for (int step = 0; step < 200 && high - low > tolerance * high; ++step) {
+    const double middle = (low + high) / 2;
+    (holds(middle) ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+}  // namespace lockstep
