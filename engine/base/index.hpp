@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-inline std::size_t at(int i) {
+inline std::size_t to_index(int i) {
   return static_cast<std::size_t>(i);
 }
 

@@ -52,7 +52,7 @@ int Learners::number_of(const Trainable& trainable, int j) const {
 void Learners::follow(const Trainable& trainable) {
   // The youngest learner of a GPU goes first, so that the others keep their order and their replicas.
   for (int j = 0; j < static_cast<int>(gpus_.size()); ++j) {
-    if (j < trainable.learners() && gpus_[at(j)] == trainable.gpu_of(j)) continue;
+    if (j < trainable.learners() && gpus_[to_index(j)] == trainable.gpu_of(j)) continue;
     const bool removed = static_cast<int>(gpus_.size()) > trainable.learners();
     if (!removed) break;
     replicas_.erase(replicas_.begin() + j);
@@ -72,9 +72,9 @@ bool Learners::step(Trainable& trainable, double learning_rate, const std::vecto
   std::vector<const float*> gradients;
   const auto of = [&](int learner, const float* parameters, std::int64_t iteration,
                       const sync::GradientFunction::ReadyFunction* ready) {
-    const BatchForDevice batch(batches[at(learner)]);
+    const BatchForDevice batch(batches[to_index(learner)]);
     const auto number = static_cast<std::uint64_t>(iteration);
-    device::Replica& replica = *replicas_[at(learner)];
+    device::Replica& replica = *replicas_[to_index(learner)];
     // What may overflow is sent only when all have agreed that it has not.
     const float* result = ready != nullptr && !scale_
                               ? replica.gradient_in_parts(parameters, batch.get(), number, *ready)
@@ -156,14 +156,14 @@ void Learners::set_scale() {
 
 double Learners::loss() {
   double sums[] = {0, static_cast<double>(asked_.size())};
-  for (const int learner : asked_) sums[0] += replicas_[at(learner)]->loss();
+  for (const int learner : asked_) sums[0] += replicas_[to_index(learner)]->loss();
   processes_.sum(2, sums);
   return sums[0] / sums[1];
 }
 
 double Learners::own_loss() {
   double sum = 0;
-  for (const int learner : asked_) sum += replicas_[at(learner)]->loss();
+  for (const int learner : asked_) sum += replicas_[to_index(learner)]->loss();
   return sum / static_cast<double>(asked_.size());
 }
 

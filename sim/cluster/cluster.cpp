@@ -81,12 +81,12 @@ double Cluster::link_bandwidth(int link) const {
   }
   const int node = link / links_of_node();
   if (node >= nodes_) return file_server_bytes_per_s_;
-  return layout_.links()[at(link % links_of_node())].bandwidth_bytes_per_s / ways_of(node);
+  return layout_.links()[to_index(link % links_of_node())].bandwidth_bytes_per_s / ways_of(node);
 }
 
 std::string Cluster::link_name(int link) const {
   if (link >= first_fabric_link()) return "fabric." + fabric_->name(link - first_fabric_link());
-  return "node" + std::to_string(link / links_of_node()) + "." + layout_.links()[at(link % links_of_node())].name;
+  return "node" + std::to_string(link / links_of_node()) + "." + layout_.links()[to_index(link % links_of_node())].name;
 }
 
 int Cluster::nodes_of_unit() const {
@@ -111,8 +111,8 @@ Fabric::UnitLink Cluster::unit_of(int link) const {
 }
 
 void Cluster::bundle_messages_of_node(int node, int ways) {
-  ways_.resize(at(all_nodes()), 1);
-  ways_[at(node)] *= ways;
+  ways_.resize(to_index(all_nodes()), 1);
+  ways_[to_index(node)] *= ways;
 }
 
 double Cluster::message_latency_s(Endpoint from, Endpoint to) const {
@@ -121,7 +121,7 @@ double Cluster::message_latency_s(Endpoint from, Endpoint to) const {
 }
 
 double Cluster::latency_s(Endpoint from, Endpoint to, int hops) const {
-  const auto inside = [this](int begin, int end) { return latency_s_[at(begin * layout_.endpoints() + end)]; };
+  const auto inside = [this](int begin, int end) { return latency_s_[to_index(begin * layout_.endpoints() + end)]; };
   if (from.node == to.node) return inside(from.part, to.part);
   return inside(from.part, layout_.port()) + inside(layout_.port(), to.part) + hops * spec_.fabric.link.latency_s;
 }

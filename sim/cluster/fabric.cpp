@@ -63,8 +63,8 @@ class FatTree : public Hops {
   double bandwidth_bytes_per_s(int) const override { return bandwidth_; }
   std::string name(int link) const override {
     int level = 0;
-    while (link / 2 >= first_[at(level) + 1]) ++level;
-    const int cable = link / 2 - first_[at(level)];
+    while (link / 2 >= first_[to_index(level) + 1]) ++level;
+    const int cable = link / 2 - first_[to_index(level)];
     return "level" + std::to_string(level) + "." + std::to_string(cable / ports(level)) + ".port" +
            std::to_string(cable % ports(level)) + (link % 2 == 0 ? ".up" : ".down");
   }
@@ -96,7 +96,7 @@ class FatTree : public Hops {
     int level = 0, position = from, by_level = to;
     while (!is_above(level, position, to)) {
       const int port = by_level % ports(level);
-      by_level /= tree_.up[at(level)];
+      by_level /= tree_.up[to_index(level)];
       links.push_back(first_link + 2 * cable(level, position, port));
       position = parent(level, position, port);
       ++level;
@@ -106,18 +106,22 @@ class FatTree : public Hops {
 
  private:
   int levels() const { return static_cast<int>(tree_.down.size()); }
-  int ports(int level) const { return tree_.up[at(level)] * tree_.count[at(level)]; }
-  int digits(int level, int digit) const { return digit + 1 > level ? tree_.down[at(digit)] : tree_.up[at(digit)]; }
+  int ports(int level) const { return tree_.up[to_index(level)] * tree_.count[to_index(level)]; }
+  int digits(int level, int digit) const {
+    return digit + 1 > level ? tree_.down[to_index(digit)] : tree_.up[to_index(digit)];
+  }
   int places(int level) const {
     int product = 1;
     for (int digit = 0; digit < levels(); ++digit) product *= digits(level, digit);
     return product;
   }
-  int weight(int level, int digit) const { return weights_[at(level * levels() + digit)]; }
+  int weight(int level, int digit) const { return weights_[to_index(level * levels() + digit)]; }
   int digit_of(int level, int position, int digit) const {
     return position / weight(level, digit) % digits(level, digit);
   }
-  int cable(int level, int position, int port) const { return first_[at(level)] + position * ports(level) + port; }
+  int cable(int level, int position, int port) const {
+    return first_[to_index(level)] + position * ports(level) + port;
+  }
 
   // The place whose digit `changed` is `value` and whose other digits are those of `position`.
   int neighbour(int level, int position, int other_level, int changed, int value) const {
@@ -127,7 +131,7 @@ class FatTree : public Hops {
     return result;
   }
   int parent(int level, int position, int port) const {
-    return neighbour(level, position, level + 1, level, port % tree_.up[at(level)]);
+    return neighbour(level, position, level + 1, level, port % tree_.up[to_index(level)]);
   }
   bool is_above(int level, int position, int place) const {
     if (level == 0) return position == place;
@@ -139,19 +143,20 @@ class FatTree : public Hops {
   // One step down, and those that SimGrid's search for a cable takes with it: it goes on from the port that it has
   // found, in the ports of the child.
   void descend(int from, int to, int first_link, int& level, int& position, std::vector<int>& links) const {
-    const int own_cable = from % tree_.count[at(level - 1)];
-    for (int port = own_cable * tree_.down[at(level - 1)]; level > 0; ++port) {
-      const int down = tree_.down[at(level - 1)];
+    const int own_cable = from % tree_.count[to_index(level - 1)];
+    for (int port = own_cable * tree_.down[to_index(level - 1)]; level > 0; ++port) {
+      const int down = tree_.down[to_index(level - 1)];
       port += (digit_of(0, to, level - 1) - port % down + down) % down;  // the next one of the child
       if (port >= children(level)) return;
       const int child = neighbour(level, position, level - 1, level - 1, port % down);
       const int label = digit_of(level, position, level - 1);
-      links.push_back(first_link + 2 * cable(level - 1, child, label + port / down * tree_.up[at(level - 1)]) + 1);
+      links.push_back(first_link + 2 * cable(level - 1, child, label + port / down * tree_.up[to_index(level - 1)]) +
+                      1);
       position = child;
       --level;
     }
   }
-  int children(int level) const { return tree_.down[at(level - 1)] * tree_.count[at(level - 1)]; }
+  int children(int level) const { return tree_.down[to_index(level - 1)] * tree_.count[to_index(level - 1)]; }
 
   const FatTreeSpec tree_;
   const double bandwidth_;
@@ -175,7 +180,7 @@ class Torus : public Hops {
   void append_route(int from, int to, int first_link, std::vector<int>& links) const override {
     int here = from, stride = 1;
     for (int d = 0; d < dimensions(); ++d) {
-      const int size = sizes_[at(d)], mine = from / stride % size, target = to / stride % size;
+      const int size = sizes_[to_index(d)], mine = from / stride % size, target = to / stride % size;
       const bool is_up =
           (target > mine && target <= mine + size / 2) || (mine > size / 2 && (mine + size / 2) % size >= target);
       for (int at_d = mine; at_d != target;) {

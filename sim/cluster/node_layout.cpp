@@ -70,51 +70,52 @@ struct NodeLayout::Builder {
 
   // The PCIe switch of a GPU or of a NIC; -1 in an nvswitch node, whose parts hang on the root complex.
   int switch_of_gpu(int gpu) const { return spec.intra_node.pcie.switch_of(gpu); }
-  int switch_of_nic(int nic) const { return spec.nic.attach.empty() ? -1 : spec.nic.attach[at(nic)]; }
+  int switch_of_nic(int nic) const { return spec.nic.attach.empty() ? -1 : spec.nic.attach[to_index(nic)]; }
   int socket_of(int pcie_switch) const {
-    return pcie_switch < 0 ? 0 : spec.intra_node.pcie.switches[at(pcie_switch)].socket;
+    return pcie_switch < 0 ? 0 : spec.intra_node.pcie.switches[to_index(pcie_switch)].socket;
   }
 
   void cross_sockets(Path& path, int from, int to) const {
-    if (from != to) path.push_back(socket_link[at(from * sockets + to)]);
+    if (from != to) path.push_back(socket_link[to_index(from * sockets + to)]);
   }
   // Between two switches, through the memory of socket `stage` unless that is -1.
   Path between_switches(int from, int to, int stage) const {
     Path path;
     if (from == to && stage < 0) return path;
-    if (from >= 0) path.push_back(uplink[at(from)].up);
+    if (from >= 0) path.push_back(uplink[to_index(from)].up);
     const int middle = stage < 0 ? socket_of(to) : stage;
     cross_sockets(path, socket_of(from), middle);
-    if (stage >= 0) path.push_back(memory[at(stage)]);
+    if (stage >= 0) path.push_back(memory[to_index(stage)]);
     cross_sockets(path, middle, socket_of(to));
-    if (to >= 0) path.push_back(uplink[at(to)].down);
+    if (to >= 0) path.push_back(uplink[to_index(to)].down);
     return path;
   }
   Path from_socket(int socket, int to) const {
     Path path;
     cross_sockets(path, socket, socket_of(to));
-    if (to >= 0) path.push_back(uplink[at(to)].down);
+    if (to >= 0) path.push_back(uplink[to_index(to)].down);
     return path;
   }
   Path to_socket(int from, int socket) const {
     Path path;
-    if (from >= 0) path.push_back(uplink[at(from)].up);
+    if (from >= 0) path.push_back(uplink[to_index(from)].up);
     cross_sockets(path, socket_of(from), socket);
     return path;
   }
 
   Path gpu_to_gpu(int from, int to) {
     const IntraNodeSpec& intra_node = spec.intra_node;
-    if (intra_node.kind == IntraNodeKind::nvswitch) return {gpu_nvlink[at(from)].up, gpu_nvlink[at(to)].down};
+    if (intra_node.kind == IntraNodeKind::nvswitch)
+      return {gpu_nvlink[to_index(from)].up, gpu_nvlink[to_index(to)].down};
     if (const int links = intra_node.mesh.links_between(from, to); links > 0) {
       const LinkSpec link{links * intra_node.mesh.link.bandwidth_bytes_per_s, intra_node.mesh.link.latency_s};
       return {add("gpu" + std::to_string(from) + "-" + std::to_string(to) + ".nvlink", link, true)};
     }
     const int here = switch_of_gpu(from), there = switch_of_gpu(to);
     const bool staged = socket_of(here) != socket_of(there) && !intra_node.pcie.peer_across_sockets;
-    Path path{gpu_pcie[at(from)].up};
+    Path path{gpu_pcie[to_index(from)].up};
     append(path, between_switches(here, there, staged ? socket_of(here) : -1));
-    path.push_back(gpu_pcie[at(to)].down);
+    path.push_back(gpu_pcie[to_index(to)].down);
     return path;
   }
   // The socket in whose memory data between a GPU and its NIC is staged, the GPU's; -1 where they reach each other.
@@ -125,26 +126,26 @@ struct NodeLayout::Builder {
   }
   Path gpu_to_port(int gpu) const {
     const int nic = spec.nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
-    Path path{gpu_pcie[at(gpu)].up};
+    Path path{gpu_pcie[to_index(gpu)].up};
     append(path, between_switches(here, there, staging_socket(here, there)));
-    path.push_back(nics[at(nic)].up);
+    path.push_back(nics[to_index(nic)].up);
     return path;
   }
   Path port_to_gpu(int gpu) const {
     const int nic = spec.nic_of(gpu), here = switch_of_gpu(gpu), there = switch_of_nic(nic);
-    Path path{nics[at(nic)].down};
+    Path path{nics[to_index(nic)].down};
     append(path, between_switches(there, here, staging_socket(here, there)));
-    path.push_back(gpu_pcie[at(gpu)].down);
+    path.push_back(gpu_pcie[to_index(gpu)].down);
     return path;
   }
   Path cpu_to_gpu(int gpu) const {
     Path path{cpu_memory.up};
     append(path, from_socket(0, switch_of_gpu(gpu)));
-    path.push_back(gpu_pcie[at(gpu)].down);
+    path.push_back(gpu_pcie[to_index(gpu)].down);
     return path;
   }
   Path gpu_to_cpu(int gpu) const {
-    Path path{gpu_pcie[at(gpu)].up};
+    Path path{gpu_pcie[to_index(gpu)].up};
     append(path, to_socket(switch_of_gpu(gpu), 0));
     path.push_back(cpu_memory.down);
     return path;
@@ -163,15 +164,15 @@ struct NodeLayout::Builder {
   }
 
   Path memory_to_gpu(int socket, int gpu) const {
-    Path path{loader[at(socket)], memory[at(socket)]};
+    Path path{loader[to_index(socket)], memory[to_index(socket)]};
     append(path, from_socket(socket, switch_of_gpu(gpu)));
-    path.push_back(gpu_pcie[at(gpu)].down);
+    path.push_back(gpu_pcie[to_index(gpu)].down);
     return path;
   }
   Path port_to_memory(int socket) const {
     Path path{nics[0].down};
     append(path, to_socket(switch_of_nic(0), socket));
-    path.push_back(memory[at(socket)]);
+    path.push_back(memory[to_index(socket)]);
     return path;
   }
   // Memories send to GPUs of their socket and receive from the NIC 0 of theirs.
@@ -217,7 +218,7 @@ NodeLayout::NodeLayout(const ClusterSpec& spec, bool has_memories)
 void NodeLayout::drop_unused_links() {
   std::vector<int> number(links_.size(), -1);
   for (const Path& route : routes_)
-    for (int link : route) number[at(link)] = 0;
+    for (int link : route) number[to_index(link)] = 0;
   std::vector<NodeLink> used;
   for (std::size_t link = 0; link < links_.size(); ++link) {
     if (number[link] < 0) continue;
@@ -225,17 +226,17 @@ void NodeLayout::drop_unused_links() {
     used.push_back(std::move(links_[link]));
   }
   for (Path& route : routes_)
-    for (int& link : route) link = number[at(link)];
+    for (int& link : route) link = number[to_index(link)];
   links_ = std::move(used);
 }
 
 const std::vector<int>& NodeLayout::route(int from, int to) const {
-  return routes_[at(from * endpoints() + to)];
+  return routes_[to_index(from * endpoints() + to)];
 }
 
 double NodeLayout::latency_s(int from, int to) const {
   double latency_s = 0;
-  for (int link : route(from, to)) latency_s += links_[at(link)].latency_s;
+  for (int link : route(from, to)) latency_s += links_[to_index(link)].latency_s;
   return latency_s;
 }
 

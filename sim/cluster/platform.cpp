@@ -29,8 +29,8 @@ class Platform::Impl {
       : cluster_(cluster),
         spec_(cluster.spec()),
         layout_(cluster.layout()),
-        hosts_of_node_(at(layout_.endpoints())),
-        hosts_(at(cluster.all_nodes()) * hosts_of_node_, nullptr) {
+        hosts_of_node_(to_index(layout_.endpoints())),
+        hosts_(to_index(cluster.all_nodes()) * hosts_of_node_, nullptr) {
     start_engine();
     end_of_host_ = sg4::Host::extension_create<Endpoint>([](void*) { /* ends_ owns them */ });
     ends_.resize(hosts_.size());
@@ -43,7 +43,7 @@ class Platform::Impl {
     });
   }
 
-  sg4::Host* host(Endpoint end) const { return hosts_.at(at(end.node) * hosts_of_node_ + at(end.part)); }
+  sg4::Host* host(Endpoint end) const { return hosts_.at(to_index(end.node) * hosts_of_node_ + to_index(end.part)); }
 
  private:
   sg4::NetZone* make_fabric(sg4::NetZone* root) {
@@ -105,7 +105,7 @@ class Platform::Impl {
   }
 
   compat::NetPoint* add_host(sg4::NetZone* zone, Endpoint end, const std::string& name) {
-    const std::size_t number = at(end.node) * hosts_of_node_ + at(end.part);
+    const std::size_t number = to_index(end.node) * hosts_of_node_ + to_index(end.part);
     hosts_[number] = compat::add_host(zone, name, 1);
     ends_[number] = end;
     hosts_[number]->extension_set(end_of_host_, &ends_[number]);
@@ -118,7 +118,7 @@ class Platform::Impl {
     std::vector<const sg4::Link*> links;
     const int count = static_cast<int>(layout_.links().size());
     for (int link = 0; link < count; ++link)
-      links.push_back(add_link(parent, node * count + link, layout_.links()[at(link)].begins_routes));
+      links.push_back(add_link(parent, node * count + link, layout_.links()[to_index(link)].begins_routes));
     return links;
   }
 
@@ -128,8 +128,8 @@ class Platform::Impl {
       for (int to = 0; to < layout_.endpoints(); ++to) {
         if (layout_.route(from, to).empty()) continue;
         std::vector<sg4::LinkInRoute> route;
-        for (int link : layout_.route(from, to)) route.emplace_back(links[at(link)]);
-        compat::add_route(zone, points[at(from)], points[at(to)], route);
+        for (int link : layout_.route(from, to)) route.emplace_back(links[to_index(link)]);
+        compat::add_route(zone, points[to_index(from)], points[to_index(to)], route);
       }
   }
 

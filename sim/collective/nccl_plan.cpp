@@ -62,14 +62,14 @@ class Traffic {
   // before.
   void add_ring(double bytes) {
     const double share = bytes / static_cast<double>(system_.entry_gpus.size());
-    std::vector<double> local(at(ppn_), bytes);
+    std::vector<double> local(to_index(ppn_), bytes);
     for (int entry : system_.entry_gpus) {
       if (system_.nodes == 1) break;
       const int exit = (entry + ppn_ - 1) % ppn_;
       to_next_node_[{exit, entry}] += share;
-      local[at(exit)] -= share;
+      local[to_index(exit)] -= share;
     }
-    for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(gpu, local[at(gpu)], false);
+    for (int gpu = 0; gpu < ppn_; ++gpu) add_to_neighbours(gpu, local[to_index(gpu)], false);
   }
 
   // Up a chain over the node's GPUs and down again; the channels' chains begin at different GPUs.

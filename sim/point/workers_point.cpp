@@ -148,8 +148,9 @@ class WorkersPoint {
 
   // From the log: when each version was published by all servers, what gradients made it, when they came.
   void count_gradients(const BackupWorkers& o) {
-    std::vector<double> published_s(at(o.steps) + 1, 0), aggregated(at(o.steps), 0);
-    std::vector<std::vector<double>> used_s(at(o.steps));  // at the first server, by version: as the paper measured
+    std::vector<double> published_s(to_index(o.steps) + 1, 0), aggregated(to_index(o.steps), 0);
+    std::vector<std::vector<double>> used_s(
+        to_index(o.steps));  // at the first server, by version: as the paper measured
     std::vector<std::size_t> versions(o.servers.size(), 0);
     double used = 0, dropped = 0, computed_s = 0;
     for (const ActorEvent& event : replay_.log) {
@@ -159,12 +160,12 @@ class WorkersPoint {
       used += event.what == "used";
       dropped += event.what == "dropped";
       if (event.what != "update") continue;
-      const std::size_t version = versions[at(server)]++;
+      const std::size_t version = versions[to_index(server)]++;
       published_s[version + 1] = std::max(published_s[version + 1], event.time_s);
       aggregated[version] += double(event.value) / double(o.servers.size());
     }
     for (int i = kWarmUp; i < iterations(); ++i)
-      point_.iteration_s.push_back(published_s[at(i) + 1] - published_s[at(i)]);
+      point_.iteration_s.push_back(published_s[to_index(i) + 1] - published_s[to_index(i)]);
     const double gradients = mean({aggregated.begin() + kWarmUp, aggregated.end()});
     point_.samples_per_iteration = gradients * request_.batch_per_gpu;
     point_.compute_s = std::min(computed_s / request_.gpus / iterations(), point_.mean_iteration_s());
@@ -184,8 +185,8 @@ class WorkersPoint {
     for (int k = 1; k <= aggregate; ++k) {
       std::vector<double> after_s;
       for (int i = kWarmUp; i < iterations(); ++i)
-        if (static_cast<int>(used_s[at(i)].size()) >= k)
-          after_s.push_back(used_s[at(i)][at(k) - 1] - published_s[at(i)]);
+        if (static_cast<int>(used_s[to_index(i)].size()) >= k)
+          after_s.push_back(used_s[to_index(i)][to_index(k) - 1] - published_s[to_index(i)]);
       if (after_s.empty()) continue;
       table.push_back({k, mean(after_s), median(after_s)});
     }
@@ -221,7 +222,7 @@ class WorkersPoint {
         ended_s.push_back(event.time_s);
         computed_s += double(event.value) * 1e-9;
       }
-    const auto end_of = [&](int iteration) { return ended_s[at((iteration + 1) * request_.gpus) - 1]; };
+    const auto end_of = [&](int iteration) { return ended_s[to_index((iteration + 1) * request_.gpus) - 1]; };
     for (int i = kWarmUp; i < iterations(); ++i) point_.iteration_s.push_back(end_of(i) - end_of(i - 1));
     point_.samples_per_iteration = double(request_.gpus) * request_.batch_per_gpu;
     // Every worker computes all the time but for communication: the share of computing, by the mean time of a step.
@@ -235,7 +236,7 @@ class WorkersPoint {
     std::vector<std::vector<double>> staleness(o.shards.size());
     for (const ActorEvent& event : replay_.log)
       if (event.what == "update" && event.time_s > from_s && event.time_s <= measured_until_s_)
-        staleness[at(shard_of(event.value))].push_back(double(staleness_of(event.value)));
+        staleness[to_index(shard_of(event.value))].push_back(double(staleness_of(event.value)));
     std::vector<ShardStaleness> table;
     for (std::size_t i = 0; i < staleness.size(); ++i)
       if (!staleness[i].empty()) table.push_back({summarise(staleness[i]), histogram(staleness[i]), o.shards[i].name});
@@ -282,7 +283,7 @@ class WorkersPoint {
     p.interval.high = 1 + spread;
     if (const std::string why = too_imprecise(quality, p.interval.high); !why.empty()) throw std::runtime_error(why);
     double bytes = 0;
-    for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[at(worker)]);
+    for (int worker = 0; worker < request_.gpus; ++worker) bytes += double(replay_.bytes_sent[to_index(worker)]);
     p.bytes_sent_per_gpu = represented_servers_ * bytes / request_.gpus / iterations();
     p.messages = double(replay_.messages) * represented_servers_ / iterations();
     p.fidelity = request_.fidelity;

@@ -102,8 +102,8 @@ Program theano_mpi_program(const Scenario& scenario, int gpus, int batch_per_gpu
 Program with_slowdown(Program program, const Scenario& scenario, int batch_per_gpu) {
   if (const OverlapSlowdown slowdown = overlap_slowdown(scenario))
     for (Work& work : program.work)
-      if (work.kind == Work::Kind::collective && program.plans[at(work.plan)].bytes > 0)
-        work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[at(work.plan)].bytes));
+      if (work.kind == Work::Kind::collective && program.plans[to_index(work.plan)].bytes > 0)
+        work.slows = slowdown.at(batch_per_gpu, static_cast<double>(program.plans[to_index(work.plan)].bytes));
   return program;
 }
 

@@ -33,7 +33,7 @@ double ring_bandwidth(const ClusterSpec& cluster, int gpus) {
   const NodeLayout layout(cluster);
   std::vector<int> flows(layout.links().size(), 0);
   for (int gpu = 0; gpu < gpus && gpus > 1; ++gpu)
-    for (int link : layout.route(gpu, (gpu + 1) % gpus)) ++flows[at(link)];
+    for (int link : layout.route(gpu, (gpu + 1) % gpus)) ++flows[to_index(link)];
   double bandwidth = std::numeric_limits<double>::infinity();
   for (std::size_t link = 0; link < flows.size(); ++link)
     if (flows[link] > 0) bandwidth = std::min(bandwidth, layout.links()[link].bandwidth_bytes_per_s / flows[link]);

@@ -114,7 +114,7 @@ class ActorReplayer {
 
   ActorReplay run() {
     for (int self = 0; self < static_cast<int>(actors_.size()); ++self)
-      runtime_->add(actors_[at(self)].name, places_[at(self)], actors_[at(self)].is_daemon,
+      runtime_->add(actors_[to_index(self)].name, places_[to_index(self)], actors_[to_index(self)].is_daemon,
                     [this, self] { run_actor(self); });
     runtime_->run();
     if (error_) std::rethrow_exception(error_);
@@ -127,14 +127,14 @@ class ActorReplayer {
   // What actors do; each returns when it is done.
   void compute(int self, double seconds, double fill) {
     if (!(seconds >= 0) || !(fill > 0 && fill <= 1))
-      throw std::invalid_argument(actors_[at(self)].name + ": work needs seconds >= 0 and a fill in (0, 1]");
+      throw std::invalid_argument(actors_[to_index(self)].name + ": work needs seconds >= 0 and a fill in (0, 1]");
     if (seconds == 0) return;
     const double began_s = runtime_->now_s();
-    if (actors_[at(self)].place.kind == Place::Kind::gpu)
-      runtime_->compute(places_[at(self)], seconds, fill);
+    if (actors_[to_index(self)].place.kind == Place::Kind::gpu)
+      runtime_->compute(places_[to_index(self)], seconds, fill);
     else
       runtime_->sleep(seconds);
-    replay_.busy_s[at(self)] += runtime_->now_s() - began_s;
+    replay_.busy_s[to_index(self)] += runtime_->now_s() - began_s;
   }
 
   void sleep(double seconds) {
@@ -144,7 +144,8 @@ class ActorReplayer {
   // Between actors of one place in no time.
   void send(int self, int to, const Message& message) {
     note_sending(self, to, message);
-    if (!(places_[at(self)] == places_[at(to)])) runtime_->carry(places_[at(self)], places_[at(to)], message.bytes);
+    if (!(places_[to_index(self)] == places_[to_index(to)]))
+      runtime_->carry(places_[to_index(self)], places_[to_index(to)], message.bytes);
     deliver(self, to, message);
   }
 
@@ -155,15 +156,15 @@ class ActorReplayer {
       deliver(self, to, message);
       transfer->arrive();
     };
-    if (places_[at(self)] == places_[at(to)])
+    if (places_[to_index(self)] == places_[to_index(to)])
       arrived();
     else
-      runtime_->send_off(places_[at(self)], places_[at(to)], message.bytes, arrived);
+      runtime_->send_off(places_[to_index(self)], places_[to_index(to)], message.bytes, arrived);
     return std::make_unique<TransferHandle>(*runtime_, std::move(transfer));
   }
 
   double now_s() const { return runtime_->now_s(); }
-  Inbox& inbox(int self) { return inboxes_[at(self)]; }
+  Inbox& inbox(int self) { return inboxes_[to_index(self)]; }
   void log(int self, const std::string& what, std::int64_t value) {
     replay_.log.push_back({runtime_->now_s(), self, what, value});
   }
@@ -180,14 +181,14 @@ class ActorReplayer {
 
   void note_sending(int self, int to, const Message& message) {
     if (to < 0 || to >= static_cast<int>(actors_.size()) || message.bytes < 0)
-      throw std::invalid_argument(actors_[at(self)].name + ": a message needs a receiver and bytes >= 0");
-    replay_.bytes_sent[at(self)] += message.bytes;
+      throw std::invalid_argument(actors_[to_index(self)].name + ": a message needs a receiver and bytes >= 0");
+    replay_.bytes_sent[to_index(self)] += message.bytes;
     ++replay_.messages;
   }
 
   void deliver(int from, int to, Message message) {
     message.from = from;
-    inboxes_[at(to)].deliver(message);
+    inboxes_[to_index(to)].deliver(message);
   }
 
   const std::vector<Actor>& actors_;
@@ -221,7 +222,7 @@ class ReplayContext : public ActorContext {
 };
 
 void ActorReplayer::run_actor(int self) {
-  const Actor& actor = actors_[at(self)];
+  const Actor& actor = actors_[to_index(self)];
   try {
     ReplayContext context(*this, self);
     actor.body(context);

@@ -30,20 +30,20 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
   InFlight in_flight(streams);
   WorkOrder order(program);
   for (int next = order.next(free_s, end_s); next >= 0; next = order.next(free_s, end_s)) {
-    const std::size_t w = at(next);
+    const std::size_t w = to_index(next);
     const Work& work = program.work[w];
-    double start = free_s[at(work.stream)], input = 0;
+    double start = free_s[to_index(work.stream)], input = 0;
     for (int waited : work.after) {
-      double& latest = program.work[at(waited)].kind == Work::Kind::copy ? input : start;
-      latest = std::max(latest, end_s[at(waited)]);
+      double& latest = program.work[to_index(waited)].kind == Work::Kind::copy ? input : start;
+      latest = std::max(latest, end_s[to_index(waited)]);
     }
     double seconds = work.seconds;
     if (work.kind == Work::Kind::compute) {
-      replay.input_wait_s[at(work.iteration)] += std::max(0.0, input - start);
-      replay.compute_s[at(work.iteration)] += work.seconds * perturbation.compute;
+      replay.input_wait_s[to_index(work.iteration)] += std::max(0.0, input - start);
+      replay.compute_s[to_index(work.iteration)] += work.seconds * perturbation.compute;
       seconds *= perturbation.compute * expected_slowest * work.crowding;
     } else if (work.kind == Work::Kind::collective) {
-      seconds = work.seconds * perturbation.latency + plan_s[at(work.plan)];
+      seconds = work.seconds * perturbation.latency + plan_s[to_index(work.plan)];
     } else if (work.source != Work::Source::aside) {
       seconds = copy_s[work.source];
     }
@@ -52,8 +52,8 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
     if (work.kind == Work::Kind::compute && is_slowed) {
       end_s[w] = in_flight.end_s(work.stream, start_s, seconds);
       const double slowed_s = end_s[w] - start_s - seconds;
-      replay.slowed_s[at(work.iteration)] += slowed_s;
-      replay.compute_s[at(work.iteration)] += slowed_s;
+      replay.slowed_s[to_index(work.iteration)] += slowed_s;
+      replay.compute_s[to_index(work.iteration)] += slowed_s;
     } else if (work.kind == Work::Kind::collective) {
       end_s[w] = links.end_s(work.plan, start_s, end_s[w]);
       for (int stream = 0; is_slowed && stream < streams; ++stream)
@@ -61,9 +61,9 @@ Replay replay_analytic(const Program& program, double expected_slowest, const Pe
     } else if (work.source != Work::Source::aside) {
       end_s[w] = links.end_s(work.source, start_s, end_s[w]);
     }
-    free_s[at(work.stream)] = end_s[w];
-    if (program.iteration_ends[at(work.iteration)] == static_cast<int>(w))
-      replay.iteration_end_s[at(work.iteration)] = end_s[w];
+    free_s[to_index(work.stream)] = end_s[w];
+    if (program.iteration_ends[to_index(work.iteration)] == static_cast<int>(w))
+      replay.iteration_end_s[to_index(work.iteration)] = end_s[w];
   }
   replay.events = static_cast<std::int64_t>(program.work.size());
   return replay;

@@ -39,31 +39,31 @@ double call_wait_s(const Plan& plan, const Cluster& cluster) {
 CallOnCluster call_on_cluster(const Plan& plan, const Cluster& cluster) {
   const UnitClasses units({&plan}, cluster);
   CallOnCluster call{0, true};
-  std::vector<double> load(at(units.links()), 0);
+  std::vector<double> load(to_index(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
     const double bytes = static_cast<double>(run.bytes), rate = bytes / plan.call->transfer_s;
     for (const RunOnLinks::Way* way : on_links.ways)
       call.seconds = std::max(call.seconds, way->latency_s + bytes / std::min(rate, way->route_bytes_per_s));
     for (const RunOnLinks::Crossing& crossing : on_links.crossings)
-      load[at(crossing.link)] += crossing.messages * std::min(rate, crossing.route_bytes_per_s);
+      load[to_index(crossing.link)] += crossing.messages * std::min(rate, crossing.route_bytes_per_s);
   });
   for (int link = 0; link < units.links(); ++link)
-    call.fits = call.fits && load[at(link)] <= units.bandwidth(link) * (1 + kSizeTolerance);
+    call.fits = call.fits && load[to_index(link)] <= units.bandwidth(link) * (1 + kSizeTolerance);
   call.seconds += wait_s(plan, units);
   if (call.fits || plan.messages() > kMostMessages) return call;
-  const std::vector<double> ends_s = plan_by_flows(plan, cluster, std::vector<double>(at(plan.ranks), 0));
+  const std::vector<double> ends_s = plan_by_flows(plan, cluster, std::vector<double>(to_index(plan.ranks), 0));
   return {*std::max_element(ends_s.begin(), ends_s.end()), true};
 }
 
 PlanCosts::Flow call_closed_form(const Plan& plan, const UnitClasses& units) {
-  std::vector<double> bytes(at(units.links()), 0);
+  std::vector<double> bytes(to_index(units.links()), 0);
   for_runs(plan, units, [&](const Run& run, const RunOnLinks& on_links) {
     for (const RunOnLinks::Crossing& crossing : on_links.crossings)
-      bytes[at(crossing.link)] += crossing.messages * static_cast<double>(run.bytes);
+      bytes[to_index(crossing.link)] += crossing.messages * static_cast<double>(run.bytes);
   });
   double transfer_s = plan.call->transfer_s;
   for (int link = 0; link < units.links(); ++link)
-    if (bytes[at(link)] > 0) transfer_s = std::max(transfer_s, bytes[at(link)] / units.bandwidth(link));
+    if (bytes[to_index(link)] > 0) transfer_s = std::max(transfer_s, bytes[to_index(link)] / units.bandwidth(link));
   return {std::max(plan.call->latency_s, longest_latency_s(plan, units)), transfer_s};
 }
 

@@ -17,13 +17,13 @@ std::vector<std::vector<Enqueued>> enqueued_by_stream(const Program& program) {
     const Work& work = program.work[w];
     Enqueued mine{static_cast<int>(w), {}};
     for (int waited : work.after) {
-      const Work& other = program.work[at(waited)];
+      const Work& other = program.work[to_index(waited)];
       if (other.stream != work.stream)
-        mine.needs.push_back({other.stream, place[at(waited)] + 1, other.kind == Work::Kind::copy});
+        mine.needs.push_back({other.stream, place[to_index(waited)] + 1, other.kind == Work::Kind::copy});
     }
     std::stable_partition(mine.needs.begin(), mine.needs.end(), [](const Need& need) { return !need.is_copy; });
-    place[w] = static_cast<int>(by_stream[at(work.stream)].size());
-    by_stream[at(work.stream)].push_back(std::move(mine));
+    place[w] = static_cast<int>(by_stream[to_index(work.stream)].size());
+    by_stream[to_index(work.stream)].push_back(std::move(mine));
   }
   return by_stream;
 }
@@ -40,7 +40,7 @@ std::vector<std::vector<int>> streams_after(const std::vector<std::vector<Enqueu
   for (std::size_t stream = 0; stream < works.size(); ++stream) {
     after[stream].insert(static_cast<int>(stream));
     for (const Enqueued& work : works[stream])
-      for (const Need& need : work.needs) after[at(need.stream)].insert(static_cast<int>(stream));
+      for (const Need& need : work.needs) after[to_index(need.stream)].insert(static_cast<int>(stream));
   }
   std::vector<std::vector<int>> all;
   for (const auto& streams : after) all.emplace_back(streams.begin(), streams.end());

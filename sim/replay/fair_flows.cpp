@@ -29,11 +29,11 @@ FairFlows::FairFlows(std::vector<double> bandwidths)
 }
 
 int FairFlows::limit_of(int link) {
-  int& number = number_of_.at(at(link));
+  int& number = number_of_.at(to_index(link));
   if (number == kNone) {
     number = static_cast<int>(links_.size());
     links_.emplace_back();
-    links_.back().bandwidth = bandwidths_[at(link)];
+    links_.back().bandwidth = bandwidths_[to_index(link)];
     is_limit_.push_back(false);
     feeders_.resize(links_.size());
   }
@@ -67,39 +67,40 @@ void FairFlows::make_room(std::size_t links) {
 
 // A link that is wider than all the links together that narrow the routes over it is never full.
 void FairFlows::narrow(const std::vector<int>& links) {
-  const int narrowest = *std::min_element(
-      links.begin(), links.end(), [this](int a, int b) { return links_[at(a)].bandwidth < links_[at(b)].bandwidth; });
+  const int narrowest = *std::min_element(links.begin(), links.end(), [this](int a, int b) {
+    return links_[to_index(a)].bandwidth < links_[to_index(b)].bandwidth;
+  });
   for (int l : links) {
-    if (is_limit_[at(l)]) continue;
-    Feeders& feeders = feeders_[at(l)];
-    if (links_[at(l)].bandwidth == links_[at(narrowest)].bandwidth) {
+    if (is_limit_[to_index(l)]) continue;
+    Feeders& feeders = feeders_[to_index(l)];
+    if (links_[to_index(l)].bandwidth == links_[to_index(narrowest)].bandwidth) {
       make_limit(l);
     } else if (std::find(feeders.links.begin(), feeders.links.end(), narrowest) == feeders.links.end()) {
       feeders.links.push_back(narrowest);
-      feeders.bandwidth += links_[at(narrowest)].bandwidth;
-      if (feeders.bandwidth > links_[at(l)].bandwidth) make_limit(l);
+      feeders.bandwidth += links_[to_index(narrowest)].bandwidth;
+      if (feeders.bandwidth > links_[to_index(l)].bandwidth) make_limit(l);
     }
   }
 }
 
 void FairFlows::make_limit(int l) {
-  is_limit_[at(l)] = true;
-  feeders_[at(l)] = {};
+  is_limit_[to_index(l)] = true;
+  feeders_[to_index(l)] = {};
   for (int f = 0; f < static_cast<int>(flows_.size()); ++f) {
-    const Flow& flow = flows_[at(f)];
+    const Flow& flow = flows_[to_index(f)];
     if (flow.route == kNone) continue;
-    const Links& route = routes_[at(flow.route)];
+    const Links& route = routes_[to_index(flow.route)];
     const auto first = links_of_routes_.begin() + static_cast<std::ptrdiff_t>(route.first);
     const auto last = links_of_routes_.begin() + static_cast<std::ptrdiff_t>(route.last);
     if (std::find(first, last, l) == last) continue;
     enter(f, l);
-    if (flow.bottleneck != kNone) links_[at(l)].load += links_[at(flow.bottleneck)].rate;
+    if (flow.bottleneck != kNone) links_[to_index(l)].load += links_[to_index(flow.bottleneck)].rate;
   }
 }
 
 void FairFlows::enter(int f, int l) {
-  std::vector<int>& flows = links_[at(l)].flows;
-  begin(f)[flows_[at(f)].hops++] = {l, static_cast<int>(flows.size())};
+  std::vector<int>& flows = links_[to_index(l)].flows;
+  begin(f)[flows_[to_index(f)].hops++] = {l, static_cast<int>(flows.size())};
   flows.push_back(f);
 }
 
@@ -114,14 +115,14 @@ int FairFlows::start(int route, double bytes, double most_bytes_per_s) {
     f = unused_.back();
     unused_.pop_back();
   }
-  Flow& flow = flows_[at(f)];
+  Flow& flow = flows_[to_index(f)];
   flow.route = route;
   flow.hops = 0;
   flow.bottleneck = kNone;
   flow.ends_at_bytes = bytes;
-  for (std::size_t i = routes_[at(route)].first; i < routes_[at(route)].last; ++i) {
+  for (std::size_t i = routes_[to_index(route)].first; i < routes_[to_index(route)].last; ++i) {
     const int l = links_of_routes_[i];
-    if (!is_limit_[at(l)]) continue;
+    if (!is_limit_[to_index(l)]) continue;
     enter(f, l);
     change(l);
   }
@@ -140,24 +141,24 @@ int FairFlows::throttle(double most_bytes_per_s) {
   }
   const int l = throttles_.back();
   throttles_.pop_back();
-  links_[at(l)].bandwidth = most_bytes_per_s;
+  links_[to_index(l)].bandwidth = most_bytes_per_s;
   return l;
 }
 
 void FairFlows::change(int l) {
-  if (links_[at(l)].has_changed) return;
-  links_[at(l)].has_changed = true;
+  if (links_[to_index(l)].has_changed) return;
+  links_[to_index(l)].has_changed = true;
   changed_.push_back(l);
 }
 
 void FairFlows::leave(int f) {
-  Flow& flow = flows_[at(f)];
-  const double rate = links_[at(flow.bottleneck)].rate;
+  Flow& flow = flows_[to_index(f)];
+  const double rate = links_[to_index(flow.bottleneck)].rate;
   for (const Hop* h = begin(f); h != end(f); ++h) {
     const Hop hop = *h;
-    Link& link = links_[at(hop.link)];
+    Link& link = links_[to_index(hop.link)];
     const int last = link.flows.back();
-    link.flows[at(hop.place)] = last;
+    link.flows[to_index(hop.place)] = last;
     link.flows.pop_back();
     for (Hop* of_last = begin(last); last != f && of_last != end(last); ++of_last)
       if (of_last->link == hop.link) of_last->place = hop.place;
@@ -165,7 +166,7 @@ void FairFlows::leave(int f) {
     change(hop.link);
     if (link.is_throttle) throttles_.push_back(hop.link);
   }
-  --links_[at(flow.bottleneck)].group;
+  --links_[to_index(flow.bottleneck)].group;
   flow.route = kNone;
   ++flow.move;
   unused_.push_back(f);
@@ -182,13 +183,13 @@ std::vector<int> FairFlows::advance(double now_s) {
   std::vector<int> ended;
   while (ends_.first_s() <= now_s_ + same_time_s(now_s_)) {
     const int l = ends_.first();
-    Link& link = links_[at(l)];
+    Link& link = links_[to_index(l)];
     serve(link);
     const double served = link.served_bytes + link.rate * same_time_s(now_s_);
     while (!link.endings.empty() && link.endings.top().first <= served) {
       const auto [f, move] = link.endings.top().second;
       link.endings.pop();
-      if (flows_[at(f)].move == move) ended.push_back(f);
+      if (flows_[to_index(f)].move == move) ended.push_back(f);
     }
     ends_.set(l, kInfinity);  // until the change is settled
     change(l);
@@ -199,13 +200,13 @@ std::vector<int> FairFlows::advance(double now_s) {
 
 double FairFlows::rate(int f) {
   settle();
-  return links_[at(flows_[at(f)].bottleneck)].rate;
+  return links_[to_index(flows_[to_index(f)].bottleneck)].rate;
 }
 
 void FairFlows::settle() {
   if (changed_.empty()) return;
   for (int l : changed_) {
-    links_[at(l)].has_changed = false;
+    links_[to_index(l)].has_changed = false;
     release(l);
   }
   changed_.clear();
@@ -219,13 +220,13 @@ void FairFlows::settle() {
 
 // The flows of the link's group are shared out anew.
 void FairFlows::release(int l) {
-  Link& link = links_[at(l)];
+  Link& link = links_[to_index(l)];
   if (link.is_released) return;
   link.is_released = true;
   touch(link, l);
   if (link.group == 0) return;
   for (int f : link.flows)
-    if (flows_[at(f)].bottleneck == l) share_out(f);
+    if (flows_[to_index(f)].bottleneck == l) share_out(f);
 }
 
 void FairFlows::touch(Link& link, int l) {
@@ -236,13 +237,13 @@ void FairFlows::touch(Link& link, int l) {
 }
 
 void FairFlows::share_out(int f) {
-  Flow& flow = flows_[at(f)];
+  Flow& flow = flows_[to_index(f)];
   if (flow.is_shared_out) return;
   flow.is_shared_out = true;
   shared_.push_back(f);
-  const double rate = flow.bottleneck == kNone ? 0 : links_[at(flow.bottleneck)].rate;
+  const double rate = flow.bottleneck == kNone ? 0 : links_[to_index(flow.bottleneck)].rate;
   for (const Hop* hop = begin(f); hop != end(f); ++hop) {
-    Link& link = links_[at(hop->link)];
+    Link& link = links_[to_index(hop->link)];
     touch(link, hop->link);
     link.free += rate;
     ++link.count;
@@ -253,26 +254,26 @@ void FairFlows::share_out(int f) {
 void FairFlows::solve() {
   shares_ = {};
   for (int l : touched_) {
-    Link& link = links_[at(l)];
+    Link& link = links_[to_index(l)];
     link.left = link.free;
     link.unserved = link.count;
     link.sets_rates = false;
     if (touched_.size() > kMany && link.unserved > 0) shares_.push({link.left / link.unserved, l});
   }
-  for (int f : shared_) flows_[at(f)].new_bottleneck = kNone;
+  for (int f : shared_) flows_[to_index(f)].new_bottleneck = kNone;
   for (int l = tightest(); l != kNone; l = tightest()) {
-    Link& link = links_[at(l)];
+    Link& link = links_[to_index(l)];
     const double rate = std::max(0.0, link.left / link.unserved);
     link.sets_rates = true;
     link.new_rate = rate;
     for (int f : link.flows) {
-      Flow& flow = flows_[at(f)];
+      Flow& flow = flows_[to_index(f)];
       if (!flow.is_shared_out || flow.new_bottleneck != kNone) continue;
       flow.new_bottleneck = l;
       flow.new_rate = rate;
       for (const Hop* hop = begin(f); hop != end(f); ++hop) {
-        links_[at(hop->link)].left -= rate;
-        --links_[at(hop->link)].unserved;
+        links_[to_index(hop->link)].left -= rate;
+        --links_[to_index(hop->link)].unserved;
       }
     }
   }
@@ -283,7 +284,7 @@ void FairFlows::solve() {
 int FairFlows::tightest() {
   while (!shares_.empty()) {
     const auto [share, l] = shares_.top();
-    const Link& link = links_[at(l)];
+    const Link& link = links_[to_index(l)];
     shares_.pop();
     if (link.unserved == 0) continue;
     const double now = link.left / link.unserved;
@@ -294,7 +295,7 @@ int FairFlows::tightest() {
   int best = kNone;
   double least = kInfinity;
   for (int l : touched_) {
-    const Link& link = links_[at(l)];
+    const Link& link = links_[to_index(l)];
     if (link.unserved == 0 || link.left >= least * link.unserved) continue;
     best = l;
     least = link.left / link.unserved;
@@ -307,13 +308,13 @@ bool FairFlows::release_unfair_groups() {
   const std::size_t before = shared_.size();
   for (std::size_t t = 0; t < touched_.size(); ++t) {  // releasing appends
     const int l = touched_[t];
-    Link& link = links_[at(l)];
+    Link& link = links_[to_index(l)];
     const bool has_group = link.group > 0 && !link.is_released;
     if (has_group && (link.sets_rates || std::abs(link.left) > kSame * link.bandwidth)) release(l);
     if (!link.sets_rates) continue;
     for (int f : link.flows) {
-      const Flow& flow = flows_[at(f)];
-      if (!flow.is_shared_out && links_[at(flow.bottleneck)].rate > link.new_rate * (1 + kSame))
+      const Flow& flow = flows_[to_index(f)];
+      if (!flow.is_shared_out && links_[to_index(flow.bottleneck)].rate > link.new_rate * (1 + kSame))
         release(flow.bottleneck);
     }
   }
@@ -321,25 +322,25 @@ bool FairFlows::release_unfair_groups() {
 }
 
 void FairFlows::commit() {
-  for (int l : touched_) serve(links_[at(l)]);
+  for (int l : touched_) serve(links_[to_index(l)]);
   for (int f : shared_) {
-    Flow& flow = flows_[at(f)];
+    Flow& flow = flows_[to_index(f)];
     flow.is_shared_out = false;
     if (flow.bottleneck == flow.new_bottleneck) continue;
     double left = flow.ends_at_bytes;
     if (flow.bottleneck != kNone) {
-      left -= links_[at(flow.bottleneck)].served_bytes;
-      --links_[at(flow.bottleneck)].group;
+      left -= links_[to_index(flow.bottleneck)].served_bytes;
+      --links_[to_index(flow.bottleneck)].group;
     }
-    Link& link = links_[at(flow.new_bottleneck)];
+    Link& link = links_[to_index(flow.new_bottleneck)];
     flow.bottleneck = flow.new_bottleneck;
     flow.ends_at_bytes = link.served_bytes + left;
     ++link.group;
     link.endings.push({flow.ends_at_bytes, {f, ++flow.move}});
   }
-  for (int f : shared_) links_[at(flows_[at(f)].bottleneck)].rate = flows_[at(f)].new_rate;
+  for (int f : shared_) links_[to_index(flows_[to_index(f)].bottleneck)].rate = flows_[to_index(f)].new_rate;
   for (int l : touched_) {
-    Link& link = links_[at(l)];
+    Link& link = links_[to_index(l)];
     link.load = link.flows.empty() ? 0 : link.bandwidth - link.left;
     link.is_touched = link.is_released = false;
     link.count = 0;
@@ -356,14 +357,14 @@ void FairFlows::serve(Link& link) {
 }
 
 void FairFlows::find_end(int l) {
-  Link& link = links_[at(l)];
+  Link& link = links_[to_index(l)];
   if (link.group == 0) {
     if (!link.endings.empty()) link.endings = {};
     link.served_bytes = link.rate = 0;
     ends_.set(l, kInfinity);
     return;
   }
-  while (flows_[at(link.endings.top().second.first)].move != link.endings.top().second.second) link.endings.pop();
+  while (flows_[to_index(link.endings.top().second.first)].move != link.endings.top().second.second) link.endings.pop();
   ends_.set(l, now_s_ + (link.endings.top().first - link.served_bytes) / link.rate);
 }
 

@@ -25,7 +25,7 @@ constexpr std::size_t kStackBytes = 64 * 1024;
 }  // namespace
 
 Fibers::Fibers(int most) : most_(most) {
-  void* const stacks = mmap(nullptr, kStackBytes * at(most), PROT_READ | PROT_WRITE,
+  void* const stacks = mmap(nullptr, kStackBytes * to_index(most), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (stacks == MAP_FAILED)
     throw std::runtime_error("no memory for the stacks of " + std::to_string(most) + " actors, " +
@@ -36,8 +36,8 @@ Fibers::Fibers(int most) : most_(most) {
 Fibers::~Fibers() {
   is_leaving_ = true;
   for (int f = 0; f < static_cast<int>(fibers_.size()); ++f)
-    if (fibers_[at(f)]->has_begun && !fibers_[at(f)]->has_ended) resume(f);
-  munmap(stacks_, kStackBytes * at(most_));
+    if (fibers_[to_index(f)]->has_begun && !fibers_[to_index(f)]->has_ended) resume(f);
+  munmap(stacks_, kStackBytes * to_index(most_));
 }
 
 int Fibers::add(std::function<void()> body) {
@@ -57,7 +57,7 @@ void Fibers::run_current() {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(nullptr, &caller_stack_, &caller_stack_bytes_);
 #endif
-  Fiber& fiber = *fibers_[at(current_)];
+  Fiber& fiber = *fibers_[to_index(current_)];
   try {
     fiber.body();
   } catch (const Left&) {
@@ -72,9 +72,9 @@ void Fibers::run_current() {
 }
 
 void Fibers::resume(int number) {
-  Fiber& fiber = *fibers_[at(number)];
+  Fiber& fiber = *fibers_[to_index(number)];
   if (fiber.has_ended) return;
-  char* const stack = stacks_ + kStackBytes * at(number);
+  char* const stack = stacks_ + kStackBytes * to_index(number);
   if (!fiber.has_begun) {
     fiber.has_begun = true;
     getcontext(&fiber.context);
@@ -102,7 +102,7 @@ void Fibers::switch_to(Fiber& fiber, [[maybe_unused]] char* stack) {
 }
 
 void Fibers::wait() {
-  Fiber& fiber = *fibers_[at(current_)];
+  Fiber& fiber = *fibers_[to_index(current_)];
 #if defined(__SANITIZE_ADDRESS__)
   void* shadow = nullptr;
   __sanitizer_start_switch_fiber(&shadow, caller_stack_, caller_stack_bytes_);

@@ -41,16 +41,16 @@ class FlowReplay {
         works_(enqueued_by_stream(program)),
         go_on_after_(streams_after(works_)),
         flows_(cluster),
-        strands_(at(program.gpus) * at(streams_)),
+        strands_(to_index(program.gpus) * to_index(streams_)),
         is_slowed_(has_slowdowns(program)),
         timeline_of_(timelines_by_gpu(program, options)),
         replay_(begin_replay(program, ReplayMethod::fair_flows, options)) {
     for (int gpu = 0, strand = 0; gpu < program.gpus; ++gpu)
       for (int stream = 0; stream < streams_; ++stream, ++strand) {
-        strands_[at(strand)].gpu = gpu;
-        strands_[at(strand)].stream = stream;
+        strands_[to_index(strand)].gpu = gpu;
+        strands_[to_index(strand)].stream = stream;
       }
-    if (is_slowed_ || computes_on_several_streams(program)) computes_.resize(at(program.gpus));
+    if (is_slowed_ || computes_on_several_streams(program)) computes_.resize(to_index(program.gpus));
     lay_out_plans();
     find_ways_of_copies();
   }
@@ -76,7 +76,7 @@ class FlowReplay {
       go_on_with_ready();
     }
     for (int strand = 0; strand < static_cast<int>(strands_.size()); ++strand)
-      if (at(strands_[at(strand)].next) < works_of(strand).size())
+      if (to_index(strands_[to_index(strand)].next) < works_of(strand).size())
         throw std::runtime_error("the replay deadlocked: some GPU waits for a message that nobody sends");
     return std::move(replay_);
   }
@@ -108,28 +108,28 @@ class FlowReplay {
     int receiver;  // strand, -1: nobody waits
   };
 
-  int gpu_of(int strand) const { return strands_[at(strand)].gpu; }
-  int stream_of(int strand) const { return strands_[at(strand)].stream; }
-  const std::vector<Enqueued>& works_of(int strand) const { return works_[at(stream_of(strand))]; }
-  int work_of(int strand) const { return works_of(strand)[at(strands_[at(strand)].next)].work; }
+  int gpu_of(int strand) const { return strands_[to_index(strand)].gpu; }
+  int stream_of(int strand) const { return strands_[to_index(strand)].stream; }
+  const std::vector<Enqueued>& works_of(int strand) const { return works_[to_index(stream_of(strand))]; }
+  int work_of(int strand) const { return works_of(strand)[to_index(strands_[to_index(strand)].next)].work; }
 
   void lay_out_plans() {
     for (const Plan& plan : program_.plans) {
       spans_.emplace_back(plan);
-      ways_.emplace_back(at(spans_.back().transfers()));
+      ways_.emplace_back(to_index(spans_.back().transfers()));
       for (int rank = 0; rank < plan.ranks; ++rank)
         for (const Span* span = spans_.back().begin(rank); span != spans_.back().end(rank); ++span)
           if (span->is_send)
-            ways_.back()[at(span->transfer)] = flows_.way(cluster_.gpu(rank), cluster_.gpu(span->peer));
+            ways_.back()[to_index(span->transfer)] = flows_.way(cluster_.gpu(rank), cluster_.gpu(span->peer));
     }
     for (const Work& work : program_.work) {
       if (work.kind != Work::Kind::collective) continue;
       Exchanges& exchanges = exchanges_[{work.plan, work.stream}];
       if (exchanges.ranks) continue;
-      exchanges.ranks = &spans_[at(work.plan)];
-      exchanges.ways = &ways_[at(work.plan)];
-      exchanges.is_posted.assign(at(exchanges.ranks->transfers()), false);
-      const Plan& plan = program_.plans[at(work.plan)];
+      exchanges.ranks = &spans_[to_index(work.plan)];
+      exchanges.ways = &ways_[to_index(work.plan)];
+      exchanges.is_posted.assign(to_index(exchanges.ranks->transfers()), false);
+      const Plan& plan = program_.plans[to_index(work.plan)];
       if (!plan.call) continue;
       exchanges.wait_s = call_wait_s(plan, cluster_);
       exchanges.transfer_s = plan.call->transfer_s;
@@ -160,30 +160,30 @@ class FlowReplay {
 
   // The strand's next work begins, if what it waits for has ended.
   void go_on(int strand) {
-    Strand& s = strands_[at(strand)];
-    if (s.step != Step::waiting || at(s.next) == works_of(strand).size()) return;
-    const Enqueued& mine = works_of(strand)[at(s.next)];
-    const Strand* const gpus = &strands_[at(strand - s.stream)];
+    Strand& s = strands_[to_index(strand)];
+    if (s.step != Step::waiting || to_index(s.next) == works_of(strand).size()) return;
+    const Enqueued& mine = works_of(strand)[to_index(s.next)];
+    const Strand* const gpus = &strands_[to_index(strand - s.stream)];
     const int needs = static_cast<int>(mine.needs.size());
     // What has ended stays so: none is looked at twice.
-    while (s.met < needs && gpus[mine.needs[at(s.met)].stream].next >= mine.needs[at(s.met)].ended) ++s.met;
+    while (s.met < needs && gpus[mine.needs[to_index(s.met)].stream].next >= mine.needs[to_index(s.met)].ended) ++s.met;
     if (s.met < needs) {
-      if (!mine.needs[at(s.met)].is_copy) return;
+      if (!mine.needs[to_index(s.met)].is_copy) return;
       if (!s.lacks_input) s.since_s = now_s_;
       s.lacks_input = true;
       return;
     }
-    const Work& work = program_.work[at(mine.work)];
+    const Work& work = program_.work[to_index(mine.work)];
     if (s.lacks_input && work.kind == Work::Kind::compute)
-      replay_.input_wait_s[at(work.iteration)] += (now_s_ - s.since_s) / program_.gpus;
+      replay_.input_wait_s[to_index(work.iteration)] += (now_s_ - s.since_s) / program_.gpus;
     s.lacks_input = false;
     note(strand, mine.work, &GpuTimeline::start_s);
     begin(strand, mine.work);
   }
 
   void begin(int strand, int w) {
-    const Work& work = program_.work[at(w)];
-    strands_[at(strand)].step = work.kind == Work::Kind::collective ? Step::launching : Step::timed;
+    const Work& work = program_.work[to_index(w)];
+    strands_[to_index(strand)].step = work.kind == Work::Kind::collective ? Step::launching : Step::timed;
     switch (work.kind) {
       case Work::Kind::copy:
       case Work::Kind::host:
@@ -203,22 +203,22 @@ class FlowReplay {
   void copy_over_links(int strand, const Work& work) {
     if (gpu_of(strand) >= program_.fed_gpus) return end(strand);
     replay_.events += 1;
-    send(ways_of_copies_[work.source][at(gpu_of(strand))], work.bytes, kInfinity, {strand, -1});
+    send(ways_of_copies_[work.source][to_index(gpu_of(strand))], work.bytes, kInfinity, {strand, -1});
   }
 
   void compute(int strand, const Work& work) {
     const int gpu = gpu_of(strand);
     const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
-    replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
+    replay_.compute_s[to_index(work.iteration)] += seconds / program_.gpus;
     replay_.events += 1;
     if (!(seconds > 0)) return end(strand);
     if (computes_.empty()) return after(seconds, strand);
-    computes_[at(gpu)].begin(now_s_, {strand, seconds, work.fill});
+    computes_[to_index(gpu)].begin(now_s_, {strand, seconds, work.fill});
     await_compute(gpu);
   }
 
   void await_compute(int gpu) {
-    const GpuCompute& compute = computes_[at(gpu)];
+    const GpuCompute& compute = computes_[to_index(gpu)];
     if (compute.next_end_s() == kInfinity) return;
     events_.push({compute.next_end_s(), events_so_far_++, static_cast<int>(strands_.size()) + gpu, compute.changes()});
   }
@@ -227,7 +227,7 @@ class FlowReplay {
     if (event.what >= static_cast<int>(strands_.size()))
       return end_compute(event.what - static_cast<int>(strands_.size()), event.changes);
     const int strand = event.what;
-    switch (strands_[at(strand)].step) {
+    switch (strands_[to_index(strand)].step) {
       case Step::launching:
         return enter_collective(strand);
       case Step::in_call:
@@ -238,12 +238,12 @@ class FlowReplay {
   }
 
   void end_compute(int gpu, int changes) {
-    GpuCompute& compute = computes_[at(gpu)];
+    GpuCompute& compute = computes_[to_index(gpu)];
     if (compute.changes() != changes) return;
     for (const GpuCompute::Piece& piece : compute.end(now_s_)) {
-      const int iteration = program_.work[at(work_of(piece.token))].iteration;
-      replay_.compute_s[at(iteration)] += piece.slowed_s / program_.gpus;
-      replay_.slowed_s[at(iteration)] += piece.slowed_s / program_.gpus;
+      const int iteration = program_.work[to_index(work_of(piece.token))].iteration;
+      replay_.compute_s[to_index(iteration)] += piece.slowed_s / program_.gpus;
+      replay_.slowed_s[to_index(iteration)] += piece.slowed_s / program_.gpus;
       end(piece.token);
     }
     await_compute(gpu);
@@ -251,29 +251,29 @@ class FlowReplay {
 
   // The strand's work has ended: whoever waited for it may go on.
   void end(int strand) {
-    Strand& s = strands_[at(strand)];
+    Strand& s = strands_[to_index(strand)];
     const int w = work_of(strand), gpu = gpu_of(strand);
     note(strand, w, &GpuTimeline::end_s);
-    const int iteration = program_.work[at(w)].iteration;
-    if (program_.iteration_ends[at(iteration)] == w) {
-      replay_.iteration_end_s[at(iteration)] = std::max(replay_.iteration_end_s[at(iteration)], now_s_);
-      if (options_.keep_ends) replay_.ends_s[at(iteration)][at(gpu)] = now_s_;
+    const int iteration = program_.work[to_index(w)].iteration;
+    if (program_.iteration_ends[to_index(iteration)] == w) {
+      replay_.iteration_end_s[to_index(iteration)] = std::max(replay_.iteration_end_s[to_index(iteration)], now_s_);
+      if (options_.keep_ends) replay_.ends_s[to_index(iteration)][to_index(gpu)] = now_s_;
     }
     s.step = Step::waiting;
     ++s.next;
     s.met = 0;
-    for (int stream : go_on_after_[at(s.stream)]) ready_.push_back(gpu * streams_ + stream);
+    for (int stream : go_on_after_[to_index(s.stream)]) ready_.push_back(gpu * streams_ + stream);
   }
 
   void enter_collective(int strand) {
     const int w = work_of(strand), gpu = gpu_of(strand);
     if (is_slowed_) {
-      computes_[at(gpu)].enter_collective(now_s_, program_.work[at(w)].slows);
+      computes_[to_index(gpu)].enter_collective(now_s_, program_.work[to_index(w)].slows);
       await_compute(gpu);
     }
-    Strand& s = strands_[at(strand)];
+    Strand& s = strands_[to_index(strand)];
     s.low = 0;
-    if (program_.plans[at(program_.work[at(w)].plan)].call) return gather(strand, Step::entering_call);
+    if (program_.plans[to_index(program_.work[to_index(w)].plan)].call) return gather(strand, Step::entering_call);
     s.step = Step::exchanging;
     enter_phase(strand, 0);
   }
@@ -281,7 +281,7 @@ class FlowReplay {
   void leave_collective(int strand) {
     const int gpu = gpu_of(strand);
     if (is_slowed_) {
-      computes_[at(gpu)].leave_collective(now_s_, program_.work[at(work_of(strand))].slows);
+      computes_[to_index(gpu)].leave_collective(now_s_, program_.work[to_index(work_of(strand))].slows);
       await_compute(gpu);
     }
     end(strand);
@@ -289,8 +289,8 @@ class FlowReplay {
 
   // The next phase from `phase` on in which the rank takes part.
   void enter_phase(int strand, int phase) {
-    Strand& s = strands_[at(strand)];
-    const RankSpans& ranks = *exchanges_of_[at(work_of(strand))]->ranks;
+    Strand& s = strands_[to_index(strand)];
+    const RankSpans& ranks = *exchanges_of_[to_index(work_of(strand))]->ranks;
     const Span* const spans = ranks.begin(gpu_of(strand));
     const int count = static_cast<int>(ranks.end(gpu_of(strand)) - spans);
     while (s.low < count && spans[s.low].last <= phase) ++s.low;
@@ -303,8 +303,8 @@ class FlowReplay {
 
   template <typename Do>
   void for_spans(int strand, Do&& what) const {
-    const Strand& s = strands_[at(strand)];
-    const RankSpans& ranks = *exchanges_of_[at(work_of(strand))]->ranks;
+    const Strand& s = strands_[to_index(strand)];
+    const RankSpans& ranks = *exchanges_of_[to_index(work_of(strand))]->ranks;
     for (const Span* span = ranks.begin(gpu_of(strand)) + s.low; span != ranks.end(gpu_of(strand)); ++span) {
       if (span->first > s.phase) break;
       if (span->is_in(s.phase)) what(*span);
@@ -312,19 +312,19 @@ class FlowReplay {
   }
 
   void post_round(int strand) {
-    Exchanges& exchanges = *exchanges_of_[at(work_of(strand))];
+    Exchanges& exchanges = *exchanges_of_[to_index(work_of(strand))];
     int pending = 0;
     for_spans(strand, [&](const Span&) { ++pending; });
-    strands_[at(strand)].pending = pending;
+    strands_[to_index(strand)].pending = pending;
     for_spans(strand, [&](const Span& span) {
       replay_.events += span.is_send;
-      if (!exchanges.is_posted[at(span.transfer)]) {
-        exchanges.is_posted[at(span.transfer)] = true;
+      if (!exchanges.is_posted[to_index(span.transfer)]) {
+        exchanges.is_posted[to_index(span.transfer)] = true;
         return;
       }
-      exchanges.is_posted[at(span.transfer)] = false;
+      exchanges.is_posted[to_index(span.transfer)] = false;
       const int other = span.peer * streams_ + stream_of(strand);
-      send((*exchanges.ways)[at(span.transfer)], span.bytes, most_bytes_per_s(span, exchanges.transfer_s),
+      send((*exchanges.ways)[to_index(span.transfer)], span.bytes, most_bytes_per_s(span, exchanges.transfer_s),
            span.is_send ? Pair{strand, other} : Pair{other, strand});
     });
   }
@@ -343,39 +343,39 @@ class FlowReplay {
     } else {
       token = unused_.back();
       unused_.pop_back();
-      pairs_[at(token)] = pair;
+      pairs_[to_index(token)] = pair;
     }
     flows_.send(now_s_, way, static_cast<double>(bytes), token, most_bytes_per_s);
   }
 
   void arrive(int token) {
-    const Pair pair = pairs_[at(token)];
+    const Pair pair = pairs_[to_index(token)];
     unused_.push_back(token);
     if (pair.receiver < 0) return end(pair.sender);
     for (int strand : {pair.sender, pair.receiver})
-      if (--strands_[at(strand)].pending == 0) end_round(strand);
+      if (--strands_[to_index(strand)].pending == 0) end_round(strand);
   }
 
   void end_round(int strand) {
-    Strand& s = strands_[at(strand)];
+    Strand& s = strands_[to_index(strand)];
     const int w = work_of(strand);
-    Exchanges& exchanges = *exchanges_of_[at(w)];
+    Exchanges& exchanges = *exchanges_of_[to_index(w)];
     if (exchanges.transfer_s > 0) return gather(strand, Step::leaving_call);
     const int rounds = exchanges.ranks->rounds(s.phase);
     if (++s.round < rounds) return post_round(strand);
-    const int timeline = timeline_of_[at(gpu_of(strand))];
+    const int timeline = timeline_of_[to_index(gpu_of(strand))];
     if (timeline >= 0)
       for_spans(strand, [&](const Span& span) {
-        replay_.timelines[at(timeline)].add(
+        replay_.timelines[to_index(timeline)].add(
             {w, span.peer, span.is_send, span.bytes * rounds, rounds, s.since_s, now_s_});
       });
     enter_phase(strand, s.phase + 1);
   }
 
   void gather(int strand, Step step) {
-    const Plan& plan = program_.plans[at(program_.work[at(work_of(strand))].plan)];
-    Exchanges& exchanges = *exchanges_of_[at(work_of(strand))];
-    strands_[at(strand)].step = step;
+    const Plan& plan = program_.plans[to_index(program_.work[to_index(work_of(strand))].plan)];
+    Exchanges& exchanges = *exchanges_of_[to_index(work_of(strand))];
+    strands_[to_index(strand)].step = step;
     exchanges.gathered.push_back(strand);
     if (static_cast<int>(exchanges.gathered.size()) < plan.ranks) return;
     std::vector<int> all;
@@ -384,15 +384,15 @@ class FlowReplay {
       if (step == Step::leaving_call) {
         leave_collective(rank);
       } else {
-        strands_[at(rank)].step = Step::in_call;
+        strands_[to_index(rank)].step = Step::in_call;
         after(exchanges.wait_s, rank);
       }
     }
   }
 
   void exchange_in_call(int strand) {
-    strands_[at(strand)].step = Step::exchanging;
-    strands_[at(strand)].phase = 0;
+    strands_[to_index(strand)].step = Step::exchanging;
+    strands_[to_index(strand)].phase = 0;
     int transfers = 0;
     for_spans(strand, [&](const Span&) { ++transfers; });
     if (transfers == 0) return gather(strand, Step::leaving_call);
@@ -400,8 +400,8 @@ class FlowReplay {
   }
 
   void note(int strand, int work, std::vector<double> GpuTimeline::*times) {
-    const int timeline = timeline_of_[at(gpu_of(strand))];
-    if (timeline >= 0) (replay_.timelines[at(timeline)].*times)[at(work)] = now_s_;
+    const int timeline = timeline_of_[to_index(gpu_of(strand))];
+    if (timeline >= 0) (replay_.timelines[to_index(timeline)].*times)[to_index(work)] = now_s_;
   }
 
   const Program& program_;

@@ -18,7 +18,7 @@ namespace {
 class FlowRuntime : public ActorRuntime {
  public:
   FlowRuntime(const Cluster& cluster, int actors)
-      : cluster_(cluster), flows_(cluster), fibers_(actors), waits_(at(actors), 0) {}
+      : cluster_(cluster), flows_(cluster), fibers_(actors), waits_(to_index(actors), 0) {}
 
   void add(const std::string&, Endpoint, bool is_daemon, std::function<void()> body) override {
     if (!is_daemon) ++left_;
@@ -73,7 +73,7 @@ class FlowRuntime : public ActorRuntime {
     } else {
       token = unused_.back();
       unused_.pop_back();
-      arrivals_[at(token)] = std::move(arrived);
+      arrivals_[to_index(token)] = std::move(arrived);
     }
     flows_.send(now_s_, flows_.way(from, to), static_cast<double>(bytes), token);
   }
@@ -82,16 +82,16 @@ class FlowRuntime : public ActorRuntime {
   // Of the actor that runs, and of one that waits.
   int current() const { return fibers_.current(); }
   void wait() {
-    ++waits_[at(fibers_.current())];
+    ++waits_[to_index(fibers_.current())];
     fibers_.wait();
   }
   void wait_within(double seconds) {
     const int actor = fibers_.current();
-    events_.push({now_s_ + seconds, events_so_far_++, actor, ++waits_[at(actor)]});
+    events_.push({now_s_ + seconds, events_so_far_++, actor, ++waits_[to_index(actor)]});
     fibers_.wait();
   }
   void wake(int actor) {
-    ++waits_[at(actor)];
+    ++waits_[to_index(actor)];
     ready_.push_back(actor);
   }
 
@@ -120,7 +120,7 @@ class FlowRuntime : public ActorRuntime {
 
   void happen(const Event& event) {
     if (event.what >= 0) {
-      if (waits_[at(event.what)] == event.count) wake(event.what);
+      if (waits_[to_index(event.what)] == event.count) wake(event.what);
       return;
     }
     GpuCompute& compute = computes_.at(-1 - event.what);
@@ -130,7 +130,7 @@ class FlowRuntime : public ActorRuntime {
   }
 
   void arrive(int token) {
-    const std::function<void()> arrived = std::move(arrivals_[at(token)]);
+    const std::function<void()> arrived = std::move(arrivals_[to_index(token)]);
     unused_.push_back(token);
     arrived();
   }

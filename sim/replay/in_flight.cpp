@@ -9,11 +9,11 @@ namespace lockstep::sim {
 inline namespace replay {
 
 void InFlight::add(int gpu, double start_s, double end_s, double slows) {
-  if (slows > 1 && end_s > start_s) of_gpu_[at(gpu)].push_back({start_s, end_s, slows});
+  if (slows > 1 && end_s > start_s) of_gpu_[to_index(gpu)].push_back({start_s, end_s, slows});
 }
 
 double InFlight::end_s(int gpu, double start_s, double seconds) {
-  std::deque<Interval>& intervals = of_gpu_[at(gpu)];
+  std::deque<Interval>& intervals = of_gpu_[to_index(gpu)];
   while (!intervals.empty() && intervals.front().end_s <= start_s) intervals.pop_front();
   double now_s = start_s, left_s = seconds;
   for (const Interval& interval : intervals) {
@@ -38,11 +38,13 @@ bool knows_what_is_in_flight(const Program& program) {
   std::vector<int> ended(program.work.size(), -1);  // by work: the latest compute that has ended when it starts
   std::vector<int> last_of_stream(program.streams.size(), -1);
   int last_compute = -1;
-  const auto implied_by = [&](int w) { return program.work[at(w)].kind == Work::Kind::compute ? w : ended[at(w)]; };
+  const auto implied_by = [&](int w) {
+    return program.work[to_index(w)].kind == Work::Kind::compute ? w : ended[to_index(w)];
+  };
   for (std::size_t w = 0; w < program.work.size(); ++w) {
     const Work& work = program.work[w];
     for (int waited : work.after) ended[w] = std::max(ended[w], implied_by(waited));
-    int& last = last_of_stream[at(work.stream)];
+    int& last = last_of_stream[to_index(work.stream)];
     if (last >= 0) ended[w] = std::max(ended[w], implied_by(last));
     last = static_cast<int>(w);
     if (work.kind == Work::Kind::compute) {

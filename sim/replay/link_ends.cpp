@@ -14,31 +14,31 @@ constexpr std::size_t kChildren = 4;  // half as deep as a binary heap, and as m
 }  // namespace
 
 void LinkEnds::set(int link, double end_s) {
-  if (at(link) >= slot_of_.size()) slot_of_.resize(at(link) + 1, -1);
-  const int slot = slot_of_[at(link)];
+  if (to_index(link) >= slot_of_.size()) slot_of_.resize(to_index(link) + 1, -1);
+  const int slot = slot_of_[to_index(link)];
   if (std::isinf(end_s)) {
     if (slot < 0) return;
-    slot_of_[at(link)] = -1;
+    slot_of_[to_index(link)] = -1;
     const Entry last = heap_.back();
     heap_.pop_back();
     if (last.link == link) return;
-    const double before_s = heap_[at(slot)].end_s;
-    return last.end_s < before_s ? rise(at(slot), last) : sink(at(slot), last);
+    const double before_s = heap_[to_index(slot)].end_s;
+    return last.end_s < before_s ? rise(to_index(slot), last) : sink(to_index(slot), last);
   }
   if (slot < 0) {
     heap_.push_back({end_s, link});
     return rise(heap_.size() - 1, {end_s, link});
   }
-  const double before_s = heap_[at(slot)].end_s;
+  const double before_s = heap_[to_index(slot)].end_s;
   if (end_s < before_s)
-    rise(at(slot), {end_s, link});
+    rise(to_index(slot), {end_s, link});
   else if (end_s > before_s)
-    sink(at(slot), {end_s, link});
+    sink(to_index(slot), {end_s, link});
 }
 
 void LinkEnds::place(std::size_t slot, const Entry& entry) {
   heap_[slot] = entry;
-  slot_of_[at(entry.link)] = static_cast<int>(slot);
+  slot_of_[to_index(entry.link)] = static_cast<int>(slot);
 }
 
 void LinkEnds::rise(std::size_t slot, const Entry& entry) {

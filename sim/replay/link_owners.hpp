@@ -13,10 +13,10 @@ inline namespace replay {
 class LinkOwners {
  public:
   static constexpr int kNobody = -1;  ///< an end that is no rank
-  explicit LinkOwners(const Cluster& cluster) : of_link_(at(cluster.link_count()), {kUnknown, kUnknown}) {}
+  explicit LinkOwners(const Cluster& cluster) : of_link_(to_index(cluster.link_count()), {kUnknown, kUnknown}) {}
   /// A message crosses the link. False once the link has no such rank.
   bool cross(int link, int src, int dst) {
-    auto& [a, b] = of_link_[at(link)];
+    auto& [a, b] = of_link_[to_index(link)];
     if (a == kUnknown && b == kUnknown) {
       a = src;
       b = dst;
@@ -26,7 +26,9 @@ class LinkOwners {
     }
     return has_owner(link);
   }
-  bool has_owner(int link) const { return of_link_[at(link)].first != kNobody || of_link_[at(link)].second != kNobody; }
+  bool has_owner(int link) const {
+    return of_link_[to_index(link)].first != kNobody || of_link_[to_index(link)].second != kNobody;
+  }
 
  private:
   static constexpr int kUnknown = -2;

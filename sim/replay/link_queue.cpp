@@ -24,7 +24,7 @@ void for_crossings(const Plan& plan, const UnitClasses& units, Do&& what) {
 
 // Whether each link is the first that its messages cross, in all plans together.
 std::vector<bool> distinct_links(const Program& program, const UnitClasses& units) {
-  std::vector<std::vector<std::pair<std::size_t, double>>> crossed(at(units.links()));
+  std::vector<std::vector<std::pair<std::size_t, double>>> crossed(to_index(units.links()));
   std::set<const RunOnLinks*> known_runs;
   for (const Plan& plan : program.plans)
     for (const Phase& phase : plan.phases)
@@ -33,20 +33,20 @@ std::vector<bool> distinct_links(const Program& program, const UnitClasses& unit
           const RunOnLinks& on_links = units.find(run);
           if (!known_runs.insert(&on_links).second) continue;
           for (const RunOnLinks::Crossing& crossing : on_links.crossings)
-            crossed[at(crossing.link)].emplace_back(known_runs.size(), crossing.messages);
+            crossed[to_index(crossing.link)].emplace_back(known_runs.size(), crossing.messages);
         }
   std::set<std::pair<double, std::vector<std::pair<std::size_t, double>>>> known;
   std::vector<bool> is_distinct(crossed.size(), false);
   for (int link = 0; link < units.links(); ++link)
-    if (!crossed[at(link)].empty())
-      is_distinct[at(link)] = known.insert({units.bandwidth(link), std::move(crossed[at(link)])}).second;
+    if (!crossed[to_index(link)].empty())
+      is_distinct[to_index(link)] = known.insert({units.bandwidth(link), std::move(crossed[to_index(link)])}).second;
   return is_distinct;
 }
 
 LinkSeconds busy_by_plan(const Plan& plan, const UnitClasses& units, const std::vector<bool>& is_distinct) {
   std::map<int, double> bytes;
   for_crossings(plan, units, [&](const Phase& phase, const Run& run, const RunOnLinks::Crossing& crossing) {
-    if (is_distinct[at(crossing.link)])
+    if (is_distinct[to_index(crossing.link)])
       bytes[crossing.link] += crossing.messages * static_cast<double>(run.bytes) * phase.rounds;
   });
   LinkSeconds busy_s;
@@ -88,7 +88,7 @@ bool has_busy_links(const Program& program) {
 void find_busy_links(const Program& program, const Cluster& cluster, const UnitClasses& units, PlanCosts& costs) {
   const bool has_copies = has_input_on_links(program);
   const std::vector<bool> is_distinct =
-      has_copies ? std::vector<bool>(at(units.links()), true) : distinct_links(program, units);
+      has_copies ? std::vector<bool>(to_index(units.links()), true) : distinct_links(program, units);
   for (const Plan& plan : program.plans) costs.busy_s.push_back(busy_by_plan(plan, units, is_distinct));
   for (const Work::Source source : input_sources(program))
     costs.busy_by_copies_s[source] = busy_by_copies(program, source, cluster);
@@ -100,10 +100,10 @@ LinkQueue::LinkQueue(const Program& program, const PlanCosts& costs, const Pertu
     : shares_evenly_(has_input_on_links(program)),
       costs_(costs),
       bandwidth_(perturbation.bandwidth),
-      free_s_(at(costs.busy_links), 0) {}
+      free_s_(to_index(costs.busy_links), 0) {}
 
 double LinkQueue::end_s(int plan, double start_s, double alone_end_s) {
-  return free_s_.empty() ? alone_end_s : end_s(costs_.busy_s[at(plan)], start_s, alone_end_s);
+  return free_s_.empty() ? alone_end_s : end_s(costs_.busy_s[to_index(plan)], start_s, alone_end_s);
 }
 
 double LinkQueue::end_s(Work::Source source, double start_s, double alone_end_s) {
@@ -114,7 +114,7 @@ double LinkQueue::end_s(const PlanCosts::LinkSeconds& busy, double start_s, doub
   double end_s = alone_end_s;
   for (const auto& [link, nominal_s] : busy) {
     const double busy_s = nominal_s / bandwidth_;
-    double& free_s = free_s_[at(link)];
+    double& free_s = free_s_[to_index(link)];
     const double left_s = std::max(0.0, free_s - start_s);
     free_s = std::max(free_s, start_s) + busy_s;
     end_s = std::max(end_s, shares_evenly_ ? start_s + busy_s + std::min(busy_s, left_s) : free_s);
@@ -130,7 +130,7 @@ WorkOrder::WorkOrder(const Program& program)
       head_(program.streams.size(), 0),
       is_taken_(program.work.size(), false) {
   for (std::size_t w = 0; w < program.work.size(); ++w)
-    of_stream_[at(program.work[w].stream)].push_back(static_cast<int>(w));
+    of_stream_[to_index(program.work[w].stream)].push_back(static_cast<int>(w));
 }
 
 int WorkOrder::next(const std::vector<double>& stream_free_s, const std::vector<double>& end_s) {
@@ -144,15 +144,15 @@ int WorkOrder::next(const std::vector<double>& stream_free_s, const std::vector<
 }
 
 int WorkOrder::take(int work) {
-  is_taken_[at(work)] = true;
-  ++head_[at(program_.work[at(work)].stream)];
+  is_taken_[to_index(work)] = true;
+  ++head_[to_index(program_.work[to_index(work)].stream)];
   ++taken_;
   return work;
 }
 
 double WorkOrder::start_s(int work, const Times& stream_free_s, const Times& end_s) const {
-  double start_s = stream_free_s[at(program_.work[at(work)].stream)];
-  for (int waited : program_.work[at(work)].after) start_s = std::max(start_s, end_s[at(waited)]);
+  double start_s = stream_free_s[to_index(program_.work[to_index(work)].stream)];
+  for (int waited : program_.work[to_index(work)].after) start_s = std::max(start_s, end_s[to_index(waited)]);
   return start_s;
 }
 
@@ -177,15 +177,16 @@ int WorkOrder::early_copy(double before_s, const Times& stream_free_s, const Tim
   for (std::size_t stream = 0; stream < of_stream_.size(); ++stream) {
     if (head_[stream] == of_stream_[stream].size()) continue;
     const int w = of_stream_[stream][head_[stream]];
-    if (program_.work[at(w)].kind == Work::Kind::copy && can_start(w) && start_s(w, stream_free_s, end_s) < before_s)
+    if (program_.work[to_index(w)].kind == Work::Kind::copy && can_start(w) &&
+        start_s(w, stream_free_s, end_s) < before_s)
       return w;
   }
   return -1;
 }
 
 bool WorkOrder::can_start(int work) const {
-  const std::vector<int>& after = program_.work[at(work)].after;
-  return std::all_of(after.begin(), after.end(), [&](int waited) { return is_taken_[at(waited)]; });
+  const std::vector<int>& after = program_.work[to_index(work)].after;
+  return std::all_of(after.begin(), after.end(), [&](int waited) { return is_taken_[to_index(waited)]; });
 }
 
 }  // namespace replay

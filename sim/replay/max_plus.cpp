@@ -19,9 +19,9 @@ std::vector<int> last_uses(const Program& program) {
   std::vector<int> last(program.work.size());
   for (std::size_t w = 0; w < program.work.size(); ++w) {
     last[w] = static_cast<int>(w);
-    for (int waited : program.work[w].after) last[at(waited)] = static_cast<int>(w);
+    for (int waited : program.work[w].after) last[to_index(waited)] = static_cast<int>(w);
   }
-  for (int end : program.iteration_ends) last[at(end)] = std::max(last[at(end)], end);
+  for (int end : program.iteration_ends) last[to_index(end)] = std::max(last[to_index(end)], end);
   return last;
 }
 
@@ -41,7 +41,7 @@ class MaxPlusReplay {
         links_(cluster),
         is_slowed_(has_slowdowns(program)),
         in_flight_(program.gpus),
-        factors_(at(program.draws)) {
+        factors_(to_index(program.draws)) {
     if (meetings != Meetings::none) round_.emplace(cluster);
   }
 
@@ -63,10 +63,10 @@ class MaxPlusReplay {
     prepare();
     const std::vector<int> last_use = last_uses(program_);
     std::vector<std::vector<int>> drop(program_.work.size());
-    for (std::size_t w = 0; w < last_use.size(); ++w) drop[at(last_use[w])].push_back(static_cast<int>(w));
+    for (std::size_t w = 0; w < last_use.size(); ++w) drop[to_index(last_use[w])].push_back(static_cast<int>(w));
     for (std::size_t w = 0; w < program_.work.size(); ++w) {
       if (!run_work(static_cast<int>(w))) return false;
-      for (int done : drop[w]) std::vector<double>().swap(ends_[at(done)].of_gpu);
+      for (int done : drop[w]) std::vector<double>().swap(ends_[to_index(done)].of_gpu);
     }
     return true;
   }
@@ -102,12 +102,12 @@ class MaxPlusReplay {
   void prepare() {
     replay_ = begin_replay(program_, round_ ? ReplayMethod::shared_rounds : ReplayMethod::max_plus, options_);
     ends_.resize(program_.work.size());
-    ranges_of_roles_.assign(at(program_.draws), {program_.gpus, 0});
+    ranges_of_roles_.assign(to_index(program_.draws), {program_.gpus, 0});
     for (int gpu = 0; gpu < static_cast<int>(program_.roles.size()); ++gpu) {
-      GpuRange& range = ranges_of_roles_[at(program_.roles[at(gpu)])];
+      GpuRange& range = ranges_of_roles_[to_index(program_.roles[to_index(gpu)])];
       range = {std::min(range.first, gpu), std::max(range.end, gpu + 1)};
     }
-    free_s_.assign(program_.streams.size(), std::vector<double>(at(program_.gpus), 0));
+    free_s_.assign(program_.streams.size(), std::vector<double>(to_index(program_.gpus), 0));
   }
 
   // GPUs first .. end - 1: all that a piece of work does not pass by.
@@ -120,40 +120,40 @@ class MaxPlusReplay {
     std::vector<double> of_gpu;
     int end() const { return first + static_cast<int>(of_gpu.size()); }
     bool has(int gpu) const { return gpu >= first && gpu < end(); }
-    double at_gpu(int gpu) const { return of_gpu[at(gpu - first)]; }
+    double at_gpu(int gpu) const { return of_gpu[to_index(gpu - first)]; }
   };
 
   GpuRange range_of(const Work& work) const {
     if (program_.roles.empty()) return {0, program_.gpus};
-    if (work.kind == Work::Kind::compute) return ranges_of_roles_[at(work.draw)];
+    if (work.kind == Work::Kind::compute) return ranges_of_roles_[to_index(work.draw)];
     if (work.kind != Work::Kind::collective || !round_) return {0, program_.gpus};
-    return {shared_plans_[at(work.plan)].first_rank(), shared_plans_[at(work.plan)].end_rank()};
+    return {shared_plans_[to_index(work.plan)].first_rank(), shared_plans_[to_index(work.plan)].end_rank()};
   }
 
   bool run_work(int w) {
-    const Work& work = program_.work[at(w)];
+    const Work& work = program_.work[to_index(w)];
     const GpuRange range = range_of(work);
-    std::vector<double>& times = free_s_[at(work.stream)];
+    std::vector<double>& times = free_s_[to_index(work.stream)];
     note_input_wait(work, times);
     for (int waited : work.after) {
-      const Ends& ends = ends_[at(waited)];
+      const Ends& ends = ends_[to_index(waited)];
       for (int gpu = std::max(range.first, ends.first); gpu < std::min(range.end, ends.end()); ++gpu)
-        times[at(gpu)] = std::max(times[at(gpu)], ends.at_gpu(gpu));
+        times[to_index(gpu)] = std::max(times[to_index(gpu)], ends.at_gpu(gpu));
     }
-    for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[at(w)] = times[at(timeline.gpu)];
+    for (GpuTimeline& timeline : replay_.timelines) timeline.start_s[to_index(w)] = times[to_index(timeline.gpu)];
 
     if (!advance(w, range, times)) return false;
-    ends_[at(w)] = {range.first, {times.begin() + range.first, times.begin() + range.end}};
-    for (GpuTimeline& timeline : replay_.timelines) timeline.end_s[at(w)] = times[at(timeline.gpu)];
-    if (program_.iteration_ends[at(work.iteration)] == w) {
-      replay_.iteration_end_s[at(work.iteration)] = *std::max_element(times.begin(), times.end());
-      if (options_.keep_ends) replay_.ends_s[at(work.iteration)] = times;
+    ends_[to_index(w)] = {range.first, {times.begin() + range.first, times.begin() + range.end}};
+    for (GpuTimeline& timeline : replay_.timelines) timeline.end_s[to_index(w)] = times[to_index(timeline.gpu)];
+    if (program_.iteration_ends[to_index(work.iteration)] == w) {
+      replay_.iteration_end_s[to_index(work.iteration)] = *std::max_element(times.begin(), times.end());
+      if (options_.keep_ends) replay_.ends_s[to_index(work.iteration)] = times;
     }
     return true;
   }
 
   bool advance(int w, const GpuRange& range, std::vector<double>& times) {
-    const Work& work = program_.work[at(w)];
+    const Work& work = program_.work[to_index(w)];
     switch (work.kind) {
       case Work::Kind::copy:
       case Work::Kind::host:
@@ -164,15 +164,15 @@ class MaxPlusReplay {
         double busy = 0, slowed = 0;
         const std::vector<double>& factors = factors_of(work);
         for (int gpu = range.first; gpu < range.end; ++gpu) {
-          const double seconds = work.seconds * factors[at(gpu)];
+          const double seconds = work.seconds * factors[to_index(gpu)];
           busy += seconds;
           if (is_slowed_)
-            slowed += beside_collectives(times[at(gpu)], gpu, seconds);
+            slowed += beside_collectives(times[to_index(gpu)], gpu, seconds);
           else
-            times[at(gpu)] += seconds;
+            times[to_index(gpu)] += seconds;
         }
-        replay_.compute_s[at(work.iteration)] += (busy + slowed) / program_.gpus;
-        replay_.slowed_s[at(work.iteration)] += slowed / program_.gpus;
+        replay_.compute_s[to_index(work.iteration)] += (busy + slowed) / program_.gpus;
+        replay_.slowed_s[to_index(work.iteration)] += slowed / program_.gpus;
         replay_.events += range.end - range.first;
         return true;
       }
@@ -184,8 +184,8 @@ class MaxPlusReplay {
 
   void copy_over_links(const Work& work, std::vector<double>& times) {
     for (int gpu = 0; gpu < program_.fed_gpus; ++gpu) {
-      const int flow = copies_[work.source][at(gpu)];
-      times[at(gpu)] += links_.latency_s(flow) + static_cast<double>(work.bytes) / links_.bandwidth(flow);
+      const int flow = copies_[work.source][to_index(gpu)];
+      times[to_index(gpu)] += links_.latency_s(flow) + static_cast<double>(work.bytes) / links_.bandwidth(flow);
     }
     replay_.events += program_.fed_gpus;
   }
@@ -198,8 +198,8 @@ class MaxPlusReplay {
   }
 
   bool run_collective(int w, const GpuRange& range, std::vector<double>& times) {
-    const Work& work = program_.work[at(w)];
-    for (int gpu = range.first; gpu < range.end; ++gpu) times[at(gpu)] += work.seconds;
+    const Work& work = program_.work[to_index(w)];
+    for (int gpu = range.first; gpu < range.end; ++gpu) times[to_index(gpu)] += work.seconds;
     const std::vector<double> launched_s = work.slows > 1 ? times : std::vector<double>();
     const bool fits = run_plan(w, times);
     for (std::size_t gpu = 0; fits && gpu < launched_s.size(); ++gpu)
@@ -208,40 +208,40 @@ class MaxPlusReplay {
   }
 
   bool run_plan(int w, std::vector<double>& times) {
-    const int plan = program_.work[at(w)].plan;
+    const int plan = program_.work[to_index(w)].plan;
     if (!round_)
       return replay_.timelines.empty()
-                 ? plans_[at(plan)].run(times, links_, replay_.events)
-                 : plans_[at(plan)].run_noting(times, links_, replay_.events, w, replay_.timelines);
-    shared_plans_[at(plan)].run(times, *round_, replay_.events, w, replay_.timelines);
+                 ? plans_[to_index(plan)].run(times, links_, replay_.events)
+                 : plans_[to_index(plan)].run_noting(times, links_, replay_.events, w, replay_.timelines);
+    shared_plans_[to_index(plan)].run(times, *round_, replay_.events, w, replay_.timelines);
     return true;
   }
 
   // Compute work that waits for a copy beyond everything else it waits for has run out of input.
   void note_input_wait(const Work& work, const std::vector<double>& stream_free) {
-    const auto is_copy = [this](int waited) { return program_.work[at(waited)].kind == Work::Kind::copy; };
+    const auto is_copy = [this](int waited) { return program_.work[to_index(waited)].kind == Work::Kind::copy; };
     if (work.kind != Work::Kind::compute || std::none_of(work.after.begin(), work.after.end(), is_copy)) return;
     double wait = 0;
     for (int gpu = 0; gpu < program_.gpus; ++gpu) {
-      double other = stream_free[at(gpu)], input = 0;
+      double other = stream_free[to_index(gpu)], input = 0;
       for (int waited : work.after) {
-        if (!ends_[at(waited)].has(gpu)) continue;
+        if (!ends_[to_index(waited)].has(gpu)) continue;
         double& latest = is_copy(waited) ? input : other;
-        latest = std::max(latest, ends_[at(waited)].at_gpu(gpu));
+        latest = std::max(latest, ends_[to_index(waited)].at_gpu(gpu));
       }
       wait += std::max(0.0, input - other);
     }
-    replay_.input_wait_s[at(work.iteration)] += wait / program_.gpus;
+    replay_.input_wait_s[to_index(work.iteration)] += wait / program_.gpus;
   }
 
   // By GPU.
   const std::vector<double>& factors_of(const Work& work) {
-    Factors& factors = factors_[at(work.draw)];
+    Factors& factors = factors_[to_index(work.draw)];
     if (factors.iteration == work.iteration) return factors.of_gpu;
     factors.iteration = work.iteration;
-    factors.of_gpu.resize(at(program_.gpus));
+    factors.of_gpu.resize(to_index(program_.gpus));
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
-      factors.of_gpu[at(gpu)] = jitter_(gpu, work.iteration * program_.draws + work.draw);
+      factors.of_gpu[to_index(gpu)] = jitter_(gpu, work.iteration * program_.draws + work.draw);
     return factors.of_gpu;
   }
 

@@ -37,19 +37,19 @@ void LinkUse::add_call(const Plan& plan) {
       for (const Transfer& transfer : *block) {
         cluster_.find_message_route(cluster_.gpu(transfer.src), cluster_.gpu(transfer.dst), route_);
         const int flow = other_flow(route_);
-        double& rate = flows_[at(flow)].bandwidth;
+        double& rate = flows_[to_index(flow)].bandwidth;
         if (plan.call->transfer_s > 0)
           rate = std::min(rate, static_cast<double>(transfer.bytes) / plan.call->transfer_s);
       }
 }
 
 void LinkUse::find_contested_links() {
-  const std::size_t links = at(cluster_.link_count());
+  const std::size_t links = to_index(cluster_.link_count());
   std::vector<double> load(links, 0);
   LinkOwners owners(cluster_);
   for (const Flow& flow : flows_)
     for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) {
-      load[at(links_[l])] += flow.bandwidth;
+      load[to_index(links_[l])] += flow.bandwidth;
       owners.cross(links_[l], flow.src, flow.dst);
     }
   std::vector<bool> is_contested(links, false);
@@ -61,18 +61,18 @@ void LinkUse::find_contested_links() {
   }
   for (Flow& flow : flows_)
     for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) {
-      flow.is_contested = flow.is_contested || is_contested[at(links_[l])];
-      flow.is_watched = flow.is_watched || is_watched_[at(links_[l])];
+      flow.is_contested = flow.is_contested || is_contested[to_index(links_[l])];
+      flow.is_watched = flow.is_watched || is_watched_[to_index(links_[l])];
     }
   occupied_.resize(links);
 }
 
 bool LinkUse::occupy(int f, double start_s, double end_s) {
-  const Flow& flow = flows_[at(f)];
+  const Flow& flow = flows_[to_index(f)];
   bool fits = true;
   for (std::size_t l = flow.first_link; l < flow.first_link + flow.links; ++l) {
-    if (!is_watched_[at(links_[l])]) continue;
-    Occupied& last = occupied_[at(links_[l])];
+    if (!is_watched_[to_index(links_[l])]) continue;
+    Occupied& last = occupied_[to_index(links_[l])];
     const bool is_apart = start_s >= last.until_s - kTouch_s || end_s <= last.from_s + kTouch_s;
     if (last.flow >= 0 && last.flow != f && !is_apart) fits = false;
     if (last.flow != f || start_s > last.until_s) last.from_s = start_s;
@@ -84,7 +84,7 @@ bool LinkUse::occupy(int f, double start_s, double end_s) {
 
 MaxPlusShape MaxPlusPlan::shape_of(const Transfers::Block& transfers, LinkUse& links) {
   MaxPlusShape shape;
-  std::vector<bool> is_member(at(links.cluster().gpus()), false);
+  std::vector<bool> is_member(to_index(links.cluster().gpus()), false);
   for (const Transfer& transfer : transfers) {
     const int flow = links.flow(transfer.src, transfer.dst);
     shape.src.push_back(transfer.src);
@@ -93,8 +93,8 @@ MaxPlusShape MaxPlusPlan::shape_of(const Transfers::Block& transfers, LinkUse& l
     shape.latency_s.push_back(links.latency_s(flow));
     shape.bandwidth.push_back(links.bandwidth(flow));
     for (int rank : {transfer.src, transfer.dst}) {
-      if (!is_member[at(rank)]) shape.members.push_back(rank);
-      is_member[at(rank)] = true;
+      if (!is_member[to_index(rank)]) shape.members.push_back(rank);
+      is_member[to_index(rank)] = true;
     }
   }
   return shape;
@@ -108,7 +108,7 @@ void MaxPlusPlan::for_transfers(const Block& block, Do&& what) const {
   for (const Run& run : block.transfers->runs()) {
     const double bytes = static_cast<double>(run.bytes);
     const double most = run.reduces && reduction_rate_ > 0 ? reduction_rate_ : std::numeric_limits<double>::infinity();
-    for (const std::size_t end = i + at(run.count); i < end; ++i)
+    for (const std::size_t end = i + to_index(run.count); i < end; ++i)
       what(shape.src[i], shape.dst[i], shape.latency_s[i] + bytes / std::min(shape.bandwidth[i], most));
   }
 }
@@ -132,8 +132,8 @@ MaxPlusPlan::MaxPlusPlan(const Plan& plan, LinkUse& links, MaxPlusShapes& shapes
       for (const std::vector<int>& transfers : rings_of(shape.src, shape.dst, plan.ranks)) {
         step.rings.emplace_back();
         for (int i : transfers) {
-          step.rings.back().members.push_back(shape.src[at(i)]);
-          step.rings.back().duration_s.push_back(durations_s[at(i)]);
+          step.rings.back().members.push_back(shape.src[to_index(i)]);
+          step.rings.back().duration_s.push_back(durations_s[to_index(i)]);
         }
       }
     }
@@ -167,7 +167,7 @@ bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::
   if (call_) return run(times_s, links, events);  // its transfers stand for what channels send all the time
   for (const Step& step : steps_) {
     std::vector<double> entered_s;
-    for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[at(timeline.gpu)]);
+    for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[to_index(timeline.gpu)]);
     if (!run_step(step, times_s, links, events)) return false;
     for (std::size_t t = 0; t < timelines.size(); ++t) {
       const int gpu = timelines[t].gpu;
@@ -176,7 +176,7 @@ bool MaxPlusPlan::run_noting(std::vector<double>& times_s, LinkUse& links, std::
           if (transfer.src != gpu && transfer.dst != gpu) continue;
           const bool is_send = transfer.src == gpu;
           timelines[t].add({work, is_send ? transfer.dst : transfer.src, is_send, transfer.bytes * step.rounds,
-                            step.rounds, entered_s[t], times_s[at(gpu)]});
+                            step.rounds, entered_s[t], times_s[to_index(gpu)]});
         }
     }
   }
@@ -192,9 +192,9 @@ bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkU
   std::vector<Start> starts;  // of the watched flows
   for (const Block& block : step.blocks)
     for (int watched : block.shape->watched) {
-      const std::size_t i = at(watched);
-      starts.push_back(
-          {block.shape.get(), i, std::max(times_s[at(block.shape->src[i])], times_s[at(block.shape->dst[i])])});
+      const std::size_t i = to_index(watched);
+      starts.push_back({block.shape.get(), i,
+                        std::max(times_s[to_index(block.shape->src[i])], times_s[to_index(block.shape->dst[i])])});
     }
 
   if (step.rings.empty()) {
@@ -204,7 +204,7 @@ bool MaxPlusPlan::run_step(const Step& step, std::vector<double>& times_s, LinkU
   }
 
   for (const auto& [shape, i, start_s] : starts) {
-    const double end_s = std::min(times_s[at(shape->src[i])], times_s[at(shape->dst[i])]);
+    const double end_s = std::min(times_s[to_index(shape->src[i])], times_s[to_index(shape->dst[i])]);
     if (!links.occupy(shape->flow[i], start_s, end_s)) return false;
   }
   return true;
@@ -215,33 +215,33 @@ std::int64_t MaxPlusPlan::run_general(const Step& step, std::vector<double>& tim
   std::int64_t evaluated = 0;
   for (int round = 1; round <= step.rounds; ++round) {
     for (const Block& block : step.blocks)
-      for (int rank : block.shape->members) next[at(rank)] = times_s[at(rank)];
+      for (int rank : block.shape->members) next[to_index(rank)] = times_s[to_index(rank)];
     for (const Block& block : step.blocks) {
       for_transfers(block, [&](int s, int r, double duration_s) {
-        const double end = std::max(times_s[at(s)], times_s[at(r)]) + duration_s;
-        next[at(s)] = std::max(next[at(s)], end);
-        next[at(r)] = std::max(next[at(r)], end);
+        const double end = std::max(times_s[to_index(s)], times_s[to_index(r)]) + duration_s;
+        next[to_index(s)] = std::max(next[to_index(s)], end);
+        next[to_index(r)] = std::max(next[to_index(r)], end);
       });
       evaluated += static_cast<std::int64_t>(block.shape->src.size());
     }
     double least = std::numeric_limits<double>::infinity(), most = -least;
     for (const Block& block : step.blocks)
       for (int rank : block.shape->members) {
-        least = std::min(least, next[at(rank)] - times_s[at(rank)]);
-        most = std::max(most, next[at(rank)] - times_s[at(rank)]);
+        least = std::min(least, next[to_index(rank)] - times_s[to_index(rank)]);
+        most = std::max(most, next[to_index(rank)] - times_s[to_index(rank)]);
       }
     const bool is_steady = most - least <= kSteady_s;
     const double more_s = is_steady ? (step.rounds - round) * most : 0;
     for (const Block& block : step.blocks)
-      for (int rank : block.shape->members) times_s[at(rank)] = next[at(rank)];
+      for (int rank : block.shape->members) times_s[to_index(rank)] = next[to_index(rank)];
     if (!is_steady) continue;
     if (more_s > 0) {
       std::vector<bool> is_moved(times_s.size(), false);
       for (const Block& block : step.blocks)
         for (int rank : block.shape->members)
-          if (!is_moved[at(rank)]) {
-            times_s[at(rank)] += more_s;
-            is_moved[at(rank)] = true;
+          if (!is_moved[to_index(rank)]) {
+            times_s[to_index(rank)] += more_s;
+            is_moved[to_index(rank)] = true;
           }
     }
     break;

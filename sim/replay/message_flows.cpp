@@ -10,7 +10,7 @@ namespace {
 
 std::vector<double> bandwidths_of(const Cluster& cluster) {
   std::vector<double> bandwidths;
-  bandwidths.reserve(at(cluster.link_count()));
+  bandwidths.reserve(to_index(cluster.link_count()));
   for (int link = 0; link < cluster.link_count(); ++link) bandwidths.push_back(cluster.link_bandwidth(link));
   return bandwidths;
 }
@@ -21,7 +21,7 @@ MessageFlows::MessageFlows(const Cluster& cluster) : cluster_(cluster), flows_(b
 
 int MessageFlows::way(Endpoint from, Endpoint to) {
   const auto number = [this](Endpoint end) {
-    return static_cast<std::uint64_t>(end.node) * at(cluster_.layout().endpoints()) + at(end.part);
+    return static_cast<std::uint64_t>(end.node) * to_index(cluster_.layout().endpoints()) + to_index(end.part);
   };
   const auto [known, is_new] =
       number_of_way_.try_emplace(number(from) << 32 | number(to), static_cast<int>(ways_.size()));
@@ -33,7 +33,7 @@ int MessageFlows::way(Endpoint from, Endpoint to) {
 }
 
 void MessageFlows::send(double now_s, int way, double bytes, int token, double most_bytes_per_s) {
-  const Way& taken = ways_[at(way)];
+  const Way& taken = ways_[to_index(way)];
   departures_.push({now_s + taken.latency_s, messages_++, taken.route, token, bytes, most_bytes_per_s});
 }
 
@@ -43,7 +43,7 @@ double MessageFlows::next_s() {
 }
 
 void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
-  for (int flow : flows_.advance(now_s)) arrived.push_back(token_of_flow_[at(flow)]);
+  for (int flow : flows_.advance(now_s)) arrived.push_back(token_of_flow_[to_index(flow)]);
   while (!departures_.empty() && departures_.top().at_s <= now_s + FairFlows::same_time_s(now_s)) {
     const Departure departure = departures_.top();
     departures_.pop();
@@ -52,8 +52,8 @@ void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
       continue;
     }
     const int flow = flows_.start(departure.route, departure.bytes, departure.most_bytes_per_s);
-    if (flow >= static_cast<int>(token_of_flow_.size())) token_of_flow_.resize(at(flow) + 1);
-    token_of_flow_[at(flow)] = departure.token;
+    if (flow >= static_cast<int>(token_of_flow_.size())) token_of_flow_.resize(to_index(flow) + 1);
+    token_of_flow_[to_index(flow)] = departure.token;
   }
 }
 

@@ -36,12 +36,12 @@ class MessageReplay {
   }
 
   Replay run() {
-    if (has_slowdowns(program_)) paces_.resize(at(program_.gpus));
+    if (has_slowdowns(program_)) paces_.resize(to_index(program_.gpus));
     const int streams = static_cast<int>(program_.streams.size());
-    tokens_.resize(at(program_.gpus * streams * streams));
+    tokens_.resize(to_index(program_.gpus * streams * streams));
     for (int gpu = 0; gpu < program_.gpus; ++gpu)
       for (int stream = 0; stream < streams; ++stream)
-        if (!streams_[at(stream)].empty()) start_stream(gpu, stream);
+        if (!streams_[to_index(stream)].empty()) start_stream(gpu, stream);
     static bool deadlock = false;  // SimGrid keeps the callback, also for a later replay on the cluster
     sg4::Engine::on_deadlock_cb([] { deadlock = true; });
     sg4::Engine::get_instance()->run();
@@ -58,26 +58,26 @@ class MessageReplay {
 
   sg4::SemaphorePtr& tokens(int gpu, int from, int to) {
     const int streams = static_cast<int>(program_.streams.size());
-    sg4::SemaphorePtr& semaphore = tokens_[at((gpu * streams + from) * streams + to)];
+    sg4::SemaphorePtr& semaphore = tokens_[to_index((gpu * streams + from) * streams + to)];
     if (!semaphore) semaphore = sg4::Semaphore::create(0);
     return semaphore;
   }
 
   void start_stream(int gpu, int stream) {
-    compat::add_actor("gpu" + std::to_string(gpu) + "." + program_.streams[at(stream)], platform_.gpu_host(gpu),
+    compat::add_actor("gpu" + std::to_string(gpu) + "." + program_.streams[to_index(stream)], platform_.gpu_host(gpu),
                       [this, gpu, stream] { run_stream(gpu, stream); });
   }
 
   void run_stream(int gpu, int stream) {
     std::vector<int> taken(program_.streams.size(), 0);
     Ports ports;
-    for (const StreamWork& mine : streams_[at(stream)]) {
-      const Work& work = program_.work[at(mine.work)];
+    for (const StreamWork& mine : streams_[to_index(stream)]) {
+      const Work& work = program_.work[to_index(mine.work)];
       wait_for_others(gpu, stream, work, mine, taken);
       note(gpu, mine.work, &GpuTimeline::start_s);
       perform(gpu, mine.work, ports);
       note(gpu, mine.work, &GpuTimeline::end_s);
-      if (program_.iteration_ends[at(work.iteration)] == mine.work) end_iteration(gpu, work.iteration);
+      if (program_.iteration_ends[to_index(work.iteration)] == mine.work) end_iteration(gpu, work.iteration);
       for (int to : mine.signals) tokens(gpu, stream, to)->release();
     }
   }
@@ -88,16 +88,16 @@ class MessageReplay {
       const double before = sg4::Engine::get_clock();
       for (const Wait& wait : mine.waits) {
         if (wait.is_copy != copies) continue;
-        for (int& mine_taken = taken[at(wait.from_stream)]; mine_taken < wait.tokens; ++mine_taken)
+        for (int& mine_taken = taken[to_index(wait.from_stream)]; mine_taken < wait.tokens; ++mine_taken)
           tokens(gpu, wait.from_stream, stream)->acquire();
       }
       if (copies && work.kind == Work::Kind::compute)
-        replay_.input_wait_s[at(work.iteration)] += (sg4::Engine::get_clock() - before) / program_.gpus;
+        replay_.input_wait_s[to_index(work.iteration)] += (sg4::Engine::get_clock() - before) / program_.gpus;
     }
   }
 
   void perform(int gpu, int w, Ports& ports) {
-    const Work& work = program_.work[at(w)];
+    const Work& work = program_.work[to_index(w)];
     switch (work.kind) {
       case Work::Kind::copy:
       case Work::Kind::host:
@@ -108,22 +108,22 @@ class MessageReplay {
         return compute(gpu, work);
       case Work::Kind::collective:
         if (work.seconds > 0) sg4::this_actor::sleep_for(work.seconds);
-        if (!paces_.empty()) paces_[at(gpu)].enter(work.slows);
+        if (!paces_.empty()) paces_[to_index(gpu)].enter(work.slows);
         run_collective(gpu, w, ports);
-        if (!paces_.empty()) paces_[at(gpu)].leave(work.slows);
+        if (!paces_.empty()) paces_[to_index(gpu)].leave(work.slows);
         return;
     }
   }
 
   void compute(int gpu, const Work& work) {
     const double seconds = work.seconds * jitter_(gpu, work.iteration * program_.draws + work.draw);
-    replay_.compute_s[at(work.iteration)] += seconds / program_.gpus;
+    replay_.compute_s[to_index(work.iteration)] += seconds / program_.gpus;
     replay_.events += 1;
     if (!paces_.empty() && program_.shares_gpu) {
-      note_slowed(work.iteration, paces_[at(gpu)].share(seconds, work.fill));
+      note_slowed(work.iteration, paces_[to_index(gpu)].share(seconds, work.fill));
     } else if (!paces_.empty()) {
       const double began_s = sg4::Engine::get_clock();
-      paces_[at(gpu)].compute(seconds);
+      paces_[to_index(gpu)].compute(seconds);
       note_slowed(work.iteration, sg4::Engine::get_clock() - began_s - seconds);
     } else if (seconds > 0) {
       // seconds * fill of work at a rate of at most fill: alone it takes `seconds`, and leaves 1 - fill to others.
@@ -140,15 +140,15 @@ class MessageReplay {
   }
 
   void note_slowed(int iteration, double slowed_s) {
-    replay_.compute_s[at(iteration)] += slowed_s / program_.gpus;
-    replay_.slowed_s[at(iteration)] += slowed_s / program_.gpus;
+    replay_.compute_s[to_index(iteration)] += slowed_s / program_.gpus;
+    replay_.slowed_s[to_index(iteration)] += slowed_s / program_.gpus;
   }
 
   void run_collective(int gpu, int w, Ports& ports) {
-    const Work& work = program_.work[at(w)];
-    const RankOps& ops = ops_[at(work.plan)];
+    const Work& work = program_.work[to_index(w)];
+    const RankOps& ops = ops_[to_index(work.plan)];
     const Op* const end = ops.end(gpu);
-    if (program_.plans[at(work.plan)].call) {
+    if (program_.plans[to_index(work.plan)].call) {
       run_call(gpu, w, ports);
       return;
     }
@@ -158,9 +158,9 @@ class MessageReplay {
       const double entered_s = sg4::Engine::get_clock();
       const int rounds = ops.rounds(first->phase);
       for (int round = 0; round < rounds; ++round) exchange(gpu, work.stream, first, last, ports);
-      if (timeline_of_[at(gpu)] >= 0)
+      if (timeline_of_[to_index(gpu)] >= 0)
         for (const Op* op = first; op != last; ++op)
-          replay_.timelines[at(timeline_of_[at(gpu)])].add(
+          replay_.timelines[to_index(timeline_of_[to_index(gpu)])].add(
               {w, op->peer, op->is_send, op->bytes * rounds, rounds, entered_s, sg4::Engine::get_clock()});
       first = last;
     }
@@ -168,11 +168,11 @@ class MessageReplay {
 
   // A call whose time its library's model gives: together in, all transfers at their rates, together out.
   void run_call(int gpu, int w, Ports& ports) {
-    const Work& work = program_.work[at(w)];
-    const RankOps& ops = ops_[at(work.plan)];
+    const Work& work = program_.work[to_index(w)];
+    const RankOps& ops = ops_[to_index(work.plan)];
     Call& call = calls_[{work.plan, work.stream}];
     if (!call.barrier) {
-      const Plan& plan = program_.plans[at(work.plan)];
+      const Plan& plan = program_.plans[to_index(work.plan)];
       call = {sg4::Barrier::create(static_cast<unsigned>(plan.ranks)), call_wait_s(plan, cluster_),
               plan.call->transfer_s};
     }
@@ -226,14 +226,14 @@ class MessageReplay {
   }
 
   void note(int gpu, int work, std::vector<double> GpuTimeline::*times) {
-    if (timeline_of_[at(gpu)] >= 0)
-      (replay_.timelines[at(timeline_of_[at(gpu)])].*times)[at(work)] = sg4::Engine::get_clock();
+    if (timeline_of_[to_index(gpu)] >= 0)
+      (replay_.timelines[to_index(timeline_of_[to_index(gpu)])].*times)[to_index(work)] = sg4::Engine::get_clock();
   }
 
   void end_iteration(int gpu, int iteration) {
-    double& end = replay_.iteration_end_s[at(iteration)];
+    double& end = replay_.iteration_end_s[to_index(iteration)];
     end = std::max(end, sg4::Engine::get_clock());
-    if (options_.keep_ends) replay_.ends_s[at(iteration)][at(gpu)] = sg4::Engine::get_clock();
+    if (options_.keep_ends) replay_.ends_s[to_index(iteration)][to_index(gpu)] = sg4::Engine::get_clock();
   }
 
   struct Call {

@@ -22,7 +22,7 @@ std::vector<double> leaving_times(Replay (*replay)(const Program&, const Cluster
                                   double reduction_rate) {
   ReplayOptions options;
   options.keep_ends = true;
-  const Jitter arrival = [&](int rank, int) { return arrivals_s[at(rank)]; };
+  const Jitter arrival = [&](int rank, int) { return arrivals_s[to_index(rank)]; };
   return replay(program_of_plan(plan, reduction_rate), cluster, arrival, options).ends_s[0];
 }
 

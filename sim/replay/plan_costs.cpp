@@ -32,18 +32,18 @@ std::vector<Flow> longest_of(std::vector<Flow> flows) {
 // the last has left.
 class RoundLoad {
  public:
-  explicit RoundLoad(const UnitClasses& units) : units_(units), bytes_(at(units.links()), 0) {}
+  explicit RoundLoad(const UnitClasses& units) : units_(units), bytes_(to_index(units.links()), 0) {}
 
   std::vector<Flow> flows(const Phase& phase, double reduction_rate) {
     for_runs(phase, [this](const Run& run, const RunOnLinks& on_links) {
       for (const RunOnLinks::Crossing& crossing : on_links.crossings)
-        bytes_[at(crossing.link)] += crossing.messages * static_cast<double>(run.bytes);
+        bytes_[to_index(crossing.link)] += crossing.messages * static_cast<double>(run.bytes);
     });
     std::vector<Flow> flows;
     for_runs(phase, [&](const Run& run, const RunOnLinks& on_links) {
       for (const RunOnLinks::Way* way : on_links.ways) {
         double transfer_s = 0;
-        for (int link : way->links) transfer_s = std::max(transfer_s, bytes_[at(link)] / units_.bandwidth(link));
+        for (int link : way->links) transfer_s = std::max(transfer_s, bytes_[to_index(link)] / units_.bandwidth(link));
         if (run.reduces && reduction_rate > 0)
           transfer_s = std::max(transfer_s, static_cast<double>(run.bytes) / reduction_rate);
         const Flow flow{way->latency_s, transfer_s};
@@ -52,7 +52,7 @@ class RoundLoad {
       }
     });
     for_runs(phase, [this](const Run&, const RunOnLinks& on_links) {
-      for (const RunOnLinks::Crossing& crossing : on_links.crossings) bytes_[at(crossing.link)] = 0;
+      for (const RunOnLinks::Crossing& crossing : on_links.crossings) bytes_[to_index(crossing.link)] = 0;
     });
     return longest_of(std::move(flows));
   }
@@ -75,14 +75,14 @@ class RoundLoad {
 PlanCosts::PhaseCost copies_cost(const Program& program, Work::Source source, const Cluster& cluster) {
   const std::vector<Route> routes = routes_of_copies(program, source, cluster);
   const double bytes = static_cast<double>(bytes_of_copy(program, source));
-  std::vector<int> crossed(at(cluster.link_count()), 0);
+  std::vector<int> crossed(to_index(cluster.link_count()), 0);
   for (const Route& route : routes)
-    for (int link : route.links) ++crossed[at(link)];
+    for (int link : route.links) ++crossed[to_index(link)];
   std::vector<Flow> flows;
   for (const Route& route : routes) {
     double transfer_s = 0;
     for (int link : route.links)
-      transfer_s = std::max(transfer_s, crossed[at(link)] * bytes / cluster.link_bandwidth(link));
+      transfer_s = std::max(transfer_s, crossed[to_index(link)] * bytes / cluster.link_bandwidth(link));
     flows.push_back({route.latency_s, transfer_s});
   }
   return {1, longest_of(std::move(flows))};

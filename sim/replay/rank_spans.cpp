@@ -21,7 +21,7 @@ std::vector<BlockRun> runs_of(const Plan& plan) {
   std::vector<BlockRun> runs;
   std::unordered_map<const Transfers::Block*, std::size_t> latest;
   for (int p = 0; p < static_cast<int>(plan.phases.size()); ++p)
-    for (const auto& block : plan.phases[at(p)].transfers.blocks()) {
+    for (const auto& block : plan.phases[to_index(p)].transfers.blocks()) {
       const auto known = latest.find(block.get());
       if (known != latest.end() && runs[known->second].last == p) {
         ++runs[known->second].last;
@@ -35,21 +35,21 @@ std::vector<BlockRun> runs_of(const Plan& plan) {
 
 }  // namespace
 
-RankSpans::RankSpans(const Plan& plan) : first_(at(plan.ranks) + 1, 0) {
+RankSpans::RankSpans(const Plan& plan) : first_(to_index(plan.ranks) + 1, 0) {
   for (const Phase& phase : plan.phases) rounds_.push_back(phase.rounds);
   const std::vector<BlockRun> runs = runs_of(plan);
   for (const BlockRun& run : runs)
     for (const Transfer& t : *run.block) {
-      ++first_[at(t.src) + 1];
-      ++first_[at(t.dst) + 1];
+      ++first_[to_index(t.src) + 1];
+      ++first_[to_index(t.dst) + 1];
     }
   for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
   spans_.resize(first_.back());
   std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
   for (const BlockRun& run : runs)
     for (const Transfer& t : *run.block) {
-      spans_[next[at(t.src)]++] = {t.bytes, run.first, run.last, t.dst, transfers_, true, t.reduces};
-      spans_[next[at(t.dst)]++] = {t.bytes, run.first, run.last, t.src, transfers_, false, t.reduces};
+      spans_[next[to_index(t.src)]++] = {t.bytes, run.first, run.last, t.dst, transfers_, true, t.reduces};
+      spans_[next[to_index(t.dst)]++] = {t.bytes, run.first, run.last, t.src, transfers_, false, t.reduces};
       ++transfers_;
     }
 }

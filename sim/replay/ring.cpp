@@ -66,20 +66,20 @@ class RingRounds {
     return evaluated;
   }
 
-  double time_s(int i, int round) const { return x_[at(i)] + (round - since_[at(i)]) * longest_s_; }
+  double time_s(int i, int round) const { return x_[to_index(i)] + (round - since_[to_index(i)]) * longest_s_; }
   int before(int i) const { return i == 0 ? static_cast<int>(x_.size()) - 1 : i - 1; }
-  int after(int i) const { return at(i) + 1 == x_.size() ? 0 : i + 1; }
+  int after(int i) const { return to_index(i) + 1 == x_.size() ? 0 : i + 1; }
 
   // From the end of `round` to that of the next, for those that are not steady and their neighbours.
   std::int64_t one_round(int round) {
     changed_.resize(3 * unsteady_.size());
     std::size_t changes = 0;
     const auto look_at = [&](int i) {
-      if (looked_at_[at(i)] == round + 1) return;
-      looked_at_[at(i)] = round + 1;
+      if (looked_at_[to_index(i)] == round + 1) return;
+      looked_at_[to_index(i)] = round + 1;
       const double here = time_s(i, round);
-      const double on = std::max(here, time_s(after(i), round)) + d_[at(i)];
-      const double back = std::max(time_s(before(i), round), here) + d_[at(before(i))];
+      const double on = std::max(here, time_s(after(i), round)) + d_[to_index(i)];
+      const double back = std::max(time_s(before(i), round), here) + d_[to_index(before(i))];
       changed_[changes++] = {i, here, std::max(on, back)};
     };
     for (int i : unsteady_) {
@@ -90,8 +90,8 @@ class RingRounds {
     unsteady_.clear();
     changed_.resize(changes);
     for (const Change& change : changed_) {
-      x_[at(change.member)] = change.after_s;
-      since_[at(change.member)] = round + 1;
+      x_[to_index(change.member)] = change.after_s;
+      since_[to_index(change.member)] = round + 1;
       if (!is_steady(change.after_s - change.before_s, change.after_s)) unsteady_.push_back(change.member);
     }
     return static_cast<std::int64_t>(changed_.size());
@@ -114,20 +114,20 @@ class RingRounds {
 }  // namespace
 
 std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::vector<int>& dst, int ranks) {
-  std::vector<int> sends(at(ranks), -1), receives(at(ranks), -1);
+  std::vector<int> sends(to_index(ranks), -1), receives(to_index(ranks), -1);
   for (std::size_t i = 0; i < src.size(); ++i) {
-    if (sends[at(src[i])] >= 0 || receives[at(dst[i])] >= 0) return {};
-    sends[at(src[i])] = receives[at(dst[i])] = static_cast<int>(i);
+    if (sends[to_index(src[i])] >= 0 || receives[to_index(dst[i])] >= 0) return {};
+    sends[to_index(src[i])] = receives[to_index(dst[i])] = static_cast<int>(i);
   }
   std::vector<std::vector<int>> rings;
   std::vector<bool> is_taken(src.size(), false);
   for (std::size_t first = 0; first < src.size(); ++first) {
     if (is_taken[first]) continue;
     rings.emplace_back();
-    for (int i = static_cast<int>(first); !is_taken[at(i)]; i = sends[at(dst[at(i)])]) {
-      is_taken[at(i)] = true;
+    for (int i = static_cast<int>(first); !is_taken[to_index(i)]; i = sends[to_index(dst[to_index(i)])]) {
+      is_taken[to_index(i)] = true;
       rings.back().push_back(i);
-      if (sends[at(dst[at(i)])] < 0) return {};
+      if (sends[to_index(dst[to_index(i)])] < 0) return {};
     }
   }
   return rings;
@@ -136,10 +136,10 @@ std::vector<std::vector<int>> rings_of(const std::vector<int>& src, const std::v
 std::int64_t run_ring(const Ring& ring, int rounds, std::vector<double>& times_s) {
   const std::size_t n = ring.members.size();
   std::vector<double> x(n);
-  const double base = times_s[at(ring.members[0])];  // small numbers keep the differences of rounds exact
-  for (std::size_t i = 0; i < n; ++i) x[i] = times_s[at(ring.members[i])] - base;
+  const double base = times_s[to_index(ring.members[0])];  // small numbers keep the differences of rounds exact
+  for (std::size_t i = 0; i < n; ++i) x[i] = times_s[to_index(ring.members[i])] - base;
   const std::int64_t evaluated = RingRounds(ring.duration_s, x).run(rounds);
-  for (std::size_t i = 0; i < n; ++i) times_s[at(ring.members[i])] = x[i] + base;
+  for (std::size_t i = 0; i < n; ++i) times_s[to_index(ring.members[i])] = x[i] + base;
   return evaluated;
 }
 

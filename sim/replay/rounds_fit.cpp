@@ -17,17 +17,17 @@ bool fits(const Phase& phase, const UnitClasses& units, std::vector<double>& loa
       for (const Run& run : block->runs())
         for (const RunOnLinks::Crossing& crossing : units.find(run).crossings) what(crossing);
   };
-  for_crossings([&](const RunOnLinks::Crossing& c) { load[at(c.link)] += c.messages * c.route_bytes_per_s; });
+  for_crossings([&](const RunOnLinks::Crossing& c) { load[to_index(c.link)] += c.messages * c.route_bytes_per_s; });
   for_crossings([&](const RunOnLinks::Crossing& c) {
-    all_fit = all_fit && load[at(c.link)] <= units.bandwidth(c.link) * (1 + kCapacityTolerance);
+    all_fit = all_fit && load[to_index(c.link)] <= units.bandwidth(c.link) * (1 + kCapacityTolerance);
   });
-  for_crossings([&](const RunOnLinks::Crossing& c) { load[at(c.link)] = 0; });
+  for_crossings([&](const RunOnLinks::Crossing& c) { load[to_index(c.link)] = 0; });
   return all_fit;
 }
 
 bool all_fit(const std::vector<const Plan*>& plans, const Cluster& cluster) {
   const UnitClasses units(plans, cluster);
-  std::vector<double> load(at(units.links()), 0);
+  std::vector<double> load(to_index(units.links()), 0);
   return std::all_of(plans.begin(), plans.end(), [&](const Plan* plan) {
     return std::all_of(plan->phases.begin(), plan->phases.end(),
                        [&](const Phase& phase) { return fits(phase, units, load); });

@@ -15,13 +15,13 @@ namespace {
 // Links that messages of a phase together could fill at their own bandwidths; of phases that have blocks in common, all of
 // the plan's.
 std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, double longest_call_s) {
-  std::vector<bool> shared(at(cluster.link_count()), false);
+  std::vector<bool> shared(to_index(cluster.link_count()), false);
   std::vector<double> load(shared.size(), 0);
   std::vector<int> loaded;
   const auto look = [&] {
     for (int link : loaded) {
-      if (load[at(link)] > cluster.link_bandwidth(link) * (1 + kCapacityTolerance)) shared[at(link)] = true;
-      load[at(link)] = 0;
+      if (load[to_index(link)] > cluster.link_bandwidth(link) * (1 + kCapacityTolerance)) shared[to_index(link)] = true;
+      load[to_index(link)] = 0;
     }
     loaded.clear();
   };
@@ -36,8 +36,8 @@ std::vector<bool> links_to_share(const Plan& plan, const Cluster& cluster, doubl
         cluster.find_message_route(cluster.gpu(t.src), cluster.gpu(t.dst), route);
         const double most = longest_call_s > 0 ? static_cast<double>(t.bytes) / longest_call_s : kInfinity;
         for (int link : route.links) {
-          if (load[at(link)] == 0) loaded.push_back(link);
-          load[at(link)] += std::min(most, route.bandwidth_bytes_per_s);
+          if (load[to_index(link)] == 0) loaded.push_back(link);
+          load[to_index(link)] += std::min(most, route.bandwidth_bytes_per_s);
         }
       }
     }
@@ -54,17 +54,17 @@ void RoundOfMessages::gather() {
   served_.clear();
   for (const Message& message : messages_)
     for (const int* link = message.links; link != message.links + message.link_count; ++link) {
-      int& place = place_of_[at(*link)];
+      int& place = place_of_[to_index(*link)];
       if (place < 0) {
         place = static_cast<int>(served_.size());
         served_.push_back({*link, 0, 0});
       }
-      ++served_[at(place)].last;
+      ++served_[to_index(place)].last;
     }
   // A message alone on a link is held up by others of its route.
   std::size_t first = 0, kept = 0;
   for (const Served link : served_) {
-    place_of_[at(link.link)] = link.last > 1 ? static_cast<int>(kept) : -1;
+    place_of_[to_index(link.link)] = link.last > 1 ? static_cast<int>(kept) : -1;
     if (link.last < 2) continue;
     served_[kept++] = {link.link, first, first};
     first += link.last;
@@ -73,9 +73,9 @@ void RoundOfMessages::gather() {
   crossings_.resize(first);
   for (std::size_t m = 0; m < messages_.size(); ++m)
     for (const int* link = messages_[m].links; link != messages_[m].links + messages_[m].link_count; ++link)
-      if (const int place = place_of_[at(*link)]; place >= 0)
-        crossings_[served_[at(place)].last++] = {static_cast<int>(m), kInfinity, 0};
-  for (const Served& link : served_) place_of_[at(link.link)] = -1;
+      if (const int place = place_of_[to_index(*link)]; place >= 0)
+        crossings_[served_[to_index(place)].last++] = {static_cast<int>(m), kInfinity, 0};
+  for (const Served& link : served_) place_of_[to_index(link.link)] = -1;
 }
 
 void RoundOfMessages::share_out(const Served& link, bool is_last) {
@@ -85,7 +85,7 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   double together = 0;
   bool is_as_before = is_last;  // other links hold none of the flows up
   for (std::size_t c = link.first; c < link.last; ++c) {
-    const std::size_t m = at(crossings_[c].message);
+    const std::size_t m = to_index(crossings_[c].message);
     double most = messages_[m].most_bytes_per_s;
     const double elsewhere = crossings_[c].rate > least_[m] ? least_[m] : second_[m];
     is_as_before = is_as_before && elsewhere >= most;
@@ -97,14 +97,14 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
   if (!is_last && together <= bandwidth * (1 + kCapacityTolerance)) return;
   if (is_as_before) {
     for (std::size_t c = link.first; c < link.last; ++c) {
-      double& end_s = ends_s_[at(crossings_[c].message)];
+      double& end_s = ends_s_[to_index(crossings_[c].message)];
       end_s = std::max(end_s, crossings_[c].end_s);
     }
     return;
   }
   sharing_.run(flows_, bandwidth, flow_ends_s_);
   for (std::size_t c = link.first, i = 0; c < link.last; ++c, ++i) {
-    const std::size_t m = at(crossings_[c].message);
+    const std::size_t m = to_index(crossings_[c].message);
     if (is_last) {
       ends_s_[m] = std::max(ends_s_[m], flow_ends_s_[i]);
       continue;
@@ -122,7 +122,7 @@ void RoundOfMessages::share_out(const Served& link, bool is_last) {
 
 // What earlier messages are still to send when the first of flows_ begins joins them; returns the rate of all.
 double RoundOfMessages::add_earlier(int link) {
-  const std::vector<Earlier>& earlier = earlier_[at(link)];
+  const std::vector<Earlier>& earlier = earlier_[to_index(link)];
   if (earlier.empty()) return 0;
   double first_s = kInfinity, together = 0;
   for (const SharingFlow& flow : flows_) first_s = std::min(first_s, flow.start_s);
@@ -137,16 +137,16 @@ double RoundOfMessages::add_earlier(int link) {
 }
 
 void RoundOfMessages::keep_for_later(const Served& link) {
-  std::vector<Earlier>& earlier = earlier_[at(link.link)];
+  std::vector<Earlier>& earlier = earlier_[to_index(link.link)];
   double first_s = kInfinity;
   for (std::size_t c = link.first; c < link.last; ++c)
-    first_s = std::min(first_s, messages_[at(crossings_[c].message)].start_s);
+    first_s = std::min(first_s, messages_[to_index(crossings_[c].message)].start_s);
   earlier.erase(std::remove_if(earlier.begin(), earlier.end(),
                                [first_s](const Earlier& message) { return message.end_s <= first_s; }),
                 earlier.end());
   for (std::size_t c = link.first; c < link.last; ++c) {
-    const Message& message = messages_[at(crossings_[c].message)];
-    earlier.push_back({message.start_s, ends_s_[at(crossings_[c].message)], message.bytes});
+    const Message& message = messages_[to_index(crossings_[c].message)];
+    earlier.push_back({message.start_s, ends_s_[to_index(crossings_[c].message)], message.bytes});
   }
 }
 
@@ -178,7 +178,7 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
     first_rank_ = plan.ranks;
   }
   const auto ends_alone = [&](const Step& step) {
-    std::vector<double> ends_s = ends_of(step, std::vector<double>(at(plan.ranks), 0), round);
+    std::vector<double> ends_s = ends_of(step, std::vector<double>(to_index(plan.ranks), 0), round);
     round.forget_earlier();
     return ends_s;
   };
@@ -200,8 +200,8 @@ SharedPlan::SharedPlan(const Plan& plan, const Cluster& cluster, double reductio
       for (const std::vector<int>& transfers : rings_of(shape.src, shape.dst, plan.ranks)) {
         step.rings.emplace_back();
         for (int i : transfers) {
-          step.rings.back().members.push_back(shape.src[at(i)]);
-          step.rings.back().duration_s.push_back(ends_s[at(i)]);
+          step.rings.back().members.push_back(shape.src[to_index(i)]);
+          step.rings.back().duration_s.push_back(ends_s[to_index(i)]);
         }
       }
     }
@@ -233,7 +233,7 @@ SharedPlan::Shape SharedPlan::shape_of(const Transfers::Block& transfers, const 
     shape.bytes_per_s.push_back(route.bandwidth_bytes_per_s);
     shape.first_link.push_back(static_cast<std::uint32_t>(shape.links.size()));
     for (int link : route.links)
-      if (shared[at(link)]) {
+      if (shared[to_index(link)]) {
         shape.links.push_back(link);
         has_own_links_ = owners.cross(link, t.src, t.dst) && has_own_links_;
       }
@@ -254,10 +254,11 @@ const std::vector<double>& SharedPlan::ends_of(const Step& step, const std::vect
       double most = kInfinity;
       if (call_transfer_s_ > 0) most = bytes / call_transfer_s_;
       if (call_transfer_s_ == 0 && run.reduces && reduction_rate_ > 0) most = reduction_rate_;
-      for (const std::size_t end = i + at(run.count); i < end; ++i)
-        messages.push_back({std::max(times_s[at(shape.src[i])], times_s[at(shape.dst[i])]) + shape.latency_s[i], bytes,
-                            std::min(most, shape.bytes_per_s[i]), shape.links.data() + shape.first_link[i],
-                            run.bytes > 0 ? static_cast<int>(shape.first_link[i + 1] - shape.first_link[i]) : 0});
+      for (const std::size_t end = i + to_index(run.count); i < end; ++i)
+        messages.push_back(
+            {std::max(times_s[to_index(shape.src[i])], times_s[to_index(shape.dst[i])]) + shape.latency_s[i], bytes,
+             std::min(most, shape.bytes_per_s[i]), shape.links.data() + shape.first_link[i],
+             run.bytes > 0 ? static_cast<int>(shape.first_link[i + 1] - shape.first_link[i]) : 0});
     }
   }
   return round.ends_s();
@@ -277,13 +278,13 @@ void SharedPlan::run_step(const Step& step, std::vector<double>& times_s, RoundO
     for (const Block& block : step.blocks)
       for (std::size_t i = 0; i < block.shape->src.size(); ++i, ++message)
         for (int rank : {block.shape->src[i], block.shape->dst[i]})
-          times_s[at(rank)] = std::max(times_s[at(rank)], ends_s[message]);
+          times_s[to_index(rank)] = std::max(times_s[to_index(rank)], ends_s[message]);
     if (left == 1) break;
     double least = kInfinity, most = 0;
     const auto look_at_members = [&](auto&& what) {
       for (const Block& block : step.blocks)
         for (std::size_t i = 0; i < block.shape->src.size(); ++i)
-          for (int rank : {block.shape->src[i], block.shape->dst[i]}) what(at(rank));
+          for (int rank : {block.shape->src[i], block.shape->dst[i]}) what(to_index(rank));
     };
     look_at_members([&](std::size_t rank) {
       least = std::min(least, times_s[rank] - entered_s[rank]);
@@ -304,7 +305,7 @@ void SharedPlan::note(const Step& step, const std::vector<double>& entered_s, co
         const bool is_send = transfer.src == gpu;
         if (!is_send && transfer.dst != gpu) continue;
         timelines[t].add({work, is_send ? transfer.dst : transfer.src, is_send, transfer.bytes * step.rounds,
-                          step.rounds, entered_s[t], times_s[at(gpu)]});
+                          step.rounds, entered_s[t], times_s[to_index(gpu)]});
       }
   }
 }
@@ -320,7 +321,7 @@ void SharedPlan::run(std::vector<double>& times_s, RoundOfMessages& round, std::
   std::vector<double> entered_s;
   for (const Step& step : steps_) {
     entered_s.clear();
-    for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[at(timeline.gpu)]);
+    for (const GpuTimeline& timeline : timelines) entered_s.push_back(times_s[to_index(timeline.gpu)]);
     run_step(step, times_s, round, events);
     note(step, entered_s, times_s, work, timelines);
   }

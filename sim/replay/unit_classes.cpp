@@ -38,16 +38,17 @@ Side side_of(const Run& run, bool is_src) {
 // Signatures of units: hashes of the messages that begin or end in each, added up.
 class UnitSignatures {
  public:
-  UnitSignatures(int units, int gpus_of_unit) : gpus_(gpus_of_unit), sums_(at(units), 0), steps_(at(units) + 1, 0) {}
+  UnitSignatures(int units, int gpus_of_unit)
+      : gpus_(gpus_of_unit), sums_(to_index(units), 0), steps_(to_index(units) + 1, 0) {}
 
   void add(const Side& side, std::uint64_t salt) {
     if (side.stride == 0) {
       std::uint64_t all = mixed(salt, static_cast<std::uint64_t>(side.first % gpus_));
       for (int number : {side.count, side.other, side.other_stride})
         all = mixed(all, static_cast<std::uint64_t>(static_cast<std::uint32_t>(number)));
-      sums_[at(side.first / gpus_)] += all;
+      sums_[to_index(side.first / gpus_)] += all;
     } else if (!is_even(side)) {
-      for (int i = 0; i < side.count; ++i) sums_[at(side.at(i) / gpus_)] += touch(side, i, salt);
+      for (int i = 0; i < side.count; ++i) sums_[to_index(side.at(i) / gpus_)] += touch(side, i, salt);
     } else if (side.stride % gpus_ == 0) {
       add_evenly(side.first / gpus_, side.stride / gpus_, side.count, touch(side, 0, salt));
     } else {
@@ -82,10 +83,10 @@ class UnitSignatures {
   // To units first, first + apart, ...
   void add_evenly(int first, int apart, int count, std::uint64_t touch) {
     if (apart == 1) {
-      steps_[at(first)] += touch;
-      steps_[at(first + count)] -= touch;
+      steps_[to_index(first)] += touch;
+      steps_[to_index(first + count)] -= touch;
     } else {
-      for (int i = 0; i < count; ++i) sums_[at(first + i * apart)] += touch;
+      for (int i = 0; i < count; ++i) sums_[to_index(first + i * apart)] += touch;
     }
   }
   // Several messages in a unit: all units between the first and the last have the same.
@@ -93,11 +94,12 @@ class UnitSignatures {
     const int in_row = gpus_ / side.stride, first_unit = side.first / gpus_;
     const int until = std::min(side.count, ((first_unit + 1) * gpus_ - side.first + side.stride - 1) / side.stride);
     const int rows = (side.count - until) / in_row;
-    for (int i = 0; i < until; ++i) sums_[at(first_unit)] += touch(side, i, salt);
+    for (int i = 0; i < until; ++i) sums_[to_index(first_unit)] += touch(side, i, salt);
     std::uint64_t row = 0;
     for (int i = 0; rows > 0 && i < in_row; ++i) row += touch(side, until + i, salt);
     if (rows > 0) add_evenly(first_unit + 1, 1, rows, row);
-    for (int i = until + rows * in_row; i < side.count; ++i) sums_[at(side.at(i) / gpus_)] += touch(side, i, salt);
+    for (int i = until + rows * in_row; i < side.count; ++i)
+      sums_[to_index(side.at(i) / gpus_)] += touch(side, i, salt);
   }
 
   int gpus_;
@@ -136,7 +138,7 @@ UnitClasses::UnitClasses(const std::vector<const Plan*>& plans, const Cluster& c
         if (blocks.insert(block.get()).second)
           for (const Run& run : block->runs()) runs_.try_emplace(run);
   find_classes(blocks);
-  bandwidth_.assign(first_of_.size() * at(links_of_unit_), 0);
+  bandwidth_.assign(first_of_.size() * to_index(links_of_unit_), 0);
   crossing_of_.assign(bandwidth_.size(), -1);
   for (auto& [run, found] : runs_) {
     find_crossings(run, found);
@@ -211,7 +213,7 @@ void UnitClasses::find_crossings(const Run& run, RunOnLinks& found) {
       }
     }
   }
-  for (const RunOnLinks::Crossing& crossing : found.crossings) crossing_of_[at(crossing.link)] = -1;
+  for (const RunOnLinks::Crossing& crossing : found.crossings) crossing_of_[to_index(crossing.link)] = -1;
 }
 
 void UnitClasses::cross(const Run& run, int i, int unit, double messages, RunOnLinks& found) {
@@ -220,13 +222,13 @@ void UnitClasses::cross(const Run& run, int i, int unit, double messages, RunOnL
     const Fabric::UnitLink of_unit = as_one_ ? Fabric::UnitLink{0, link} : cluster_.unit_of(link);
     if (of_unit.unit != unit) continue;
     const int here = class_of(unit) * links_of_unit_ + of_unit.link;
-    bandwidth_[at(here)] = cluster_.link_bandwidth(link);
-    int& latest = crossing_of_[at(here)];
-    if (latest < 0 || found.crossings[at(latest)].route_bytes_per_s != route_.bandwidth_bytes_per_s) {
+    bandwidth_[to_index(here)] = cluster_.link_bandwidth(link);
+    int& latest = crossing_of_[to_index(here)];
+    if (latest < 0 || found.crossings[to_index(latest)].route_bytes_per_s != route_.bandwidth_bytes_per_s) {
       latest = static_cast<int>(found.crossings.size());
       found.crossings.push_back({here, route_.bandwidth_bytes_per_s, 0});
     }
-    found.crossings[at(latest)].messages += messages;
+    found.crossings[to_index(latest)].messages += messages;
   }
 }
 
@@ -265,7 +267,7 @@ void UnitClasses::find_ways(const Run& run, RunOnLinks& found) {
 void UnitClasses::add_way(const Run& run, int i, RunOnLinks& found) {
   const int src = run.src_at(i), dst = run.dst_at(i);
   const auto place = [this](int gpu) {
-    return static_cast<std::uint64_t>(class_of(unit_of(gpu))) * at(gpus_of_unit_) + at(gpu % gpus_of_unit_);
+    return static_cast<std::uint64_t>(class_of(unit_of(gpu))) * to_index(gpus_of_unit_) + to_index(gpu % gpus_of_unit_);
   };
   const std::uint64_t ends = place(src) << 32 | place(dst) << 1 | (unit_of(src) == unit_of(dst) ? 1u : 0u);
   const auto [known, is_new] = known_ways_.try_emplace(ends, nullptr);

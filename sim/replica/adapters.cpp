@@ -55,7 +55,7 @@ AttentionMatrices matrices_of(const model::Graph& graph, const Block& block) {
   AttentionMatrices found;
   bool is_behind = false;
   for (int i = block.first_layer; i <= block.last_layer && found.behind == nullptr; ++i) {
-    const Layer& layer = graph.layers[at(i)];
+    const Layer& layer = graph.layers[to_index(i)];
     is_behind = is_behind || layer.kind == LayerKind::attention;
     if (layer.kind != LayerKind::linear) continue;
     if (is_behind) {
@@ -79,9 +79,9 @@ model::Graph with_adapters(const model::Graph& graph, int rank) {
   std::size_t block = 0;
   AttentionMatrices matrices = matrices_of(graph, blocks.blocks.front());
   for (int i = 0; i < static_cast<int>(graph.layers.size()); ++i) {
-    Layer layer = graph.layers[at(i)];
-    for (int& input : layer.inputs) input = new_index[at(input)];
-    new_index[at(i)] = static_cast<int>(all.layers.size());
+    Layer layer = graph.layers[to_index(i)];
+    for (int& input : layer.inputs) input = new_index[to_index(input)];
+    new_index[to_index(i)] = static_cast<int>(all.layers.size());
     all.layers.push_back(std::move(layer));
     if (matrices.behind == nullptr || i != matrices.behind_at) continue;
     const Layer behind = all.layers.back();

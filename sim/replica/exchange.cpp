@@ -70,7 +70,7 @@ std::vector<ExchangeBucket> gradient_buckets(const SplitJob& job, const ModelPar
   double at_s = before_blocks_s;
   filling.add_block(scaled(beside, shares.loss), at_s, false);
   for (int i = part.blocks - 1; i >= 0; --i) {
-    at_s += blocks_s[at(i)];
+    at_s += blocks_s[to_index(i)];
     filling.add_block(trained_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, false);
   }
   filling.add_block(scaled(beside, shares.embedding), at_s, false);
@@ -88,7 +88,7 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   double at_s = before_blocks_s;
   for (int i = 0; i < part.blocks; ++i) {
     filling.add_block(trained_layer_parameters(job.shape, job.spec, part.first_block + i), at_s, true);
-    at_s += blocks_s[at(i)];
+    at_s += blocks_s[to_index(i)];
   }
   filling.add_block(scaled(beside, shares.loss), at_s, true);
   filling.close();

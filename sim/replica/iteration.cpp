@@ -108,8 +108,8 @@ class IterationTime {
     add(chunk.backward, backward);
   }
 
-  const ChunkPasses& chunk(int stage, int index) const { return chunks_[at(index * job_.spec.pipeline + stage)]; }
-  const ModelPart& part(int stage, int index) const { return job_.parts[at(index * job_.spec.pipeline + stage)]; }
+  const ChunkPasses& chunk(int stage, int index) const { return chunks_[to_index(index * job_.spec.pipeline + stage)]; }
+  const ModelPart& part(int stage, int index) const { return job_.parts[to_index(index * job_.spec.pipeline + stage)]; }
 
   bool gathers_before() const {
     return job_.spec.sharding == ShardingStage::zero1 || job_.spec.sharding == ShardingStage::zero2;
@@ -164,13 +164,13 @@ class IterationTime {
 
   std::vector<LastPass> last_passes(int stage, const PipelineTimeline& line, const PipelineTimes& times) const {
     const Pass wanted = splits_backward_ ? Pass::weight_gradient : Pass::backward;
-    std::vector<LastPass> last(at(job_.spec.virtual_stages));
-    for (std::size_t i = 0; i < ops_[at(stage)].size(); ++i) {
-      const PipelineOp& op = ops_[at(stage)][i];
+    std::vector<LastPass> last(to_index(job_.spec.virtual_stages));
+    for (std::size_t i = 0; i < ops_[to_index(stage)].size(); ++i) {
+      const PipelineOp& op = ops_[to_index(stage)][i];
       if (op.pass != wanted) continue;
-      const ChunkTimes& chunk = times.chunks[at(stage)][at(op.chunk)];
-      last[at(op.chunk)] = {line.starts_s[at(stage)][i], splits_backward_ ? chunk.weight_gradient_s : chunk.backward_s,
-                            op.chunk};
+      const ChunkTimes& chunk = times.chunks[to_index(stage)][to_index(op.chunk)];
+      last[to_index(op.chunk)] = {line.starts_s[to_index(stage)][i],
+                                  splits_backward_ ? chunk.weight_gradient_s : chunk.backward_s, op.chunk};
     }
     std::sort(last.begin(), last.end(), [](const LastPass& a, const LastPass& b) { return a.start_s < b.start_s; });
     return last;

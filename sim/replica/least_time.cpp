@@ -34,7 +34,7 @@ LeastTime::LeastTime(const Scenario& scenario, const SplitJob& job, const SplitL
 }
 
 LeastTime::Passed LeastTime::of_part(const ModelPart& part) const {
-  const std::size_t from = at(part.first_block), to = at(part.first_block + part.blocks);
+  const std::size_t from = to_index(part.first_block), to = to_index(part.first_block + part.blocks);
   Passed passed{forward_until_s_[to] - forward_until_s_[from], backward_until_s_[to] - backward_until_s_[from]};
   for (const auto& [stands_here, beside] :
        {std::pair(part.has_embedding, embedding_), std::pair(part.has_loss, loss_)}) {
@@ -47,7 +47,7 @@ LeastTime::Passed LeastTime::of_part(const ModelPart& part) const {
 
 double LeastTime::seconds(const SplitJob& job) const {
   const int stages = job.spec.pipeline, chunks = job.spec.virtual_stages;
-  const auto part = [&](int stage, int chunk) { return of_part(job.parts[at(chunk * stages + stage)]); };
+  const auto part = [&](int stage, int chunk) { return of_part(job.parts[to_index(chunk * stages + stage)]); };
   double seconds = 0;
   for (int stage = 0; stage + 1 < stages; ++stage) {
     double backward_s = part(stage, 0).backward_s;

@@ -45,7 +45,7 @@ PassSeconds Passes::pass(const PieceSeconds& piece, const TrafficList& traffic) 
 }
 
 PassSeconds Passes::forward(int block) const {
-  const BlockSeconds& s = seconds_.blocks[at(block)];
+  const BlockSeconds& s = seconds_.blocks[to_index(block)];
   PassSeconds forward = pass({s.forward_s, s.attention_forward_s, s.products_forward_s},
                              layer_forward(job_.shape, job_.spec, block, job_.traffic));
   if (is_at_least(job_.spec, ShardingStage::zero3))
@@ -54,7 +54,7 @@ PassSeconds Passes::forward(int block) const {
 }
 
 PassSeconds Passes::backward(int block) const {
-  const BlockSeconds& s = seconds_.blocks[at(block)];
+  const BlockSeconds& s = seconds_.blocks[to_index(block)];
   const double apart = splits_backward() ? s.weight_gradient_s : 0;
   PassSeconds backward = pass({s.backward_s - apart, s.attention_backward_s, s.products_backward_s - apart},
                               layer_backward(job_.shape, job_.spec, block, job_.traffic));
@@ -68,7 +68,7 @@ PassSeconds Passes::backward(int block) const {
 PassSeconds Passes::weight_gradient(int block) const {
   PassSeconds pass;
   if (!splits_backward()) return pass;
-  pass.compute_s = factor_ * seconds_.blocks[at(block)].weight_gradient_s;
+  pass.compute_s = factor_ * seconds_.blocks[to_index(block)].weight_gradient_s;
   pass.beside_s = scattered_s(block);
   return pass;
 }

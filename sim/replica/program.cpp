@@ -67,7 +67,7 @@ class Builder {
   using After = std::vector<int>;
 
   int stream(int stage, Stream which) const { return stage * kStreamsOfStage + which; }
-  const ModelPart& part(int stage, int chunk) const { return job_.parts[at(chunk * job_.spec.pipeline + stage)]; }
+  const ModelPart& part(int stage, int chunk) const { return job_.parts[to_index(chunk * job_.spec.pipeline + stage)]; }
   bool shards_from(ShardingStage least) const {
     return static_cast<int>(job_.spec.sharding) >= static_cast<int>(least);
   }
@@ -164,7 +164,7 @@ class Builder {
   }
 
   Piece block_piece(int block, Pass pass) const {
-    const BlockSeconds& s = seconds_.blocks[at(block)];
+    const BlockSeconds& s = seconds_.blocks[to_index(block)];
     const RankParameters weights = rank_layer_parameters(job_.shape, job_.spec, block);
     const RankParameters gradients = trained_layer_parameters(job_.shape, job_.spec, block);
     if (pass == Pass::weight_gradient) return {{s.weight_gradient_s, 0, 0}, {}, weights, gradients};
@@ -215,7 +215,7 @@ class Builder {
     const bool is_last = op.micro_batch == last_micro_batch_of(stage, op);
     const std::vector<Piece> all = pieces(stage, op.chunk, op.pass);
     After after = arrived;
-    after.push_back(last_of_stage_[at(stage)]);
+    after.push_back(last_of_stage_[to_index(stage)]);
     const bool gathers = shards_from(ShardingStage::zero3) && op.pass != Pass::weight_gradient;
     const bool waits = job_.spec.waits_for_shards();
     int gathered = -1, before = -1, last = -1;
@@ -236,7 +236,7 @@ class Builder {
       before = last;
       after = {last};
     }
-    last_of_stage_[at(stage)] = last;
+    last_of_stage_[to_index(stage)] = last;
     if (is_last && gives_gradients(op.pass)) flush_gradients(stage, last);
     return last;
   }
@@ -262,7 +262,7 @@ class Builder {
   // The last one of the pass and chunk in the stage's order.
   int last_micro_batch_of(int stage, const PipelineOp& wanted) const {
     int last = -1;
-    for (const PipelineOp& op : ops_[at(stage)])
+    for (const PipelineOp& op : ops_[to_index(stage)])
       if (op.pass == wanted.pass && op.chunk == wanted.chunk) last = op.micro_batch;
     return last;
   }
@@ -275,7 +275,7 @@ class Builder {
     for (int chunk = 0; chunk < job_.spec.virtual_stages; ++chunk) {
       const ModelPart& of = part(stage, chunk);
       // Each block's place is told by counting one second each.
-      for (const ExchangeBucket& bucket : weight_buckets(job_, of, std::vector<double>(at(of.blocks), 1.0), 0.5,
+      for (const ExchangeBucket& bucket : weight_buckets(job_, of, std::vector<double>(to_index(of.blocks), 1.0), 0.5,
                                                          {double(scenario_.communication.bucket_bytes()), launch_s})) {
         const int index =
             exchange_state(bucket.parameters, TrafficKind::all_gather, stage, kExchange, start_, launch_s);
@@ -304,10 +304,10 @@ class Builder {
     int scattered = -1;
     if (shards_from(ShardingStage::zero2)) {
       scattered = exchange_state(piece.gradients, TrafficKind::reduce_scatter, stage, kShards, {last}, 0);
-      if (scattered >= 0) exchanged_[at(stage)] = scattered;
+      if (scattered >= 0) exchanged_[to_index(stage)] = scattered;
     }
     if (!is_last) return scattered;
-    RankParameters& open = open_[at(stage)];
+    RankParameters& open = open_[to_index(stage)];
     open += piece.gradients;
     if (scenario_.communication.overlap &&
         open.total() * job_.traffic.gradient_bytes >= double(scenario_.communication.bucket_bytes()))
@@ -316,13 +316,13 @@ class Builder {
   }
 
   void flush_gradients(int stage, int last) {
-    RankParameters& open = open_[at(stage)];
+    RankParameters& open = open_[to_index(stage)];
     if (open.total() <= 0) return;
     const double launch_s = scenario_.communication.launch_overhead_s;
     for (TrafficKind kind : {TrafficKind::reduce_scatter, TrafficKind::all_reduce}) {
       if (kind == TrafficKind::reduce_scatter && job_.spec.sharding != ShardingStage::zero1) continue;
       const int index = exchange_state(open, kind, stage, kExchange, {last}, launch_s);
-      if (index >= 0) exchanged_[at(stage)] = index;
+      if (index >= 0) exchanged_[to_index(stage)] = index;
     }
     open = {};
   }
@@ -357,8 +357,8 @@ class Builder {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       for (int stage = 0; stage < job_.spec.pipeline; ++stage)
-        for (; next[at(stage)] < ops_[at(stage)].size(); ++next[at(stage)], has_moved = true) {
-          const PipelineOp& op = ops_[at(stage)][next[at(stage)]];
+        for (; next[to_index(stage)] < ops_[to_index(stage)].size(); ++next[to_index(stage)], has_moved = true) {
+          const PipelineOp& op = ops_[to_index(stage)][next[to_index(stage)]];
           const std::optional<After> needs = arrived(stage, op);
           if (!needs) break;
           send(stage, op, run_op(stage, op, *needs));
@@ -370,9 +370,9 @@ class Builder {
     const int p = job_.spec.pipeline;
     gpu_.begin_iteration();
     start_ = ended_ < 0 ? After{} : After{ended_};
-    last_of_stage_.assign(at(p), ended_);
-    exchanged_.assign(at(p), -1);
-    open_.assign(at(p), {});
+    last_of_stage_.assign(to_index(p), ended_);
+    exchanged_.assign(to_index(p), -1);
+    open_.assign(to_index(p), {});
     weights_.clear();
     sent_.clear();
     for (int stage = 0; stage < p; ++stage) gather_weights(stage);
@@ -380,8 +380,8 @@ class Builder {
     if (job_.shape.tied_output && p > 1 && job_.spec.lora_rank == 0) exchange_tied();
     After all;
     for (int stage = 0; stage < p; ++stage) {
-      all.push_back(last_of_stage_[at(stage)]);
-      if (exchanged_[at(stage)] >= 0) all.push_back(exchanged_[at(stage)]);
+      all.push_back(last_of_stage_[to_index(stage)]);
+      if (exchanged_[to_index(stage)] >= 0) all.push_back(exchanged_[to_index(stage)]);
     }
     const int met = gpu_.collective(all_, "norm of all gradients", barrier(), 0, all);
     After updated;
@@ -396,8 +396,8 @@ class Builder {
         double(job_.shape.vocabulary) * job_.shape.hidden / job_.spec.tensor * job_.traffic.gradient_bytes;
     After both;
     for (int stage : {0, job_.spec.pipeline - 1}) {
-      both.push_back(last_of_stage_[at(stage)]);
-      if (exchanged_[at(stage)] >= 0) both.push_back(exchanged_[at(stage)]);
+      both.push_back(last_of_stage_[to_index(stage)]);
+      if (exchanged_[to_index(stage)] >= 0) both.push_back(exchanged_[to_index(stage)]);
     }
     exchanged_[0] =
         exchange({"tied embedding's gradients", TrafficKind::all_reduce, TrafficGroup::embeddings, 2, bytes}, 0,
@@ -440,7 +440,7 @@ Jitter jitter_of_stages(const SplitModel& model, Jitter jitter, int replicas) {
   std::vector<int> stage_of;
   const int gpus = model.job().spec.gpus_of_replica() * replicas;
   for (int gpu = 0; gpu < gpus; ++gpu) stage_of.push_back(plans.stage_of(gpu));
-  return [=](int gpu, int draw) { return draw % stages == stage_of[at(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
+  return [=](int gpu, int draw) { return draw % stages == stage_of[to_index(gpu)] ? jitter(gpu, draw / stages) : 0.0; };
 }
 
 }  // namespace replica

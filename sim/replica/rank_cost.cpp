@@ -149,8 +149,8 @@ BlockSeconds sum_of(const model::Graph& graph, const std::vector<LayerCost>& cos
                     Recomputation recompute, bool is_trained) {
   BlockSeconds sum;
   for (int i = block.first_layer; i <= block.last_layer; ++i) {
-    const Layer& layer = graph.layers[at(i)];
-    const LayerCost& cost = costs[at(i)];
+    const Layer& layer = graph.layers[to_index(i)];
+    const LayerCost& cost = costs[to_index(i)];
     const double again = repeated(layer, recompute);
     const double of_weights = has_matrix(layer) ? cost.backward_s / 2 : 0;
     const bool is_frozen = !is_trained && !is_of_adapter(layer);
@@ -179,7 +179,7 @@ double factor_of_rates(const Scenario& scenario, int batch) {
 double kept_parameters(const SplitJob& job, int stage) {
   const ParallelSpec& spec = job.spec;
   RankParameters parameters;
-  for (std::size_t i = at(stage); i < job.parts.size(); i += at(spec.pipeline))
+  for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(spec.pipeline))
     parameters += trained_parameters(job.shape, spec, job.parts[i]);
   const bool is_sharded = spec.sharding != ShardingStage::none;
   const int of_dense = is_sharded ? spec.ranks_of_sharding() : 1;
@@ -190,9 +190,9 @@ double kept_parameters(const SplitJob& job, int stage) {
 // Of a micro-batch, the stage's blocks.
 double last_backward_s(const SplitJob& job, const RankSeconds& seconds, int stage) {
   double sum = 0;
-  for (std::size_t i = at(stage); i < job.parts.size(); i += at(job.spec.pipeline))
+  for (std::size_t i = to_index(stage); i < job.parts.size(); i += to_index(job.spec.pipeline))
     for (int block = job.parts[i].first_block; block < job.parts[i].first_block + job.parts[i].blocks; ++block)
-      sum += seconds.blocks[at(block)].backward_s;
+      sum += seconds.blocks[to_index(block)].backward_s;
   return sum;
 }
 
@@ -244,7 +244,7 @@ double recomputed_share(const Scenario& scenario) {
   double macs = 0;
   for (const Block& block : blocks_of(scenario.model).blocks)
     for (int i = block.first_layer; i <= block.last_layer; ++i) {
-      const Layer& layer = scenario.model.layers[at(i)];
+      const Layer& layer = scenario.model.layers[to_index(i)];
       macs += repeated(layer, scenario.parallel->recompute) * static_cast<double>(layer.macs);
     }
   return macs / (3 * static_cast<double>(scenario.model.macs()));

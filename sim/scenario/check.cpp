@@ -18,7 +18,7 @@ int nodes_of(const Scenario& s, int gpus) {
 }
 
 // Whole nodes, or a part of one.
-Problem of_gpus(const std::string& pointer, int gpus, const Scenario& s) {
+Problem find_gpus_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const ClusterSpec& cluster = s.cluster;
   const int most = cluster.nodes * cluster.gpus_per_node;
   if (gpus > most)
@@ -30,13 +30,13 @@ Problem of_gpus(const std::string& pointer, int gpus, const Scenario& s) {
   return {};
 }
 
-Problem of_batch(const std::string& pointer, int gpus, const Scenario& s) {
+Problem find_batch_problem(const std::string& pointer, int gpus, const Scenario& s) {
   if (gpus <= s.batch.back().up_to_gpus) return {};
   return {{pointer, "no batch size for " + std::to_string(gpus) + " GPUs",
            "allowed: at most " + std::to_string(s.batch.back().up_to_gpus) + " by /batch_per_gpu"}};
 }
 
-Problem of_torus(const std::string& pointer, int gpus, const Scenario& s) {
+Problem find_torus_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const int columns = s.communication.torus_columns > 0 ? s.communication.torus_columns : s.cluster.gpus_per_node;
   if (s.communication.all_reduce != AllReduceKind::torus || gpus <= columns || gpus % columns == 0) return {};
   return {{pointer,
@@ -44,7 +44,7 @@ Problem of_torus(const std::string& pointer, int gpus, const Scenario& s) {
 }
 
 // An all-reduce that was not measured is not guessed.
-Problem of_measured_all_reduce(const std::string& pointer, int gpus, const Scenario& s) {
+Problem find_measured_all_reduce_problem(const std::string& pointer, int gpus, const Scenario& s) {
   const AllReduceKind kind = s.communication.all_reduce;
   if (kind != AllReduceKind::profile && kind != AllReduceKind::profile_average) return {};
   const AllReduceOfProfile measured(s);
@@ -64,7 +64,7 @@ Problem of_measured_all_reduce(const std::string& pointer, int gpus, const Scena
 }
 
 // What an algorithm does not do is refused rather than ignored.
-Problem of_algorithm(const Scenario& s) {
+Problem find_algorithm_problem(const Scenario& s) {
   const AlgorithmTraits& traits = traits_of(s.algorithm);
   const CommunicationSpec& c = s.communication;
   const bool is_measured = c.all_reduce == AllReduceKind::profile || c.all_reduce == AllReduceKind::profile_average;
@@ -85,7 +85,7 @@ Problem of_algorithm(const Scenario& s) {
 }
 
 // A file server has a node of its own, after all others.
-Problem of_file_server(int gpus, const Scenario& s) {
+Problem find_file_server_problem(int gpus, const Scenario& s) {
   const int servers = s.parameter_server && s.parameter_server->separate ? s.parameter_server->servers : 0;
   const int occupied = nodes_of(s, gpus) + servers;
   if (!s.input.reads_over_links() || occupied < s.cluster.nodes) return {};
@@ -93,7 +93,7 @@ Problem of_file_server(int gpus, const Scenario& s) {
            "allowed: a cluster of at least " + std::to_string(occupied + 1) + " nodes"}};
 }
 
-Problem of_separate(const std::string& pointer, int servers, int gpus, const Scenario& s) {
+Problem find_separate_problem(const std::string& pointer, int servers, int gpus, const Scenario& s) {
   const int left = s.cluster.nodes - nodes_of(s, gpus);
   if (servers <= left) return {};
   return {{pointer,
@@ -102,13 +102,13 @@ Problem of_separate(const std::string& pointer, int servers, int gpus, const Sce
            "allowed: at most " + std::to_string(left)}};
 }
 
-Problem of_servers(int gpus, const Scenario& s) {
+Problem find_servers_problem(int gpus, const Scenario& s) {
   if (!s.parameter_server || !s.parameter_server->separate) return {};
-  return of_separate("/parameter_server/servers", s.parameter_server->servers, gpus, s);
+  return find_separate_problem("/parameter_server/servers", s.parameter_server->servers, gpus, s);
 }
 
 // A profile of another model, and GPU counts for which it has no law or is too far beyond its runs.
-Problem of_convergence(const Scenario& s) {
+Problem find_convergence_problem(const Scenario& s) {
   if (!s.convergence || !s.convergence->profile) return {};
   const ConvergenceProfile& profile = *s.convergence->profile;
   const std::string pointer = "/convergence/profile";
@@ -122,14 +122,14 @@ Problem of_convergence(const Scenario& s) {
   return {};
 }
 
-Problem of_bucket_copies(const Scenario& s) {
+Problem find_bucket_copies_problem(const Scenario& s) {
   if (s.communication.bucket_copy_bytes_per_s <= 0 || (s.algorithm == Algorithm::s_sgd && !s.parallel)) return {};
   return {{"/communication/bucket_copies", s.parallel ? "is not modelled of a split" : "of " + name_of(s.algorithm),
            "allowed: without it; s-sgd has it"}};
 }
 
 // Whoever updates elsewhere, or keeps averages, does so in single precision.
-Problem of_half_parameters(const Scenario& s) {
+Problem find_half_parameters_problem(const Scenario& s) {
   if (!s.compute.half_parameters) return {};
   const std::string pointer = "/compute/half_parameters";
   if (activation_bytes(s.compute.precision) != 2)
@@ -140,7 +140,7 @@ Problem of_half_parameters(const Scenario& s) {
 }
 
 // What a prediction of a split leaves out is refused.
-Problem of_split(const Scenario& s) {
+Problem find_split_problem(const Scenario& s) {
   if (!s.parallel) return {};
   const ParallelSpec& spec = *s.parallel;
   if (s.algorithm != Algorithm::s_sgd)
@@ -170,29 +170,29 @@ Problem of_split(const Scenario& s) {
   return {};
 }
 
-Problem of_split_at(int gpus, const Scenario& s) {
+Problem find_split_at_problem(int gpus, const Scenario& s) {
   if (!s.parallel) return {};
   if (Problem problem = find_problem(*s.parallel, gpus)) return problem;
   return find_batch_problem(*s.parallel, gpus / s.parallel->gpus_of_replica());
 }
 
-Problem of_point(const std::string& pointer, int gpus, const Scenario& s) {
-  if (Problem problem = of_gpus(pointer, gpus, s)) return problem;
-  if (Problem problem = of_split_at(gpus, s)) return problem;
-  if (Problem problem = of_batch(pointer, gpus, s)) return problem;
-  if (Problem problem = of_torus(pointer, gpus, s)) return problem;
-  if (Problem problem = of_measured_all_reduce(pointer, gpus, s)) return problem;
-  if (Problem problem = of_file_server(gpus, s)) return problem;
+Problem find_point_problem(const std::string& pointer, int gpus, const Scenario& s) {
+  if (Problem problem = find_gpus_problem(pointer, gpus, s)) return problem;
+  if (Problem problem = find_split_at_problem(gpus, s)) return problem;
+  if (Problem problem = find_batch_problem(pointer, gpus, s)) return problem;
+  if (Problem problem = find_torus_problem(pointer, gpus, s)) return problem;
+  if (Problem problem = find_measured_all_reduce_problem(pointer, gpus, s)) return problem;
+  if (Problem problem = find_file_server_problem(gpus, s)) return problem;
   if (Problem problem = s.workers ? find_problem(*s.workers, gpus, s) : Problem()) return problem;
-  return of_servers(gpus, s);
+  return find_servers_problem(gpus, s);
 }
 
-Problem of_baseline(const Scenario& s) {
+Problem find_baseline_problem(const Scenario& s) {
   const std::string pointer = "/baseline/gpus";
-  if (Problem problem = of_torus(pointer, s.baseline_gpus, s)) return problem;
-  if (Problem problem = of_split_at(s.baseline_gpus, s)) return problem;
-  if (Problem problem = of_file_server(s.baseline_gpus, s)) return problem;
-  return of_measured_all_reduce(pointer, s.baseline_gpus, s);
+  if (Problem problem = find_torus_problem(pointer, s.baseline_gpus, s)) return problem;
+  if (Problem problem = find_split_at_problem(s.baseline_gpus, s)) return problem;
+  if (Problem problem = find_file_server_problem(s.baseline_gpus, s)) return problem;
+  return find_measured_all_reduce_problem(pointer, s.baseline_gpus, s);
 }
 
 }  // namespace
@@ -203,19 +203,19 @@ std::optional<ScenarioProblem> find_problem(const WorkersSpec& workers, int gpus
     return {{workers.aggregate > 0 ? "/workers/aggregate" : "/workers/backups",
              std::to_string(aggregate) + " of " + std::to_string(gpus) + " gradients cannot make an update",
              "allowed: 1 to all of them"}};
-  return of_separate("/workers/servers", workers.server_nodes(), gpus, s);
+  return find_separate_problem("/workers/servers", workers.server_nodes(), gpus, s);
 }
 
 std::optional<ScenarioProblem> find_problem(const Scenario& s) {
-  if (Problem problem = of_algorithm(s)) return problem;
-  if (Problem problem = of_split(s)) return problem;
-  if (Problem problem = of_bucket_copies(s)) return problem;
-  if (Problem problem = of_half_parameters(s)) return problem;
-  if (Problem problem = of_convergence(s)) return problem;
-  if (Problem problem = of_gpus("/baseline/gpus", s.baseline_gpus, s)) return problem;
+  if (Problem problem = find_algorithm_problem(s)) return problem;
+  if (Problem problem = find_split_problem(s)) return problem;
+  if (Problem problem = find_bucket_copies_problem(s)) return problem;
+  if (Problem problem = find_half_parameters_problem(s)) return problem;
+  if (Problem problem = find_convergence_problem(s)) return problem;
+  if (Problem problem = find_gpus_problem("/baseline/gpus", s.baseline_gpus, s)) return problem;
   for (std::size_t i = 0; i < s.gpus.size(); ++i)
-    if (Problem problem = of_point("/gpus/" + std::to_string(i), s.gpus[i], s)) return problem;
-  if (Problem problem = of_baseline(s)) return problem;
+    if (Problem problem = find_point_problem("/gpus/" + std::to_string(i), s.gpus[i], s)) return problem;
+  if (Problem problem = find_baseline_problem(s)) return problem;
   if (s.model.parameter_count() == 0) return {{"/model", "the model has no parameters to train", ""}};
   if (s.cluster.gpu.peak_flops(s.compute.precision) <= 0)
     return {

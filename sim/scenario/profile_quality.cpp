@@ -26,7 +26,7 @@ std::string reason(const calib::CurveQuality& quality) {
   return text;
 }
 
-MeasuredInput of_iterations(const Scenario& s, int gpus, int batch) {
+MeasuredInput measured_iterations(const Scenario& s, int gpus, int batch) {
   MeasuredInput input;
   const ProfileSpec& profile = s.compute.profile;
   if (!profile) return input;
@@ -66,7 +66,7 @@ void add_nccl(const NcclSpec& nccl, double bytes, Calls& calls) {
   }
 }
 
-MeasuredInput of_all_reduces(const Scenario& s, int gpus, const std::vector<double>& call_bytes) {
+MeasuredInput measured_all_reduces(const Scenario& s, int gpus, const std::vector<double>& call_bytes) {
   if (gpus < 2) return {};
   const AllReduceOfProfile measured(s);
   const calib::Fit* fit = measured_all_reduce(s, gpus);
@@ -91,7 +91,7 @@ std::string line_of(const MeasuredInput& input) {
 
 MeasuredQuality measured_quality(const Scenario& s, int gpus, int batch_per_gpu,
                                  const std::vector<double>& call_bytes) {
-  return {of_iterations(s, gpus, batch_per_gpu), of_all_reduces(s, gpus, call_bytes)};
+  return {measured_iterations(s, gpus, batch_per_gpu), measured_all_reduces(s, gpus, call_bytes)};
 }
 
 UncertaintySpec widened(const UncertaintySpec& stated, const MeasuredQuality& quality) {

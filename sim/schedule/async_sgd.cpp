@@ -51,7 +51,7 @@ class AsyncWorker {
 
  private:
   int shards() const { return static_cast<int>(o_.shards.size()); }
-  int server_of(int shard) const { return static_cast<int>(o_.workers.size()) + o_.shards[at(shard)].server; }
+  int server_of(int shard) const { return static_cast<int>(o_.workers.size()) + o_.shards[to_index(shard)].server; }
 
   void ask(int shard) { me_.start_send(server_of(shard), {-1, tag_of(kRead, shard), 0, 0}); }
 
@@ -60,29 +60,29 @@ class AsyncWorker {
     for (int shard = 0; shard < shards() && !o_.reads_in_forward; ++shard) ask(shard);
     for (int shard = 0; shard < shards(); ++shard) {
       if (o_.reads_in_forward) ask(shard);
-      read_[at(shard)] = me_.receive({tag_of(kParameters, shard)}).value;
-      compute(o_.shards[at(shard)].forward_s * factor);
-      if (o_.shards[at(shard)].is_side_branch) go_back(shard, factor);
+      read_[to_index(shard)] = me_.receive({tag_of(kParameters, shard)}).value;
+      compute(o_.shards[to_index(shard)].forward_s * factor);
+      if (o_.shards[to_index(shard)].is_side_branch) go_back(shard, factor);
     }
   }
 
   // Gradients are sent from the top down; the step is over when all have arrived.
   void backward(double factor) {
     for (int shard = shards() - 1; shard >= 0; --shard)
-      if (!o_.shards[at(shard)].is_side_branch) go_back(shard, factor);
+      if (!o_.shards[to_index(shard)].is_side_branch) go_back(shard, factor);
     for (int shard = shards() - 1; shard >= 0 && !o_.sends_in_backward; --shard) send(shard);
     for (const auto& sending : sendings_) sending->wait();
     sendings_.clear();
   }
 
   void go_back(int shard, double factor) {
-    compute(o_.shards[at(shard)].backward_s * factor);
+    compute(o_.shards[to_index(shard)].backward_s * factor);
     if (o_.sends_in_backward) send(shard);
   }
 
   void send(int shard) {
-    sendings_.push_back(
-        me_.start_send(server_of(shard), {-1, tag_of(kGradient, shard), o_.shards[at(shard)].bytes, read_[at(shard)]}));
+    sendings_.push_back(me_.start_send(
+        server_of(shard), {-1, tag_of(kGradient, shard), o_.shards[to_index(shard)].bytes, read_[to_index(shard)]}));
   }
 
   void compute(double seconds) {
@@ -108,11 +108,12 @@ void run_async_server(const AsyncSgd& o, ActorContext& me) {
     if (kind == kDone) {
       --running;
     } else if (kind == kRead) {
-      me.start_send(message.from, {-1, tag_of(kParameters, shard), o.shards[at(shard)].bytes, updates[at(shard)]});
+      me.start_send(message.from,
+                    {-1, tag_of(kParameters, shard), o.shards[to_index(shard)].bytes, updates[to_index(shard)]});
     } else {
       if (o.apply_rate_bytes_per_s > 0)
-        me.compute("apply", double(o.shards[at(shard)].bytes) / o.apply_rate_bytes_per_s);
-      me.log("update", update_event(shard, updates[at(shard)]++ - message.value));
+        me.compute("apply", double(o.shards[to_index(shard)].bytes) / o.apply_rate_bytes_per_s);
+      me.log("update", update_event(shard, updates[to_index(shard)]++ - message.value));
     }
   }
 }

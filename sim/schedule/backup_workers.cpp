@@ -43,7 +43,7 @@ class Worker {
   }
 
   void take(const Message& parameters) {
-    std::int64_t& held = held_[at(parameters.from - worker_count(o_))];
+    std::int64_t& held = held_[to_index(parameters.from - worker_count(o_))];
     held = std::max(held, parameters.value);
     --unanswered_;
   }
@@ -60,7 +60,7 @@ class Worker {
       wanted = *std::max_element(held_.begin(), held_.end());
       if (o_.is_interrupted) continue;  // the others' shards come by themselves
       for (int j = 0; j < server_count(o_); ++j)
-        if (held_[at(j)] < wanted) ask(j, wanted);
+        if (held_[to_index(j)] < wanted) ask(j, wanted);
     }
   }
   bool is_behind(std::int64_t wanted) const {
@@ -75,11 +75,11 @@ class Worker {
     bool goes_on = work(forward_s * factor, t);
     std::vector<std::unique_ptr<Sending>> sendings;
     const auto send = [&](int j) {
-      sendings.push_back(me_.start_send(server(j), {-1, kGradient, o_.shards[at(j)].bytes, t}));
+      sendings.push_back(me_.start_send(server(j), {-1, kGradient, o_.shards[to_index(j)].bytes, t}));
       ++unanswered_;
     };
     for (int j = server_count(o_) - 1; goes_on && j >= 0; --j) {
-      goes_on = work(o_.shards[at(j)].backward_s * factor, t);
+      goes_on = work(o_.shards[to_index(j)].backward_s * factor, t);
       if (goes_on && o_.overlap) send(j);
     }
     me_.log("computed", std::llround((me_.now_s() - began_s) * 1e9));
@@ -116,7 +116,7 @@ class Worker {
 class Server {
  public:
   Server(const BackupWorkers& options, ActorContext& context)
-      : o_(options), me_(context), shard_(options.shards[at(context.self() - worker_count(options))]) {}
+      : o_(options), me_(context), shard_(options.shards[to_index(context.self() - worker_count(options))]) {}
 
   void run() {
     for (int running = worker_count(o_); running > 0;) {

@@ -13,10 +13,10 @@ Segment segment_of(const model::Graph& graph, const ModelCost& cost, int from, i
   std::vector<Part> parts;
   const int step = seconds_of == &LayerCost::forward_s ? 1 : -1;
   for (int i = from; step * (to - i) >= 0; i += step) {
-    const double seconds = cost.layers[at(i)].*seconds_of;
+    const double seconds = cost.layers[to_index(i)].*seconds_of;
     if (seconds <= 0) continue;
     segment.seconds += seconds;
-    parts.push_back({graph.layers[at(i)].name, seconds});
+    parts.push_back({graph.layers[to_index(i)].name, seconds});
   }
   if (!parts.empty()) segment.parts = std::make_shared<const std::vector<Part>>(std::move(parts));
   return segment;
@@ -49,7 +49,7 @@ int InputPipeline::next(int step_before) {
   if (loading_.blocking) {
     if (step_before >= 0) buffer_free.push_back(step_before);
   } else if (step >= loading_.prefetch) {
-    buffer_free.push_back(used_[at(step - loading_.prefetch)]);
+    buffer_free.push_back(used_[to_index(step - loading_.prefetch)]);
   }
   return enqueue_batch(gpu_, loading_, "load", load_stream_, copy_stream_, buffer_free);
 }

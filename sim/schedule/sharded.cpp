@@ -24,7 +24,7 @@ std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_byt
   ShardingUnit open;
   const int layers = static_cast<int>(graph.layers.size());
   for (int layer = 0; layer < layers; ++layer) {
-    open.bytes += graph.layers[at(layer)].parameter_count() * wire_bytes_per_element;
+    open.bytes += graph.layers[to_index(layer)].parameter_count() * wire_bytes_per_element;
     open.last_layer = layer;
     if (open.bytes == 0 || open.bytes < unit_bytes) continue;
     units.push_back(open);
@@ -36,7 +36,7 @@ std::vector<ShardingUnit> sharding_units(const model::Graph& graph, int wire_byt
     units.back().last_layer = layers - 1;  // a loss without parameters
   }
   for (ShardingUnit& unit : units)
-    unit.name = graph.layers[at(unit.first_layer)].name + " .. " + graph.layers[at(unit.last_layer)].name;
+    unit.name = graph.layers[to_index(unit.first_layer)].name + " .. " + graph.layers[to_index(unit.last_layer)].name;
   return units;
 }
 
@@ -54,7 +54,7 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     gpu.begin_iteration();
     const int batch = input.next(updated);
-    std::vector<int> gathered(at(passes), -1), computed(at(passes), -1);
+    std::vector<int> gathered(to_index(passes), -1), computed(to_index(passes), -1);
     int to_gather = 0;
     // Parameters of a pass may come when the pass that was computed units_ahead + 1 before has let its own go.
     const auto gather_next = [&] {
@@ -62,30 +62,30 @@ Program sharded(const model::Graph& graph, const ModelCost& cost, const std::vec
       const int unit = unit_of(to_gather), freed_by = to_gather - 1 - options.units_ahead;
       std::vector<int> after;
       if (freed_by >= 0)
-        after.push_back(computed[at(freed_by)]);
+        after.push_back(computed[to_index(freed_by)]);
       else if (updated >= 0)
         after.push_back(updated);
-      gathered[at(to_gather)] =
-          gpu.collective(kShards, "gather " + units[at(unit)].name, gather_plans[at(unit)], options.launch_s, after);
+      gathered[to_index(to_gather)] = gpu.collective(kShards, "gather " + units[to_index(unit)].name,
+                                                     gather_plans[to_index(unit)], options.launch_s, after);
       ++to_gather;
     };
     int scattered = -1;
     for (int pass = 0; pass < passes; ++pass) {
-      const ShardingUnit& unit = units[at(unit_of(pass))];
+      const ShardingUnit& unit = units[to_index(unit_of(pass))];
       const bool is_forward = pass < count;
       const int last_gather = std::min(pass + options.units_ahead, options.gathers_again ? passes - 1 : count - 1);
       while (to_gather <= last_gather) gather_next();
       const Segment work = is_forward ? forward_segment(graph, cost, unit.first_layer, unit.last_layer)
                                       : backward_segment(graph, cost, unit.last_layer, unit.first_layer);
       std::vector<int> inputs;
-      if (gathered[at(pass)] >= 0) inputs.push_back(gathered[at(pass)]);
+      if (gathered[to_index(pass)] >= 0) inputs.push_back(gathered[to_index(pass)]);
       if (pass == 0) inputs.push_back(batch);
-      computed[at(pass)] =
+      computed[to_index(pass)] =
           gpu.compute(kCompute, (is_forward ? "forward " : "backward ") + unit.name, work.seconds, inputs, work.parts);
       if (pass == 0) input.used_by(computed[0]);
       if (!is_forward && options.gpus > 1)
-        scattered = gpu.collective(kShards, "reduce-scatter " + unit.name, scatter_plans[at(unit_of(pass))],
-                                   options.launch_s, {computed[at(pass)]});
+        scattered = gpu.collective(kShards, "reduce-scatter " + unit.name, scatter_plans[to_index(unit_of(pass))],
+                                   options.launch_s, {computed[to_index(pass)]});
     }
     if (options.gpus == 1) scattered = computed.back();
     updated = gpu.compute(kCompute, "update", cost.sharded_update_s(options.gpus), {scattered});

@@ -18,7 +18,7 @@ std::vector<bool> leads_to_the_end(const model::Graph& graph) {
   if (!leads.empty()) leads.back() = true;
   for (std::size_t l = graph.layers.size(); l-- > 0;)
     if (leads[l])
-      for (int input : graph.layers[l].inputs) leads[at(input)] = true;
+      for (int input : graph.layers[l].inputs) leads[to_index(input)] = true;
   return leads;
 }
 
@@ -26,17 +26,17 @@ std::vector<bool> leads_to_the_end(const model::Graph& graph) {
 
 std::vector<Shard> equal_shards(const model::Graph& graph, const ModelCost& cost, int bytes_per_element, int servers) {
   const std::int64_t total = graph.parameter_count();
-  std::vector<Shard> shards(at(servers));
+  std::vector<Shard> shards(to_index(servers));
   for (int j = 0; j < servers; ++j) {
-    shards[at(j)].server = j;
-    shards[at(j)].bytes = (total + servers - 1) / servers * bytes_per_element;
+    shards[to_index(j)].server = j;
+    shards[to_index(j)].bytes = (total + servers - 1) / servers * bytes_per_element;
   }
   std::int64_t elements = 0;  // of the layers so far
   for (std::size_t l = 0; l < graph.layers.size(); ++l) {
     elements += graph.layers[l].parameter_count();
     // The shard of the last parameter so far; of layers before the first parameter, the first.
     const std::int64_t last = std::max<std::int64_t>(elements - 1, 0);
-    Shard& shard = shards[at(std::min(servers - 1, static_cast<int>(((last + 1) * servers - 1) / total)))];
+    Shard& shard = shards[to_index(std::min(servers - 1, static_cast<int>(((last + 1) * servers - 1) / total)))];
     if (shard.name.empty()) shard.name = graph.layers[l].name;
     shard.forward_s += cost.layers[l].forward_s;
     shard.backward_s += cost.layers[l].backward_s;
@@ -72,10 +72,10 @@ std::vector<Shard> module_shards(const model::Graph& graph, const ModelCost& cos
   shards.back().forward_s += ahead.forward_s;
   shards.back().backward_s += ahead.backward_s;
 
-  std::vector<std::int64_t> held(at(servers), 0);
+  std::vector<std::int64_t> held(to_index(servers), 0);
   for (Shard& shard : shards) {
     shard.server = static_cast<int>(std::min_element(held.begin(), held.end()) - held.begin());
-    held[at(shard.server)] += shard.bytes;
+    held[to_index(shard.server)] += shard.bytes;
   }
   return shards;
 }

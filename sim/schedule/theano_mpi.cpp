@@ -33,25 +33,27 @@ class Exchanger {
 
  private:
   int by_host(int t, int after) {
-    const double copy_s = static_cast<double>(tensors_[at(t)].bytes) / options_.staging_bytes_per_s;
+    const double copy_s = static_cast<double>(tensors_[to_index(t)].bytes) / options_.staging_bytes_per_s;
     const int on_host = gpu_.host(kExchange, "to host", copy_s, {after});
-    gpu_.collective(kExchange, "all-reduce " + tensors_[at(t)].name, host_[at(t)], options_.launch_s, {on_host});
+    gpu_.collective(kExchange, "all-reduce " + tensors_[to_index(t)].name, host_[to_index(t)], options_.launch_s,
+                    {on_host});
     return gpu_.host(kExchange, "from host", copy_s, {});
   }
 
   int by_gpu(int t, int after) {
-    const double bytes = static_cast<double>(tensors_[at(t)].bytes);
+    const double bytes = static_cast<double>(tensors_[to_index(t)].bytes);
     const double n = options_.gpus;
     const bool is_half = options_.exchange == ParameterExchange::asa16;
     const double wire_bytes = is_half ? bytes / 2 : bytes;
     std::vector<int> inputs{after};
     // A conversion reads one form and writes the other: 6 bytes per element of 4.
     if (is_half) inputs = {gpu_.host(kExchange, "to half", pass_s(1.5 * bytes), inputs)};
-    gpu_.collective(kExchange, "all-to-all " + tensors_[at(t)].name, all_to_all_[at(t)], options_.launch_s, inputs);
+    gpu_.collective(kExchange, "all-to-all " + tensors_[to_index(t)].name, all_to_all_[to_index(t)], options_.launch_s,
+                    inputs);
     // The sum reads n n-ths and writes one.
     gpu_.host(kExchange, "sum", pass_s((n + 1) / n * wire_bytes), {});
-    const int gathered =
-        gpu_.collective(kExchange, "all-gather " + tensors_[at(t)].name, all_gather_[at(t)], options_.launch_s, {});
+    const int gathered = gpu_.collective(kExchange, "all-gather " + tensors_[to_index(t)].name,
+                                         all_gather_[to_index(t)], options_.launch_s, {});
     return is_half ? gpu_.host(kExchange, "to single", pass_s(1.5 * bytes), {}) : gathered;
   }
 

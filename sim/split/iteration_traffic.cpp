@@ -105,7 +105,7 @@ TrafficList iteration_traffic(const TransformerShape& shape, const ParallelSpec&
   TrafficList list;
   RankParameters all, trained, blocks;
   const double m = micro_batches;
-  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+  for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer) {
       append(list, layer_forward(shape, spec, layer, options), m);

@@ -18,31 +18,31 @@ bool is_beside(const ParallelSpec& spec, bool is_input_of_backward) {
   return spec.tensor_overlap != TensorOverlap::none && is_input_of_backward;
 }
 
-Traffic of_tensor(const ParallelSpec& spec, const std::string& what, TrafficKind kind, double bytes,
-                  bool is_input_of_backward = false) {
+Traffic tensor_traffic(const ParallelSpec& spec, const std::string& what, TrafficKind kind, double bytes,
+                       bool is_input_of_backward = false) {
   return {what, kind, TrafficGroup::tensor, spec.tensor, bytes, 1, is_beside(spec, is_input_of_backward)};
 }
 
 // Before a matrix whose columns the tensor ranks share (g, or g with sequence parallelism, of Korthikanti et al. 2022).
 void enter_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
-  if (spec.sequence) add(list, of_tensor(spec, what + ", input", TrafficKind::all_gather, bytes));
+  if (spec.sequence) add(list, tensor_traffic(spec, what + ", input", TrafficKind::all_gather, bytes));
 }
 
 // Behind the matrix whose rows they share.
 void leave_forward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
-  add(list, of_tensor(spec, what + ", output", kind, bytes));
+  add(list, tensor_traffic(spec, what + ", output", kind, bytes));
 }
 
 void leave_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
-  if (spec.sequence) add(list, of_tensor(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
+  if (spec.sequence) add(list, tensor_traffic(spec, what + ", output's gradient", TrafficKind::all_gather, bytes));
 }
 
 // The input was kept in parts: the weights' gradients need it whole once more.
 void enter_backward(TrafficList& list, const ParallelSpec& spec, double bytes, const std::string& what) {
   const TrafficKind kind = spec.sequence ? TrafficKind::reduce_scatter : TrafficKind::all_reduce;
-  if (spec.sequence) add(list, of_tensor(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
-  add(list, of_tensor(spec, what + ", input's gradient", kind, bytes, true));
+  if (spec.sequence) add(list, tensor_traffic(spec, what + ", input again", TrafficKind::all_gather, bytes, true));
+  add(list, tensor_traffic(spec, what + ", input's gradient", kind, bytes, true));
 }
 
 // Heads of keys and values on a tensor rank; at least one each.

@@ -16,7 +16,7 @@ class Evaluation {
  public:
   Evaluation(const std::vector<StageOps>& stages, const PipelineShape& shape, const PipelineTimes& times)
       : stages_(stages), shape_(shape), times_(times) {
-    const std::size_t passes = at(shape.stages) * at(shape.chunks) * at(shape.micro_batches);
+    const std::size_t passes = to_index(shape.stages) * to_index(shape.chunks) * to_index(shape.micro_batches);
     for (std::vector<double>& ends : ends_) ends.assign(passes, kNotYet);
     next_.assign(stages.size(), 0);
     free_s_.assign(stages.size(), 0);
@@ -28,19 +28,20 @@ class Evaluation {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       for (int stage = 0; stage < shape_.stages; ++stage)
-        while (next_[at(stage)] < stages_[at(stage)].size() && try_next(stage)) has_moved = true;
+        while (next_[to_index(stage)] < stages_[to_index(stage)].size() && try_next(stage)) has_moved = true;
     }
     for (int stage = 0; stage < shape_.stages; ++stage)
-      if (next_[at(stage)] < stages_[at(stage)].size())
+      if (next_[to_index(stage)] < stages_[to_index(stage)].size())
         throw std::logic_error("a pipeline's stage " + std::to_string(stage) + " waits for ever at its op " +
-                               std::to_string(next_[at(stage)]));
+                               std::to_string(next_[to_index(stage)]));
     result_.makespan_s = *std::max_element(free_s_.begin(), free_s_.end());
     return std::move(result_);
   }
 
  private:
   double& end_of(Pass pass, int part, int micro_batch) {
-    return ends_[static_cast<std::size_t>(pass)][at(part) * at(shape_.micro_batches) + at(micro_batch)];
+    return ends_[static_cast<std::size_t>(pass)]
+                [to_index(part) * to_index(shape_.micro_batches) + to_index(micro_batch)];
   }
 
   // When the pass of another part is known here; kNotYet before it has ended.
@@ -53,7 +54,7 @@ class Evaluation {
   double ready(const PipelineOp& op, int part, int stage) {
     const int last = shape_.stages * shape_.chunks - 1;
     if (op.pass == Pass::forward) {
-      const double released = times_.release_s.empty() ? 0 : times_.release_s[at(stage)][at(op.chunk)];
+      const double released = times_.release_s.empty() ? 0 : times_.release_s[to_index(stage)][to_index(op.chunk)];
       const double arrived = part == 0 ? 0 : arrival(Pass::forward, part - 1, op.micro_batch);
       return arrived == kNotYet ? kNotYet : std::max(released, arrived);
     }
@@ -65,7 +66,7 @@ class Evaluation {
   }
 
   double seconds(const PipelineOp& op, int stage) const {
-    const ChunkTimes& times = times_.chunks[at(stage)][at(op.chunk)];
+    const ChunkTimes& times = times_.chunks[to_index(stage)][to_index(op.chunk)];
     switch (op.pass) {
       case Pass::forward:
         return times.forward_s;
@@ -78,16 +79,16 @@ class Evaluation {
   }
 
   bool try_next(int stage) {
-    const PipelineOp& op = stages_[at(stage)][next_[at(stage)]];
+    const PipelineOp& op = stages_[to_index(stage)][next_[to_index(stage)]];
     const int part = op.chunk * shape_.stages + stage;
     const double ready_s = ready(op, part, stage);
     if (ready_s == kNotYet) return false;
-    const double start_s = std::max(ready_s, free_s_[at(stage)]);
+    const double start_s = std::max(ready_s, free_s_[to_index(stage)]);
     const double spent_s = seconds(op, stage);
-    end_of(op.pass, part, op.micro_batch) = free_s_[at(stage)] = start_s + spent_s;
-    result_.starts_s[at(stage)].push_back(start_s);
-    result_.busy_s[at(stage)] += spent_s;
-    ++next_[at(stage)];
+    end_of(op.pass, part, op.micro_batch) = free_s_[to_index(stage)] = start_s + spent_s;
+    result_.starts_s[to_index(stage)].push_back(start_s);
+    result_.busy_s[to_index(stage)] += spent_s;
+    ++next_[to_index(stage)];
     return true;
   }
 
@@ -103,7 +104,8 @@ class Evaluation {
 }  // namespace
 
 PipelineTimes equal_times(const PipelineShape& shape, const ChunkTimes& times, double message_s) {
-  return {std::vector<std::vector<ChunkTimes>>(at(shape.stages), std::vector<ChunkTimes>(at(shape.chunks), times)),
+  return {std::vector<std::vector<ChunkTimes>>(to_index(shape.stages),
+                                               std::vector<ChunkTimes>(to_index(shape.chunks), times)),
           message_s};
 }
 

@@ -82,13 +82,13 @@ std::vector<std::vector<int>> groups_of_nics(const std::vector<RankGroup>& group
   int last = -1;
   for (const RankGroup& group : groups) last = std::max(last, group.back());
   const int nodes = (last + gpus_per_node) / gpus_per_node;
-  std::vector<std::vector<int>> of_nics(at(nodes * nics_per_node));
+  std::vector<std::vector<int>> of_nics(to_index(nodes * nics_per_node));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (placement(groups[g], gpus_per_node).is_within_node()) continue;
     std::set<int> nics;
     for (int rank : groups[g])
       nics.insert(rank / gpus_per_node * nics_per_node + rank % gpus_per_node * nics_per_node / gpus_per_node);
-    for (int nic : nics) of_nics[at(nic)].push_back(static_cast<int>(g));
+    for (int nic : nics) of_nics[to_index(nic)].push_back(static_cast<int>(g));
   }
   return of_nics;
 }

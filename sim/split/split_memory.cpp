@@ -66,7 +66,7 @@ Peak peak_of(const StageOps& ops, const std::vector<ChunkMemory>& chunks) {
     if (kept + work > peak.held + peak.work) peak = {kept, work};
   };
   for (const PipelineOp& op : ops) {
-    const ChunkMemory& chunk = chunks[at(op.chunk)];
+    const ChunkMemory& chunk = chunks[to_index(op.chunk)];
     if (op.pass == Pass::forward) {
       held += chunk.kept;
       consider(held, 0);
@@ -88,7 +88,7 @@ struct Units {
 Units units_of(const TransformerShape& shape, const ParallelSpec& spec, const std::vector<ModelPart>& parts,
                int stage) {
   Units units;
-  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+  for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     const ModelPart& part = parts[i];
     for (int layer = part.first_block; layer < part.first_block + part.blocks; ++layer)
       units.layer = std::max(units.layer, rank_layer_parameters(shape, spec, layer).total());
@@ -104,7 +104,7 @@ double empty_gradients(const TransformerShape& shape, const ParallelSpec& spec, 
                        int stage) {
   double dense = 0, with_experts = 0, attention = 0;
   const double t = spec.tensor, of_experts = spec.tensor_of_experts();
-  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+  for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     for (int layer = parts[i].first_block; layer < parts[i].first_block + parts[i].blocks; ++layer) {
       const LayerParameters all = layer_parameters(shape, layer);
       attention = static_cast<double>(all.attention);
@@ -183,7 +183,7 @@ SplitMemory split_memory(const TransformerShape& shape, const ParallelSpec& spec
   SplitMemory memory;
   RankParameters all, trained;
   std::vector<ChunkMemory> chunks;
-  for (std::size_t i = at(stage); i < parts.size(); i += at(spec.pipeline)) {
+  for (std::size_t i = to_index(stage); i < parts.size(); i += to_index(spec.pipeline)) {
     all += rank_parameters(shape, spec, parts[i]);
     trained += trained_parameters(shape, spec, parts[i]);
     chunks.push_back(chunk_memory(shape, spec, parts[i], options));

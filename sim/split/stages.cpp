@@ -43,11 +43,11 @@ std::vector<int> filled(const std::vector<double>& costs, int parts, double most
   double sum = 0;
   for (int i = 0; i < items; ++i) {
     const int parts_to_begin = parts - static_cast<int>(begins.size());
-    if (i > begins.back() && (sum + costs[at(i)] > most || items - i == parts_to_begin)) {
+    if (i > begins.back() && (sum + costs[to_index(i)] > most || items - i == parts_to_begin)) {
       begins.push_back(i);
       sum = 0;
     }
-    sum += costs[at(i)];
+    sum += costs[to_index(i)];
   }
   return begins;
 }
@@ -75,7 +75,7 @@ ModelBlocks blocks_of(const model::Graph& graph) {
   const int layers = static_cast<int>(graph.layers.size());
   int last_of_blocks = -1;
   for (int i = 0; i < layers; ++i) {
-    const std::string name = block_name(graph.layers[at(i)].name);
+    const std::string name = block_name(graph.layers[to_index(i)].name);
     if (name.empty()) continue;
     if (model.blocks.empty() || model.blocks.back().name != name) {
       if (!seen.insert(name).second)
@@ -114,7 +114,7 @@ std::vector<ModelPart> partition(int blocks, int stages, int chunks, const Parti
            "all of them");
   const int share = even_parts == 0 ? 0 : even_share(units, even_parts, std::to_string(units) + " blocks");
 
-  std::vector<ModelPart> parts(at(stages * chunks));
+  std::vector<ModelPart> parts(to_index(stages * chunks));
   int next = 0;
   for (int part = 0; part < stages * chunks; ++part) {
     const int stage = part % stages;
@@ -123,7 +123,7 @@ std::vector<ModelPart> partition(int blocks, int stages, int chunks, const Parti
     if (stage == stages - 1 && rule.last_stage_blocks > 0) count = rule.last_stage_blocks / chunks;
     if (part == 0 && (alone > 0 || rule.counts_embedding)) count = alone > 0 ? 0 : share - 1;
     if (part == stages * chunks - 1 && rule.counts_loss) count -= 1;
-    parts[at(part)] = {next, count, part == 0, part == stages * chunks - 1};
+    parts[to_index(part)] = {next, count, part == 0, part == stages * chunks - 1};
     next += count;
   }
   return parts;
@@ -145,7 +145,7 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
   std::vector<ModelPart> parts;
   for (int part = 0; part < count; ++part) {
     // Item i + 1 is block i.
-    const int first = std::max(begins[at(part)] - 1, 0), end = std::min(begins[at(part + 1)] - 1, blocks);
+    const int first = std::max(begins[to_index(part)] - 1, 0), end = std::min(begins[to_index(part + 1)] - 1, blocks);
     parts.push_back({first, end - first, part == 0, part == count - 1});
   }
   return parts;
@@ -153,7 +153,7 @@ std::vector<ModelPart> balanced_partition(const BlockCosts& costs, int stages, i
 
 double cost_of(const ModelPart& part, const BlockCosts& costs) {
   double cost = (part.has_embedding ? costs.embedding : 0) + (part.has_loss ? costs.loss : 0);
-  for (int i = 0; i < part.blocks; ++i) cost += costs.blocks[at(part.first_block + i)];
+  for (int i = 0; i < part.blocks; ++i) cost += costs.blocks[to_index(part.first_block + i)];
   return cost;
 }
 

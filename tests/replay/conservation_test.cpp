@@ -53,8 +53,8 @@ struct Log {
   Program program;
   Replay replay;
 
-  const std::vector<double>& start_s(int gpu) const { return replay.timelines[at(gpu)].start_s; }
-  const std::vector<double>& end_s(int gpu) const { return replay.timelines[at(gpu)].end_s; }
+  const std::vector<double>& start_s(int gpu) const { return replay.timelines[to_index(gpu)].start_s; }
+  const std::vector<double>& end_s(int gpu) const { return replay.timelines[to_index(gpu)].end_s; }
   /// Works of an iteration whose name begins so, in their order.
   std::vector<int> works(int iteration, const std::string& name) const {
     std::vector<int> found;
@@ -104,7 +104,7 @@ double unequal_ends(const Log& log) {
   for (std::size_t w = 0; w < log.program.work.size(); ++w) {
     const Work& work = log.program.work[w];
     if (work.kind == Work::Kind::collective)
-      wrong += sent[static_cast<int>(w)] != log.program.plans[at(work.plan)].bytes_sent();
+      wrong += sent[static_cast<int>(w)] != log.program.plans[to_index(work.plan)].bytes_sent();
   }
   return wrong;
 }
@@ -115,11 +115,13 @@ double early_updates(const Log& log, int gpus) {
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     const int update = log.works(iteration, "update").back(), gradient = log.works(iteration, "backward").back();
     double all_gradients_s = 0;
-    for (int gpu = 0; gpu < gpus; ++gpu) all_gradients_s = std::max(all_gradients_s, log.end_s(gpu)[at(gradient)]);
+    for (int gpu = 0; gpu < gpus; ++gpu)
+      all_gradients_s = std::max(all_gradients_s, log.end_s(gpu)[to_index(gradient)]);
     for (int gpu = 0; gpu < gpus; ++gpu) {
-      wrong += log.start_s(gpu)[at(update)] < all_gradients_s;
+      wrong += log.start_s(gpu)[to_index(update)] < all_gradients_s;
       if (iteration + 1 < kIterations)
-        wrong += log.start_s(gpu)[at(log.works(iteration + 1, "forward").front())] < log.end_s(gpu)[at(update)];
+        wrong +=
+            log.start_s(gpu)[to_index(log.works(iteration + 1, "forward").front())] < log.end_s(gpu)[to_index(update)];
     }
   }
   return wrong;
@@ -133,15 +135,15 @@ std::string layer_of(const std::string& exchange) {
 // The start of the forward work of an iteration that a layer is in.
 double forward_s(const Log& log, int gpu, int iteration, const std::string& layer) {
   for (int w : log.works(iteration, "forward")) {
-    const Parts& parts = log.program.work[at(w)].parts;
+    const Parts& parts = log.program.work[to_index(w)].parts;
     const auto is_it = [&layer](const Part& part) { return part.name == layer; };
-    if (parts && std::any_of(parts->begin(), parts->end(), is_it)) return log.start_s(gpu)[at(w)];
+    if (parts && std::any_of(parts->begin(), parts->end(), is_it)) return log.start_s(gpu)[to_index(w)];
   }
   throw std::logic_error("no forward pass of " + layer);
 }
 
 bool sends_in(const Log& log, int gpu, int work) {
-  const std::vector<Exchange>& all = log.replay.timelines[at(gpu)].exchanges;
+  const std::vector<Exchange>& all = log.replay.timelines[to_index(gpu)].exchanges;
   return std::any_of(all.begin(), all.end(), [&](const Exchange& e) { return e.work == work && e.is_send; });
 }
 
@@ -157,11 +159,11 @@ double mixed_versions(const Log& log, int workers) {
       for (int server = workers; server < ranks; ++server)
         if (sends_in(log, server, pulls[e]))
           for (int worker = 0; worker < workers; ++worker)
-            wrong += log.start_s(server)[at(pulls[e])] < log.start_s(worker)[at(pushes[e])];
+            wrong += log.start_s(server)[to_index(pulls[e])] < log.start_s(worker)[to_index(pushes[e])];
       if (iteration + 1 == kIterations) continue;
-      const std::string layer = layer_of(log.program.work[at(pulls[e])].name);
+      const std::string layer = layer_of(log.program.work[to_index(pulls[e])].name);
       for (int worker = 0; worker < workers; ++worker)
-        wrong += forward_s(log, worker, iteration + 1, layer) < log.end_s(worker)[at(pulls[e])];
+        wrong += forward_s(log, worker, iteration + 1, layer) < log.end_s(worker)[to_index(pulls[e])];
     }
   }
   return wrong;
@@ -190,7 +192,7 @@ TEST_CASE("event log: no replica is updated before all gradients exist, none tra
   // The check finds a GPU that updates too early.
   CHECK(violations(conserved_scenario(Algorithm::s_sgd), [](const Log& log) {
           Log early = log;
-          early.replay.timelines[2].start_s[at(log.works(1, "update").back())] = 0;
+          early.replay.timelines[2].start_s[to_index(log.works(1, "update").back())] = 0;
           return early_updates(early, 4);
         }) == 2);
 }
@@ -203,14 +205,14 @@ TEST_CASE("event log: servers apply all that is pushed, and hand out a layer's v
   CHECK(violations(s, [bytes](const Log& log) {
           double pushed = 0, pulled = 0;
           for (int server = 4; server < log.program.gpus; ++server)
-            for (const Exchange& e : log.replay.timelines[at(server)].exchanges)
+            for (const Exchange& e : log.replay.timelines[to_index(server)].exchanges)
               (e.is_send ? pulled : pushed) += static_cast<double>(e.bytes);
           return double(pushed != kIterations * 2 * bytes) + double(pulled != pushed);
         }) == 0);
   // The check finds a worker that trains on a layer before it has come.
   CHECK(violations(s, [](const Log& log) {
           Log early = log;
-          early.replay.timelines[0].start_s[at(log.works(2, "forward").back())] = 0;
+          early.replay.timelines[0].start_s[to_index(log.works(2, "forward").back())] = 0;
           return double(mixed_versions(early, 4) > 0);
         }) == 2);
 }

@@ -31,14 +31,14 @@ void check_max_min_fair(FairFlows& flows, const std::map<int, Running>& running,
   std::vector<double> load(bandwidth.size(), 0), fastest(bandwidth.size(), 0);
   for (const auto& [flow, what] : running)
     for (int l : what.links) {
-      load[at(l)] += flows.rate(flow);
-      fastest[at(l)] = std::max(fastest[at(l)], flows.rate(flow));
+      load[to_index(l)] += flows.rate(flow);
+      fastest[to_index(l)] = std::max(fastest[to_index(l)], flows.rate(flow));
     }
   for (std::size_t l = 0; l < bandwidth.size(); ++l) CHECK(load[l] <= bandwidth[l] * (1 + 1e-9));
   for (const auto& [flow, what] : running) {
     const double rate = flows.rate(flow);
     const auto is_bottleneck = [&, rate](int l) {
-      return load[at(l)] >= bandwidth[at(l)] * (1 - 1e-9) && rate >= fastest[at(l)] * (1 - 1e-9);
+      return load[to_index(l)] >= bandwidth[to_index(l)] * (1 - 1e-9) && rate >= fastest[to_index(l)] * (1 - 1e-9);
     };
     CHECK(rate <= what.most * (1 + 1e-9));
     CHECK((rate >= what.most * (1 - 1e-9) || std::any_of(what.links.begin(), what.links.end(), is_bottleneck)));

@@ -97,13 +97,13 @@ TEST_CASE("the auto-tuner ends at the best number of learners of a sweep, or one
     for (int m = 1; m <= 10; ++m) rates.push_back(predict_learners(fill, m).samples_per_s());
     const double most = *std::max_element(rates.begin(), rates.end());
     int best = 1;  // the fewest learners within the tuner's tolerance of the most throughput
-    while (rates[at(best - 1)] < 0.95 * most) ++best;
+    while (rates[to_index(best - 1)] < 0.95 * most) ++best;
     const PointResult tuned = predict_learners(fill, 1, {{"/learners/auto_tune", Json::object()}});
     const int chosen = tuned.details.learners->learners_per_gpu;
     INFO("fill " << fill << ", best " << best << ", chosen " << chosen);
     CHECK(std::abs(chosen - best) <= 1);
     CHECK(tuned.samples_per_s() >= 0.95 * most);
-    CHECK(tuned.samples_per_s() == Approx(rates[at(chosen - 1)]).epsilon(1e-9));
+    CHECK(tuned.samples_per_s() == Approx(rates[to_index(chosen - 1)]).epsilon(1e-9));
     CHECK(tuned.details.learners->auto_tuner->front().learners == 1);
     CHECK(tuned.notes.size() == 1);
   }

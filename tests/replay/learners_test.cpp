@@ -55,7 +55,7 @@ std::vector<double> ends(const SmaCost& cost, const SmaOptions& o, const Jitter&
 // Mean of the last `round` iterations.
 double period_s(const SmaCost& cost, const SmaOptions& o, int round = 1) {
   const std::vector<double> e = ends(cost, o);
-  return (e.back() - e[e.size() - 1 - at(round)]) / round;
+  return (e.back() - e[e.size() - 1 - to_index(round)]) / round;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class Draw {
   bool coin(std::uint64_t what) const { return whole(what, 0, 1) == 1; }
   template <class T>
   T one_of(std::uint64_t what, const std::vector<T>& choices) const {
-    return choices[at(whole(what, 0, static_cast<int>(choices.size()) - 1))];
+    return choices[to_index(whole(what, 0, static_cast<int>(choices.size()) - 1))];
   }
 
  private:
@@ -222,8 +222,8 @@ struct Asked {
     points = predict_points(jobs, 2);
   }
   double message() const { return points[0].mean_iteration_s(); }
-  double fast(int other = 0) const { return points[at(1 + other)].mean_iteration_s(); }
-  double analytic(int other = 0) const { return points[at(5 + other)].mean_iteration_s(); }
+  double fast(int other = 0) const { return points[to_index(1 + other)].mean_iteration_s(); }
+  double analytic(int other = 0) const { return points[to_index(5 + other)].mean_iteration_s(); }
 };
 
 // Others by their place in Asked.
@@ -248,7 +248,7 @@ std::vector<Law> laws_of_programs(const Asked& a) {
                         {"closed form: faster GPUs", a.analytic(kFaster) <= a.analytic() * (1 + tolerance)}};
   if (a.base.trains_learners()) return laws;  // learners of a GPU compute beside each other
   for (const int job : {0, 1, 5}) {
-    const PointResult& point = a.points[at(job)];
+    const PointResult& point = a.points[to_index(job)];
     laws.emplace_back("no faster than its computation", point.mean_iteration_s() >= point.compute_s * (1 - 1e-9));
     // A GPU alone on its node sends over its NIC all that it sends; the busiest no less than the mean.
     if (a.base.cluster.gpus_per_node == 1)

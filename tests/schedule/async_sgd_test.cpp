@@ -22,7 +22,7 @@ namespace {
 // Free communication: all on one node's CPU. Shards of equal work, 1 s of it in all, a third of it forward.
 AsyncSgd free_of_communication(int workers, int shards) {
   AsyncSgd o;
-  o.workers.assign(at(workers), {Place::Kind::node, 0});
+  o.workers.assign(to_index(workers), {Place::Kind::node, 0});
   o.servers = {{Place::Kind::node, 0}};
   for (int i = 0; i < shards; ++i) o.shards.push_back({"", 1000, 1.0 / 3 / shards, 2.0 / 3 / shards, 0});
   return o;
@@ -112,7 +112,7 @@ TEST_CASE("equal workers apart: every gradient is N - 1 updates old, of the bott
     AsyncSgd o = free_of_communication(workers, 1);
     o.steps = 6;
     o.begin_s = [=](int worker) { return double(worker) / workers; };
-    for (double s : staleness(updates_of(o), 0, at(workers))) CHECK(s == workers - 1);
+    for (double s : staleness(updates_of(o), 0, to_index(workers))) CHECK(s == workers - 1);
   }
 }
 
@@ -140,17 +140,17 @@ TEST_CASE("staleness falls from the bottom layer to the top, with the time betwe
   o.begin_s = [=](int worker) { return double(worker) / workers; };
   for (int shard = 0; shard < 4; ++shard) {
     const double lag = 1 - shard / 4.0;
-    CHECK(std::abs(mean(staleness(updates_of(o), shard, at(workers))) - lag * workers) <= 1);
+    CHECK(std::abs(mean(staleness(updates_of(o), shard, to_index(workers))) - lag * workers) <= 1);
   }
   // Read at the beginning: only the sending differs, 1/3 + (4 - i)/6. Sent at the end as well: all are N - 1 old.
   o.reads_in_forward = false;
   for (int shard = 0; shard < 4; ++shard) {
     const double lag = 1.0 / 3 + (4 - shard) / 6.0;
-    CHECK(std::abs(mean(staleness(updates_of(o), shard, at(workers))) - lag * workers) <= 1);
+    CHECK(std::abs(mean(staleness(updates_of(o), shard, to_index(workers))) - lag * workers) <= 1);
   }
   o.sends_in_backward = false;
   for (int shard = 0; shard < 4; ++shard)
-    CHECK(std::abs(mean(staleness(updates_of(o), shard, at(workers))) - workers) <= 1);
+    CHECK(std::abs(mean(staleness(updates_of(o), shard, to_index(workers))) - workers) <= 1);
 }
 
 TEST_CASE("workers that begin at random are as unevenly apart as independent ones") {
@@ -162,7 +162,7 @@ TEST_CASE("workers that begin at random are as unevenly apart as independent one
   o.steps = 6;
   o.reads_in_forward = false;
   const auto variance_of = [&](int shard) {
-    const double sd = standard_deviation(staleness(updates_of(o), shard, at(2 * workers)));
+    const double sd = standard_deviation(staleness(updates_of(o), shard, to_index(2 * workers)));
     return sd * sd;
   };
   for (int shard : {1, 3}) {

@@ -20,8 +20,8 @@ namespace {
 // Everybody on one place: communication is free.
 BackupWorkers free_backups(int workers, int servers, double forward_s, double backward_s) {
   BackupWorkers o;
-  o.workers.assign(at(workers), {Place::Kind::node, 0});
-  o.servers.assign(at(servers), {Place::Kind::node, 0});
+  o.workers.assign(to_index(workers), {Place::Kind::node, 0});
+  o.servers.assign(to_index(servers), {Place::Kind::node, 0});
   o.aggregate = workers;
   for (int j = 0; j < servers; ++j) o.shards.push_back({"", 1000, forward_s / servers, backward_s / servers, j});
   return o;
@@ -82,7 +82,7 @@ TEST_CASE("backup workers by hand: 2 of 3 gradients, the late one is dropped and
   BackupWorkers o = free_backups(3, 1, 0.25, 0.75);
   o.aggregate = 2;
   o.steps = 3;
-  o.factor = [](int worker, int) { return std::vector<double>{1, 2, 5}[at(worker)]; };
+  o.factor = [](int worker, int) { return std::vector<double>{1, 2, 5}[to_index(worker)]; };
   const std::vector<Row> log = rows_of(o);
   std::vector<double> updates, dropped, read_by_late;
   for (const Row& row : only(log, kUpdate)) updates.push_back(row.time_s);
@@ -101,7 +101,7 @@ TEST_CASE("backup workers by hand: interrupted workers start every step with the
   o.aggregate = 2;
   o.steps = 3;
   o.is_interrupted = true;
-  o.factor = [](int worker, int) { return std::vector<double>{1, 2, 5}[at(worker)]; };
+  o.factor = [](int worker, int) { return std::vector<double>{1, 2, 5}[to_index(worker)]; };
   const std::vector<Row> log = rows_of(o);
   std::vector<double> abandoned;
   for (const Row& row : only(log, kAbandoned)) abandoned.push_back(row.time_s);
@@ -117,7 +117,7 @@ TEST_CASE("a time-out by hand: what has come after 1.5 s makes the update, late 
   BackupWorkers o = free_backups(3, 1, 0.5, 0.5);
   o.steps = 3;
   o.timeout_s = 1.5;
-  o.factor = [](int worker, int) { return std::vector<double>{1, 1.25, 4}[at(worker)]; };
+  o.factor = [](int worker, int) { return std::vector<double>{1, 1.25, 4}[to_index(worker)]; };
   const std::vector<Row> log = rows_of(o);
   const std::vector<Row> updates = only(log, kUpdate);
   REQUIRE(updates.size() == 3);
@@ -295,8 +295,8 @@ TEST_CASE("longer ways never make backup workers faster where late work is aband
     for (std::uint64_t trial = 0; trial < 40; ++trial) {
       const int workers = 3 + static_cast<int>(trial % 6);
       BackupWorkers o = free_backups(workers, 1, 0.4, 0.6);
-      for (int worker = 0; worker < workers; ++worker) o.workers[at(worker)] = {Place::Kind::node, worker + 1};
-      o.aggregate = 1 + static_cast<int>(trial % (at(workers) - 1));
+      for (int worker = 0; worker < workers; ++worker) o.workers[to_index(worker)] = {Place::Kind::node, worker + 1};
+      o.aggregate = 1 + static_cast<int>(trial % (to_index(workers) - 1));
       o.steps = 20;
       o.is_interrupted = is_interrupted;
       DelaySpec spec;
