@@ -9,10 +9,12 @@ function(lockstep_room name)
   target_include_directories(lockstep_${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(lockstep_${name} PUBLIC ${ROOM_LINKS})
   lockstep_warnings(lockstep_${name})
-  lockstep_precompiled(lockstep_${name} lockstep_base)
+  set(header_owner lockstep_base)
   if(ROOM_COLD)
     lockstep_cold(lockstep_${name})
+    set(header_owner lockstep_model)   # the first of them: GCC 13 and later refuse a header that was optimised otherwise
   endif()
+  lockstep_precompiled(lockstep_${name} ${header_owner})
   lockstep_together(lockstep_${name} 16)
 endfunction()
 

@@ -99,7 +99,8 @@ void take_task(JobSpec& job, const Catalogue& catalogue) {
 void take_unpadded(JobSpec& job, const ModelEntry* entry, const Catalogue& catalogue) {
   const StackEntry* stack = catalogue.stacks.with_id(job.software.id);
   if (entry == nullptr || entry->tokens == 0 || stack == nullptr || !stack->unpadded) return;
-  const model::Graph& graph = model::zoo_graph(model::fused_attention_name(entry->id));
+  const std::string fused = model::fused_attention_name(entry->id);
+  const model::Graph& graph = model::zoo_graph(fused);
   using model::Objective;
   const Objective objective = graph.transformer ? graph.transformer->spec.objective : Objective::next_token;
   if (objective != Objective::masked_token && objective != Objective::masked_and_next_sentence) return;
