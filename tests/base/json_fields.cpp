@@ -1,0 +1,56 @@
+#include "engine/base/json_fields.hpp"
+
+#include <cmath>
+
+#include "engine/base/bisect.hpp"
+#include "tests/catch.hpp"
+
+namespace lockstep::tests {
+namespace {
+
+enum class Colour { red, blue };
+const Choices<Colour>& choices_of(Colour) {
+  static const Choices<Colour> all{{Colour::red, "red"}, {Colour::blue, "blue"}};
+  return all;
+}
+
+struct Part {
+  double value = 0;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("value", self.value);
+  }
+};
+
+struct Whole {
+  Colour colour = Colour::red;
+  std::vector<Part> parts;
+  std::optional<int> count;
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, const Visit& visit) {
+    visit("colour", self.colour);
+    visit("parts", self.parts);
+    visit("count", self.count);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("fields: a struct is read as it was written") {
+  const Whole whole{Colour::blue, {{0.1}, {std::nan("")}}, std::nullopt};
+  const std::string text = fields_to_json(whole).dump();
+  CHECK(text == R"({"colour":"blue","parts":[{"value":0.1},{"value":null}]})");
+  const Whole read = fields_from_json<Whole>(Json::parse(text));
+  CHECK(read.colour == Colour::blue);
+  CHECK(read.parts.at(0).value == 0.1);
+  CHECK(std::isnan(read.parts.at(1).value));
+  CHECK_FALSE(read.count);
+  CHECK(fields_from_json<Whole>(Json::parse(R"({"colour": "red", "parts": [], "count": 3})")).count == 3);
+  CHECK_THROWS(fields_from_json<Whole>(Json::parse(R"({"colour": "green", "parts": []})")));
+}
+
+TEST_CASE("bisect finds where a condition ceases to hold") {
+  CHECK(bisect(0, 2, [](double x) { return x * x < 2; }) == Approx(std::sqrt(2)).epsilon(1e-13));
+}
+
+}  // namespace lockstep::tests
