@@ -3,14 +3,11 @@
 //
 //   struct Interval {
 //     double low = 1, high = 1;
-//     template <class Self, class Visit>
-//     static void visit_fields(Self& self, const Visit& visit) {
-//       visit("low", self.low);
-//       visit("high", self.high);
-//     }
+//     LOCKSTEP_FIELDS(low, high);
 //   };
 //
-// Fields may be such structs themselves, enumerations with names (choice.hpp), vectors and optionals of all these. An
+// The macro defines visit_fields(self, visit), which calls visit("low", self.low) and so on; a struct whose keys differ
+// from its members' names defines that itself. Fields may be such structs themselves, enumerations with names (choice.hpp), vectors and optionals of all these. An
 // empty optional is left out. A number that is not finite is null in JSON, and is read as NaN.
 #include <limits>
 #include <optional>
@@ -20,6 +17,14 @@
 
 #include "engine/base/choice.hpp"
 #include "engine/base/json.hpp"
+
+#define LOCKSTEP_VISIT_FIELD(field) visit(#field, self.field);
+#define LOCKSTEP_FIELDS(...)                                                     \
+  template <class Self, class Visit>                                             \
+  static void visit_fields(Self& self, const Visit& visit) {                     \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(LOCKSTEP_VISIT_FIELD, __VA_ARGS__)) \
+  }                                                                              \
+  static_assert(true, "takes the semicolon behind the macro")
 
 namespace lockstep {
 namespace json_fields {

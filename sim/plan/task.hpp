@@ -1,9 +1,9 @@
 #pragma once
-// What is asked of a worker process, and what it answers. Both travel and are kept as JSON on one line.
+// The task of a worker process, and its outcome. Processes and journals exchange both as JSON on one line.
 #include <string>
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "engine/base/json_fields.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
@@ -26,6 +26,8 @@ struct Task {
   std::string key() const;
   std::string text() const;
   static Task from_text(const std::string& text);
+  LOCKSTEP_FIELDS(point, fidelity, variation, gpus, batch_per_gpu, baseline_gpus, learners, wants_layers,
+                  wants_failure_runs, is_throughput_only);
 };
 
 struct LayerGroup {
@@ -35,6 +37,7 @@ struct LayerGroup {
   double update_s = 0;
   double gradient_bytes = 0;
   int layers = 0;  ///< that take time or have parameters
+  LOCKSTEP_FIELDS(name, forward_s, backward_s, update_s, gradient_bytes, layers);
 };
 
 /// A whole training with its failures, run many times on SimGrid's clock.
@@ -42,6 +45,7 @@ struct ClockedTime {
   int runs = 0;  ///< 0: none were asked for
   double mean_s = 0;
   double low_s = 0, high_s = 0;  ///< 10th and 90th percentile
+  LOCKSTEP_FIELDS(runs, mean_s, low_s, high_s);
 };
 
 struct Outcome {
@@ -98,53 +102,11 @@ struct Outcome {
   /// Throws std::exception if text() did not write the text.
   static Outcome from_text(const std::string& text);
 
-  /// All fields but `layer_groups`.
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("status", self.status);
-    visit("why", self.why);
-    visit("fidelity", self.fidelity);
-    visit("method", self.method);
-    visit("gpu", self.gpu);
-    visit("cluster", self.cluster);
-    visit("gpus", self.gpus);
-    visit("nodes", self.nodes);
-    visit("gpus_per_node", self.gpus_per_node);
-    visit("nics", self.nics);
-    visit("batch_per_gpu", self.batch_per_gpu);
-    visit("baseline_gpus", self.baseline_gpus);
-    visit("tuned_learners", self.tuned_learners);
-    visit("split", self.split);
-    visit("global_batch", self.global_batch);
-    visit("iteration_s", self.iteration_s);
-    visit("relative_low", self.relative_low);
-    visit("relative_high", self.relative_high);
-    visit("spread_compute", self.spread_compute);
-    visit("spread_bandwidth", self.spread_bandwidth);
-    visit("spread_latency", self.spread_latency);
-    visit("links", self.links);
-    visit("compute_s", self.compute_s);
-    visit("exposed_communication_s", self.exposed_communication_s);
-    visit("idle_s", self.idle_s);
-    visit("memory", self.memory);
-    visit("updates", self.updates);
-    visit("time_s", self.time_s);
-    visit("time_s_low", self.time_s_low);
-    visit("time_s_high", self.time_s_high);
-    visit("undisturbed_s", self.undisturbed_s);
-    visit("goodput", self.goodput);
-    visit("paid_share", self.paid_share);
-    visit("interruptions", self.interruptions);
-    visit("spot_interruptions", self.spot_interruptions);
-    visit("checkpoint_s", self.checkpoint_s);
-    visit("checkpoint_interval_s", self.checkpoint_interval_s);
-    visit("spares", self.spares);
-    visit("clocked_runs", self.clocked.runs);
-    visit("clocked_mean_s", self.clocked.mean_s);
-    visit("clocked_low_s", self.clocked.low_s);
-    visit("clocked_high_s", self.clocked.high_s);
-    visit("warnings", self.warnings);
-  }
+  LOCKSTEP_FIELDS(status, why, fidelity, method, gpu, cluster, gpus, nodes, gpus_per_node, nics, batch_per_gpu,
+                  baseline_gpus, tuned_learners, split, global_batch, iteration_s, relative_low, relative_high,
+                  spread_compute, spread_bandwidth, spread_latency, links, compute_s, exposed_communication_s, idle_s,
+                  memory, updates, time_s, time_s_low, time_s_high, undisturbed_s, goodput, paid_share, interruptions,
+                  spot_interruptions, checkpoint_s, checkpoint_interval_s, spares, layer_groups, clocked, warnings);
 };
 
 }  // namespace plan

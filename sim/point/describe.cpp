@@ -27,12 +27,12 @@ GpuTraffic busiest_gpu(const std::vector<LayerExchange>& exchanges, int ranks) {
   for (const auto& [ranks_of_run, bytes] : runs) {
     const auto& [src, dst, count, src_stride, dst_stride] = ranks_of_run;
     for (int i = 0; i < count; ++i) {
-      traffic[static_cast<std::size_t>(src + i * src_stride)].sent += bytes;
-      traffic[static_cast<std::size_t>(dst + i * dst_stride)].received += bytes;
+      traffic[static_cast<std::size_t>(src + i * src_stride)].bytes_sent += bytes;
+      traffic[static_cast<std::size_t>(dst + i * dst_stride)].bytes_received += bytes;
     }
   }
   return *std::max_element(traffic.begin(), traffic.end(), [](const GpuTraffic& a, const GpuTraffic& b) {
-    return a.sent + a.received < b.sent + b.received;
+    return a.bytes_sent + a.bytes_received < b.bytes_sent + b.bytes_received;
   });
 }
 
@@ -85,8 +85,8 @@ void describe_schemes(const Scenario& scenario, int batch_per_gpu, PointResult& 
   }
   details.busiest_gpu = busiest_gpu(layer_exchanges(scenario, roles, batch_per_gpu), roles.ranks);
   point.notes.push_back(std::to_string(point.gpus) + " GPUs: " + line + "the busiest GPU sends " +
-                        format_bytes(static_cast<double>(details.busiest_gpu.sent)) + " and receives " +
-                        format_bytes(static_cast<double>(details.busiest_gpu.received)) + " in an iteration");
+                        format_bytes(static_cast<double>(details.busiest_gpu.bytes_sent)) + " and receives " +
+                        format_bytes(static_cast<double>(details.busiest_gpu.bytes_received)) + " in an iteration");
   point.details.parameter_server = std::move(details);
 }
 

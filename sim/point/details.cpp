@@ -1,7 +1,5 @@
 #include "sim/point/details.hpp"
 
-#include "engine/base/json_fields.hpp"
-
 namespace lockstep::sim {
 inline namespace point {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/json.hpp"
+#include "engine/base/json_fields.hpp"
 #include "sim/collective/nccl_fit.hpp"
 
 namespace lockstep::sim {
@@ -19,14 +19,7 @@ struct CollectiveCall {
   double per_iteration = 0;
   double latency_s = 0;
   double seconds = 0;  ///< latency included
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("choice", self.choice);
-    visit("bytes", self.bytes);
-    visit("per_iteration", self.per_iteration);
-    visit("latency_s", self.latency_s);
-    visit("seconds", self.seconds);
-  }
+  LOCKSTEP_FIELDS(choice, bytes, per_iteration, latency_s, seconds);
 };
 
 /// Corrections of NCCL's model fitted to operations measured over several nodes, and the fit's errors.
@@ -55,26 +48,13 @@ struct LayerScheme {
   std::int64_t inputs = 0, outputs = 0;
   std::string scheme;
   double server_numbers = 0, factor_numbers = 0, adam_numbers = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("layer", self.layer);
-    visit("inputs", self.inputs);
-    visit("outputs", self.outputs);
-    visit("scheme", self.scheme);
-    visit("server_numbers", self.server_numbers);
-    visit("factor_numbers", self.factor_numbers);
-    visit("adam_numbers", self.adam_numbers);
-  }
+  LOCKSTEP_FIELDS(layer, inputs, outputs, scheme, server_numbers, factor_numbers, adam_numbers);
 };
 
 /// Bytes that a GPU sends and receives in an iteration.
 struct GpuTraffic {
-  std::int64_t sent = 0, received = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("bytes_sent", self.sent);
-    visit("bytes_received", self.received);
-  }
+  std::int64_t bytes_sent = 0, bytes_received = 0;
+  LOCKSTEP_FIELDS(bytes_sent, bytes_received);
 };
 
 /// A parameter server's exchange.
@@ -82,12 +62,7 @@ struct ServerDetails {
   int servers = 0;
   std::vector<LayerScheme> schemes;
   GpuTraffic busiest_gpu;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("servers", self.servers);
-    visit("schemes", self.schemes);
-    visit("busiest_gpu", self.busiest_gpu);
-  }
+  LOCKSTEP_FIELDS(servers, schemes, busiest_gpu);
 };
 
 /// Seconds of the operations that synchronise learners. Synchronised by the host, they compute `differences`;
@@ -96,36 +71,20 @@ struct SynchronisationTimes {
   double all_reduce = 0;
   double average_model = 0;
   std::optional<double> differences, local, aggregate;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("all_reduce", self.all_reduce);
-    visit("average_model", self.average_model);
-    visit("differences", self.differences);
-    visit("local", self.local);
-    visit("aggregate", self.aggregate);
-  }
+  LOCKSTEP_FIELDS(all_reduce, average_model, differences, local, aggregate);
 };
 
 struct LearnerMemoryDetails {
   double bytes_per_learner = 0, bytes_shared = 0;
   int most_learners = 0;  ///< that fit into a GPU's memory
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("bytes_per_learner", self.bytes_per_learner);
-    visit("bytes_shared", self.bytes_shared);
-    visit("most_learners", self.most_learners);
-  }
+  LOCKSTEP_FIELDS(bytes_per_learner, bytes_shared, most_learners);
 };
 
 /// Throughput that the auto-tuner observed with a number of learners per GPU.
 struct TunerObservation {
   int learners = 0;
   double samples_per_s = 0;  ///< 0: the tuner ended at this number without observing it
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("learners", self.learners);
-    visit("samples_per_s", self.samples_per_s);
-  }
+  LOCKSTEP_FIELDS(learners, samples_per_s);
 };
 
 struct LearnersDetails {
@@ -137,43 +96,21 @@ struct LearnersDetails {
   double input_stall_s = 0;
   LearnerMemoryDetails memory;
   std::optional<std::vector<TunerObservation>> auto_tuner;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("learners_per_gpu", self.learners_per_gpu);
-    visit("fill", self.fill);
-    visit("samples_per_s_bound", self.samples_per_s_bound);
-    visit("learning_s", self.learning_s);
-    visit("synchronisation_s", self.synchronisation_s);
-    visit("input_stall_s", self.input_stall_s);
-    visit("memory", self.memory);
-    visit("auto_tuner", self.auto_tuner);
-  }
+  LOCKSTEP_FIELDS(learners_per_gpu, fill, samples_per_s_bound, learning_s, synchronisation_s, input_stall_s, memory,
+                  auto_tuner);
 };
 
 /// Seconds from the publication of the parameters to the k-th gradient computed from them.
 struct GradientArrival {
   int k = 0;
   double mean = 0, median = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("k", self.k);
-    visit("mean", self.mean);
-    visit("median", self.median);
-  }
+  LOCKSTEP_FIELDS(k, mean, median);
 };
 
 struct SampleSummary {
   double min = 0, mean = 0, median = 0, max = 0, sd = 0;
   std::size_t count = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("min", self.min);
-    visit("mean", self.mean);
-    visit("median", self.median);
-    visit("max", self.max);
-    visit("sd", self.sd);
-    visit("count", self.count);
-  }
+  LOCKSTEP_FIELDS(min, mean, median, max, sd, count);
 };
 
 /// Updates between a shard's read and its own update, over all updates of the measured iterations.
@@ -193,14 +130,7 @@ struct ShardStaleness {
 struct DelayFit {
   double median = 0, sigma = 0, tail_probability = 0, tail_index = 0;
   double rms_log_residual = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("median", self.median);
-    visit("sigma", self.sigma);
-    visit("tail_probability", self.tail_probability);
-    visit("tail_index", self.tail_index);
-    visit("rms_log_residual", self.rms_log_residual);
-  }
+  LOCKSTEP_FIELDS(median, sigma, tail_probability, tail_index, rms_log_residual);
 };
 
 /// Backup workers (gradients, backups, arrivals), asynchronous SGD (staleness), asynchronous EASGD (alpha, tau).
@@ -216,20 +146,8 @@ struct WorkersDetails {
   std::optional<int> tau;
   std::optional<SampleSummary> exchange_s;
   std::optional<DelayFit> delay;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("aggregated_gradients", self.aggregated_gradients);
-    visit("backups", self.backups);
-    visit("servers", self.servers);
-    visit("dropped_share", self.dropped_share);
-    visit("idle_share", self.idle_share);
-    visit("arrivals_s", self.arrivals_s);
-    visit("staleness", self.staleness);
-    visit("alpha", self.alpha);
-    visit("tau", self.tau);
-    visit("exchange_s", self.exchange_s);
-    visit("delay", self.delay);
-  }
+  LOCKSTEP_FIELDS(aggregated_gradients, backups, servers, dropped_share, idle_share, arrivals_s, staleness, alpha, tau,
+                  exchange_s, delay);
 };
 
 /// A replica split over several GPUs: seconds of an iteration by cause, of the slowest stage.
@@ -240,24 +158,9 @@ struct SplitDetails {
   double tensor_s = 0, context_s = 0, expert_s = 0, sharding_s = 0;
   double exposed_exchange_s = 0, update_s = 0;
   double recomputed_share = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("replicas", self.replicas);
-    visit("gpus_of_replica", self.gpus_of_replica);
-    visit("micro_batches", self.micro_batches);
-    visit("forward_s", self.forward_s);
-    visit("backward_s", self.backward_s);
-    visit("pipeline_s", self.pipeline_s);
-    visit("bubble_fraction", self.bubble_fraction);
-    visit("stage_message_s", self.stage_message_s);
-    visit("tensor_s", self.tensor_s);
-    visit("context_s", self.context_s);
-    visit("expert_s", self.expert_s);
-    visit("sharding_s", self.sharding_s);
-    visit("exposed_exchange_s", self.exposed_exchange_s);
-    visit("update_s", self.update_s);
-    visit("recomputed_share", self.recomputed_share);
-  }
+  LOCKSTEP_FIELDS(replicas, gpus_of_replica, micro_batches, forward_s, backward_s, pipeline_s, bubble_fraction,
+                  stage_message_s, tensor_s, context_s, expert_s, sharding_s, exposed_exchange_s, update_s,
+                  recomputed_share);
 };
 
 struct PointDetails {
@@ -268,16 +171,7 @@ struct PointDetails {
   std::optional<LearnersDetails> learners;
   std::optional<WorkersDetails> workers;
   std::optional<SplitDetails> split;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("compute_slowed_by_collectives_s", self.compute_slowed_by_collectives_s);
-    visit("calls", self.calls);
-    visit("nccl_fit", self.nccl_fit);
-    visit("parameter_server", self.parameter_server);
-    visit("learners", self.learners);
-    visit("workers", self.workers);
-    visit("split", self.split);
-  }
+  LOCKSTEP_FIELDS(compute_slowed_by_collectives_s, calls, nccl_fit, parameter_server, learners, workers, split);
 };
 
 /// "details" of the result file. The keys of parameter servers, learners and workers stand in it directly.

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "engine/base/json_fields.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario.hpp"
 
@@ -27,12 +28,7 @@ struct InputSpread {
   double compute = 0;
   double bandwidth = 0;
   double latency = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("compute", self.compute);
-    visit("bandwidth", self.bandwidth);
-    visit("latency", self.latency);
-  }
+  LOCKSTEP_FIELDS(compute, bandwidth, latency);
 };
 
 /// Factors of the predicted seconds.
@@ -40,12 +36,7 @@ struct RelativeInterval {
   double low = 1;      ///< every group at its favourable end
   double high = 1;     ///< every group at its unfavourable end
   InputSpread spread;  ///< zeros if the interval was not computed group by group
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("low", self.low);
-    visit("high", self.high);
-    visit("spread", self.spread);
-  }
+  LOCKSTEP_FIELDS(low, high, spread);
 };
 
 RelativeInterval relative_interval(const UncertaintySpec& uncertainty, const PerturbedSeconds& seconds);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/choice.hpp"
+#include "engine/base/json_fields.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace lockstep::sim {
@@ -59,15 +59,7 @@ struct PredictionMethod {
   /// "fair flows of 4 of 64 alike replicas"
   std::string text() const;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("replay", self.replay);
-    visit("reason", self.reason);
-    visit("shares_any_links", self.shares_any_links);
-    visit("part", self.part);
-    visit("replayed", self.replayed);
-    visit("represented", self.represented);
-  }
+  LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);
 };
 
 /// Methods in the order in which to try them: max-plus recurrences and shared rounds cannot replay every program.

@@ -52,26 +52,9 @@ struct PointResult {
   PointDetails details;
   std::vector<std::string> notes;  ///< lines for the reader below the table
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("gpus", self.gpus);
-    visit("nodes", self.nodes);
-    visit("batch_per_gpu", self.batch_per_gpu);
-    visit("samples_per_iteration", self.samples_per_iteration);
-    visit("iteration_s", self.iteration_s);
-    visit("compute_s", self.compute_s);
-    visit("exposed_communication_s", self.exposed_communication_s);
-    visit("input_wait_s", self.input_wait_s);
-    visit("interval", self.interval);
-    visit("bytes_sent_per_gpu", self.bytes_sent_per_gpu);
-    visit("messages", self.messages);
-    visit("fidelity", self.fidelity);
-    visit("method", self.method);
-    visit("wall_s", self.wall_s);
-    visit("events", self.events);
-    visit("details", self.details);
-    visit("notes", self.notes);
-  }
+  LOCKSTEP_FIELDS(gpus, nodes, batch_per_gpu, samples_per_iteration, iteration_s, compute_s, exposed_communication_s,
+                  input_wait_s, interval, bytes_sent_per_gpu, messages, fidelity, method, wall_s, events, details,
+                  notes);
 
   double mean_iteration_s() const;
   double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }

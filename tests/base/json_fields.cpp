@@ -16,22 +16,14 @@ const Choices<Colour>& choices_of(Colour) {
 
 struct Part {
   double value = 0;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("value", self.value);
-  }
+  LOCKSTEP_FIELDS(value);
 };
 
 struct Whole {
   Colour colour = Colour::red;
   std::vector<Part> parts;
   std::optional<int> count;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, const Visit& visit) {
-    visit("colour", self.colour);
-    visit("parts", self.parts);
-    visit("count", self.count);
-  }
+  LOCKSTEP_FIELDS(colour, parts, count);
 };
 
 }  // namespace

@@ -94,9 +94,9 @@ TEST_CASE("Poseidon: a tensor per shard and Adam leave the load on one node, 1 b
   const GpuTraffic adam = point_at(report, "Adam", 8).details.parameter_server->busiest_gpu;
   const GpuTraffic poseidon = point_at(report, "Poseidon", 8).details.parameter_server->busiest_gpu;
   // fc6's owner sends 7 x 411 MB and receives 7 x 3.7 MB of factors, beside its share of the rest.
-  CHECK(double(adam.sent) > 10 * double(adam.received));
-  CHECK(double(adam.sent) == Approx(7 * 411.1e6).epsilon(0.06));
-  CHECK(poseidon.sent == poseidon.received);
+  CHECK(double(adam.bytes_sent) > 10 * double(adam.bytes_received));
+  CHECK(double(adam.bytes_sent) == Approx(7 * 411.1e6).epsilon(0.06));
+  CHECK(poseidon.bytes_sent == poseidon.bytes_received);
   CHECK(point_at(report, "Adam", 8).mean_iteration_s() > point_at(report, "Poseidon", 8).mean_iteration_s());
   CHECK(point_at(report, "CNTK 1-bit", 8).bytes_sent_per_gpu < 0.05 * 2 * 574.7e6);
   CHECK(point_at(report, "CNTK 1-bit", 8).compute_s > 32 / 35.5);  // quantising takes its time
@@ -125,8 +125,8 @@ TEST_CASE("Poseidon: nodes of eight GPUs scale linearly, their leader alone uses
   // 53.5 MB of gradients: the leader adds those of its 7 others, sends 3/4 of the sum to the 3 other servers and serves
   // a fourth; parameters go the same ways back.
   const GpuTraffic busiest = overlapped.details.parameter_server->busiest_gpu;
-  CHECK(double(busiest.sent) == Approx((7 + 2 * 0.75) * 53.5e6).epsilon(0.02));
-  CHECK(busiest.received == busiest.sent);
+  CHECK(double(busiest.bytes_sent) == Approx((7 + 2 * 0.75) * 53.5e6).epsilon(0.02));
+  CHECK(busiest.bytes_received == busiest.bytes_sent);
 }
 
 TEST_CASE("Poseidon: TensorFlow's remote procedure calls hold up what one server holds") {
