@@ -35,7 +35,7 @@ Outcome failed(const std::string& why) {
   return outcome;
 }
 
-// A throughput asks nothing of the way to a target: one that every scenario can be read with.
+// A convergence with which every scenario can be read, for tasks that need a throughput alone.
 Setting any_convergence(const PlanSpec& plan) {
   return {"/convergence", R"({"target": "none", "train_samples": 1, "epochs": 1})", plan.path, ""};
 }
@@ -54,7 +54,7 @@ int learners_of(const Scenario& s) {
   return s.trains_learners() && !s.learners.auto_tune ? s.learners.per_gpu : 1;
 }
 
-// As asked, before anything is simulated: what the outcome says of a refused point too.
+// The outcome before anything is simulated, which a refused point has too.
 Outcome describe(const Scenario& s, const PointRequest& request) {
   Outcome o;
   o.status = "ok";
@@ -73,7 +73,7 @@ Outcome describe(const Scenario& s, const PointRequest& request) {
   return o;
 }
 
-// Of the plan's limits where they state it, else of the cluster's GPU.
+// The plan's limits replace the memory of the cluster's GPU.
 GpuMemory memory_of(const LimitsSpec& limits, const Scenario& s, const PointRequest& request) {
   GpuMemory memory = gpu_memory(s, request.gpus, request.batch_per_gpu);
   if (limits.memory_bytes > 0) memory.capacity_bytes = limits.memory_bytes;
@@ -183,7 +183,7 @@ ClockedTime on_clock(const FailureSpec& spec, const Scenario& s, const Outcome& 
   return {trainings.runs, mean(seconds), quantile(seconds, 0.1), quantile(seconds, 0.9)};
 }
 
-// Of its number of GPUs; what varies does so with the split of the point as planned.
+// Searches the best split for the task's number of GPUs. Variations keep the split of the point as planned.
 Scenario with_best_split(const Scenario& s, const Task& task) {
   const int gpus = task.baseline_gpus > 0 ? task.baseline_gpus : s.gpus.front();
   Scenario split = scenario_with_split(s, best_splits(s, gpus, all_splits(s, gpus), 1).best.front().spec, gpus);
@@ -243,7 +243,7 @@ Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series)
     if (!outcome.is_ok()) return outcome;
     if (task.wants_failure_runs) outcome.clocked = on_clock(*plan.failures, s, outcome, request.seed);
     if (!(outcome.iteration_s > 0) || !std::isfinite(outcome.time_s_high)) return failed("the prediction is no number");
-    // Of learners that overlap iterations the compute time can be more than the mean iteration.
+    // Learners that overlap iterations can compute for longer than the mean iteration.
     if (task.wants_layers)
       outcome.layer_groups = layer_groups(s, request.batch_per_gpu, std::min(outcome.compute_s, outcome.iteration_s),
                                           update_of_split(point));

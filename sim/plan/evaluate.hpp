@@ -7,12 +7,13 @@
 namespace lockstep::sim {
 inline namespace plan {
 
-/// Reads the point's scenario and predicts it. A point that is impossible or beyond a limit is refused, one whose
-/// simulation throws has failed; both say why. `series`: of the plan's scenario; neighbours in the grid share in it.
+/// Reads the point's scenario and predicts it. A point that is impossible or beyond a limit is refused, and one whose
+/// simulation throws has failed; Outcome::why gives the reason. `series` reads the plan's scenario and shares work between
+/// neighbours in the grid.
 Outcome evaluate(const PlanSpec& plan, const Task& task, ScenarioSeries& series);
 Outcome evaluate(const PlanSpec& plan, const Task& task);
 
-/// Whether the task must be the first of its process: SimGrid's engine, which carries messages, lives once in it.
+/// Whether the task must be the first of its process, because it uses SimGrid's engine, which runs once per process.
 bool needs_own_process(const Task& task);
 
 }  // namespace plan

@@ -8,19 +8,19 @@
 namespace lockstep::sim {
 inline namespace point {
 
-/// The point's learners per GPU where the auto-tuner chose them; 0: the scenario says how many.
+/// The point's learners per GPU if the auto-tuner chose them; 0 if the scenario gives their number.
 int tuned_learners(const Scenario& scenario, const PointResult& point);
 
-/// The baseline's scenario, at the point's batch per GPU: as the point's, but
-///   - with so many learners on every GPU, where the auto-tuner chose them for the point: it may choose others for
-///     other GPUs, which train another global batch;
-///   - of backup workers, without backups and time-out: every gradient counts. Samples of dropped gradients are no
-///     throughput, while all GPUs are counted, so that the efficiency tells what backups cost and what they spare.
+/// The baseline's scenario, at the point's batch per GPU: the point's scenario, except that
+///   - every GPU has `learners` learners if that is above 0 (chosen by the auto-tuner for the point; on other GPUs it
+///     might choose another number, which trains another global batch);
+///   - backup workers have no backups and no time-out, so that every gradient counts. Samples of dropped gradients are no
+///     throughput, but all GPUs are counted, so the efficiency includes the cost of backups.
 Scenario baseline_of(const Scenario& scenario, int learners);
 /// Whether that is the scenario itself, so that one of its points may serve.
 bool is_own_baseline(const Scenario& scenario);
 
-/// What decides the throughput of a GPU, per iteration.
+/// Quantities of an iteration that determine the throughput of a GPU.
 struct GpuWork {
   int gpus = 0;
   double samples_per_iteration = 0;

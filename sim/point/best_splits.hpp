@@ -2,9 +2,9 @@
 // Which split trains fastest: all of split_space.hpp that fit into memory, ranked by the closed form's iteration.
 //
 // Every split has a bound on its time that costs little (sim/replica/least_time.hpp). In the order of these bounds splits are
-// predicted until no bound is below the slowest of the best: what is left out is slower.
+// predicted until no bound is below the slowest of the best: the remaining splits are slower.
 //
-// What is not known of the inputs is the same for all splits of a machine, and cancels where it moves them alike. With
+// All splits of a machine share the errors of its inputs, which cancel where they change two splits equally. With
 //   d_g = (T_b/T_a moved by group g to its better end - to its worse end) / 2, relative
 // the order of a and b is open where ln(T_b / T_a) <= sqrt(sum d_g^2) over computing, bandwidth and latency: b is tied.
 #include <functional>

@@ -67,7 +67,7 @@ using MethodsToTry = std::vector<PredictionMethod>;
 
 /// `messages`: of all iterations; `most_messages`: above it a `fast` point is predicted in closed form, 0: no limit.
 MethodsToTry choose_methods(Fidelity fidelity, int gpus, double messages, double most_messages);
-/// Of a split replica; `events`: messages and pieces of compute of all iterations.
+/// For split replicas. `events`: messages and pieces of compute of all iterations.
 MethodsToTry choose_split_methods(Fidelity fidelity, double events);
 /// Workers whose programs differ are replayed by messages or flows.
 PredictionMethod choose_workers_method(Fidelity fidelity);

@@ -76,8 +76,8 @@ Replay replay_closed_form(const Scenario& scenario, const PointRequest& request,
   return replay;
 }
 
-// What varies costs time where GPUs or learners wait for each other. One GPU alone takes its mean, which a few draws
-// would miss: rates that were measured on it, and efficiencies against it, are exact.
+// Jitter costs time if GPUs or learners wait for each other. A single GPU takes the mean, which a few draws would miss, so
+// that rates measured on it and efficiencies relative to it are exact.
 Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
   if (request.gpus == 1 && !scenario.trains_learners()) return [](int gpu, int) { return gpu == 0 ? 1.0 : 0.0; };
   return workers_only(jitter_of(scenario, request.seed), request.gpus);

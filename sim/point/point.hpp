@@ -13,7 +13,7 @@
 namespace lockstep::sim {
 inline namespace point {
 
-/// GPUs whose timeline is recorded, none: no trace; and what takes its events (trace.hpp) in the process that predicts.
+/// GPUs whose timelines are recorded (none: no trace), and the sink of their events (trace.hpp) in the predicting process.
 struct TraceRequest {
   std::vector<int> gpus;
   TraceSink sink;
@@ -60,8 +60,8 @@ struct PointResult {
   double samples_per_s() const { return samples_per_iteration / mean_iteration_s(); }
 };
 
-/// What decides how many iterations a simulated point's training takes: as training_setting(), with the number of
-/// gradients or learners that the simulation found.
+/// The setting that determines the number of iterations to a target: training_setting(), with the simulated number of
+/// gradients or learners.
 TrainingSetting setting_of(const Scenario& scenario, const PointResult& point);
 
 /// Predicts in this process. By messages it must not have run a simulation before, for SimGrid's engine lives once per

@@ -5,8 +5,8 @@
 namespace lockstep::sim {
 inline namespace point {
 
-/// In closed form, by flows or by messages (sim/replica). A split into replicas of one GPU that keep all is data parallelism, whose micro-steps are
-/// the micro-batches: such a scenario is not asked for here, but without_split().
+/// In closed form, by flows or by messages (sim/replica). A split into replicas of one GPU that keep the whole model is data
+/// parallelism, whose micro-steps are the micro-batches: predict without_split() instead.
 PointResult predict_split(const Scenario& scenario, const PointRequest& request);
 
 /// Data parallelism with as many micro-steps as the split has micro-batches, at so many GPUs.

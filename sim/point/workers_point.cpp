@@ -21,8 +21,8 @@ inline namespace point {
 namespace {
 
 constexpr int kWarmUp = 2;  // iterations before the measured ones
-// Of random numbers. Workers that have run for long are anywhere in their steps, each for itself; evenly apart they
-// would stay so for hundreds of steps, and too regular.
+// Stream of random numbers. Workers begin at independent random places of a step, as after a long run; begun evenly apart
+// they would stay too regular for hundreds of steps.
 constexpr std::uint64_t kBeginStream = 0x626567696e;
 
 template <typename... Numbers>
@@ -146,7 +146,7 @@ class WorkersPoint {
       cluster_.bundle_messages_of_node(node, represented_servers_);
   }
 
-  // From the log: when each version was published by all servers, what gradients made it, when they came.
+  // Takes from the log when all servers had published each version, the gradients in it and their arrivals.
   void count_gradients(const BackupWorkers& o) {
     std::vector<double> published_s(to_index(o.steps) + 1, 0), aggregated(to_index(o.steps), 0);
     std::vector<std::vector<double>> used_s(

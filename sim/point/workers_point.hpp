@@ -5,12 +5,11 @@
 namespace lockstep::sim {
 inline namespace point {
 
-/// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: what the
-/// paper calls an epoch). Message by message, whatever the
-/// fidelity: SimGrid's for `message`, else flows. Details are described in the README of
-/// sim/scenario. Where servers are exactly alike, one is replayed for all, unless fidelity is `message`: with separate
-/// servers, without overlap, on a star. The bounds: the computed share of an iteration is off by the uncertainty of
-/// compute, the rest by that of bandwidth, in quadrature.
+/// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: an epoch in
+/// the paper's words). Replays every message: by SimGrid with the fidelity `message`, by flows with any other. The README
+/// of sim/scenario describes the details. One server is replayed for all if their times are identical: separate servers,
+/// no overlap, a star, and a fidelity other than `message`. Interval: the computed share of an iteration has the
+/// uncertainty of compute, the rest that of bandwidth, added in quadrature.
 PointResult predict_workers(const Scenario& scenario, const PointRequest& request);
 
 }  // namespace point

@@ -5,10 +5,9 @@
 //   fast      the same times without the messages: a max-plus recurrence over the ranks' arrival times. With x[r] the
 //             time at which rank r enters a round, a transfer r -> s of b bytes ends at max(x[r], x[s]) + latency +
 //             b/bandwidth, and a rank leaves at the last end of its transfers. That is what SimGrid computes as long as
-//             no two flows meet on a link that cannot carry both; this is checked for every transfer, and where it
-//             fails the program is replayed message by message, as flows (replay_flows; Replay::method tells).
-//             Where messages are too many for that, links are shared out round by round (replay_shared_rounds): near, not the
-//             same.
+//             no two flows meet on a link that cannot carry both. This is checked for every transfer; if it fails, the
+//             program is replayed message by message, as flows (replay_flows; see Replay::method). If messages are too
+//             many for that, links are divided round by round (replay_shared_rounds), which is approximate.
 //             Rounds of one pattern are folded: once a round delays all its ranks by the same time, so do all later
 //             ones.
 //   analytic  closed form: ranks in lockstep, a barrier after every phase, flows that meet in a phase share their link
@@ -93,7 +92,7 @@ Replay replay_messages(const Program& program, const Cluster& cluster, const Jit
                        const ReplayOptions& options = {});
 
 /// Message by message as flows of fair_flows.hpp: the same times without SimGrid, and sooner. Time grows with the
-/// messages (and the logarithm of what is under way), memory with the GPUs' transfers of a round.
+/// messages (and the logarithm of the messages in flight), memory with the GPUs' transfers of a round.
 Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter& jitter,
                     const ReplayOptions& options = {});
 
@@ -109,14 +108,14 @@ enum class MeetingLinks { own, any };
 bool replay_shared_rounds(const Program& program, const Cluster& cluster, const Jitter& jitter,
                           const ReplayOptions& options, MeetingLinks links, Replay& replay);
 
-/// Multipliers on what a prediction rests on, for bounds.
+/// Factors of a prediction's inputs, for intervals.
 struct Perturbation {
   double compute = 1;    ///< on compute times
   double bandwidth = 1;  ///< on bandwidths and the reduction rate
   double latency = 1;    ///< on latencies, per-message overheads, launches
 };
 
-/// What the closed form knows of a program's plans on a cluster, whatever the perturbation: found once, used for each.
+/// Times of a program's plans on a cluster as functions of the perturbation: computed once, evaluated for each.
 struct PlanCosts {
   /// A way in which a phase may be longest: rounds x (latency + transfer).
   struct Flow {
@@ -127,7 +126,7 @@ struct PlanCosts {
     int rounds;
     std::vector<Flow> flows;  ///< those that can be the longest
   };
-  /// Links by number, and the seconds for which all messages keep each. Of alike links there is one.
+  /// Links by number, and the seconds for which messages occupy each. Equally busy links are merged.
   using LinkSeconds = std::vector<std::pair<int, double>>;
   std::vector<std::vector<PhaseCost>> phases;  ///< per plan; the one of a plan with a time of its own is its call
   std::map<Work::Source, PhaseCost> copies;    ///< over links: of all GPUs at once
@@ -136,13 +135,13 @@ struct PlanCosts {
   int busy_links = 0;  ///< above every number of a link
 };
 PlanCosts plan_costs(const Program& program, const Cluster& cluster);
-/// Of phases one after the other.
+/// Seconds of phases one after the other.
 double seconds_of(const std::vector<PlanCosts::PhaseCost>& phases, const Perturbation& perturbation);
 
 /// Closed form; `expected_slowest` is the expected largest jitter factor over the GPUs (1 without jitter).
 Replay replay_analytic(const Program& program, const Cluster& cluster, double expected_slowest,
                        const Perturbation& perturbation = {});
-/// With what plan_costs() found for the program, or for one with the same plans.
+/// `costs`: of this program, or of one with the same plans.
 Replay replay_analytic(const Program& program, double expected_slowest, const Perturbation& perturbation,
                        const PlanCosts& costs);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What `simulate` says: the table, the result file "lockstep/result/1", CSV and traces.
+// Outputs of `simulate`: the table, the result file "lockstep/result/1", CSV and traces.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace lockstep::sim {
 inline namespace report {
 
-/// One row of the result: a prediction and what follows from it.
+/// One row of the result: a prediction and the quantities derived from it.
 struct ReportPoint {
   std::string variant;
   PointResult point;
@@ -25,7 +25,7 @@ struct ReportPoint {
   /// Model FLOP utilisation (Chowdhery et al. 2022, appendix B): 3 x 2 FLOP per multiply-add of the model, forward and
   /// backward, each pair of attention counted whatever a mask hides, over the GPUs' peak.
   double mfu() const { return peak_flops > 0 ? model_flops_per_gpu / peak_flops : 0; }
-  /// Hardware FLOP utilisation (the same place): with what is computed again.
+  /// Hardware FLOP utilisation (the same paper): recomputation included.
   double hfu() const { return mfu() * (1 + recomputed_share); }
   double recomputed_share = 0;              ///< over the model's own arithmetic
   std::vector<std::string> extrapolations;  ///< where it reaches beyond a profile; among the point's notes, too
@@ -55,9 +55,9 @@ Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace
 void check_memory(const LoadedScenario& loaded, const std::string& file);
 
 std::string table_text(const Report& report);
-/// What every result file opens with: "schema", "provenance", and the "scenario" as it was read.
+/// The first keys of every result file: "schema", "provenance", and the "scenario" as it was read.
 Json result_head(const std::string& schema, const LoadedScenario& loaded, const std::vector<std::string>& argv);
-/// [{"pointer", "value", "kind", "source"}]: what the scenario rests on.
+/// The scenario's assumptions: [{"pointer", "value", "kind", "source"}].
 Json assumptions_json(const LoadedScenario& loaded);
 Json result_json(const Report& report, const std::vector<std::string>& argv);
 std::string csv_text(const Report& report);
