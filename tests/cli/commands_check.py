@@ -38,6 +38,7 @@ OPTIONAL = {
     "all_reduce_perf": "nccl-tests, on GPU machines",
     "compute-sanitizer": "CUDA's, on GPU machines",
     "ncu": "CUDA's, on GPU machines",
+    "clang-format-14": "on Debian 12, whose bootstrap installs it; the check is skipped elsewhere",
     "cuobjdump": "CUDA's, where CUDA programs are built",
     "llvm-profdata": "clang's coverage, by hand",
 }
