@@ -8,7 +8,7 @@
 #include "engine/base/provenance.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/job_options.hpp"
-#include "sim/records/all_reduce_times.hpp"
+#include "sim/job_prediction/all_reduce_times.hpp"
 
 namespace lockstep::sim {
 
@@ -21,7 +21,7 @@ inline CLI::App* declare_all_reduce(CLI::App& app, AllReduceOptions& o) {
   CLI::App* const sub = app.add_subcommand("all-reduce", "Predicts all-reduces of a machine, without a model");
   AllReduceQuestion& q = o.question;
   CLI::Option* const cluster = sub->add_option("--cluster", q.cluster, "A cluster file; or the machine in words:");
-  sub->add_option("--gpu", q.gpu, kGpuHelp)->excludes(cluster);
+  sub->add_option("--gpu", q.gpu, job_help("gpu"))->excludes(cluster);
   sub->add_option("--gpus", q.gpus, "Numbers of GPUs (default with --cluster: all that it has)")
       ->delimiter(',')
       ->allow_extra_args(false)

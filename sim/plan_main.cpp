@@ -66,14 +66,13 @@ CLI::App* declare_job(CLI::App& app, Options& o) {
       "Example:\n  plan job --model resnet50 --gpu H100,A100 --nodes 1,2,4,8,16 --network \"8x 400 Gb/s\" --epochs 90 "
       "--price H100=2.5/h,A100=1.5/h --deadline 3d");
   sim::JobPlan& words = o.words;
-  sim::declare_job_facts(*sub, words.job);
-  declare_list(*sub, "--gpu", words.gpus_by_name, sim::kGpuHelp);
+  sim::declare_job(*sub, words.question, {"gpu", "batch_per_gpu", "network", "algorithm"});
+  declare_list(*sub, "--gpu", words.gpus_by_name, sim::job_help("gpu"));
   declare_list(*sub, "--nodes", words.nodes, "Numbers of nodes")->check(CLI::Range(1, 16384));
-  sim::declare_gpu_counts(*sub, words.job, "Numbers of GPUs, instead of nodes");
+  sim::declare_gpu_counts(*sub, words.question, "Numbers of GPUs, instead of nodes");
   declare_list(*sub, "--batch", words.batches, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
   declare_list(*sub, "--network", words.networks, sim::network_help());
-  declare_list(*sub, "--algorithm", words.algorithms, sim::kAlgorithmHelp);
-  sim::declare_split(*sub, words.job);
+  declare_list(*sub, "--algorithm", words.algorithms, sim::job_help("algorithm"));
   sub->add_option("--tokens", words.tokens, "How much is trained, instead of --epochs, of a model of sequences: 300B");
   declare_list(*sub, "--price", words.prices,
                "Of a GPU-hour: \"2.5/h\" (USD), \"2.5 EUR/h\"; GPU=PRICE for each GPU of its own");
@@ -224,7 +223,8 @@ sim::PlanSpec plan_of_words(const Options& o, bool is_first_rank) {
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const int processes = o.jobs > 0 ? o.jobs : 1;
   const sim::ReadJobPlan made = sim::read_job_plan(o.words, sim::load_catalogue(folder), processes);
-  sim::PlanSpec plan = sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.job.ignores_memory);
+  sim::PlanSpec plan =
+      sim::read_plan(JsonDocument::parse(made.plan.dump(), "plan job"), o.words.question.ignores_memory);
   if (!is_first_rank) return plan;
   check_outputs(all_outputs_of(o));
   if (!o.made_plan.empty()) write_json_atomically(o.made_plan, made.plan, 1);

@@ -11,25 +11,24 @@
 #include <thread>
 
 #include "engine/base/json_file.hpp"
+#include "engine/base/log.hpp"
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/model/zoo/zoo.hpp"
 #include "sim/all_reduce_options.hpp"
 #include "sim/convergence/build.hpp"
+#include "sim/job/job_names.hpp"
 #include "sim/job_options.hpp"
-#include "sim/records/explicit_records.hpp"
-#include "sim/records/job.hpp"
-#include "sim/records/job_names.hpp"
-#include "sim/records/job_scenario.hpp"
-#include "sim/records/job_split.hpp"
-#include "sim/records/job_tokens.hpp"
-#include "sim/records/suite.hpp"
+#include "sim/job_prediction/job_scenario.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/split_ranking.hpp"
 #include "sim/report/trace_file.hpp"
 #include "sim/scenario/format_documents.hpp"
+#include "sim/validation/suite.hpp"
 
 namespace {
 
@@ -43,7 +42,7 @@ struct Options {
   std::vector<std::string> settings;
   std::string json, csv, html, trace, layers;
   std::vector<int> trace_gpus;
-  std::string records, explicit_records, catalogue;
+  std::string records, catalogue;
   std::string optimise;
   std::string show_model;
   std::string show_schema;
@@ -67,6 +66,13 @@ std::vector<std::string> optimised_settings() {
   std::vector<std::string> settings = sim::optimise_targets();
   settings.emplace_back(kSplit);
   return settings;
+}
+
+void declare_log(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--log", [](const std::string& level) { set_log_level(*find_choice<LogLevel>(level)); },
+         "Writes to standard error what was decided, why, and how long it took: info or debug")
+      ->check(CLI::IsMember(choice_names<LogLevel>()));
 }
 
 void declare(CLI::App& app, Options& o) {
@@ -94,8 +100,6 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(0, 65535));
   app.add_option("--jobs", o.jobs, "Simulations at a time (default: the number of cores)")->check(CLI::Range(1, 1024));
   app.add_option("--predict", o.records, "Predicts the records of published results in a file (JSON), no scenario");
-  app.add_option("--explicit", o.explicit_records,
-                 "Writes the records of --predict in explicit keys: what was read in their texts");
   app.add_option("--catalogue", o.catalogue, "Folder of the names and constants for --predict (default: installed)");
   app.add_option("--optimise", o.optimise, "Searches a setting for the least time to the target; split: the fastest")
       ->check(CLI::IsMember(optimised_settings()));
@@ -106,6 +110,7 @@ void declare(CLI::App& app, Options& o) {
                  "Shows a model layer by layer: a built-in one, or a .json file of your own");
   app.add_flag("--ignore-memory", o.ignore_memory, "Predicts what does not fit into a GPU's memory, too");
   app.add_flag("--quiet", o.quiet, "No progress bar");
+  declare_log(app);
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const Options& o) {
@@ -192,13 +197,11 @@ void predict_from_records(const Options& o) {
     throw InputError("--predict " + o.records + ": no scenario beside it; allowed: --predict RECORDS.json alone");
   const JsonDocument document = JsonDocument::load(o.records);
   const std::vector<sim::Record> records = sim::read_records(document);
-  check_outputs({o.json, o.explicit_records}, {o.records});
+  check_outputs({o.json}, {o.records});
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const sim::Catalogue catalogue = sim::load_catalogue(folder);
   const std::vector<sim::Prediction> predictions = sim::predict_records(
       sim::targets_of(records), sim::with_known_facts(records, folder + "/../published"), catalogue, jobs_of(o));
-  if (!o.explicit_records.empty())
-    write_json_atomically(o.explicit_records, sim::explicit_records(document.json(), records, catalogue), 1);
   if (!o.json.empty()) write_json_atomically(o.json, sim::predictions_json(predictions), 2);
   print_result(o.json, sim::predictions_table(predictions));
 }
@@ -253,7 +256,7 @@ void build_profile(const ConvergenceOptions& o) {
 }
 
 struct JobOptions {
-  sim::Job job;
+  sim::JobQuestion question;
   std::string json, scenario, catalogue;
   std::string tokens;
   bool list = false;
@@ -263,15 +266,10 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   CLI::App* sub = app.add_subcommand("job", "Predicts a job described by names, without a file");
   sub->footer(
       "Example:\n  simulate job --model resnet50 --gpu H100 --gpus 8,64,512 --batch 128 --rate 2700 --epochs 90");
-  CLI::Option* const model = sim::declare_job_facts(*sub, o.job);
-  CLI::Option* const gpu = sub->add_option("--gpu", o.job.gpu, sim::kGpuHelp);
-  CLI::Option* const gpus = sim::declare_gpu_counts(*sub, o.job, "Numbers of GPUs, a row each");
-  sub->add_option("--batch", o.job.batch_per_gpu, "Samples per GPU")->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--network", o.job.network, sim::network_help());
-  sub->add_option("--algorithm", o.job.algorithm, sim::kAlgorithmHelp);
-  sim::declare_split(*sub, o.job);
+  sim::declare_job(*sub, o.question);
+  CLI::Option* const gpus = sim::declare_gpu_counts(*sub, o.question, "Numbers of GPUs, a row each");
   sub->add_option("--tokens", o.tokens, "Adds the time that training on so many tokens takes, such as 15T or 300B");
-  sub->add_option("--price", o.job.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
+  sub->add_option("--price", o.question.usd_per_gpu_hour, "USD per GPU and hour: adds what --tokens cost")
       ->check(number_between(1e-6, 1e6));
   sub->add_option("--json", o.json,
                   "Writes the predictions and all they rest on (schema lockstep/predictions/1); - is standard output");
@@ -279,7 +277,7 @@ CLI::App* declare_job(CLI::App& app, JobOptions& o) {
   sub->add_option("--catalogue", o.catalogue, "Folder of the names and constants (default: installed)");
   CLI::Option* const list =
       sub->add_flag("--list", o.list, "Lists the names that are known, and how a network is written");
-  for (CLI::Option* option : {model, gpu, gpus}) list->excludes(option);
+  for (CLI::Option* option : {sub->get_option("--model"), sub->get_option("--gpu"), gpus}) list->excludes(option);
   return sub;
 }
 
@@ -290,16 +288,16 @@ void answer(JobOptions& o) {
     print(sim::names_text(catalogue));
     return;
   }
-  if (o.job.model.empty() || o.job.gpu.empty() || o.job.gpus.empty())
+  if (o.question.job.model.stated.empty() || o.question.job.gpu.stated.empty() || o.question.gpus.empty())
     throw InputError("simulate job: --model, --gpu or --gpus is missing; allowed: all three (names: --list)");
   check_outputs({o.json, o.scenario});
-  if (!o.tokens.empty()) o.job.tokens = sim::count_of("--tokens", o.tokens);
-  o.job = sim::with_search_where_needed(o.job, catalogue);
-  const sim::JobPrediction predicted = sim::predict_job(o.job, catalogue, all_cores());
+  if (!o.tokens.empty()) o.question.tokens = sim::count_of("--tokens", o.tokens);
+  o.question = sim::with_search_where_needed(o.question, catalogue);
+  const sim::JobPrediction predicted = sim::predict_job(o.question, catalogue, all_cores());
   const Json scenario = o.scenario.empty() ? Json() : sim::job_scenario(predicted, catalogue);
-  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.job, predicted, catalogue), 2);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::job_json(o.question, predicted, catalogue), 2);
   if (!o.scenario.empty()) write_json_atomically(o.scenario, scenario, 1);
-  print_result(o.json, sim::job_table(o.job, predicted, catalogue));
+  print_result(o.json, sim::job_table(o.question, predicted, catalogue));
 }
 
 // An output that is asked for and would not be written is refused.
@@ -325,7 +323,7 @@ void check_outputs_of_mode(const Options& o) {
 // A subcommand has options of its own: those before it would be ignored.
 void check_alone(const CLI::App& app, const CLI::App& subcommand) {
   for (const CLI::Option* option : app.get_options())
-    if (option->count() > 0 && option->get_name() != "--quiet")
+    if (option->count() > 0 && option->get_name() != "--quiet" && option->get_name() != "--log")
       throw InputError("simulate: " + option->get_name() + " stands before \"" + subcommand.get_name() +
                        "\"; allowed: options of " + subcommand.get_name() + ", behind it");
 }
@@ -364,20 +362,21 @@ int main(int argc, char** argv) {
   Options options;
   declare(app, options);
   ConvergenceOptions convergence;
-  CLI::App* const builds = declare_convergence(app, convergence);
+  CLI::App* const convergence_command = declare_convergence(app, convergence);
   JobOptions job;
-  CLI::App* const asks = declare_job(app, job);
-  sim::AllReduceOptions sums;
-  CLI::App* const reduces = sim::declare_all_reduce(app, sums);
+  CLI::App* const job_command = declare_job(app, job);
+  sim::AllReduceOptions all_reduce;
+  CLI::App* const all_reduce_command = sim::declare_all_reduce(app, all_reduce);
+  for (CLI::App* subcommand : {convergence_command, job_command, all_reduce_command}) declare_log(*subcommand);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    for (const CLI::App* subcommand : {builds, asks, reduces})
+    for (const CLI::App* subcommand : {convergence_command, job_command, all_reduce_command})
       if (subcommand->parsed()) check_alone(app, *subcommand);
-    if (builds->parsed())
+    if (convergence_command->parsed())
       build_profile(convergence);
-    else if (asks->parsed())
+    else if (job_command->parsed())
       answer(job);
-    else if (reduces->parsed())
-      sim::answer_all_reduce(sums, all_cores(), words);
+    else if (all_reduce_command->parsed())
+      sim::answer_all_reduce(all_reduce, all_cores(), words);
     else
       run(options, words);
     return 0;

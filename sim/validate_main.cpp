@@ -7,10 +7,10 @@
 #include "engine/base/outputs.hpp"
 #include "engine/base/program.hpp"
 #include "engine/base/provenance.hpp"
-#include "sim/records/bounds.hpp"
-#include "sim/records/scoring.hpp"
-#include "sim/records/suite.hpp"
 #include "sim/report/html.hpp"
+#include "sim/validation/bounds.hpp"
+#include "sim/validation/scoring.hpp"
+#include "sim/validation/suite.hpp"
 
 namespace {
 

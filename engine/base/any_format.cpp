@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <deque>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/base/json_text.hpp"
@@ -277,6 +278,24 @@ Json AnyFormat::write_any(const void* object) const {
     if (!written.is_null()) json[field.key] = std::move(written);
   }
   return json;
+}
+
+const AnyFormat::Field& AnyFormat::field_of(const std::string& key) const {
+  for (const Field& field : state_->fields)
+    if (field.key == key) return field;
+  throw std::logic_error("\"" + what() + "\" has no key \"" + key + "\"");
+}
+
+void AnyFormat::read_value_of_any(const std::string& key, const JsonNode& node, void* object) const {
+  field_of(key).read(node, object);
+}
+
+Json AnyFormat::write_value_of_any(const std::string& key, const void* object) const {
+  return field_of(key).write(object);
+}
+
+const FieldText& AnyFormat::text_of(const std::string& key) const {
+  return field_of(key);
 }
 
 // ---- fields ----

@@ -97,6 +97,10 @@ class AnyFormat {
   void read_some_of_any(const JsonNode& node, void* object,
                         const std::function<bool(const std::string& key)>& is_read) const;
   Json write_any(const void* object) const;
+  /// Reads one field, whose value `node` is. Throws InputError; std::logic_error for a key that the format does not have.
+  void read_value_of_any(const std::string& key, const JsonNode& node, void* object) const;
+  Json write_value_of_any(const std::string& key, const void* object) const;
+  const FieldText& text_of(const std::string& key) const;
 
  protected:
   Field& add(const std::string& key, const std::string& type, const std::string& range, const Json& schema);
@@ -181,6 +185,7 @@ class AnyFormat {
   struct State;
 
   const void* fresh() const;
+  const Field& field_of(const std::string& key) const;
   Field& add_names(const std::string& key, const std::vector<std::string>& names);
   Field& add_quantity_text(const std::string& key, Dimension dimension, Range range);
   Field& add_nested(const std::string& key, const AnyFormat& format);

@@ -159,6 +159,11 @@ class ObjectFormat : public AnyFormat {
   void read_some(const JsonNode& node, T& value, const std::function<bool(const std::string& key)>& is_read) const {
     read_some_of_any(node, &value, is_read);
   }
+  /// Reads the one field of that key, whose value `node` is. Throws InputError.
+  void read_value(const std::string& key, const JsonNode& node, T& value) const {
+    read_value_of_any(key, node, &value);
+  }
+  Json write_value(const std::string& key, const T& value) const { return write_value_of_any(key, &value); }
   T read(const JsonNode& node) const {
     T value;
     read(node, value);

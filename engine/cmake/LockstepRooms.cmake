@@ -28,8 +28,15 @@ function(lockstep_together target files)
   endif()
 endfunction()
 
+# GCC 13 and later unroll small loops at -O2 and refuse a precompiled header that was made with another setting.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-munroll-only-small-loops LOCKSTEP_UNROLLS_SMALL_LOOPS)
 function(lockstep_cold target)
-  target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>")
+  set(options -O1)
+  if(LOCKSTEP_UNROLLS_SMALL_LOOPS AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    list(APPEND options -munroll-only-small-loops)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${options}>")
 endfunction()
 
 # Parsing the JSON library takes up to half the time of a small file. `owner` compiles it once, into a header that

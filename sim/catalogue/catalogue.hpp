@@ -3,30 +3,30 @@
 // constants fitted on records. Files of scenarios/catalogue/, schema "lockstep/catalogue/1"; every figure with its kind
 // and source.
 //
-//   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "in_texts"?, "intra_node",
+//   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "intra_node",
 //                     "gpus_per_node"? (8), "nvlink_domain"?, "network", "memory", "memory_bandwidth",
 //                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
-//   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "in_texts"?, "description", "gpus_per_switch",
+//   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "description", "gpus_per_switch",
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or
-//                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "bus_bandwidth",
+//                    {"id", "name", "kind": "nvlink", "aliases", "description", "bus_bandwidth",
 //                     "latency", "host_memory_bandwidth"} or
-//                    {"id", "name", "kind": "nvlink", "aliases", "in_texts"?, "description", "board_of": an id,
+//                    {"id", "name", "kind": "nvlink", "aliases", "description", "board_of": an id,
 //                     "links_per_pair"}
-//   networks.json    {"id", "name", "aliases", "in_texts"?, "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
+//   networks.json    {"id", "name", "aliases", "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
 //                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
-//   stacks.json      {"id", "name", "aliases", "keywords", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
+//   stacks.json      {"id", "name", "aliases", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
 //                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,
 //                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
 //                     "pads_vocabulary"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
 //                     "causal_flops_of"?: [...], "peak_memory"?: "reserved", "parameter_bytes"?: "fsdp"}
-//   models.json      {"id", "aliases", "in_texts"?, "train_samples"?, "tokens"?}
+//   models.json      {"id", "aliases", "train_samples"?, "tokens"?}
 //   fitted.json      {"name", "value", "deviation", "records": how many, "sources": [theirs]}
 //
 // An entry's names are its id, its name and its aliases (name_index.hpp says when two names are one); no name stands
-// for two entries of a file. "in_texts" is for what publications write: sim/records/names_in_texts.hpp.
+// for two entries of a file.
 #include <map>
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@
 namespace lockstep::sim {
 inline namespace catalogue {
 
-/// A factor on what stands above it (sim/records/fit.hpp), or the reach of bounds.
+/// A factor on what stands above it (sim/validation/fit.hpp), or the reach of bounds.
 struct Constant {
   double value = 0;
   double deviation = 0;              ///< of its logarithm, as the fit leaves it

@@ -16,8 +16,7 @@ struct Entry {
   std::string id;
   std::string name;  ///< for people, "H100 SXM5"; empty: the id
   std::vector<std::string> aliases;
-  std::vector<std::string> in_texts;  ///< words by which publications mean it
-  std::vector<Assumption> facts;      ///< its figures with their sources
+  std::vector<Assumption> facts;  ///< its figures with their sources
 };
 
 constexpr int kUsualGpusPerNode = 8;
@@ -76,7 +75,6 @@ inline const Choices<MemoryCounter>& choices_of(MemoryCounter) {
 }
 
 struct StackEntry : Entry {
-  std::vector<std::string> keywords;
   double fusion_bytes = 0;
   std::string all_reduce, wire_mixed;
   Optimizer optimizer = Optimizer::momentum;

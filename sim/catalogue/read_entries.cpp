@@ -10,13 +10,11 @@ constexpr Range kAnyLatency{0, 10};
 
 // Names of every entry, and the keys of its own.
 void read_names(const JsonNode& node, Entry& entry, std::vector<std::string> own_keys) {
-  own_keys.insert(own_keys.begin(), {"id", "name", "aliases", "in_texts"});
+  own_keys.insert(own_keys.begin(), {"id", "name", "aliases"});
   node.keys(own_keys);
   entry.id = node.at("id").text();
   entry.aliases = texts_of(node.at("aliases"));
   if (const auto name = node.find("name")) entry.name = name->text();
-  const std::optional<JsonNode> in_texts = node.find("in_texts");
-  entry.in_texts = in_texts ? texts_of(*in_texts) : entry.aliases;
 }
 
 bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) {
@@ -125,13 +123,12 @@ NetworkEntry read_network(const JsonNode& node) {
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
   read_names(node, entry,
-             {"keywords",        "fusion_threshold",   "all_reduce",        "wire_mixed",     "optimizer",
-              "overlap",         "fast_convolutions",  "fused_norms",       "transposes",     "cuda_graphs",
-              "fused_attention", "hopper_attention",   "sequence_parallel", "tensor_overlap", "whole_experts",
-              "pads_vocabulary", "fused_loss",         "gelu_in_steps",     "norms_in_steps", "eight_bits",
-              "unpadded",        "trains_as_measured", "recompute",         "selective",      "causal_flops_of",
-              "peak_memory",     "parameter_bytes"});
-  entry.keywords = texts_of(node.at("keywords"));
+             {"fusion_threshold",   "all_reduce",        "wire_mixed",     "optimizer",       "overlap",
+              "fast_convolutions",  "fused_norms",       "transposes",     "cuda_graphs",     "fused_attention",
+              "hopper_attention",   "sequence_parallel", "tensor_overlap", "whole_experts",   "pads_vocabulary",
+              "fused_loss",         "gelu_in_steps",     "norms_in_steps", "eight_bits",      "unpadded",
+              "trains_as_measured", "recompute",         "selective",      "causal_flops_of", "peak_memory",
+              "parameter_bytes"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});

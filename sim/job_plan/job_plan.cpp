@@ -5,10 +5,10 @@
 
 #include "engine/base/text.hpp"
 #include "sim/job_plan/job_prices.hpp"
-#include "sim/records/job_read.hpp"
-#include "sim/records/job_scenario.hpp"
-#include "sim/records/job_split.hpp"
-#include "sim/records/job_tokens.hpp"
+#include "sim/job_prediction/job_scenario.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/job_prediction/job_summary.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
 
 namespace lockstep::sim {
 inline namespace job_plan {
@@ -16,7 +16,7 @@ namespace {
 
 // One job of the plan, what the points say of it, and its scenario.
 struct Machine {
-  Job job;
+  JobQuestion question;
   Json shown = Json::object();
   PricedGpu gpu;
   std::string read, title;  ///< what was read; the model
@@ -42,7 +42,7 @@ void vary(std::vector<Machine>& machines, const std::vector<Value>& values, cons
   for (const Machine& machine : machines)
     for (const Value& value : values) {
       all.push_back(machine);
-      set(all.back().job, value);
+      set(all.back().question, value);
       if (values.size() > 1 || is_always_shown) all.back().shown[name] = value;
     }
   machines = std::move(all);
@@ -51,11 +51,12 @@ void vary(std::vector<Machine>& machines, const std::vector<Value>& values, cons
 // Where splits are searched a machine is of one size: each has a split of its own.
 std::vector<Machine> with_sizes(std::vector<Machine> machines, const JobPlan& words, const Catalogue& catalogue) {
   const bool by_nodes = !words.nodes.empty();
-  vary(machines, by_nodes ? words.nodes : words.job.gpus, by_nodes ? "nodes" : "GPUs", true, [&](Job& job, int size) {
-    job.gpus = {by_nodes ? size * stated_gpus_of_node(job, catalogue) : size};
-    job.searches_split = true;
-    job.lists_splits = false;
-  });
+  vary(machines, by_nodes ? words.nodes : words.question.gpus, by_nodes ? "nodes" : "GPUs", true,
+       [&](JobQuestion& q, int size) {
+         q.gpus = {by_nodes ? size * gpus_per_node_of(q.job, catalogue) : size};
+         q.job.split.is_searched = true;
+         q.lists_splits = false;
+       });
   return machines;
 }
 
@@ -65,45 +66,44 @@ std::vector<Machine> machines_of(const JobPlan& words, const Catalogue& catalogu
   check_distinct("--algorithm", words.algorithms, "algorithm");
   check_distinct("--batch", words.batches, "batch");
   check_distinct("--nodes", words.nodes, "number");
-  check_distinct("--gpus", words.job.gpus, "number");
+  check_distinct("--gpus", words.question.gpus, "number");
   std::vector<Machine> machines(1);
-  machines.front().job = words.job;
-  vary(machines, words.gpus_by_name, "GPU", true, [](Job& job, const std::string& name) { job.gpu = name; });
-  vary(machines, words.networks, "network", false, [](Job& job, const std::string& text) { job.network = text; });
-  vary(machines, words.algorithms, "algorithm", false, [](Job& job, const std::string& name) { job.algorithm = name; });
-  vary(machines, words.batches, "batch", false, [](Job& job, int batch) { job.batch_per_gpu = batch; });
+  machines.front().question = words.question;
+  vary(machines, words.gpus_by_name, "GPU", true,
+       [](JobQuestion& q, const std::string& name) { q.job.gpu.stated = name; });
+  vary(machines, words.networks, "network", false,
+       [](JobQuestion& q, const std::string& text) { q.job.network.stated = text; });
+  vary(machines, words.algorithms, "algorithm", false,
+       [](JobQuestion& q, const std::string& name) { q.job.exchange = name; });
+  vary(machines, words.batches, "batch", false, [](JobQuestion& q, int batch) { q.job.batch_per_gpu = batch; });
   for (Machine& machine : machines)
-    for (int nodes : words.nodes) machine.job.gpus.push_back(nodes * stated_gpus_of_node(machine.job, catalogue));
+    for (int nodes : words.nodes)
+      machine.question.gpus.push_back(nodes * gpus_per_node_of(machine.question.job, catalogue));
   return machines;
 }
 
 void check_words(const JobPlan& words) {
-  if (words.job.model.empty() || words.gpus_by_name.empty())
+  if (words.question.job.model.stated.empty() || words.gpus_by_name.empty())
     throw InputError("plan job: --model or --gpu is missing; allowed: both (names: simulate job --list)");
-  if (words.job.gpus.empty() == words.nodes.empty())
+  if (words.question.gpus.empty() == words.nodes.empty())
     throw InputError("plan job: how many GPUs is not said once; allowed: --nodes or --gpus");
-  if ((words.job.epochs > 0) == !words.tokens.empty())
+  if ((words.question.job.epochs > 0) == !words.tokens.empty())
     throw InputError("plan job: how much is trained is not said once; allowed: --epochs or --tokens");
-  if (words.job.rate_samples_per_s > 0 && (words.gpus_by_name.size() > 1 || words.batches.size() > 1))
+  if (words.question.rate_samples_per_s > 0 && (words.gpus_by_name.size() > 1 || words.batches.size() > 1))
     throw InputError(
         "--rate: of which GPU and batch it was measured is not said; allowed: with one --gpu, one --batch");
 }
 
-// Read as `simulate job` reads it. Its bounds, which the scenario's uncertainties come from, are those at the largest
-// number of GPUs: the one prediction that is needed here.
+// Read as `simulate job` reads it. The scenario's uncertainties come from the interval at the largest number of GPUs: the
+// one prediction that is needed here.
 void read(Machine& machine, const Catalogue& catalogue, int processes) {
-  JobPrediction predicted = read_job(machine.job, catalogue);
-  const int largest = *std::max_element(machine.job.gpus.begin(), machine.job.gpus.end());
-  const std::string training = training_text(inputs_of(predicted.predictions));
-  std::vector<Prediction> needed;
-  for (const Prediction& p : predicted.predictions)
-    if (p.mapped.quantity == Quantity::images_per_s && p.record->gpus == largest) needed.push_back(p);
-  predicted.predictions = std::move(needed);
-  predict_read(machine.job, predicted, catalogue, processes);
-  const JobRead job_read = read_of(machine.job, predicted, catalogue);
-  machine.gpu = {job_read.gpu->id, predicted.scenario.cluster.gpu.name};
-  machine.read = read_text(job_read) + training;
-  machine.title = job_read.title;
+  JobPrediction predicted = prepare_job(machine.question, catalogue);
+  const std::string training = training_text(merge_inputs(predicted.tasks()));
+  predict_largest_rate(machine.question, predicted, catalogue, processes);
+  const JobSummary summary = summary_of(machine.question.job, predicted.job, predicted.scenario, catalogue);
+  machine.gpu = {summary.gpu->id, predicted.scenario.cluster.gpu.name};
+  machine.read = summary_text(summary) + training;
+  machine.title = summary.title;
   machine.tokens = predicted.scenario.model.tokens;
   machine.scenario = job_scenario(predicted, catalogue);
   if (!predicted.rankings.empty()) machine.shown["split"] = split_text(predicted.rankings.front().best.front().spec);
@@ -112,7 +112,8 @@ void read(Machine& machine, const Catalogue& catalogue, int processes) {
 // One model that no GPU of a machine holds: then all are split.
 bool searches_splits(const std::vector<Machine>& machines, const Catalogue& catalogue) {
   return std::any_of(machines.begin(), machines.end(), [&](const Machine& machine) {
-    return machine.job.searches_split || with_search_where_needed(machine.job, catalogue).searches_split;
+    return machine.question.job.split.is_searched ||
+           with_search_where_needed(machine.question, catalogue).job.split.is_searched;
   });
 }
 
@@ -149,21 +150,21 @@ Json machine_axis(const std::vector<Machine>& machines) {
   for (const Machine& machine : machines) {
     Json set = Json::object();
     for (const auto& member : machine.scenario.items()) set["/" + member.key()] = member.value();
-    if (machine.has_own_size) set["/baseline/gpus"] = machine.job.gpus.front();
+    if (machine.has_own_size) set["/baseline/gpus"] = machine.question.gpus.front();
     values.push_back({{"name", name_of(machine)}, {"shown", machine.shown}, {"set", set}});
   }
   return {{"name", "machine"}, {"values", values}};
 }
 
 Json size_axis(const JobPlan& words) {
-  return words.nodes.empty() ? Json{{"name", "GPUs"}, {"pointer", "/gpus"}, {"values", words.job.gpus}}
+  return words.nodes.empty() ? Json{{"name", "GPUs"}, {"pointer", "/gpus"}, {"values", words.question.gpus}}
                              : Json{{"name", "nodes"}, {"pointer", "/nodes"}, {"values", words.nodes}};
 }
 
 Json work_of(const JobPlan& words, const Machine& machine) {
   const double tokens = count_of("--tokens", words.tokens);
   if (machine.tokens <= 0)
-    throw InputError("--tokens " + words.tokens + ": " + words.job.model +
+    throw InputError("--tokens " + words.tokens + ": " + words.question.job.model.stated +
                      " has no sequences of tokens; allowed: --epochs");
   return {{"samples",
            {{"value", std::ceil(tokens / machine.tokens)},

@@ -1,22 +1,23 @@
 #pragma once
-// A plan in words: a job (sim/records/job.hpp) of which some facts have several values, prices, and what is wanted.
+// A plan of one job (sim/job_prediction/job_question.hpp) some of whose facts have several values, with prices and an
+// objective.
 //
 // Every combination of GPU, network, algorithm and batch is one job, read as `simulate job` reads it for all the numbers
 // of GPUs together; its scenario is what the points of the plan are predicted by.
 #include <string>
 #include <vector>
 
-#include "sim/records/job.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
 
 namespace lockstep::sim {
 inline namespace job_plan {
 
-/// Lists become axes of the plan; an empty one leaves its fact as `job` has it.
+/// Lists become axes of the plan; an empty one leaves its fact as `question` has it.
 struct JobPlan {
-  Job job;  ///< what all points share, and their numbers of GPUs where `nodes` is empty
+  JobQuestion question;  ///< shared by all points, and their numbers of GPUs where `nodes` is empty
   std::vector<std::string> gpus_by_name, networks, algorithms;
   std::vector<int> batches;
-  std::vector<int> nodes;           ///< whole ones of `job`'s GPUs per node
+  std::vector<int> nodes;           ///< whole nodes of the job's GPUs per node
   std::vector<std::string> prices;  ///< "H100=2.5/h", "A100 = 1.5 EUR/h", "2 $/h": of a GPU-hour
   std::string deadline, budget;     ///< "3d", "2000 USD"; at most one of the two
   bool is_cautious = false;
@@ -28,7 +29,7 @@ struct JobPlan {
   bool has_energy = false;   ///< kWh of every point, with the next three where they are given
   double pue = 0, co2_g_per_kwh = 0;
   std::string tariff;  ///< of energy, paid on top: "0.12 USD/kWh"
-  std::string tokens;  ///< "300B", of a model of sequences; empty: `job` has epochs
+  std::string tokens;  ///< "300B", of a model of sequences; empty: the job has epochs
 };
 
 struct ReadJobPlan {

@@ -5,8 +5,8 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 #include "sim/failures/availability.hpp"
-#include "sim/records/gpu_name.hpp"
-#include "sim/records/job_tokens.hpp"
+#include "sim/job/gpu_name.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
 
 namespace lockstep::sim {
 inline namespace job_plan {

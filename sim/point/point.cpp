@@ -1,4 +1,6 @@
 #include "sim/point/point.hpp"
+#include "engine/base/log.hpp"
+#include "engine/base/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -81,6 +83,15 @@ Replay replay_closed_form(const Scenario& scenario, const PointRequest& request,
 Jitter jitter_at(const Scenario& scenario, const PointRequest& request) {
   if (request.gpus == 1 && !scenario.trains_learners()) return [](int gpu, int) { return gpu == 0 ? 1.0 : 0.0; };
   return workers_only(jitter_of(scenario, request.seed), request.gpus);
+}
+
+void log_method(const PointResult& point) {
+  if (!is_logged(LogLevel::info)) return;
+  write_log(LogLevel::info, std::to_string(point.gpus) + " GPUs: " + point.method.text() + ", " +
+                                name_of(point.method.error_class()) + " (" + name_of(point.method.reason) + "); " +
+                                formatted("%.6g", point.mean_iteration_s()) + " s an iteration, of which " +
+                                formatted("%.6g", point.exposed_communication_s) + " s exposed communication; took " +
+                                formatted("%.3f", point.wall_s) + " s");
 }
 
 // A point whose GPUs all run the same program.
@@ -191,6 +202,7 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
                       : scenario.workers ? predict_workers(at_point, request)
                                          : predict_program(std::move(at_point), request);
   point.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  log_method(point);
   return point;
 }
 

@@ -2,8 +2,9 @@
 # recipes_test.sh SOURCE_DIR: the recipes of CONTRIBUTING.md name the files that their examples are in, all and no more.
 #
 # "<!-- recipe: PATTERN NAME=X -->" stands under a recipe's first line; the numbered lines behind it name the files, NAME
-# for X. PATTERN, a regular expression, finds the example in the source. What reads publications (sim/records) gives it
-# a name besides, and what is built on it may call it; neither is needed to add one.
+# for X. PATTERN, a regular expression, finds the example in the source. The modules of jobs and publications have other
+# names for collectives and algorithms, and may call them; neither is needed to add one. They count where a recipe is
+# about them.
 set -euo pipefail
 cd "$1"
 failures=0
@@ -20,8 +21,9 @@ while IFS= read -r mark; do
   line=${mark%%:*}
   pattern=$(sed -E 's/.*recipe: (.*) NAME=.*/\1/' <<<"$mark")
   name=$(sed -E 's/.* NAME=([a-z_]+) -->.*/\1/' <<<"$mark")
-  found=$(grep -rlE --include='*.cpp' --include='*.hpp' -- "$pattern" engine sim calib |
-    grep -vE '^sim/records/|^sim/collective/nccl_plan.cpp$' | sort)
+  others='^sim/(job|stack|quantity|job_prediction|validation)/|^sim/collective/nccl_plan.cpp$'
+  if [[ $pattern == Metric::* ]]; then others='^$'; fi
+  found=$(grep -rlE --include='*.cpp' --include='*.hpp' -- "$pattern" engine sim calib | grep -vE "$others" | sort)
   if difference=$(diff <(listed "$line" "$name") <(printf '%s\n' "$found")); then
     echo "$name: $(wc -l <<<"$found") files, as CONTRIBUTING.md says"
   else

@@ -362,7 +362,7 @@ TEST_CASE("simulate: a job in words is predicted without a file, the same each t
   const Outcome outcome = run_program(folder.path(""), "simulate", job + "a.json");
   CHECK(outcome.err == "");
   CHECK(outcome.code == 0);
-  CHECK_THAT(outcome.out, Contains("ResNet-50") && Contains("90 epochs") && Contains("Left open, and assumed:"));
+  CHECK_THAT(outcome.out, Contains("ResNet-50") && Contains("90 epochs") && Contains("Not given, and assumed:"));
   const Json predictions = Json::parse(slurp(folder.path("a.json")));
   CHECK(predictions.at("schema") == "lockstep/predictions/1");
   CHECK(predictions.at("predictions").size() == 6);

@@ -10,12 +10,12 @@
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/convergence/build.hpp"
 #include "sim/failures/spot_run.hpp"
+#include "sim/job/job_fields.hpp"
 #include "sim/plan/journal.hpp"
 #include "sim/plan/plan_spec.hpp"
-#include "sim/records/explicit_records.hpp"
-#include "sim/records/suite.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/scenario_template.hpp"
+#include "sim/validation/suite.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/reader.hpp"
 
@@ -116,8 +116,10 @@ const sim::Catalogue& catalogue() {
 }
 
 Json records(const std::string& text) {
-  const JsonDocument document = JsonDocument::parse(text, kFile);
-  return sim::explicit_records(document.json(), sim::read_records(document), catalogue());
+  Json jobs = Json::array();
+  for (const sim::Record& record : sim::read_records(JsonDocument::parse(text, kFile)))
+    jobs.push_back(sim::job_json(sim::resolve_record(record, catalogue())));
+  return jobs;
 }
 
 // What is read of a text of the command line is said so that it reads the same.

@@ -1,9 +1,9 @@
 // A plan in words is the jobs that `simulate job` would read, no other.
 #include "sim/job_plan/job_plan.hpp"
 
+#include "sim/job_prediction/job_scenario.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
 #include "sim/plan/evaluate.hpp"
-#include "sim/records/job_scenario.hpp"
-#include "sim/records/job_tokens.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 sim::JobPlan small_words() {
   sim::JobPlan words;
-  words.job.model = "ResNet-50";
-  words.job.epochs = 2;
+  words.question.job.model.stated = "ResNet-50";
+  words.question.job.epochs = 2;
   words.gpus_by_name = {"V100", "P100"};
   words.networks = {"4x EDR", "10 GbE"};
   words.batches = {32, 64};
@@ -64,10 +64,10 @@ TEST_CASE("each point of a plan in words is the scenario and the prediction of s
   for (const std::string& gpu : words.gpus_by_name)
     for (const std::string& network : words.networks)
       for (int batch : words.batches) {
-        sim::Job job = words.job;
-        job.gpu = gpu;
-        job.network = network;
-        job.batch_per_gpu = batch;
+        sim::JobQuestion job = words.question;
+        job.job.gpu.stated = gpu;
+        job.job.network.stated = network;
+        job.job.batch_per_gpu = batch;
         job.gpus = {8, 32};
         const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
         const Json file = sim::job_scenario(predicted, catalogue());
@@ -82,30 +82,30 @@ TEST_CASE("each point of a plan in words is the scenario and the prediction of s
           task.point = at++;
           task.fidelity = sim::Fidelity::fast;
           const sim::Outcome outcome = sim::evaluate(plan, task);
-          const std::size_t first = std::size_t(row) * 3;
-          CHECK(outcome.samples_per_s() == Approx(predicted.predictions[first].predicted).epsilon(1e-9));
-          CHECK(outcome.time_s == Approx(predicted.predictions[first + 2].predicted).epsilon(1e-9));
+          const sim::JobRow& of_row = predicted.rows[std::size_t(row)];
+          CHECK(outcome.samples_per_s() == Approx(of_row.samples_per_s.predicted).epsilon(1e-9));
+          CHECK(outcome.time_s == Approx(of_row.training->predicted).epsilon(1e-9));
         }
       }
 }
 
 TEST_CASE("a plan of splits: each point is the prediction of simulate job with the same split") {
   sim::JobPlan words;
-  words.job.model = "llama3_8b";
+  words.question.job.model.stated = "llama3_8b";
   words.tokens = "3B";
-  words.job.split.tensor = 2;
-  words.job.split.sequence_parallel = true;
-  words.job.split.sharding = sim::ShardingStage::zero1;
-  words.job.global_batch = 256;
+  words.question.job.split.give("tensor", 2);
+  words.question.job.split.give("sequence", true);
+  words.question.job.split.give("sharding", "zero1");
+  words.question.job.global_batch = 256;
   words.gpus_by_name = {"H100", "A100"};
   words.nodes = {4, 8};
   const sim::PlanSpec plan = plan_of(words);
   REQUIRE(plan.points.size() == 4);
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
-    sim::Job job = words.job;
-    job.gpu = words.gpus_by_name[i / 2];
+    sim::JobQuestion job = words.question;
+    job.job.gpu.stated = words.gpus_by_name[i / 2];
     job.gpus = {words.nodes[i % 2] * 8};
-    const sim::Prediction samples = sim::predict_job(job, catalogue(), 1).predictions.front();
+    const sim::QuantityPrediction samples = sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s;
     sim::Task task;
     task.point = i;
     task.fidelity = sim::Fidelity::analytic;
@@ -120,18 +120,18 @@ TEST_CASE("a plan of splits: each point is the prediction of simulate job with t
 
 TEST_CASE("a plan that searches splits has the fastest at each size, and says it") {
   sim::JobPlan words;
-  words.job.model = "llama3_8b";
+  words.question.job.model.stated = "llama3_8b";
   words.tokens = "3B";
-  words.job.global_batch = 256;
-  words.job.split.sharding = sim::ShardingStage::zero1;
-  words.job.searches_split = true;
+  words.question.job.global_batch = 256;
+  words.question.job.split.give("sharding", "zero1");
+  words.question.job.split.is_searched = true;
   words.gpus_by_name = {"H100", "A100"};
   words.nodes = {4, 8};
   const sim::PlanSpec plan = plan_of(words);
   REQUIRE(plan.points.size() == 4);
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
-    sim::Job job = words.job;
-    job.gpu = words.gpus_by_name[i / 2];
+    sim::JobQuestion job = words.question;
+    job.job.gpu.stated = words.gpus_by_name[i / 2];
     job.gpus = {words.nodes[i % 2] * 8};
     const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
     sim::Task task;
@@ -139,26 +139,26 @@ TEST_CASE("a plan that searches splits has the fastest at each size, and says it
     task.fidelity = sim::Fidelity::analytic;
     const sim::Outcome outcome = sim::evaluate(plan, task);
     INFO(outcome.why);
-    CHECK(outcome.samples_per_s() == Approx(predicted.predictions.front().predicted).epsilon(1e-9));
+    CHECK(outcome.samples_per_s() == Approx(predicted.rows.front().samples_per_s.predicted).epsilon(1e-9));
     CHECK(outcome.gpus == job.gpus.front());
     const std::string split = plan.points[i].setting.at("split");
     CHECK(split == sim::split_text(predicted.rankings.front().best.front().spec));
     CHECK_THAT(split, Contains("zero1"));
   }
   // Without a word about it, as simulate job does.
-  words.job.searches_split = false;
-  words.job.split = {};
-  words.job.global_batch = 0;
+  words.question.job.split.is_searched = false;
+  words.question.job.split = {};
+  words.question.job.global_batch = 0;
   CHECK(plan_of(words).points.front().setting.contains("split"));
 }
 
 TEST_CASE("searched splits of several sizes are variants of the job's scenario, each predicted as the job is") {
-  sim::Job job;
-  job.model = "llama3_8b";
-  job.gpu = "H100";
+  sim::JobQuestion job;
+  job.job.model.stated = "llama3_8b";
+  job.job.gpu.stated = "H100";
   job.gpus = {16, 64};
-  job.global_batch = 128;
-  job.searches_split = true;
+  job.job.global_batch = 128;
+  job.job.split.is_searched = true;
   const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
   REQUIRE(predicted.rankings.size() == 2);
   const TemporaryFolder folder;
@@ -166,13 +166,11 @@ TEST_CASE("searched splits of several sizes are variants of the job's scenario, 
   const sim::Report report = sim::predict(sim::load_scenario(path, {}), 1, {});
   REQUIRE(report.points.size() == 2);
   for (const sim::ReportPoint& row : report.points) {
-    const auto of_job =
-        std::find_if(predicted.predictions.begin(), predicted.predictions.end(), [&](const sim::Prediction& p) {
-          return p.record->gpus == row.point.gpus && p.mapped.quantity == sim::Quantity::images_per_s;
-        });
-    REQUIRE(of_job != predicted.predictions.end());
+    const auto of_job = std::find_if(predicted.rows.begin(), predicted.rows.end(),
+                                     [&](const sim::JobRow& one) { return one.gpus == row.point.gpus; });
+    REQUIRE(of_job != predicted.rows.end());
     CHECK(row.variant == std::to_string(row.point.gpus) + " GPUs");
-    CHECK(row.point.samples_per_s() == Approx(of_job->predicted).epsilon(1e-9));
+    CHECK(row.point.samples_per_s() == Approx(of_job->samples_per_s.predicted).epsilon(1e-9));
   }
 }
 
@@ -183,7 +181,7 @@ TEST_CASE("what does not vary is not among a point's settings, and the GPU is") 
   words.batches = {32};
   CHECK(plan_of(words).points[1].setting == Json({{"GPU", "V100"}, {"nodes", 4}}));
   words.nodes.clear();
-  words.job.gpus = {2, 16};
+  words.question.gpus = {2, 16};
   CHECK(plan_of(words).points[1].setting == Json({{"GPU", "V100"}, {"GPUs", 16}}));
 }
 
@@ -204,7 +202,7 @@ TEST_CASE("on one node networks are one machine: none of them is the runner-up o
 
 TEST_CASE("tokens are sequences of the model's length") {
   sim::JobPlan words;
-  words.job.model = "BERT-large";
+  words.question.job.model.stated = "BERT-large";
   words.tokens = "3B";
   words.gpus_by_name = {"A100"};
   words.batches = {16};
@@ -253,11 +251,11 @@ TEST_CASE("what is wrong with a plan in words is said by its option") {
              Contains("--gpu \"V1000\"") && Contains("nearest"));
   CHECK_THAT(refusal_with([](W& w) { w.networks = {"10 furlongs"}; }), Contains("--network \"10 furlongs\""));
   CHECK_THAT(refusal_with([](W& w) { w.nodes = {2, 2}; }), Contains("--nodes: the same number twice"));
-  CHECK_THAT(refusal_with([](W& w) { w.job.gpus = {8}; }), Contains("--nodes or --gpus"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.gpus = {8}; }), Contains("--nodes or --gpus"));
   CHECK_THAT(refusal_with([](W& w) { w.nodes.clear(); }), Contains("--nodes or --gpus"));
-  CHECK_THAT(refusal_with([](W& w) { w.job.epochs = 0; }), Contains("--epochs or --tokens"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.job.epochs = 0; }), Contains("--epochs or --tokens"));
   CHECK_THAT(refusal_with([](W& w) {
-               w.job.epochs = 0;
+               w.question.job.epochs = 0;
                w.tokens = "3B";
              }),
              Contains("--tokens 3B: ") && Contains("no sequences"));
@@ -277,7 +275,7 @@ TEST_CASE("what is wrong with a plan in words is said by its option") {
                w.budget = "5 USD";
              }),
              Contains("--budget") && Contains("one of the two"));
-  CHECK_THAT(refusal_with([](W& w) { w.job.rate_samples_per_s = 500; }), Contains("--rate: of which GPU"));
+  CHECK_THAT(refusal_with([](W& w) { w.question.rate_samples_per_s = 500; }), Contains("--rate: of which GPU"));
 }
 
 TEST_CASE("plan job: the file that it writes gives the same answer; a deadline that is missed ends with 1") {

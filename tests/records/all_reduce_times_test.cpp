@@ -1,6 +1,6 @@
-#include "sim/records/all_reduce_times.hpp"
+#include "sim/job_prediction/all_reduce_times.hpp"
 
-#include "sim/records/predict.hpp"
+#include "sim/validation/predict.hpp"
 #include "tests/catalogue/catalogue.hpp"
 #include "tests/catch.hpp"
 

@@ -1,9 +1,8 @@
 // Bounds from left-out sources: a tiny case by hand, and what they hold of sources drawn at random.
 #include <cmath>
-#include <deque>
 
 #include "engine/base/random.hpp"
-#include "sim/records/bounds.hpp"
+#include "sim/validation/bounds.hpp"
 #include "tests/catch.hpp"
 
 namespace lockstep::tests {
@@ -17,16 +16,13 @@ class LeftOut {
     record.id = source;
     record.source = source;
     record.value = std::exp(0.15 * off);
-    records_.push_back(record);
-    sim::Prediction p{&records_.back(), {}};
-    p.mapped.bounds_class = "sequences";
+    sim::Prediction p;
+    p.record = std::make_shared<const sim::Record>(record);
+    p.task.interval_class = {{"sequences"}};
     p.predicted = 1;
     predictions.push_back(p);
   }
   std::vector<sim::Prediction> predictions;
-
- private:
-  std::deque<sim::Record> records_;
 };
 
 double of(const std::map<std::string, sim::Constant>& constants, const std::string& side) {

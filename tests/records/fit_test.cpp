@@ -1,12 +1,12 @@
 // The fit of constants, and what predictions of sources left out are worth: laws on small cases, then what is committed.
-#include "sim/records/fit.hpp"
+#include "sim/validation/fit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "sim/records/scoring.hpp"
+#include "sim/validation/scoring.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 std::string rate(const std::string& id, const std::string& source, double images_per_s, const std::string& gpu = "K80",
                  const std::string& model = "ResNet-50", int batch = 64, const std::string& precision = "fp32") {
   return R"({"id": ")" + id + R"(", "source": ")" + source + R"(", "metric": "images_per_s", "gpu": ")" + gpu +
-         R"(", "gpus": 1, "model": ")" + model + R"(", "batch_per_gpu": )" + std::to_string(batch) +
-         R"(, "precision": ")" + precision + R"(", "role": "target", "use": "fit", "value": )" +
+         R"(", "gpus": 1, "software": "other", "model": ")" + model + R"(", "batch_per_gpu": )" +
+         std::to_string(batch) + R"(, "precision": ")" + precision + R"(", "role": "target", "use": "fit", "value": )" +
          std::to_string(images_per_s) + "}";
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("GPUs whose memory NICs do not reach have a share of the network of th
     const std::vector<sim::Record> records = records_of_all({record});
     const auto predictions = predict(records, without_constants());
     std::string names;
-    for (const auto& [specific, chain] : predictions.at(0).mapped.asked_for)
+    for (const auto& [specific, chain] : predictions.at(0).task.asked_for)
       if (chain.back().rfind("network share", 0) == 0) names = specific;
     return names;
   };

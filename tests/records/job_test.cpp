@@ -1,16 +1,16 @@
 // A job in words: laws first, then what a measured rate and the facts left open do, then what is refused.
-#include "sim/records/job.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/base/atomic_file.hpp"
 #include "engine/base/json.hpp"
+#include "engine/base/text.hpp"
+#include "sim/job_prediction/job_scenario.hpp"
+#include "sim/job_prediction/job_summary.hpp"
 #include "sim/program/gpu_memory.hpp"
-#include "sim/records/job_read.hpp"
-#include "sim/records/job_scenario.hpp"
-#include "sim/records/usual.hpp"
 #include "sim/report/result.hpp"
+#include "sim/stack/priors.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -21,19 +21,13 @@ namespace {
 
 // What is usual, times what trainings have shown.
 double told(const std::string& widest, const std::string& narrower) {
-  const sim::UsualValue& usual = sim::usual_of(widest);
-  double value = usual.value;
+  const sim::Prior& prior = sim::prior_of(widest);
+  double value = prior.value;
   for (const std::string& name : {widest, narrower}) {
     const auto fitted = catalogue().constants.find(name);
     if (fitted != catalogue().constants.end()) value *= fitted->second.value;
   }
-  return std::min(value, usual.most);
-}
-
-std::string three_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
+  return std::min(value, prior.most);
 }
 
 double evaluation_share() {
@@ -54,38 +48,38 @@ TEST_CASE("more GPUs train faster, but not by more than their number", "[job]") 
 }
 
 TEST_CASE("a slower network between the nodes slows only jobs of several nodes", "[job]") {
-  sim::Job fast = small_job(), slow = small_job();
-  fast.network = "100 GbE";
-  slow.network = "10 GbE";
+  sim::JobQuestion fast = small_job(), slow = small_job();
+  fast.job.network.stated = "100 GbE";
+  slow.job.network.stated = "10 GbE";
   const std::vector<double> of_fast = rates(fast), of_slow = rates(slow);
   CHECK(of_fast[1] == of_slow[1]);
   CHECK(of_fast[2] > of_slow[2]);
 }
 
 TEST_CASE("a measured rate is that of one GPU, and narrows the bounds", "[job]") {
-  sim::Job measured = small_job();
+  sim::JobQuestion measured = small_job();
   measured.rate_samples_per_s = 700;
   const sim::JobPrediction with = sim::predict_job(measured, catalogue(), 1);
   const sim::JobPrediction without = sim::predict_job(small_job(), catalogue(), 1);
-  CHECK(with.predictions[0].predicted == Approx(700).epsilon(1e-6));
-  const auto width = [](const sim::Prediction& p) { return (p.high - p.low) / p.predicted; };
-  CHECK(width(with.predictions[0]) < width(without.predictions[0]));
+  CHECK(with.rows[0].samples_per_s.predicted == Approx(700).epsilon(1e-6));
+  const auto width = [](const sim::JobRow& row) {
+    return (row.samples_per_s.high - row.samples_per_s.low) / row.samples_per_s.predicted;
+  };
+  CHECK(width(with.rows[0]) < width(without.rows[0]));
   // Efficiency is the rate per GPU over that of one.
-  for (std::size_t i = 0; i < with.predictions.size(); i += 2) {
-    const double gpus = with.predictions[i].record->gpus;
-    CHECK(with.predictions[i + 1].predicted == Approx(with.predictions[i].predicted / gpus / 700).epsilon(1e-6));
-  }
+  for (const sim::JobRow& row : with.rows)
+    CHECK(row.efficiency.predicted == Approx(row.samples_per_s.predicted / row.gpus / 700).epsilon(1e-6));
 }
 
 TEST_CASE("kernels are those of the software, not of the GPU's age", "[job]") {
   // Both GPUs keep attention's scores on the chip: what an H100 gains lies between its memory and its peak.
-  sim::Job job = small_job();
-  job.model = "gpt2";
-  job.precision = "mixed";
-  job.batch_per_gpu = 16;
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "gpt2";
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("mixed");
+  job.job.batch_per_gpu = 16;
   std::vector<double> of;
   for (const char* gpu : {"A100", "H100"}) {
-    job.gpu = gpu;
+    job.job.gpu.stated = gpu;
     of.push_back(rates(job)[0]);
   }
   CHECK(of[1] / of[0] > 3350. / 2039);
@@ -93,44 +87,44 @@ TEST_CASE("kernels are those of the software, not of the GPU's age", "[job]") {
 }
 
 TEST_CASE("epochs take their samples over the rate, longer where the rate is that of benchmarks", "[job]") {
-  sim::Job job = small_job();
-  job.epochs = 90;
-  sim::Job measured = job, decoding = job;
+  sim::JobQuestion job = small_job();
+  job.job.epochs = 90;
+  sim::JobQuestion measured = job, decoding = job;
   measured.rate_samples_per_s = 700;
-  decoding.decodes_on_host = true;
+  decoding.job.decodes_on_host = true;
   CHECK(over_benchmark() > 1 + evaluation_share());
-  const std::vector<std::pair<sim::Job, double>> factors{
+  const std::vector<std::pair<sim::JobQuestion, double>> factors{
       {job, over_benchmark()}, {measured, 1 + evaluation_share()}, {decoding, 1 + evaluation_share()}};
   for (const auto& [asked, factor] : factors) {
     const sim::JobPrediction predicted = sim::predict_job(asked, catalogue(), 1);
-    REQUIRE(predicted.predictions.size() == 9);
-    for (std::size_t i = 0; i < 9; i += 3) {  // 90 epochs of ImageNet's 1,281,167 images, whole iterations
-      const double samples = predicted.predictions[i + 2].predicted * predicted.predictions[i].predicted;
+    REQUIRE(predicted.rows.size() == 3);
+    for (const sim::JobRow& row : predicted.rows) {  // 90 epochs of ImageNet's 1,281,167 images, whole iterations
+      const double samples = row.training->predicted * row.samples_per_s.predicted;
       CHECK(samples >= 90.0 * 1281167 * factor * (1 - 1e-9));
-      CHECK(samples <= 90.0 * 1281167 * factor + predicted.predictions[i].record->gpus * 64 * (1 + 1e-9));
+      CHECK(samples <= 90.0 * 1281167 * factor + row.gpus * 64 * (1 + 1e-9));
     }
   }
 }
 
 TEST_CASE("images that a node's processors decode are a limit of the node, which slow jobs do not feel", "[job]") {
-  sim::Job fast = small_job(), slow = small_job();
-  fast.model = "AlexNet";
+  sim::JobQuestion fast = small_job(), slow = small_job();
+  fast.job.model.stated = "AlexNet";
   const std::vector<double> ready = rates(fast), slow_ready = rates(slow);
-  fast.decodes_on_host = slow.decodes_on_host = true;
+  fast.job.decodes_on_host = slow.job.decodes_on_host = true;
   const double limit = told(sim::kDecodedImages, "images decoded/pytorch");
   const std::vector<double> decoded = rates(fast), slow_decoded = rates(slow);
   CHECK(ready[1] > limit);
   CHECK(decoded[1] == Approx(limit).epsilon(0.01));      // one node
   CHECK(decoded[2] == Approx(8 * limit).epsilon(0.01));  // eight
   const sim::JobPrediction job = sim::predict_job(fast, catalogue(), 1);
-  const auto width = [](const sim::Prediction& p) { return p.high / p.low; };
-  const sim::Prediction alone = sim::predict_job(slow, catalogue(), 1).predictions[0];
-  CHECK(width(job.predictions[2]) > 1.3 * width(alone));  // what a node decodes is known by few
+  const auto width = [](const sim::JobRow& row) { return row.samples_per_s.high / row.samples_per_s.low; };
+  const sim::JobRow alone = sim::predict_job(slow, catalogue(), 1).rows[0];
+  CHECK(width(job.rows[1]) > 1.3 * width(alone));  // what a node decodes is known by few
   CHECK(slow_ready[0] < limit);
   CHECK(slow_decoded[0] == Approx(slow_ready[0]).epsilon(0.02));
-  sim::Job sentences = small_job();
-  sentences.model = "BERT-base";
-  sentences.decodes_on_host = true;
+  sim::JobQuestion sentences = small_job();
+  sentences.job.model.stated = "BERT-base";
+  sentences.job.decodes_on_host = true;
   CHECK(why_refused(sentences).find("has no images") != std::string::npos);
 }
 
@@ -146,92 +140,98 @@ TEST_CASE("a training takes as long whatever the metric is called") {
 }
 
 TEST_CASE("the table has a row per number of GPUs and says what was left open", "[job]") {
-  sim::Job job = small_job();
-  job.epochs = 90;
+  sim::JobQuestion job = small_job();
+  job.job.epochs = 90;
   const std::string text = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(text.find("Read: ResNet-50") == 0);
   CHECK(text.find("90 epochs") != std::string::npos);
-  CHECK(text.find("The time of epochs is " + three_digits(over_benchmark()) + " times that of their iterations") !=
+  CHECK(text.find("The time of epochs is " + formatted("%.3g", over_benchmark()) + " times that of their iterations") !=
         std::string::npos);
   CHECK(text.find("input never waited for (not stated") != std::string::npos);
   CHECK(text.find("\n  64         64") != std::string::npos);
   CHECK(text.find("network 4x InfiniBand EDR (not stated; usual for Tesla V100 SXM2)") != std::string::npos);
-  job.network = "100 GbE";
+  job.job.network.stated = "100 GbE";
   job.rate_samples_per_s = 700;
-  job.decodes_on_host = true;
+  job.job.decodes_on_host = true;
   const std::string stated = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(stated.find("network 4x") == std::string::npos);
-  CHECK(stated.find("with " + three_digits(100 * evaluation_share()) + " % more samples for evaluation") !=
+  CHECK(stated.find("with " + formatted("%.3g", 100 * evaluation_share()) + " % more samples for evaluation") !=
         std::string::npos);
   CHECK(stated.find("images decoded by the nodes' processors.") != std::string::npos);
   CHECK(stated.find("input never") == std::string::npos);
 }
 
 TEST_CASE("a name that is not known is refused, with the three nearest", "[job]") {
+  const auto gpu = [](sim::Job& j) -> std::string& { return j.gpu.stated; };
+  const auto model = [](sim::Job& j) -> std::string& { return j.model.stated; };
+  const auto software = [](sim::Job& j) -> std::string& { return j.software.stated; };
+  const auto exchange = [](sim::Job& j) -> std::string& { return j.exchange; };
+  const auto link = [](sim::Job& j) -> std::string& { return j.link.stated; };
+  const auto network = [](sim::Job& j) -> std::string& { return j.network.stated; };
   struct Refused {
-    std::string sim::Job::*word;
+    std::string& (*name)(sim::Job&);
     const char* text;
     const char* error;
   };
   for (const Refused& refused : {
            Refused{
-               &sim::Job::gpu, "H1000",
+               gpu, "H1000",
                "--gpu \"H1000\": no GPU of that name is known; allowed: the names of --list, the nearest h100-sxm, "},
-           Refused{&sim::Job::gpu, "H900", "--gpu \"H900\": no GPU of that name"},
-           Refused{&sim::Job::gpu, "XH100Z", "--gpu \"XH100Z\": no GPU of that name"},
-           Refused{&sim::Job::gpu, "H100,A100", "--gpu \"H100,A100\": no GPU of that name"},
-           Refused{&sim::Job::model, "vit_b32",
+           Refused{gpu, "H900", "--gpu \"H900\": no GPU of that name"},
+           Refused{gpu, "XH100Z", "--gpu \"XH100Z\": no GPU of that name"},
+           Refused{gpu, "H100,A100", "--gpu \"H100,A100\": no GPU of that name"},
+           Refused{model, "vit_b32",
                    "--model \"vit_b32\": no model of that name is known; allowed: the names of --list, the nearest "
                    "vit_b16, "},
-           Refused{&sim::Job::model, "bert_large_1024", "--model \"bert_large_1024\": no model"},
-           Refused{&sim::Job::model, "resnet50_fused", "--model \"resnet50_fused\": no model"},
-           Refused{&sim::Job::software, "foo",
+           Refused{model, "bert_large_1024", "--model \"bert_large_1024\": no model"},
+           Refused{model, "resnet50_fused", "--model \"resnet50_fused\": no model"},
+           Refused{software, "foo",
                    "--software \"foo\": no software of that name is known; allowed: the names of --list, the nearest "},
            Refused{
-               &sim::Job::algorithm, "foo",
+               exchange, "foo",
                "--algorithm \"foo\": no algorithm of that name is known; allowed: the names of --list, the nearest "},
-           Refused{&sim::Job::algorithm, "backup workers",
+           Refused{exchange, "backup workers",
                    "--algorithm \"backup workers\": a job in words cannot have it; allowed: a scenario with it"},
-           Refused{&sim::Job::intra_node_link, "NVLink 9",
+           Refused{link, "NVLink 9",
                    "--link \"NVLink 9\": no link in a node of that name is known; allowed: the names of --list, the "
                    "nearest nvlink"},
            Refused{
-               &sim::Job::network, "a wet string",
+               network, "a wet string",
                "--network \"a wet string\": \"a wet string\" is not a kind of network that is known; allowed: "
                "[COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node] (--list explains it), the nearest \"100 Gb/s\""},
-           Refused{&sim::Job::network, "8x RoCE 100", "the nearest \"8x 100 Gb/s RoCE\""},
+           Refused{network, "8x RoCE 100", "the nearest \"8x 100 Gb/s RoCE\""},
        }) {
-    sim::Job job = small_job();
-    job.*refused.word = refused.text;
+    sim::JobQuestion job = small_job();
+    refused.name(job.job) = refused.text;
     CHECK_THAT(why_refused(job), Contains(refused.error));
   }
 }
 
 TEST_CASE("what a job leaves no sense for is refused", "[job]") {
-  sim::Job job = small_job();
-  job.precision = "tf32";
+  sim::JobQuestion job = small_job();
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("tf32");
   CHECK(why_refused(job).find("precision tf32: Tesla V100 SXM2 does not have it") != std::string::npos);
   job = small_job();
-  job.batch_per_gpu = 0;
+  job.job.batch_per_gpu = 0;
   job.rate_samples_per_s = 700;
   CHECK(why_refused(job).find("allowed: with --batch") != std::string::npos);
   job = small_job();
-  job.gpus_per_node = 6;
+  job.job.gpus_per_node = 6;
   CHECK(why_refused(job) == "--gpus: 8 GPUs do not fill whole nodes; allowed: up to 6, or a multiple of it");
 }
 
 TEST_CASE("servers have eight GPUs unless the job says otherwise", "[job]") {
-  sim::Job job = small_job();
+  sim::JobQuestion job = small_job();
   job.gpus = {4, 16};
   const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
   CHECK(predicted.scenario.cluster.gpus_per_node == 8);
-  CHECK(predicted.predictions.back().mapped.target.front().scenario.cluster.gpus_per_node == 8);
-  CHECK(predicted.predictions.back().mapped.target.front().scenario.cluster.nodes == 2);
+  CHECK(predicted.rows.back().samples_per_s.task.target.front().scenario.cluster.gpus_per_node == 8);
+  CHECK(predicted.rows.back().samples_per_s.task.target.front().scenario.cluster.nodes == 2);
   CHECK_THAT(sim::job_table(job, predicted, catalogue()),
              Contains("gpus_per_node 8 (not stated; at most 8, as is usual of servers)"));
-  job.gpus_per_node = 16;
+  job.job.gpus_per_node = 16;
   const sim::JobPrediction larger = sim::predict_job(job, catalogue(), 1);
-  CHECK(larger.predictions.back().mapped.target.front().scenario.cluster.nodes == 1);
+  CHECK(larger.rows.back().samples_per_s.task.target.front().scenario.cluster.nodes == 1);
   job = small_job();
   job.gpus = {12};
   CHECK(why_refused(job) == "--gpus: 12 GPUs do not fill whole nodes; allowed: up to 8, or a multiple of it");
@@ -244,43 +244,44 @@ sim::Report simulated(const Json& file) {
 }
 
 TEST_CASE("a job's scenario gives what the job gives, and its values say where they are from", "[job]") {
-  sim::Job images = small_job();
+  sim::JobQuestion images = small_job();
   images.gpus = {64};
-  images.epochs = 90;
-  sim::Job measured = images;
+  images.job.epochs = 90;
+  sim::JobQuestion measured = images;
   measured.rate_samples_per_s = 700;
-  sim::Job pcie = images;
-  pcie.model = "VGG-16";
-  pcie.gpu = "P100";
-  pcie.precision = "fp32";
-  pcie.gpus_per_node = 4;
-  pcie.intra_node_link = "PCIe 3";
-  pcie.network = "10 GbE";
-  sim::Job tokens = images;
-  tokens.model = "BERT-large";
-  tokens.gpu = "H100";
-  tokens.batch_per_gpu = 32;
-  tokens.epochs = 0;
-  sim::Job sharded = tokens;
-  sharded.model = "GPT-2 XL";
-  sharded.batch_per_gpu = 16;  // a layer keeps 34 s b h bytes: 86 GB at 32
-  sharded.algorithm = "FSDP";
-  sim::Job one_node = images;
+  sim::JobQuestion pcie = images;
+  pcie.job.model.stated = "VGG-16";
+  pcie.job.gpu.stated = "P100";
+  pcie.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("fp32");
+  pcie.job.gpus_per_node = 4;
+  pcie.job.link.stated = "PCIe 3";
+  pcie.job.network.stated = "10 GbE";
+  sim::JobQuestion tokens = images;
+  tokens.job.model.stated = "BERT-large";
+  tokens.job.gpu.stated = "H100";
+  tokens.job.batch_per_gpu = 32;
+  tokens.job.epochs = 0;
+  sim::JobQuestion sharded = tokens;
+  sharded.job.model.stated = "GPT-2 XL";
+  sharded.job.batch_per_gpu = 16;  // a layer keeps 34 s b h bytes: 86 GB at 32
+  sharded.job.exchange = "FSDP";
+  sim::JobQuestion one_node = images;
   one_node.gpus = {4};
-  for (const sim::Job& job : {images, measured, pcie, tokens, sharded, one_node}) {
-    INFO(job.model << " on " << job.gpus[0] << " " << job.gpu << " " << job.algorithm << job.rate_samples_per_s);
+  for (const sim::JobQuestion& job : {images, measured, pcie, tokens, sharded, one_node}) {
+    INFO(job.job.model.stated << " on " << job.gpus[0] << " " << job.job.gpu.stated << " " << job.job.exchange
+                              << job.rate_samples_per_s);
     const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
     const Json file = sim::job_scenario(predicted, catalogue());
     const sim::Report report = simulated(file);
     REQUIRE(report.points.size() == 1);
     const sim::PointResult& point = report.points[0].point;
-    CHECK(point.samples_per_s() == Approx(predicted.predictions[0].predicted).epsilon(1e-6));
-    CHECK(report.points[0].scaling_efficiency == Approx(predicted.predictions[1].predicted).epsilon(1e-6));
-    if (job.epochs > 0)
-      CHECK(report.points[0].accuracy.seconds == Approx(predicted.predictions[2].predicted).epsilon(1e-3));
+    CHECK(point.samples_per_s() == Approx(predicted.rows[0].samples_per_s.predicted).epsilon(1e-6));
+    CHECK(report.points[0].scaling_efficiency == Approx(predicted.rows[0].efficiency.predicted).epsilon(1e-6));
+    if (job.job.epochs > 0)
+      CHECK(report.points[0].accuracy.seconds == Approx(predicted.rows[0].training->predicted).epsilon(1e-3));
     // Parts of an iteration are off independently: at most as far as the job, at least as three alike ones are.
-    const double half =
-        (predicted.predictions[0].high - predicted.predictions[0].low) / (2 * predicted.predictions[0].predicted);
+    const sim::QuantityPrediction& rate = predicted.rows[0].samples_per_s;
+    const double half = (rate.high - rate.low) / (2 * rate.predicted);
     CHECK(point.interval.high - 1 <= 1.2 * half);  // slower links bring to light what was hidden
     CHECK(point.interval.high - 1 >= half / std::sqrt(3));
   }
@@ -291,23 +292,23 @@ TEST_CASE("a job's scenario gives what the job gives, and its values say where t
 }
 
 TEST_CASE("a job without a scenario is refused", "[job]") {
-  const auto refusal = [](const sim::Job& job) {
+  const auto refusal = [](const sim::JobQuestion& job) {
     return error_of([&] { sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue()); });
   };
-  sim::Job alone = small_job();
+  sim::JobQuestion alone = small_job();
   alone.gpus = {1};
   CHECK(refusal(alone) == "--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
-  sim::Job large = small_job();
-  large.gpus_per_node = 200;
+  sim::JobQuestion large = small_job();
+  large.job.gpus_per_node = 200;
   large.gpus = {200};
   CHECK(refusal(large) == "--scenario: /cluster/gpus_per_node: value 200 is out of range; allowed: 1 to 128");
 }
 
 TEST_CASE("a job's NICs stay NICs, of which NCCL takes all") {
-  sim::Job job = small_job();
-  job.gpu = "H100";
+  sim::JobQuestion job = small_job();
+  job.job.gpu.stated = "H100";
   job.gpus = {64};
-  job.network = "8x NDR";
+  job.job.network.stated = "8x NDR";
   const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
   const sim::NicSpec& nic = predicted.scenario.cluster.nic;
   CHECK(nic.per_node == 8);
@@ -321,12 +322,12 @@ TEST_CASE("a job's NICs stay NICs, of which NCCL takes all") {
   file["cluster"]["nic"]["bandwidth"] = "367 GB/s";
   file["cluster"]["nic"]["per_node"] = 1;
   CHECK(simulated(file).points[0].point.mean_iteration_s() > 1.05 * apart);
-  job.gpus_per_node = 4;  // of 8 ports two are a GPU's
+  job.job.gpus_per_node = 4;  // of 8 ports two are a GPU's
   CHECK(sim::predict_job(job, catalogue(), 1).scenario.cluster.nic.per_node == 4);
 }
 
 TEST_CASE("a job's scenario has the default fidelity, and a timeline") {
-  sim::Job job = small_job();
+  sim::JobQuestion job = small_job();
   job.gpus = {16};
   const Json file = sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK(file.at("fidelity") == "fast");
@@ -339,13 +340,13 @@ TEST_CASE("a job's scenario has the default fidelity, and a timeline") {
 }
 
 TEST_CASE("what kernels of transformers move and reach has its source in a job's scenario") {
-  sim::Job job = small_job();
-  job.model = "gpt2";
-  job.gpu = "H100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "gpt2";
+  job.job.gpu.stated = "H100";
   job.gpus = {8};
-  job.batch_per_gpu = 32;
-  job.software = "HuggingFace";
-  job.precision = "mixed";
+  job.job.batch_per_gpu = 32;
+  job.job.software.stated = "HuggingFace";
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("mixed");
   const Json file = sim::job_scenario(sim::predict_job(job, catalogue(), 1), catalogue());
   const Json& efficiency = file.at("compute").at("efficiency");
   for (const char* key : {"attention", "on_2_bytes", "on_4_bytes"}) {
@@ -360,14 +361,14 @@ TEST_CASE("what kernels of transformers move and reach has its source in a job's
 }
 
 TEST_CASE("Llama in PyTorch has its norms and rotary positions in steps, compiled and in NeMo in one kernel") {
-  sim::Job job = small_job();
-  job.model = "llama3_2_1b";
-  job.gpu = "A100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "llama3_2_1b";
+  job.job.gpu.stated = "A100";
   job.gpus = {8};
-  job.batch_per_gpu = 2;
-  job.precision = "bf16-true";
+  job.job.batch_per_gpu = 2;
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("bf16-true");
   const auto with = [&](const char* software) {
-    job.software = software;
+    job.job.software.stated = software;
     return sim::predict_job(job, catalogue(), 1);
   };
   for (const char* software : {"PyTorch", "HuggingFace", "PyTorch FSDP"}) {
@@ -385,39 +386,41 @@ TEST_CASE("Llama in PyTorch has its norms and rotary positions in steps, compile
     CHECK(with(software).scenario.compute.rotary_bytes == 0);
   }
   // torchtune's Llama 3.2 3B on an A100: compiled it is 27 % faster (README at bd2a0fc7c314).
-  const double eager = with("PyTorch").predictions.front().predicted;
-  const double compiled = with("torch.compile").predictions.front().predicted;
+  const double eager = with("PyTorch").rows.front().samples_per_s.predicted;
+  const double compiled = with("torch.compile").rows.front().samples_per_s.predicted;
   CHECK(compiled > 1.15 * eager);
   CHECK(compiled < 1.5 * eager);
 }
 
 TEST_CASE("bf16 throughout is refused of a GPU that has none") {
-  sim::Job job = small_job();
-  job.model = "gpt2";
-  job.gpu = "V100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "gpt2";
+  job.job.gpu.stated = "V100";
   job.gpus = {8};
-  job.batch_per_gpu = 1;
-  job.precision = "bf16-true";
+  job.job.batch_per_gpu = 1;
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("bf16-true");
   CHECK_THROWS_WITH(sim::predict_job(job, catalogue(), 1), Contains("has no bf16; allowed: mixed"));
-  job.precision = "fp16";
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("fp16");
   CHECK_NOTHROW(sim::predict_job(job, catalogue(), 1));
 }
 
 TEST_CASE("bf16 throughout is told as read, faster, and needs half of the state's memory") {
-  sim::Job job = small_job();
-  job.model = "llama3_2_1b";
-  job.gpu = "H100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "llama3_2_1b";
+  job.job.gpu.stated = "H100";
   job.gpus = {8};
-  job.batch_per_gpu = 1;
-  job.precision = "bf16";
+  job.job.batch_per_gpu = 1;
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("bf16");
   const sim::JobPrediction mixed = sim::predict_job(job, catalogue(), 1);
-  job.precision = "bf16-true";
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("bf16-true");
   const sim::JobPrediction half = sim::predict_job(job, catalogue(), 1);
-  CHECK(sim::read_text(sim::read_of(job, mixed, catalogue())).find("mixed precision") != std::string::npos);
-  CHECK(sim::read_text(sim::read_of(job, half, catalogue())).find("bf16 throughout") != std::string::npos);
+  CHECK(sim::summary_text(sim::summary_of(job.job, mixed.job, mixed.scenario, catalogue())).find("mixed precision") !=
+        std::string::npos);
+  CHECK(sim::summary_text(sim::summary_of(job.job, half.job, half.scenario, catalogue())).find("bf16 throughout") !=
+        std::string::npos);
   CHECK(half.scenario.compute.half_parameters);
   CHECK(half.scenario.communication.wire == sim::Wire::fp16);
-  CHECK(half.predictions.front().predicted > 1.02 * mixed.predictions.front().predicted);
+  CHECK(half.rows.front().samples_per_s.predicted > 1.02 * mixed.rows.front().samples_per_s.predicted);
   const auto state_bytes = [](const sim::JobPrediction& p) {
     const sim::GpuMemory m = sim::gpu_memory(p.scenario, 8, 1);
     return m.weights_bytes + m.gradients_bytes + m.master_weights_bytes + m.optimizer_state_bytes;
@@ -426,15 +429,15 @@ TEST_CASE("bf16 throughout is told as read, faster, and needs half of the state'
 }
 
 TEST_CASE("a layout of images that is stated is told as read") {
-  sim::Job job = small_job();
+  sim::JobQuestion job = small_job();
   const auto told = [&] {
     const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-    return sim::read_text(sim::read_of(job, predicted, catalogue()));
+    return sim::summary_text(sim::summary_of(job.job, predicted.job, predicted.scenario, catalogue()));
   };
   CHECK(told().find("channels last") == std::string::npos);
-  job.channels_last = true;
+  job.job.channels_last = true;
   CHECK(told().find("channels last.") != std::string::npos);
-  job.model = "gpt2";
+  job.job.model.stated = "gpt2";
   CHECK(why_refused(job).find("channels_last: gpt2 has no images") != std::string::npos);
 }
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "engine/base/json.hpp"
-#include "sim/records/job.hpp"
-#include "sim/records/job_names.hpp"
+#include "sim/job/job_names.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -27,25 +27,31 @@ std::vector<std::string> listed(const std::string& what) {
 }
 
 TEST_CASE("every name that is listed reads as itself", "[job]") {
-  const auto read = [](std::string sim::Job::*word, const std::string& name) {
+  const auto read = [](std::string& (*fact)(sim::Job&), const std::string& name) {
     INFO(name);
-    sim::Job job = small_job();
-    job.*word = name;
-    return sim::job_spec(job, catalogue());
+    sim::JobQuestion job = small_job();
+    fact(job.job) = name;
+    return sim::resolve_job(job, catalogue());
   };
+  const auto model = [](sim::Job& j) -> std::string& { return j.model.stated; };
+  const auto gpu = [](sim::Job& j) -> std::string& { return j.gpu.stated; };
+  const auto link = [](sim::Job& j) -> std::string& { return j.link.stated; };
+  const auto software = [](sim::Job& j) -> std::string& { return j.software.stated; };
+  const auto network = [](sim::Job& j) -> std::string& { return j.network.stated; };
+  const auto exchange = [](sim::Job& j) -> std::string& { return j.exchange; };
   REQUIRE(listed("models").size() == catalogue().models.size());
   REQUIRE(listed("GPUs").size() == catalogue().gpus.size());
   REQUIRE(listed("links in a node").size() == catalogue().intra_nodes.size());
   REQUIRE(listed("software").size() == catalogue().stacks.size());
   REQUIRE(listed("networks").size() > 15);
   REQUIRE(listed("algorithms").size() > 15);
-  for (const std::string& id : listed("models")) CHECK(read(&sim::Job::model, id).model.id == id);
-  for (const std::string& id : listed("GPUs")) CHECK(read(&sim::Job::gpu, id).gpu.id == id);
-  for (const std::string& id : listed("links in a node")) CHECK(read(&sim::Job::intra_node_link, id).link.id == id);
-  for (const std::string& id : listed("software")) CHECK(read(&sim::Job::software, id).software.id == id);
-  for (const std::string& id : listed("networks")) CHECK(read(&sim::Job::network, id).network.id == id);
+  for (const std::string& id : listed("models")) CHECK(read(model, id).model.id == id);
+  for (const std::string& id : listed("GPUs")) CHECK(read(gpu, id).gpu.id == id);
+  for (const std::string& id : listed("links in a node")) CHECK(read(link, id).link.id == id);
+  for (const std::string& id : listed("software")) CHECK(read(software, id).software.id == id);
+  for (const std::string& id : listed("networks")) CHECK(read(network, id).network.id == id);
   for (const std::string& id : listed("algorithms"))
-    CHECK(sim::job_algorithm_named(read(&sim::Job::algorithm, id).exchange)->id == id);
+    CHECK(sim::job_algorithm_named(read(exchange, id).exchange)->id == id);
   CHECK_THAT(sim::names_text(catalogue()), Contains("network: [COUNTx ]RATE[ KIND][ per GPU| per N GPUs| per node]"));
 }
 
@@ -69,11 +75,11 @@ TEST_CASE("no word names two algorithms", "[job]") {
 TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
   const auto scenario_with = [](const std::string& algorithm, const std::string& network = "100 GbE") {
     INFO(algorithm);
-    sim::Job job = small_job();
+    sim::JobQuestion job = small_job();
     job.gpus = {64};
-    job.network = network;
-    job.algorithm = algorithm;
-    return sim::predict_job(job, catalogue(), 1).predictions.front().mapped.target.front().scenario;
+    job.job.network.stated = network;
+    job.job.exchange = algorithm;
+    return sim::predict_job(job, catalogue(), 1).rows.front().samples_per_s.task.target.front().scenario;
   };
   const std::map<std::string, sim::AllReduceKind> all_reduces{{"ring", sim::AllReduceKind::ring},
                                                               {"NCCL tree", sim::AllReduceKind::double_binary_tree},
@@ -113,12 +119,12 @@ TEST_CASE("an algorithm by name is the one that is simulated", "[job]") {
 
 TEST_CASE("a network is what was written, and one that is written otherwise is the same", "[job]") {
   const auto rate = [](const std::string& network, int gpus_per_node = 0) {
-    sim::Job job = small_job();
-    job.gpu = "H100";
-    job.batch_per_gpu = 128;
+    sim::JobQuestion job = small_job();
+    job.job.gpu.stated = "H100";
+    job.job.batch_per_gpu = 128;
     job.gpus = {64};
-    job.gpus_per_node = gpus_per_node;
-    job.network = network;
+    job.job.gpus_per_node = gpus_per_node;
+    job.job.network.stated = network;
     return rates(job).front();
   };
   CHECK(rate("100 GbE") == rate("100 gbe"));
@@ -132,22 +138,22 @@ TEST_CASE("a network is what was written, and one that is written otherwise is t
 }
 
 TEST_CASE("a job's network may be slower than any that is usual, whatever its software", "[job]") {
-  sim::Job job = small_job();
+  sim::JobQuestion job = small_job();
   job.gpus = {64};
-  job.software = "mlperf";
-  job.network = "1 GbE";
+  job.job.software.stated = "mlperf";
+  job.job.network.stated = "1 GbE";
   const double slow = rates(job).front();
-  job.network = "";
+  job.job.network.stated = "";
   CHECK(slow < rates(job).front() / 2);
 }
 
 TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
-  sim::Job job = small_job();
-  job.model = "ResNet-50 v1.5";
-  job.gpu = "H100 SXM";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "ResNet-50 v1.5";
+  job.job.gpu.stated = "H100 SXM";
   job.gpus = {8, 64};
-  job.network = "400 Gb/s per GPU";
-  job.software = "torch";
+  job.job.network.stated = "400 Gb/s per GPU";
+  job.job.software.stated = "torch";
   const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
   const std::string text = sim::job_table(job, predicted, catalogue());
   CHECK(text.rfind("Read: ResNet-50 v1.5", 0) == 0);
@@ -166,9 +172,9 @@ TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
   CHECK(read.at("link").at("stated") == false);
   CHECK(read.at("software").at("id") == "pytorch");
   CHECK(read.at("precision") == "mixed");
-  job.network = "";
-  job.intra_node_link = "PCIe 5";
-  job.algorithm = "ring";
+  job.job.network.stated = "";
+  job.job.link.stated = "PCIe 5";
+  job.job.exchange = "ring";
   const std::string open = sim::job_table(job, sim::predict_job(job, catalogue(), 1), catalogue());
   CHECK_THAT(open,
              Contains("8 per node by PCIe 5.0 (pcie5);\n      network 8x 400 Gb/s InfiniBand NDR (47.0 GB/s each by "
@@ -179,36 +185,36 @@ TEST_CASE("what was read is said before the table, and in JSON", "[job]") {
 }
 
 TEST_CASE("a transformer with _fused behind its name has fused attention, as in scenarios", "[job]") {
-  sim::Job job = small_job();
-  job.model = "bert_large_512";
-  job.software = "tensorflow";  // in passes over the scores, where PyTorch of today keeps them on the chip
-  job.batch_per_gpu = 8;
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "bert_large_512";
+  job.job.software.stated = "tensorflow";  // in passes over the scores, where PyTorch of today keeps them on the chip
+  job.job.batch_per_gpu = 8;
   job.gpus = {8};
-  sim::Job fused = job;
-  fused.model = "bert_large_512_fused";
+  sim::JobQuestion fused = job;
+  fused.job.model.stated = "bert_large_512_fused";
   CHECK(rates(fused).front() > rates(job).front());
 }
 
 TEST_CASE("a job's network may be a file: a HuggingFace configuration is the network of its name", "[job]") {
   const std::string file = LOCKSTEP_SOURCE_DIR "/scenarios/models/llama3_8b/config.json";
-  sim::Job named = small_job();
-  named.model = "llama3_8b";
-  named.gpu = "H100";
+  sim::JobQuestion named = small_job();
+  named.job.model.stated = "llama3_8b";
+  named.job.gpu.stated = "H100";
   named.gpus = {16, 64};
-  named.batch_per_gpu = 1;
-  named.algorithm = "sharded";
-  sim::Job of_file = named;
-  of_file.model = file;
+  named.job.batch_per_gpu = 1;
+  named.job.exchange = "sharded";
+  sim::JobQuestion of_file = named;
+  of_file.job.model.stated = file;
   CHECK(rates(of_file) == rates(named));
   // Half the tokens of a sequence are less than half its work: attention grows with their square.
-  sim::Job halved = of_file;
-  halved.model = file + "@4096";
+  sim::JobQuestion halved = of_file;
+  halved.job.model.stated = file + "@4096";
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(rates(halved)[i] < 2.5 * rates(of_file)[i]);
     CHECK(rates(halved)[i] > 1.5 * rates(of_file)[i]);
   }
-  sim::Job in_bf16 = of_file;
-  in_bf16.precision = "bf16";  // the H100's usual one, mixed
+  sim::JobQuestion in_bf16 = of_file;
+  in_bf16.job.precision = sim::RecordPrecision::mixed;  // the H100's usual one, mixed
   CHECK(rates(in_bf16) == rates(of_file));
   const sim::JobPrediction predicted = sim::predict_job(of_file, catalogue(), 1);
   const std::string table = sim::job_table(of_file, predicted, catalogue());
@@ -216,66 +222,64 @@ TEST_CASE("a job's network may be a file: a HuggingFace configuration is the net
   const TemporaryFolder folder;  // an @ in a folder's name is no length of a sequence
   std::filesystem::create_directory(folder.path("a@b"));
   std::filesystem::copy_file(file, folder.path("a@b/config.json"));
-  sim::Job elsewhere = of_file;
-  elsewhere.model = folder.path("a@b/config.json");
+  sim::JobQuestion elsewhere = of_file;
+  elsewhere.job.model.stated = folder.path("a@b/config.json");
   const sim::JobPrediction moved = sim::predict_job(elsewhere, catalogue(), 1);
-  CHECK(moved.predictions.front().predicted == predicted.predictions.front().predicted);
+  CHECK(moved.rows.front().samples_per_s.predicted == predicted.rows.front().samples_per_s.predicted);
   CHECK_THAT(sim::job_table(elsewhere, moved, catalogue()), Contains("tokens of a sequence 8192 (not stated; "));
-  sim::Job lost = of_file;
-  lost.model = "/nowhere/config.json";
+  sim::JobQuestion lost = of_file;
+  lost.job.model.stated = "/nowhere/config.json";
   CHECK_THAT(why_refused(lost), Contains("/nowhere/config.json: "));
 }
 
 TEST_CASE("a board with more memory is as fast", "[job]") {
-  sim::Job small = small_job(), large = small_job();
-  large.gpu = "Tesla V100-SXM2-32GB";
+  sim::JobQuestion small = small_job(), large = small_job();
+  large.job.gpu.stated = "Tesla V100-SXM2-32GB";
   CHECK(rates(small) == rates(large));
 }
 
 TEST_CASE("a GPU of an NVLink domain has its domain's nodes, unless the job says what links them", "[job]") {
-  sim::Job job = small_job();
-  job.gpu = "GB200";
+  sim::JobQuestion job = small_job();
+  job.job.gpu.stated = "GB200";
   job.gpus = {128};
-  const sim::ClusterSpec domain = sim::read_job(job, catalogue()).scenario.cluster;
+  const sim::ClusterSpec domain = sim::prepare_job(job, catalogue()).scenario.cluster;
   CHECK(domain.gpus_per_node == 64);
   CHECK(domain.nic.per_node == 64);
   job.gpus = {96};
   CHECK(why_refused(job) == "--gpus: 96 GPUs do not fill whole nodes; allowed: up to 64, or a multiple of it");
   // Trays of 4 are joined as far as 96 GPUs divide: two nodes of 48.
-  job.gpus_per_node = 4;
-  const sim::ClusterSpec joined = sim::read_job(job, catalogue()).scenario.cluster;
+  job.job.gpus_per_node = 4;
+  const sim::ClusterSpec joined = sim::prepare_job(job, catalogue()).scenario.cluster;
   CHECK(joined.gpus_per_node == 48);
   CHECK(joined.nic.per_node == 48);
-  job.intra_node_link = "NVLink 5";
-  const sim::ClusterSpec tray = sim::read_job(job, catalogue()).scenario.cluster;
+  job.job.link.stated = "NVLink 5";
+  const sim::ClusterSpec tray = sim::prepare_job(job, catalogue()).scenario.cluster;
   CHECK(tray.gpus_per_node == 4);
   CHECK(tray.nic.per_node == 4);
   CHECK(tray.nic.link.bandwidth_bytes_per_s == domain.nic.link.bandwidth_bytes_per_s);
 }
 
 TEST_CASE("what is stated of a split stays, whether the rest of it is usual or searched", "[job]") {
-  using sim::ParallelDimension;
-  sim::Job job = small_job();
-  job.model = "mixtral_8x7b";
-  job.gpu = "H100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "mixtral_8x7b";
+  job.job.gpu.stated = "H100";
   job.gpus = {64};
-  job.batch_per_gpu = 0;
-  job.global_batch = 256;
-  job.split.tensor = 2;
-  job.split.context = 2;
-  job.split.expert = 4;
-  job.split.pipeline = 2;
-  job.split.sharding = sim::ShardingStage::zero1;
-  job.split.tensor_overlap = sim::TensorOverlap::all;
-  job.split.context_exchange = sim::ContextExchange::all_gather;
-  job.split.expert_imbalance = 1.5;
-  job.split.expert_overlap = true;
-  job.split.expert_tensor = 1;
-  job.split.offload = sim::kOffloadedOptimizer;
-  job.split.order = {ParallelDimension::tensor, ParallelDimension::pipeline, ParallelDimension::context,
-                     ParallelDimension::expert, ParallelDimension::data};
+  job.job.batch_per_gpu = 0;
+  job.job.global_batch = 256;
+  job.job.split.give("tensor", 2);
+  job.job.split.give("context", 2);
+  job.job.split.give("expert", 4);
+  job.job.split.give("pipeline", 2);
+  job.job.split.give("sharding", name_of(sim::ShardingStage::zero1));
+  job.job.split.give("tensor_overlap", name_of(sim::TensorOverlap::all));
+  job.job.split.give("context_exchange", name_of(sim::ContextExchange::all_gather));
+  job.job.split.give("expert_imbalance", 1.5);
+  job.job.split.give("expert_overlap", true);
+  job.job.split.give("expert_tensor", 1);
+  job.job.split.give("offload_optimizer", true);
+  job.job.split.give("order", {"tensor", "pipeline", "context", "expert", "data"});
   for (const bool is_searched : {false, true}) {
-    job.searches_split = is_searched;
+    job.job.split.is_searched = is_searched;
     const std::optional<sim::ParallelSpec> spec = sim::predict_job(job, catalogue(), 1).scenario.parallel;
     REQUIRE(spec);
     CHECK(spec->tensor == 2);
@@ -289,27 +293,28 @@ TEST_CASE("what is stated of a split stays, whether the rest of it is usual or s
     CHECK(spec->expert_overlap);
     CHECK(spec->expert_tensor == 1);
     CHECK(spec->offloads_optimizer);
-    CHECK(spec->order == *job.split.order);
+    CHECK(spec->order == job.job.split.values.order);
   }
 }
 
 TEST_CASE("zero3 by a call for each matrix is slower, the more GPUs the more", "[job]") {
-  sim::Job job = small_job();
-  job.model = "llama3_8b";
-  job.gpu = "A100";
-  job.batch_per_gpu = 0;
-  job.split.sharding = sim::ShardingStage::zero3;
-  job.split.recompute = sim::Recomputation::full;
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "llama3_8b";
+  job.job.gpu.stated = "A100";
+  job.job.batch_per_gpu = 0;
+  job.job.split.give("sharding", name_of(sim::ShardingStage::zero3));
+  job.job.split.give("recompute", name_of(sim::Recomputation::full));
   const auto rate_of_gpu = [&](int gpus, sim::ShardingCalls calls) {
     job.gpus = {gpus};
-    job.global_batch = gpus;
-    job.split.sharding_calls = calls;
+    job.job.global_batch = gpus;
+    job.job.split.give("sharding_calls", name_of(calls));
     return rates(job).front() / gpus;
   };
   job.gpus = {64};
-  job.global_batch = 64;
-  job.split.sharding_calls = sim::ShardingCalls::tensors;
-  const std::vector<Assumption> assumptions = sim::inputs_of(sim::predict_job(job, catalogue(), 1).predictions);
+  job.job.global_batch = 64;
+  job.job.split.give("sharding_calls", name_of(sim::ShardingCalls::tensors));
+  const std::vector<Assumption> assumptions =
+      sim::merge_inputs(sim::predict_job(job, catalogue(), 1).tasks()).assumptions;
   CHECK(std::any_of(assumptions.begin(), assumptions.end(),
                     [](const Assumption& a) { return a.pointer == "slice_overhead"; }));
   const double few = rate_of_gpu(64, sim::ShardingCalls::tensors) / rate_of_gpu(64, sim::ShardingCalls::layers);
@@ -319,56 +324,56 @@ TEST_CASE("zero3 by a call for each matrix is slower, the more GPUs the more", "
 }
 
 TEST_CASE("a language model's name may say the length of its sequences", "[job]") {
-  sim::Job job = small_job();
-  job.gpu = "H100";
-  job.batch_per_gpu = 1;
-  job.model = "llama3_8b@4096";
+  sim::JobQuestion job = small_job();
+  job.job.gpu.stated = "H100";
+  job.job.batch_per_gpu = 1;
+  job.job.model.stated = "llama3_8b@4096";
   job.ignores_memory = true;
   const sim::Scenario scenario = sim::predict_job(job, catalogue(), 1).scenario;
   CHECK(scenario.model.tokens == 4096);
-  job.model = "llama3_8b@8192";
+  job.job.model.stated = "llama3_8b@8192";
   const std::vector<double> named = rates(job);
-  job.model = "llama3_8b";  // its own length
+  job.job.model.stated = "llama3_8b";  // its own length
   CHECK(named == rates(job));
   for (const char* wrong : {"llama3_8b@", "llama3_8b@4k", "llama3_8b@0", "llama3_8b@99999999", "resnet50@224"}) {
-    job.model = wrong;
+    job.job.model.stated = wrong;
     CHECK_THAT(why_refused(job), Contains("no model of that name is known"));
   }
 }
 
 TEST_CASE("experts that groups of replicas cannot hold stand whole on tensor ranks", "[job]") {
-  sim::Job job = small_job();
-  job.model = "mixtral_8x7b";
-  job.gpu = "H100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "mixtral_8x7b";
+  job.job.gpu.stated = "H100";
   job.gpus = {16};
-  job.batch_per_gpu = 0;
-  job.global_batch = 16;
-  job.split.sharding = sim::ShardingStage::zero3;
-  job.split.tensor = 4;
-  job.split.expert = 4;
+  job.job.batch_per_gpu = 0;
+  job.job.global_batch = 16;
+  job.job.split.give("sharding", name_of(sim::ShardingStage::zero3));
+  job.job.split.give("tensor", 4);
+  job.job.split.give("expert", 4);
   const auto spec = [&] { return *sim::predict_job(job, catalogue(), 1).scenario.parallel; };
   CHECK(spec().expert_tensor == 0);
-  job.split.expert = 8;  // 4 replicas
+  job.job.split.give("expert", 8);  // 4 replicas
   CHECK(spec().expert_tensor == 1);
-  job.split.expert = 4;
-  job.software = "NeMo";
+  job.job.split.give("expert", 4);
+  job.job.software.stated = "NeMo";
   CHECK(spec().expert_tensor == 1);
-  job.split.expert_tensor = 4;
+  job.job.split.give("expert_tensor", 4);
   CHECK(spec().expert_tensor == 4);
 }
 
 TEST_CASE("a searched split hides of its tensor traffic what the software hides of a stated one", "[job]") {
-  sim::Job job = small_job();
-  job.model = "llama3_8b";
-  job.gpu = "H100";
+  sim::JobQuestion job = small_job();
+  job.job.model.stated = "llama3_8b";
+  job.job.gpu.stated = "H100";
   job.gpus = {64};
-  job.batch_per_gpu = 0;
-  job.global_batch = 256;
-  job.split.tensor = 8;
+  job.job.batch_per_gpu = 0;
+  job.job.global_batch = 256;
+  job.job.split.give("tensor", 8);
   const auto overlap = [&] { return sim::predict_job(job, catalogue(), 1).scenario.parallel->tensor_overlap; };
   const sim::TensorOverlap stated = overlap();
   CHECK(stated != sim::TensorOverlap::none);
-  job.searches_split = true;
+  job.job.split.is_searched = true;
   CHECK(overlap() == stated);
 }
 

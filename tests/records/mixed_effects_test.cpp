@@ -1,5 +1,5 @@
 // Shrinkage by how many sources say so: closed forms.
-#include "sim/records/mixed_effects.hpp"
+#include "sim/validation/mixed_effects.hpp"
 
 #include <cmath>
 

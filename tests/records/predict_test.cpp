@@ -1,11 +1,12 @@
 // Predictions of records: laws and bounds first, then values that follow from given ones, then what is not mapped.
-#include "sim/records/predict.hpp"
+#include "sim/validation/predict.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "sim/records/run.hpp"
+#include "sim/quantity/workload_time.hpp"
+#include "sim/validation/record.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -16,7 +17,7 @@ double predicted_of_record(const std::string& json) {
   const auto records = records_from(json);
   const auto predictions = predict(records);
   REQUIRE(predictions.size() == 1);
-  INFO(predictions[0].mapped.unmapped);
+  INFO(predictions[0].task.unmapped);
   REQUIRE(predictions[0].is_mapped());
   CHECK(predictions[0].low <= predictions[0].predicted);
   CHECK(predictions[0].predicted <= predictions[0].high);
@@ -25,13 +26,14 @@ double predicted_of_record(const std::string& json) {
 
 std::string why_not(const std::string& json) {
   const auto records = records_from(json);
-  return predict(records).at(0).mapped.unmapped;
+  return predict(records).at(0).task.unmapped;
 }
 
 std::string all_reduce(const std::string& metric, const std::string& unit, double bytes, int gpus) {
   return R"([{"id": "a", "metric": ")" + metric + R"(", "unit": ")" + unit + R"(", "gpu": "A100 SXM4", "gpus": )" +
-         std::to_string(gpus) + R"(, "gpus_per_node": 8, "intra_node_link": "NVLink3 NVSwitch", "network": "8x HDR",
-         "algorithm": "NCCL all-reduce", "params_bytes": )" +
+         std::to_string(gpus) +
+         R"(, "gpus_per_node": 8, "link": "nvlink3", "network": "8x HDR", "software": "collective",
+         "bytes": )" +
          std::to_string(static_cast<std::int64_t>(bytes)) + "}]";
 }
 
@@ -46,7 +48,7 @@ std::string other_metric(const std::string& metric) {
 
 TEST_CASE("a faster network never slows training down") {
   double before = 0;
-  for (const char* network : {"10GbE", "20GbE", "40GbE", "80GbE", "160GbE"}) {
+  for (const char* network : {"10 GbE", "20 GbE", "40 GbE", "80 GbE", "160 GbE"}) {
     const double now = predicted_of_record(two_servers(network));
     CHECK(now >= before);
     before = now;
@@ -108,12 +110,12 @@ TEST_CASE("a given all-reduce of the group is met and corrects its neighbours") 
 // A target beside an all-reduce of 16 MiB on eight GPUs of a node that is given, or not (0).
 double beside_given(double given_s, const std::string& target) {
   const std::string input = R"([{"id": "given", "role": "input", "group": "g", "metric": "allreduce_seconds",
-      "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 8, "intra_node_link": "PCIe 3.0 x16", "algorithm": "NCCL",
-      "params_bytes": 16777216, "value": )" +
+      "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 8, "link": "pcie", "software": "collective",
+      "bytes": 16777216, "value": )" +
                             std::to_string(given_s) + "}, ";
   return predicted_of_record((given_s > 0 ? input : "[") + R"({"id": "a", "role": "target", "group": "g",
-      "metric": "allreduce_seconds", "gpu": "GTX 1080 Ti", "gpus_per_node": 8, "algorithm": "NCCL",
-      "intra_node_link": "PCIe 3.0 x16", "network": "InfiniBand FDR", "params_bytes": )" +
+      "metric": "allreduce_seconds", "gpu": "GTX 1080 Ti", "gpus_per_node": 8, "software": "collective",
+      "link": "pcie", "network": "InfiniBand FDR", "bytes": )" +
                              target + "}]");
 }
 
@@ -129,7 +131,7 @@ TEST_CASE("a given all-reduce says much of fewer GPUs on the same links and noth
 TEST_CASE("latencies and times per byte are in the record's unit") {
   const auto line = [](const std::string& metric, const std::string& unit) {
     return predicted_of_record(R"([{"id": "a", "metric": ")" + metric + R"(", "unit": ")" + unit + R"(",
-        "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 4, "network": "10GbE", "algorithm": "NCCL"}])");
+        "gpu": "GTX 1080 Ti", "gpus": 8, "gpus_per_node": 4, "network": "10 GbE", "software": "collective"}])");
   };
   CHECK(line("alpha_s", "us") == Approx(1e6 * line("alpha_s", "s")));
   CHECK(line("beta_s_per_B", "ns/B") == Approx(1e9 * line("beta_s_per_B", "s/B")));
@@ -138,8 +140,8 @@ TEST_CASE("latencies and times per byte are in the record's unit") {
 
 TEST_CASE("epochs are less sure the nearer the batch is to the critical one") {
   const auto width = [](const std::string& global_batch) {
-    const auto records = records_from(R"([{"id": "a", "metric": "epochs_to_accuracy", "model": "ResNet-50",
-        "gpu": "A100", "gpus": 64, "source": "MLPerf Training v3.0", "global_batch": )" +
+    const auto records = records_from(R"([{"id": "a", "metric": "epochs_to_accuracy", "model": "resnet50",
+        "gpu": "A100", "gpus": 64, "software": "mlperf", "global_batch": )" +
                                       global_batch + "}]");
     const auto predictions = predict(records);
     return std::log(predictions.at(0).high / predictions.at(0).low);
@@ -149,32 +151,32 @@ TEST_CASE("epochs are less sure the nearer the batch is to the critical one") {
 }
 
 TEST_CASE("epochs beyond the largest published batch are extrapolated, said, and little sure") {
-  const auto trained = [](const std::string& source, const std::string& global_batch) {
-    const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": "ResNet-50",
-        "gpu": "A100", "gpus": 64, "gpus_per_node": 8, "network": "8x HDR", "source": ")" +
-                                      source + R"(", "global_batch": )" + global_batch + "}]");
+  const auto trained = [](const std::string& software, const std::string& global_batch) {
+    const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": "resnet50",
+        "gpu": "A100", "gpus": 64, "gpus_per_node": 8, "network": "8x HDR", "software": ")" +
+                                      software + R"(", "global_batch": )" + global_batch + "}]");
     return predict(records).at(0);
   };
   const auto is_said = [](const sim::Prediction& p) {
-    return std::any_of(p.mapped.assumptions.begin(), p.mapped.assumptions.end(),
+    return std::any_of(p.task.assumptions.begin(), p.task.assumptions.end(),
                        [](const Assumption& a) { return a.pointer == "epochs at this batch"; });
   };
-  for (const char* source : {"MLPerf Training v3.0", "a paper"}) {
-    INFO(source);
-    const sim::Prediction within = trained(source, "65536"), beyond = trained(source, "262144");
+  for (const char* software : {"mlperf", "other"}) {
+    INFO(software);
+    const sim::Prediction within = trained(software, "65536"), beyond = trained(software, "262144");
     CHECK_FALSE(is_said(within));
     CHECK(is_said(beyond));
-    CHECK(beyond.mapped.epochs > within.mapped.epochs);
-    CHECK(beyond.mapped.epochs_uncertainty > within.mapped.epochs_uncertainty + 0.5);
+    CHECK(beyond.task.epochs > within.task.epochs);
+    CHECK(beyond.task.epochs_uncertainty > within.task.epochs_uncertainty + 0.5);
   }
-  CHECK(trained("a paper", "65536").mapped.epochs == 90);
+  CHECK(trained("other", "65536").task.epochs == 90);
 }
 
 namespace {
 
 sim::Prediction trained_to_target(const std::string& model, int batch) {
   const auto records = records_from(R"([{"id": "a", "metric": "time_to_accuracy_s", "model": ")" + model + R"(",
-      "gpu": "A100", "gpus": 64, "source": "MLPerf Training v3.0", "global_batch": )" +
+      "gpu": "A100", "gpus": 64, "software": "mlperf", "global_batch": )" +
                                     std::to_string(batch) + "}]");
   return predict(records).at(0);
 }
@@ -184,15 +186,15 @@ sim::Prediction trained_to_target(const std::string& model, int batch) {
 TEST_CASE("samples to MLPerf's target of BERT by the reference's convergence points, of others no law is made up") {
   const sim::Prediction small = trained_to_target("BERT-large", 256), large = trained_to_target("BERT-large", 8192);
   REQUIRE(small.is_mapped());
-  CHECK(small.mapped.epochs == Approx(2.552704));
-  CHECK(large.mapped.epochs == Approx(4.191437));
-  CHECK(trained_to_target("BERT-large", 2304).mapped.epochs == Approx((2.777588 + 2.768215) / 2));
+  CHECK(small.task.epochs == Approx(2.552704));
+  CHECK(large.task.epochs == Approx(4.191437));
+  CHECK(trained_to_target("BERT-large", 2304).task.epochs == Approx((2.777588 + 2.768215) / 2));
   CHECK(large.predicted < small.predicted);
   // Beyond the largest batch that the reference was run with, all that the law adds is open.
   const sim::Prediction beyond = trained_to_target("BERT-large", 65536);
-  CHECK(beyond.mapped.epochs == Approx(5.504307 * (1 + 65536 / 12720.) / (1 + 16384 / 12720.)));
-  CHECK(beyond.mapped.epochs_uncertainty > 1);
-  CHECK_FALSE(trained_to_target("GNMT", 4096).mapped.unmapped.empty());
+  CHECK(beyond.task.epochs == Approx(5.504307 * (1 + 65536 / 12720.) / (1 + 16384 / 12720.)));
+  CHECK(beyond.task.epochs_uncertainty > 1);
+  CHECK_FALSE(trained_to_target("GNMT", 4096).task.unmapped.empty());
 }
 
 TEST_CASE("GPUs that do not fill the last node still train") {
@@ -205,79 +207,82 @@ TEST_CASE("GPUs that do not fill the last node still train") {
 
 TEST_CASE("what is missing is assumed and said") {
   const auto records = records_from(
-      R"([{"id": "a", "metric": "images_per_s", "model": "ResNet-50", "gpu": "8x V100 NVLink", "gpus": 8}])");
+      R"([{"id": "a", "metric": "images_per_s", "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 8}])");
   const auto predictions = predict(records);
   REQUIRE(predictions.size() == 1);
   REQUIRE(predictions[0].is_mapped());
   std::set<std::string> assumed;
-  for (const Assumption& a : predictions[0].mapped.assumptions)
+  for (const Assumption& a : predictions[0].task.assumptions)
     if (a.kind == "assumed") assumed.insert(a.pointer);
   for (const char* key : {"precision", "batch_per_gpu", "gpus_per_node", "intra_node_link"})
     CHECK(assumed.count(key) == 1);
 }
 
 TEST_CASE("records without a place in the catalogue are unmapped with the reason") {
-  CHECK(why_not(R"([{"id": "a", "metric": "colour", "gpu": "V100"}])") ==
-        "metric \"colour\" is not predicted from records");
-  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "TPU v3", "model": "ResNet-50", "gpus": 1}])") ==
-        "gpu \"TPU v3\" is not in the catalogue");
-  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "V100", "model": "LSTM", "gpus": 1}])") ==
-        "model \"LSTM\" is not in the catalogue");
-  CHECK(why_not(R"([{"id": "a", "metric": "epoch_time_s", "gpu": "V100", "model": "BERT-base", "gpus": 1}])") ==
+  const auto why = [](const std::string& keys) {
+    return why_not(R"([{"id": "a", "software": "other", )" + keys + "}]");
+  };
+  CHECK(why(R"("metric": "colour", "gpu": "V100")") == "metric \"colour\" is not predicted from records");
+  CHECK_THAT(why(R"("metric": "images_per_s", "gpu": "TPU v3", "model": "resnet50", "gpus": 1)"),
+             Contains("gpu \"TPU v3\" is not in the catalogue; nearest: "));
+  CHECK_THAT(why(R"("metric": "images_per_s", "gpu": "V100", "model": "LSTM", "gpus": 1)"),
+             Contains("model \"LSTM\" is not in the catalogue"));
+  CHECK(why(R"("metric": "epoch_seconds", "gpu": "V100", "model": "BERT-base", "gpus": 1)") ==
         "the samples of an epoch of BERT-base are not known");
-  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "V100", "model": "ResNet-50", "gpus": 8,
-                     "algorithm": "async PS"}])") == "algorithm \"async PS\" is not mapped to a simulated one");
-  CHECK(why_not(R"([{"id": "a", "metric": "images_per_s", "gpu": "V100", "model": "ResNet-50"}])") ==
-        "gpus is not stated");
-  CHECK(why_not(two_servers("carrier pigeons")) == "network \"carrier pigeons\" is not in the catalogue");
-  CHECK(why_not(R"([{"id": "a", "metric": "allreduce_busbw", "gpu": "V100", "gpus": 8, "unit": "GB/s"}])") ==
+  CHECK(why(R"("metric": "images_per_s", "gpu": "V100", "model": "resnet50", "gpus": 8, "algorithm": "async-sgd")") ==
+        "algorithm \"async-sgd\" is not mapped to a simulated one");
+  CHECK(why(R"("metric": "images_per_s", "gpu": "V100", "model": "resnet50")") == "gpus is not stated");
+  CHECK_THAT(why_not(two_servers("carrier pigeons")), Contains("network \"carrier pigeons\": "));
+  CHECK(why(R"("metric": "allreduce_busbw", "gpu": "V100", "gpus": 8, "unit": "GB/s")") ==
         "params_bytes: the size of the all-reduce is not stated");
-  CHECK(why_not(R"([{"id": "a", "metric": "iteration_s", "gpu": "V100", "model": "ResNet-50", "gpus": 1,
-                     "batch_per_gpu": 8, "unit": "fortnights"}])") ==
-        "unit \"fortnights\" is not one of time; known: s, ms, us, min, h");
+  CHECK(why(R"("metric": "iteration_s", "gpu": "V100", "model": "resnet50", "gpus": 1, "batch_per_gpu": 8,
+               "unit": "fortnights")") == "unit \"fortnights\" of iteration_s; known: s, ms, us, ns, min, h, days");
 }
 
 // VGG19-22K has 229 M parameters, 209 M of them in fully-connected layers: 916 MB go to the servers and back in every
 // iteration of 32 images, 925 ms on this GPU.
-std::string poseidon(const std::string& algorithm, int gpus, const std::string& network = "40GbE switch") {
+std::string poseidon(const std::string& keys, int gpus, const std::string& network = "40 GbE") {
   return R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 34.6, "gpus": 1,
-    "model": "VGG19-22K", "gpu": "GTX TITAN X", "batch_per_gpu": 32, "precision": "fp32"},
-   {"id": "a", "role": "target", "group": "g", "metric": "iteration_s", "unit": "s", "system": "Poseidon",
+    "software": "poseidon", "model": "VGG19-22K", "gpu": "GTX TITAN X", "batch_per_gpu": 32, "precision": "fp32"},
+   {"id": "a", "role": "target", "group": "g", "metric": "iteration_s", "unit": "s", "software": "poseidon",
     "model": "VGG19-22K", "gpu": "GTX TITAN X", "gpus_per_node": 1, "batch_per_gpu": 32, "precision": "fp32",
     "gpus": )" +
-         std::to_string(gpus) + R"(, "network": ")" + network + R"(", "algorithm": ")" + algorithm + "\"}]";
+         std::to_string(gpus) + R"(, "network": ")" + network + "\", " + keys + "}]";
 }
 
 TEST_CASE("parameter servers are simulated as such") {
+  const std::string sequential = R"("transport": "ps-host", "scheme": "server", "whole_tensors": true,
+                                    "sequential": true, "overlap": false)",
+                    pairs_overlapped = R"("algorithm": "parameter-server")", hybrid = R"("algorithm": "hybcomm")";
   const double alone_s = 32 / 34.6;
   // A sequential server costs two copies of 916 MB to and from host memory even on one node.
-  const double copies_s = predicted_of_record(poseidon("ps, sequential", 1)) - alone_s;
+  const double copies_s = predicted_of_record(poseidon(sequential, 1)) - alone_s;
   CHECK(copies_s > 2 * 916.2e6 / 12e9);
   // Whole tensors: the servers of fc6 and fc8 receive them from all others; pairs spread the load.
-  const double tensors = predicted_of_record(poseidon("ps, sequential", 16)),
-               pairs = predicted_of_record(poseidon("ps with wfbp", 16));
+  const double tensors = predicted_of_record(poseidon(sequential, 16)),
+               pairs = predicted_of_record(poseidon(pairs_overlapped, 16));
   CHECK(tensors > 1.5 * pairs);
-  CHECK(predicted_of_record(poseidon("ps, sequential", 32)) > tensors);
+  CHECK(predicted_of_record(poseidon(sequential, 32)) > tensors);
   // Sufficient factors of 32 images are a hundredth of the matrices.
-  CHECK(predicted_of_record(poseidon("hybrid (PS+SFB)", 16, "10GbE")) <
-        0.6 * predicted_of_record(poseidon("ps with wfbp", 16, "10GbE")));
+  CHECK(predicted_of_record(poseidon(hybrid, 16, "10 GbE")) <
+        0.6 * predicted_of_record(poseidon(pairs_overlapped, 16, "10 GbE")));
   // What the optimiser is called is no exchange.
   CHECK(predicted_of_record(two_servers("100 Gb/s RoCE")) > 0);
 }
 
 TEST_CASE("an exchange by MPI takes the iteration less its computation") {
-  const auto exchange = [](const std::string& algorithm, const std::string& metric, const std::string& precision) {
+  const auto exchange = [](const std::string& keys) {
     return predicted_of_record(
         R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 140.4, "gpus": 1,
-      "model": "AlexNet", "gpu": "Tesla K20m", "batch_per_gpu": 32, "precision": "fp32"},
-     {"id": "a", "role": "target", "group": "g", "system": "Theano-MPI", "model": "AlexNet", "gpu": "Tesla K20m",
-      "gpus": 8, "gpus_per_node": 1, "network": "InfiniBand QDR", "batch_per_gpu": 32, "metric": ")" +
-        metric + R"(", "algorithm": ")" + algorithm + R"(", "precision": ")" + precision + "\"}]");
+      "software": "theano", "model": "AlexNet", "gpu": "Tesla K20m", "batch_per_gpu": 32, "precision": "fp32"},
+     {"id": "a", "role": "target", "group": "g", "software": "theano", "model": "AlexNet", "gpu": "Tesla K20m",
+      "gpus": 8, "gpus_per_node": 1, "network": "InfiniBand QDR", "batch_per_gpu": 32, "precision": "fp32",
+      "metric": "comm_seconds", )" +
+        keys + "}]");
   };
-  const double ar = exchange("host-staged MPI_Allreduce", "comm_seconds", "fp32");
-  const double asa = exchange("CUDA-aware Alltoall-sum-Allgather", "comm_seconds", "fp32");
-  const double asa16 =
-      exchange("CUDA-aware Alltoall-sum-Allgather, fp16 on the wire", "comm_seconds", "fp32 compute, fp16 exchange");
+  const double ar = exchange(R"("algorithm": "theano-mpi")");
+  const double asa = exchange(R"("algorithm": "cuda-aware")");
+  const double asa16 = exchange(R"("algorithm": "cuda-aware", "wire": "fp16")");
   CHECK(ar > asa);
   CHECK(asa > asa16);
   CHECK(asa16 > 0.4 * asa);
@@ -296,9 +301,10 @@ TEST_CASE("the published value of a target never changes its prediction") {
 }
 
 TEST_CASE("bounds are those of the narrowest class that was calibrated") {
-  CHECK(sim::bounds_classes("sequences, other, little work") ==
+  using Class = sim::IntervalClass;
+  CHECK(Class{{"sequences", "other", "little work"}}.names() ==
         std::vector<std::string>{"sequences, other, little work", "sequences, other", "sequences"});
-  CHECK(sim::bounds_classes("exchange") == std::vector<std::string>{"exchange", "all"});
+  CHECK(Class{{"exchange"}}.names() == std::vector<std::string>{"exchange", "all"});
   sim::Catalogue known;
   const auto add = [&](const std::string& name, double reach) {
     known.constants["bounds below/" + name].value = known.constants["bounds above/" + name].value = reach;
@@ -306,9 +312,9 @@ TEST_CASE("bounds are those of the narrowest class that was calibrated") {
   add("all", 4);
   add("sequences", 2);
   add("sequences, other, much work", 1);
-  CHECK(sim::reach_of("sequences, other, much work", known).above == 1);
-  CHECK(sim::reach_of("sequences, other, little work", known).above == 2);
-  CHECK(sim::reach_of("exchange", known).below == 4);
+  CHECK(sim::reach_of(Class{{"sequences", "other", "much work"}}, known).above == 1);
+  CHECK(sim::reach_of(Class{{"sequences", "other", "little work"}}, known).above == 2);
+  CHECK(sim::reach_of(Class{{"exchange"}}, known).below == 4);
 }
 
 TEST_CASE("the same records give the same bytes") {
@@ -320,18 +326,19 @@ TEST_CASE("the same records give the same bytes") {
 
 TEST_CASE("what cannot be simulated says why and keeps nothing else from it") {
   std::string json = two_servers("100 Gb/s RoCE");
-  const std::string ring = "NCCL ring all-reduce";
-  json.replace(json.find(ring), ring.size(), "SMA");
+  const std::string ring = "\"ring\"";
+  json.replace(json.find(ring), ring.size(), "\"sma\"");
   const auto averaging = records_from(json), plain = records_from(two_servers("100 Gb/s RoCE"));
   const auto mapped = [](const std::vector<sim::Record>& records) {
-    return sim::map_job(sim::job_of(records.back(), catalogue()), sim::given_jobs(records, catalogue()), catalogue());
+    return sim::task_of(sim::resolve_record(records.back(), catalogue()), sim::given_results(records, catalogue()),
+                        catalogue());
   };
-  sim::MappedRecord crowded = mapped(averaging);
-  const sim::MappedRecord good = mapped(plain);
+  sim::QuantityTask crowded = mapped(averaging);
+  const sim::QuantityTask good = mapped(plain);
   REQUIRE(crowded.target.front().scenario.algorithm == Algorithm::sma);
-  CHECK(sim::run_all({&crowded.target.front()}, {}).front().failure.empty());  // published, so it has fitted in
-  for (sim::RecordRun& run : crowded.target) run.scenario.cluster.nodes = 1;
-  const auto times = sim::run_all({&crowded.target.front(), &good.target.front()}, {2, true});
+  CHECK(sim::time_workloads({&crowded.target.front()}, {}).front().failure.empty());  // published, so it has fitted in
+  for (sim::Workload& run : crowded.target) run.scenario.cluster.nodes = 1;
+  const auto times = sim::time_workloads({&crowded.target.front(), &good.target.front()}, {2, true});
   CHECK_THAT(times[0].failure, Contains(" has no ") && Contains(" GPUs, but "));
   CHECK(times[1].failure.empty());
   CHECK(times[1].seconds > 0);

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "sim/records/gpu_name.hpp"
-#include "sim/records/shape_model.hpp"
+#include "sim/job/gpu_name.hpp"
+#include "sim/job/shape_model.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -35,7 +35,7 @@ Said of_record(Json record, const Json& changes = Json::object()) {
   record.emplace("id", "a");
   const auto records = records_from(Json::array({record}).dump());
   const sim::Prediction p = predict(records).at(0);
-  return {p.predicted, p.mapped.assumptions, p.mapped.unmapped};
+  return {p.predicted, p.task.assumptions, p.task.unmapped};
 }
 
 // A rack's GPUs as vendors tell them: trays of four, each with four ports.

@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include "sim/records/suite.hpp"
+#include "sim/validation/suite.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -72,7 +72,7 @@ TEST_CASE("given results count whatever their order") {
   // Two rates at the same batch, of the same experiment: which one counts must not hang on the file.
   std::string json = two_servers("100 Gb/s RoCE");
   json.insert(1, R"({"id": "another", "role": "input", "group": "g", "metric": "images_per_s", "value": 390,
-    "unit": "images/s", "model": "ResNet-50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64}, )");
+    "unit": "images/s", "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64}, )");
   std::vector<sim::Record> records = records_from(json);
   const auto before = predicted_bytes(records);
   std::reverse(records.begin(), records.end());

@@ -1,6 +1,7 @@
 // Records as JSON: what is refused, and with which line.
-#include "sim/records/record.hpp"
+#include "sim/validation/record.hpp"
 
+#include "sim/validation/record.hpp"
 #include "tests/base/input_error.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
@@ -26,24 +27,24 @@ TEST_CASE("a bad record is one line with file pointer wrong and allowed") {
   CHECK(record_error(R"([{"id": "a", "metric": "m", "gpus": 1.5}])").rfind("records.json: /0/gpus: ", 0) == 0);
   CHECK(record_error(R"([{"id": "a", "metric": "m", "gpu": 7}])").rfind("records.json: /0/gpu: ", 0) == 0);
   CHECK(record_error(R"([{"id": "a", "metric": "m", "colour": "red"}])")
-            .rfind("records.json: /0: unknown key \"colour\"; known: id, source", 0) == 0);
+            .rfind("records.json: /0: unknown key \"colour\"; known: id, metric", 0) == 0);
 }
 
-TEST_CASE("a record is as large as what the command line takes, and its texts as long as can be searched") {
+TEST_CASE("a record is as large as what the command line takes, and its texts of bounded length") {
   const auto refused = [](const std::string& member) {
     return record_error(R"([{"id": "a", "metric": "m", )" + member + "}]");
   };
   CHECK(refused(R"("gpus": 65537)").rfind("records.json: /0/gpus: value 65537 is out of range", 0) == 0);
   CHECK(refused(R"("gpus_per_node": 1025)").rfind("records.json: /0/gpus_per_node: value 1025", 0) == 0);
-  CHECK(refused("\"notes\": \"1." + std::string(100000, '9') + " epochs\"") ==
-        "records.json: /0/notes: is of 100009 bytes; allowed: up to 4000");
+  CHECK(refused("\"system\": \"" + std::string(100000, '9') + "\"") ==
+        "records.json: /0/system: is of 100000 bytes; allowed: up to 4000");
 }
 
 TEST_CASE("what a record leaves out or has as null is not stated") {
   const auto records = records_from(R"([{"id": "a", "metric": "speedup", "gpus": null, "value": [1, 2]}])");
   REQUIRE(records.size() == 1);
   CHECK(records[0].gpus == 0);
-  CHECK(records[0].gpu.empty());
+  CHECK(records[0].given.empty());
   CHECK_FALSE(records[0].value);
   CHECK(records[0].role == sim::Role::target);
 }
@@ -52,7 +53,7 @@ TEST_CASE("the batch of a GPU is the stated one or the global batch over the GPU
   const auto records = records_from(
       R"([{"id": "a", "metric": "m", "batch_per_gpu": 204.0}, {"id": "b", "metric": "m", "gpus": 8, "global_batch": 512},
           {"id": "c", "metric": "m", "gpus": 8}])");
-  const auto batch = [&](std::size_t i) { return sim::job_of(records[i], catalogue()).batch(); };
+  const auto batch = [&](std::size_t i) { return sim::resolve_record(records[i], catalogue()).batch(); };
   CHECK(batch(0) == 204);
   CHECK(batch(1) == 64);
   CHECK(batch(2) == 0);

@@ -1,10 +1,10 @@
 // Transformers that a record says by numbers, and rates that it counts in operations.
-#include "sim/records/shape_model.hpp"
+#include "sim/job/shape_model.hpp"
 
 #include <algorithm>
 
 #include "engine/model/zoo/zoo.hpp"
-#include "sim/records/predict.hpp"
+#include "sim/validation/predict.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("operations per second are samples per second, counted as sources do")
         also + R"("metric": ")" + metric + R"(", "value": 1, "unit": ")" + unit + R"("}])";
     const auto records = records_from(job);
     const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
-    INFO(metric << ": " << predictions.front().mapped.unmapped);
+    INFO(metric << ": " << predictions.front().task.unmapped);
     REQUIRE(predictions.front().is_mapped());
     return predictions.front().predicted;
   };
@@ -74,9 +74,9 @@ TEST_CASE("fused attention reaches less of a Hopper's peak by kernels of its pre
                                       "batch": 1, "precision": "bf16", "metric": "throughput", "value": 1,
                                       "unit": "samples/s"}])");
     const auto predictions = sim::predict_records(sim::targets_of(records), records, catalogue(), 1);
-    INFO(predictions.front().mapped.unmapped);
+    INFO(predictions.front().task.unmapped);
     REQUIRE(predictions.front().is_mapped());
-    return predictions.front().mapped.target.front().scenario.compute.attention_efficiency;
+    return predictions.front().task.target.front().scenario.compute.attention_efficiency;
   };
   CHECK(attention("pytorch-fsdp", "H100") < attention("pytorch-fsdp", "A100"));
   CHECK(attention("nemo", "H100") > attention("pytorch-fsdp", "H100"));
@@ -91,7 +91,7 @@ TEST_CASE(
                                       "model": ")" +
                      model + R"(", "batch": 1, "global_batch": 64, "precision": "bf16", )" + also +
                      R"("metric": "step_time", "value": 1, "unit": "s"}])");
-    return sim::predict_records(sim::targets_of(records), records, catalogue(), 1).front().mapped;
+    return sim::predict_records(sim::targets_of(records), records, catalogue(), 1).front().task;
   };
   const auto unmapped = [&](const std::string& model, const std::string& also) { return mapped(model, also).unmapped; };
   const auto is_divided = [&](const std::string& model) {

@@ -1,30 +1,28 @@
 #pragma once
-// A small job in words, and what it is predicted.
-#include "sim/records/job.hpp"
+// A small job, and its predictions.
+#include "sim/job_prediction/job_prediction.hpp"
 #include "tests/records/small_records.hpp"
 
 namespace lockstep::tests {
 
-inline sim::Job small_job() {
-  sim::Job job;
-  job.model = "ResNet-50";
-  job.gpu = "V100";
+inline sim::JobQuestion small_job() {
+  sim::JobQuestion job;
+  job.job.model.stated = "ResNet-50";
+  job.job.gpu.stated = "V100";
   job.gpus = {1, 8, 64};
-  job.batch_per_gpu = 64;
+  job.job.batch_per_gpu = 64;
   return job;
 }
 
-// Images/s of each number of GPUs; the other quantities lie between them.
-inline std::vector<double> rates(const sim::Job& job) {
-  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
-  const std::size_t quantities = job.epochs > 0 ? 3 : 2;
+/// Samples/s at each number of GPUs.
+inline std::vector<double> rates(const sim::JobQuestion& job) {
   std::vector<double> rates;
-  for (std::size_t i = 0; i < predicted.predictions.size(); i += quantities)
-    rates.push_back(predicted.predictions[i].predicted);
+  for (const sim::JobRow& row : sim::predict_job(job, catalogue(), 1).rows)
+    rates.push_back(row.samples_per_s.predicted);
   return rates;
 }
 
-inline std::string why_refused(const sim::Job& job) {
+inline std::string why_refused(const sim::JobQuestion& job) {
   try {
     sim::predict_job(job, catalogue(), 1);
   } catch (const InputError& error) {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/predict.hpp"
-#include "sim/records/suite.hpp"
+#include "sim/validation/predict.hpp"
+#include "sim/validation/suite.hpp"
 #include "tests/catalogue/catalogue.hpp"
 
 namespace lockstep::tests {
@@ -34,10 +34,11 @@ inline sim::Catalogue without_constants() {
 /// ResNet-50 on 16 V100 of two servers, with the rate of one GPU; `network` and `more` fill in the target.
 inline std::string two_servers(const std::string& network, const std::string& more = "") {
   return R"([{"id": "one", "role": "input", "group": "g", "metric": "images_per_s", "value": 380, "unit": "images/s",
-    "model": "ResNet-50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
-   {"id": "many", "role": "target", "group": "g", "metric": "images_per_s", "unit": "images/s", "model": "ResNet-50",
-    "gpu": "Tesla V100-SXM2-16GB", "gpus": 16, "gpus_per_node": 8, "intra_node_link": "NVLink2", "network": ")" +
-         network + R"(", "algorithm": "NCCL ring all-reduce", "precision": "fp32", "batch_per_gpu": 64)" + more + "}]";
+    "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
+   {"id": "many", "role": "target", "group": "g", "metric": "images_per_s", "unit": "images/s",
+    "software": "other", "model": "resnet50", "gpu": "v100-sxm2", "gpus": 16, "gpus_per_node": 8, "link": "nvlink2",
+    "network": ")" +
+         network + R"(", "algorithm": "ring", "precision": "fp32", "batch_per_gpu": 64)" + more + "}]";
 }
 
 }  // namespace lockstep::tests

@@ -1,8 +1,8 @@
 // Names of software as people write them.
-#include "sim/records/software_name.hpp"
+#include "sim/job/software_name.hpp"
 
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/records/job.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_job.hpp"
 
@@ -57,13 +57,13 @@ TEST_CASE("versions and joints of software's names lead to what is known of it, 
 }
 
 TEST_CASE("that a version is not told apart is said of a job, and its prediction is that of the name") {
-  sim::Job job = small_job();
-  job.software = "PyTorch";
+  sim::JobQuestion job = small_job();
+  job.job.software.stated = "PyTorch";
   const sim::JobPrediction plain = sim::predict_job(job, catalogue(), 1);
-  job.software = "PyTorch 2.5.1";
+  job.job.software.stated = "PyTorch 2.5.1";
   const sim::JobPrediction version = sim::predict_job(job, catalogue(), 1);
-  CHECK(version.predictions.front().predicted == plain.predictions.front().predicted);
-  const std::vector<Assumption>& all = version.predictions.front().mapped.assumptions;
+  CHECK(version.rows.front().samples_per_s.predicted == plain.rows.front().samples_per_s.predicted);
+  const std::vector<Assumption>& all = version.rows.front().samples_per_s.task.assumptions;
   CHECK(std::any_of(all.begin(), all.end(), [](const Assumption& one) {
     return one.source.find("\"PyTorch 2.5.1\" is taken for PyTorch DDP, whatever its version") != std::string::npos;
   }));

@@ -1,8 +1,8 @@
 // Splits: as published records state them, and as jobs in words.
-#include "sim/records/job.hpp"
-#include "sim/records/job_scenario.hpp"
-#include "sim/records/job_split.hpp"
-#include "sim/records/job_tokens.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_scenario.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
 #include "sim/report/result.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/catch.hpp"
@@ -11,15 +11,15 @@
 namespace lockstep::tests {
 namespace {
 
-sim::Job llama() {
-  sim::Job job;
-  job.model = "llama3_8b";
-  job.gpu = "H100";
+sim::JobQuestion llama() {
+  sim::JobQuestion job;
+  job.job.model.stated = "llama3_8b";
+  job.job.gpu.stated = "H100";
   job.gpus = {64, 512};
-  job.split.tensor = 2;
-  job.split.sequence_parallel = true;
-  job.split.sharding = sim::ShardingStage::zero1;
-  job.global_batch = 1024;
+  job.job.split.give("tensor", 2);
+  job.job.split.give("sequence", true);
+  job.job.split.give("sharding", name_of(sim::ShardingStage::zero1));
+  job.job.global_batch = 1024;
   return job;
 }
 
@@ -31,17 +31,17 @@ TEST_CASE("a record with tensor, pipeline and data parallelism is predicted as t
       "microbatch": 1, "global_batch": 256, "sharding": "zero1", "recompute": "full", "virtual_stages": 2,
       "sequence_parallel": true}])");
   const sim::Prediction prediction = predict(records).at(0);
-  REQUIRE(prediction.mapped.unmapped.empty());
-  const sim::ParallelSpec& spec = *prediction.mapped.target.front().scenario.parallel;
+  REQUIRE(prediction.task.unmapped.empty());
+  const sim::ParallelSpec& spec = *prediction.task.target.front().scenario.parallel;
   CHECK(spec.tensor == 4);
   CHECK(spec.pipeline == 2);
   CHECK(spec.data == 8);
   CHECK(spec.schedule == sim::PipelineSchedule::interleaved);
   CHECK(spec.sharding == sim::ShardingStage::zero1);
   CHECK(spec.recompute == sim::Recomputation::full);
-  CHECK(prediction.mapped.target.front().samples() == 256);
+  CHECK(prediction.task.target.front().samples() == 256);
   // No faster than the GPUs' peak, with a third of the arithmetic done twice.
-  const double flops = 6.0 * static_cast<double>(prediction.mapped.target.front().scenario.model.macs());
+  const double flops = 6.0 * static_cast<double>(prediction.task.target.front().scenario.model.macs());
   CHECK(prediction.predicted > 0);
   CHECK(prediction.predicted * flops < 0.75 * 64 * 989e12);
 }
@@ -55,10 +55,10 @@ TEST_CASE("a record with fewer layers than the network of its name is of that ne
             .at(0);
       };
   const sim::Prediction cut = predicted_with(R"(, "layers": 12)"), whole = predicted_with("");
-  REQUIRE(cut.mapped.unmapped.empty());
-  CHECK(cut.mapped.target.front().scenario.model.transformer->spec.layers == 12);
-  CHECK(cut.mapped.target.front().scenario.model.transformer->spec.inner ==
-        whole.mapped.target.front().scenario.model.transformer->spec.inner);
+  REQUIRE(cut.task.unmapped.empty());
+  CHECK(cut.task.target.front().scenario.model.transformer->spec.layers == 12);
+  CHECK(cut.task.target.front().scenario.model.transformer->spec.inner ==
+        whole.task.target.front().scenario.model.transformer->spec.inner);
   // 12 of 80 layers, and all of the embedding, the loss and what a step takes besides.
   CHECK(cut.predicted > whole.predicted * 12 / 80);
   CHECK(cut.predicted < whole.predicted / 4);
@@ -71,7 +71,7 @@ TEST_CASE("adapters beside frozen weights take less time than training them, and
       "sharding": "zero1", "metric": )" +
                                       metric + more + "}]");
     const sim::Prediction prediction = predict(records).at(0);
-    CHECK(prediction.mapped.unmapped == "");
+    CHECK(prediction.task.unmapped == "");
     return prediction.predicted;
   };
   const std::string rate = R"("throughput_per_gpu", "unit": "tokens/s/GPU")", adapters = R"(, "task": "lora")";
@@ -99,7 +99,7 @@ TEST_CASE("a job's split becomes a scenario that is predicted alike") {
 }
 
 TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs its GPU hours") {
-  sim::Job job = llama();
+  sim::JobQuestion job = llama();
   job.tokens = sim::count_of("--tokens", "15T");
   job.usd_per_gpu_hour = 2;
   CHECK(job.tokens == 15e12);
@@ -115,7 +115,7 @@ TEST_CASE("a training of so many tokens takes tokens over tokens/s, and costs it
 }
 
 TEST_CASE("a job's split says what it lacks") {
-  const auto error_of = [](const sim::Job& job) {
+  const auto error_of = [](const sim::JobQuestion& job) {
     try {
       sim::predict_job(job, catalogue(), 1);
     } catch (const InputError& error) {
@@ -123,36 +123,37 @@ TEST_CASE("a job's split says what it lacks") {
     }
     return std::string();
   };
-  sim::Job job = llama();
-  job.global_batch = 0;
+  sim::JobQuestion job = llama();
+  job.job.global_batch = 0;
   CHECK_THAT(error_of(job), Contains("--global-batch is missing"));
   job = llama();
-  job.split.tensor = 3;
+  job.job.split.give("tensor", 3);
   CHECK_THAT(error_of(job), Contains("allowed: multiples of 3 GPUs"));
   job = llama();
-  job.batch_per_gpu = 4;
+  job.job.batch_per_gpu = 4;
   CHECK_THAT(error_of(job), Contains("allowed: --global-batch"));
   job = llama();
-  job.split.sharding.reset();
+  job.job.split.values.sharding = sim::ShardingStage::none;
+  job.job.split.keys.erase("sharding");
   CHECK_THAT(error_of(job), Contains("of 80 GB a GPU") && Contains("allowed: sharding zero1"));
 }
 
 TEST_CASE(
     "a split that is searched is at each number of GPUs its own, fits, and is no slower than one that is stated") {
-  sim::Job stated = llama();
-  sim::Job searched = llama();
-  searched.split = {};
-  searched.searches_split = true;
+  sim::JobQuestion stated = llama();
+  sim::JobQuestion searched = llama();
+  searched.job.split = {};
+  searched.job.split.is_searched = true;
   const sim::JobPrediction given = sim::predict_job(stated, catalogue(), 2);
   const sim::JobPrediction found = sim::predict_job(searched, catalogue(), 2);
   REQUIRE(found.rankings.size() == 2);
-  for (std::size_t i = 0; i < found.predictions.size(); ++i) {
-    const sim::RecordRun& run = found.predictions[i].mapped.target.front();
+  for (std::size_t i = 0; i < found.rows.size(); ++i) {
+    const sim::Workload& run = found.rows[i].samples_per_s.task.target.front();
     const sim::SplitRanking& ranking = found.rankings[run.gpus == 64 ? 0 : 1];
     CHECK(sim::split_text(run.scenario.parallel_at(run.gpus)) == sim::split_text(ranking.best.front().spec));
-    if (found.predictions[i].mapped.quantity != sim::Quantity::images_per_s) continue;
-    CHECK(found.predictions[i].predicted >= given.predictions[i].predicted);
-    CHECK(found.predictions[i].predicted == Approx(1024 / ranking.best.front().iteration.iteration_s).epsilon(1e-9));
+    CHECK(found.rows[i].samples_per_s.predicted >= given.rows[i].samples_per_s.predicted);
+    CHECK(found.rows[i].samples_per_s.predicted ==
+          Approx(1024 / ranking.best.front().iteration.iteration_s).epsilon(1e-9));
   }
   const Json file = sim::job_scenario(found, catalogue());
   REQUIRE(file.at("variants").size() == 2);
@@ -163,37 +164,37 @@ TEST_CASE(
 }
 
 TEST_CASE("a model that no GPU holds is split without being told to, one that a GPU holds is not") {
-  sim::Job job;
-  job.model = "llama3_8b";
-  job.gpu = "H100";
+  sim::JobQuestion job;
+  job.job.model.stated = "llama3_8b";
+  job.job.gpu.stated = "H100";
   job.gpus = {64};
-  const sim::Job large = sim::with_search_where_needed(job, catalogue());
-  CHECK(large.searches_split);
+  const sim::JobQuestion large = sim::with_search_where_needed(job, catalogue());
+  CHECK(large.job.split.is_searched);
   const sim::JobPrediction predicted = sim::predict_job(large, catalogue(), 1);
   CHECK(predicted.scenario.parallel->global_batch == (4 << 20) / 8192);
-  job.model = "resnet50";
-  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).searches_split);
-  job.model = "gpt2";
-  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).searches_split);
-  job.model = "llama3_8b";
-  job.batch_per_gpu = 1;
-  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).searches_split);
+  job.job.model.stated = "resnet50";
+  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).job.split.is_searched);
+  job.job.model.stated = "gpt2";
+  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).job.split.is_searched);
+  job.job.model.stated = "llama3_8b";
+  job.job.batch_per_gpu = 1;
+  CHECK_FALSE(sim::with_search_where_needed(job, catalogue()).job.split.is_searched);
 }
 
 TEST_CASE("software that is not stated is what trains such splits") {
-  sim::Job job = llama();
-  CHECK(sim::usual_software(job) == "Megatron-LM");
-  job.split = {};
-  job.split.sharding = sim::ShardingStage::zero3;
-  CHECK(sim::usual_software(job) == "PyTorch FSDP");
-  job.split = {};
-  CHECK(sim::usual_software(job) == "PyTorch");
+  sim::JobQuestion job = llama();
+  CHECK(sim::usual_software(job.job.split) == "Megatron-LM");
+  job.job.split = {};
+  job.job.split.give("sharding", name_of(sim::ShardingStage::zero3));
+  CHECK(sim::usual_software(job.job.split) == "PyTorch FSDP");
+  job.job.split = {};
+  CHECK(sim::usual_software(job.job.split) == "PyTorch");
 }
 
 TEST_CASE("utilisation in fp8 is over the half-precision peak, so that it compares") {
-  sim::Job job = llama();
+  sim::JobQuestion job = llama();
   job.gpus = {64};
-  job.precision = "fp8";
+  job.job.precision = sim::find_choice_in_words<sim::RecordPrecision>("fp8");
   const Json fp8 = sim::job_tokens_json(job, sim::predict_job(job, catalogue(), 1)).at(0);
   CHECK(fp8["mfu"].get<double>() == Approx(fp8["model_flops_per_gpu"].get<double>() / 989.4e12).epsilon(2e-3));
 }

@@ -1,10 +1,10 @@
 // Suites of published results, and what predictions of sources left out are worth. The fit: fit_test.cpp.
-#include "sim/records/suite.hpp"
+#include "sim/validation/suite.hpp"
 
 #include <set>
 
-#include "sim/records/scoring.hpp"
-#include "sim/records/sources.hpp"
+#include "sim/validation/scoring.hpp"
+#include "sim/validation/sources.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -58,12 +58,12 @@ TEST_CASE("every committed constant says how well it is known, and from which so
 TEST_CASE("baselines: a rate scaled, a line through given all-reduces, the nearest of other sources") {
   const auto records = records_from(R"([
    {"id": "one", "role": "input", "use": "given", "group": "g", "source": "A", "metric": "images_per_s", "value": 380,
-    "model": "ResNet-50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
+    "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
    {"id": "many", "role": "target", "use": "fit", "group": "g", "source": "A", "metric": "images_per_s", "value": 5500,
-    "model": "ResNet-50", "gpu": "V100", "gpus": 16, "gpus_per_node": 8, "network": "100 Gb/s RoCE",
+    "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 16, "gpus_per_node": 8, "network": "100 Gb/s RoCE",
     "precision": "fp32", "batch_per_gpu": 64},
    {"id": "else", "role": "target", "use": "fit", "group": "h", "source": "B", "metric": "images_per_s", "value": 2800,
-    "model": "ResNet-50", "gpu": "V100", "gpus": 8, "gpus_per_node": 8, "precision": "fp32", "batch_per_gpu": 64}])");
+    "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 8, "gpus_per_node": 8, "precision": "fp32", "batch_per_gpu": 64}])");
   const sim::FittedConstants fitted{without_constants(), {}, {}};
   const auto left_out = sim::predict_left_out(fitted, records, sim::targets_of(records), 1);
   REQUIRE(left_out.size() == 3);  // both by facts, then that with a given rate
@@ -84,7 +84,7 @@ TEST_CASE("baselines: a transformer's rate at the median share of the peak that 
     "model": "llama2_7b", "gpu": "a100-sxm4-80gb", "gpus": 8, "gpus_per_node": 8,
     "seq": 4096, "software": "megatron-lm", "microbatch": 1, "global_batch": 128, "tp": 1, "dp": 8, "precision": "bf16"},
    {"id": "image", "role": "target", "use": "fit", "group": "d", "source": "D", "metric": "images_per_s", "value": 380,
-    "model": "ResNet-50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
+    "software": "other", "model": "resnet50", "gpu": "V100", "gpus": 1, "precision": "fp32", "batch_per_gpu": 64},
    {"id": "time", "role": "target", "use": "fit", "group": "c", "source": "C", "metric": "step_time", "value": 5,
     "unit": "s", "model": "llama2_7b", "gpu": "a100-sxm4-80gb", "gpus": 64, "gpus_per_node": 8,
     "network": "8x InfiniBand HDR", "seq": 4096, "software": "megatron-lm", "microbatch": 1, "global_batch": 32,
@@ -112,18 +112,18 @@ TEST_CASE("baselines: a transformer's rate at the median share of the peak that 
 
 TEST_CASE("scores are medians and shares over the mapped records of one use") {
   // Errors 10, 20 and 30 per cent, the last one outside its bounds.
-  std::vector<sim::Record> records(4);
   std::vector<sim::Prediction> predictions;
   for (int i = 0; i < 4; ++i) {
-    sim::Record& record = records[static_cast<std::size_t>(i)];
+    sim::Record record;
     record.id = std::string(1, static_cast<char>('a' + i));
     record.value = 100;
     record.use = sim::Use::test;
-    sim::Prediction p{&record, {}};
+    sim::Prediction p;
+    p.record = std::make_shared<const sim::Record>(record);
     p.predicted = 100 + 10 * (i + 1);
     p.low = i == 2 ? 110 : 95;
     p.high = 150;
-    if (i == 3) p.mapped.unmapped = "why";
+    if (i == 3) p.task.unmapped = "why";
     predictions.push_back(p);
   }
   const sim::Score score = sim::score_of(predictions, sim::Use::test);

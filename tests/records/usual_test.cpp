@@ -1,11 +1,11 @@
 // What a constant is before any record: the same for the fit and for predictions.
-#include "sim/records/usual.hpp"
+#include "sim/stack/priors.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "sim/records/fit.hpp"
+#include "sim/validation/fit.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -15,14 +15,14 @@ TEST_CASE("every committed constant has a usual value, and is no farther from it
   for (const auto& [name, constant] : catalogue().constants) {
     if (name.rfind("bounds", 0) == 0) continue;
     INFO(name);
-    const sim::UsualValue& usual = sim::usual_of(name);
+    const sim::Prior& usual = sim::prior_of(name);
     CHECK(usual.value > 0);
     CHECK(usual.value <= usual.most);
     CHECK(usual.spread > 0);
-    CHECK(std::abs(std::log(constant.value)) < 5 * std::max(usual.spread, usual.spread_of_narrower));
+    CHECK(std::abs(std::log(constant.value)) < 5 * std::max(usual.spread, usual.narrower_spread));
     CHECK_FALSE(usual.source.empty());
   }
-  CHECK_THROWS_AS(sim::usual_of("colour"), std::logic_error);
+  CHECK_THROWS_AS(sim::prior_of("colour"), std::logic_error);
 }
 
 TEST_CASE("no prediction rests on more than a GPU has") {
@@ -32,9 +32,9 @@ TEST_CASE("no prediction rests on more than a GPU has") {
         "model": "vgg16", "gpu": ")") + gpu +
                                         R"(", "gpus": 1, "batch_per_gpu": 64, "software": ")" + software + "\"}]");
       const auto p = predict(records).at(0);
-      INFO(gpu << " " << software << " " << p.mapped.unmapped);
+      INFO(gpu << " " << software << " " << p.task.unmapped);
       REQUIRE(p.is_mapped());
-      const sim::ComputeSpec& compute = p.mapped.target.front().scenario.compute;
+      const sim::ComputeSpec& compute = p.task.target.front().scenario.compute;
       CHECK(compute.compute_efficiency.front().efficiency <= 1);
       if (std::string(software) != "mlperf" && std::string(software) != "mxnet-ngc")  // which move fewer bytes
         CHECK(compute.memory_efficiency <= 1);
@@ -46,11 +46,11 @@ TEST_CASE("without constants predictions take the usual values") {
   const auto records = records_from(two_servers("100 Gb/s RoCE") + "");
   const auto predictions = predict(records, bare);
   int usual = 0;
-  for (const Assumption& a : predictions.at(0).mapped.assumptions) {
+  for (const Assumption& a : predictions.at(0).task.assumptions) {
     if (a.source.rfind("never fitted", 0) != 0) continue;
     ++usual;
     INFO(a.pointer);
-    CHECK(a.value == sim::usual_of(a.pointer).value);
+    CHECK(a.value == sim::prior_of(a.pointer).value);
   }
   CHECK(usual > 5);
 }

@@ -1,7 +1,7 @@
 // Asynchronous workers, estimates from given results, and choices: laws first, then hand-worked cases.
 #include <cmath>
 
-#include "sim/records/predict.hpp"
+#include "sim/validation/predict.hpp"
 #include "tests/catch.hpp"
 #include "tests/records/small_records.hpp"
 
@@ -12,29 +12,32 @@ sim::Prediction prediction_of(const std::string& json) {
   const auto records = records_from(json);
   auto predictions = predict(records);
   REQUIRE(predictions.size() == 1);
-  predictions[0].record = nullptr;  // of `records`
   return predictions[0];
 }
 
 sim::Prediction mapped(const std::string& json) {
   const sim::Prediction p = prediction_of(json);
-  INFO(p.mapped.unmapped);
+  INFO(p.task.unmapped);
   REQUIRE(p.is_mapped());
   CHECK(p.low <= p.predicted);
   CHECK(p.predicted <= p.high);
-  CHECK(p.mapped.bounds_class.empty());  // no constant of the fit rests on it
+  CHECK(!p.task.interval_class.is_calibrated());  // no constant of the fit rests on it
   return p;
 }
 
 std::string why_not_workers(const std::string& json) {
-  return prediction_of(json).mapped.unmapped;
+  return prediction_of(json).task.unmapped;
 }
 
-std::string staleness(const std::string& statistic, const std::string& layer, int workers,
-                      const std::string& algorithm = "async") {
-  return R"([{"id": "a", "metric": "staleness_)" + statistic + R"(", "model": "Inception", "gpu": "K40", "gpus": )" +
-         std::to_string(workers) + R"(, "batch_per_gpu": 32, "precision": "fp32", "notes": ")" + layer +
-         R"(", "network": "InfiniBand EDR", "algorithm": ")" + algorithm + "\"}]";
+std::string staleness(const std::string& keys, int workers, const std::string& algorithm = "async-sgd") {
+  return R"([{"id": "a", "metric": "staleness", "software": "other", "model": "inception_v3", "gpu": "K40", "gpus": )" +
+         std::to_string(workers) + R"(, "batch_per_gpu": 32, "precision": "fp32", "network": "InfiniBand EDR",
+    "algorithm": ")" +
+         algorithm + "\", " + keys + "}]";
+}
+
+std::string layer(int number, const std::string& statistic = "mean") {
+  return R"("layer": )" + std::to_string(number) + R"(, "statistic": ")" + statistic + "\"";
 }
 
 // Results of one experiment, (gpus, value) each, and a target at `gpus`.
@@ -47,38 +50,39 @@ std::string iterations(const std::vector<std::pair<int, double>>& given, int gpu
          std::to_string(gpus) + "}]";
 }
 
-std::string arrivals(const std::string& target, const std::string& unit) {
+std::string arrivals(const std::string& wanted, const std::string& unit) {
   // A median of 1 s and exp(0.1) s at the normal's 84.134 %: a lognormal of sigma 0.1.
-  return R"([{"id": "p50", "role": "input", "group": "g", "metric": "median_arrival_s", "value": 1},
-    {"id": "p84", "role": "input", "group": "g", "metric": "arrival_p84.134_s", "value": 1.105171},
-    {"id": "a", "role": "target", "group": "g", "metric": ")" +
-         target + R"(", "unit": ")" + unit + "\"}]";
+  return R"([{"id": "p50", "role": "input", "group": "g", "metric": "arrival", "arrival": {"at": 0.5}, "value": 1},
+    {"id": "p84", "role": "input", "group": "g", "metric": "arrival", "arrival": {"at": 0.84134}, "value": 1.105171},
+    {"id": "a", "role": "target", "group": "g", "metric": "arrival", "arrival": )" +
+         wanted + R"(, "unit": ")" + unit + "\"}]";
 }
 
 std::string servers(const std::string& metric, const std::string& model, const std::string& unit) {
-  return R"([{"id": "one", "role": "input", "group": "g", "metric": "iteration_s", "value": 0.25, "gpus": 1, "model": ")" +
+  return R"([{"id": "one", "role": "input", "group": "g", "metric": "iteration_s", "value": 0.25, "gpus": 1,
+    "software": "poseidon", "model": ")" +
          model + R"(", "gpu": "GTX TITAN X", "batch_per_gpu": 64, "precision": "fp32"},
     {"id": "a", "role": "target", "group": "g", "model": ")" +
-         model + R"(", "gpu": "GTX TITAN X", "gpus": 8, "gpus_per_node": 1, "network": "40GbE", "batch_per_gpu": 64,
-     "precision": "fp32", "system": "Poseidon", "algorithm": "ps with wfbp", "metric": ")" +
+         model + R"(", "gpu": "GTX TITAN X", "gpus": 8, "gpus_per_node": 1, "network": "40 GbE", "batch_per_gpu": 64,
+     "precision": "fp32", "software": "poseidon", "algorithm": "parameter-server", "metric": ")" +
          metric + R"(", "unit": ")" + unit + "\"}]";
 }
 
-std::string gain(const std::string& algorithm) {
-  return R"([{"id": "a", "metric": "throughput_gain_tau", "model": "ResNet-50", "gpu": "GTX TITAN X", "gpus": 8,
-    "gpus_per_node": 8, "intra_node_link": "PCIe 3.0", "batch_per_gpu": 16, "precision": "fp32", "algorithm": ")" +
-         algorithm + "\"}]";
+std::string gain(const std::string& keys) {
+  return R"([{"id": "a", "metric": "throughput_gain_tau", "software": "crossbow", "model": "resnet50",
+    "gpu": "GTX TITAN X", "gpus": 8, "gpus_per_node": 8, "link": "pcie", "batch_per_gpu": 16, "precision": "fp32", )" +
+         keys + "}]";
 }
 
 }  // namespace
 
 TEST_CASE("the bottom layer misses an update of every other worker, layers above it fewer") {
   // Read at the beginning of a step and sent at its end: in between every other worker ends one step.
-  CHECK(mapped(staleness("mean", "layer 0", 12)).predicted == Approx(11).epsilon(0.02));
-  CHECK(mapped(staleness("mean", "layer 0", 24)).predicted == Approx(23).epsilon(0.02));
+  CHECK(mapped(staleness(layer(0), 12)).predicted == Approx(11).epsilon(0.02));
+  CHECK(mapped(staleness(layer(0), 24)).predicted == Approx(23).epsilon(0.02));
   double before = 12;
-  for (const char* layer : {"L0", "L4", "L11", "L18"}) {
-    const double now = mapped(staleness("mean", layer, 12)).predicted;
+  for (int number : {0, 4, 11, 18}) {
+    const double now = mapped(staleness(layer(number), 12)).predicted;
     CHECK(now < before);
     before = now;
   }
@@ -88,7 +92,7 @@ TEST_CASE("the bottom layer misses an update of every other worker, layers above
 }
 
 TEST_CASE("statistics of staleness are in order") {
-  const auto of = [](const char* statistic) { return mapped(staleness(statistic, "layer 11", 12)).predicted; };
+  const auto of = [](const char* statistic) { return mapped(staleness(layer(11, statistic), 12)).predicted; };
   const double mean = of("mean"), deviation = of("sd");
   CHECK(of("min") < mean);
   CHECK(of("max") > mean);
@@ -99,13 +103,12 @@ TEST_CASE("statistics of staleness are in order") {
 }
 
 TEST_CASE("staleness that nobody says enough of is not mapped") {
-  CHECK(why_not_workers(staleness("mean", "", 12)) == "staleness: the layer is not stated");
-  CHECK(why_not_workers(staleness("mean", "layer 19", 12)) == "layer 19: this Inception has layers 0 to 18");
-  CHECK(why_not_workers(staleness("mode", "layer 0", 12)).find("which statistic is not said") != std::string::npos);
-  CHECK(why_not_workers(staleness("mean", "layer 0", 12, "sync")) ==
-        "staleness of an algorithm that is not asynchronous");
-  CHECK(why_not_workers(staleness("mean", "layer 0", 1)) == "gpus: one worker alone has no stale gradients");
-  CHECK(why_not_workers(staleness("mean", "layer 0", 60000)).find("more than 512") != std::string::npos);
+  CHECK(why_not_workers(staleness(R"("statistic": "mean")", 12)) == "staleness: the layer is not stated");
+  CHECK(why_not_workers(staleness(layer(19), 12)) == "layer 19: this Inception has layers 0 to 18");
+  CHECK(why_not_workers(staleness(R"("layer": 0)", 12)).find("which statistic is not said") != std::string::npos);
+  CHECK(why_not_workers(staleness(layer(0), 12, "s-sgd")) == "staleness of an algorithm that is not asynchronous");
+  CHECK(why_not_workers(staleness(layer(0), 1)) == "gpus: one worker alone has no stale gradients");
+  CHECK(why_not_workers(staleness(layer(0), 60000)).find("more than 512") != std::string::npos);
 }
 
 TEST_CASE("iterations follow S_min (1 + N_crit / N) through given points") {
@@ -140,22 +143,23 @@ TEST_CASE("the critical batch is where epochs have doubled") {
 }
 
 TEST_CASE("arrival times follow the distribution through those given") {
-  CHECK(mapped(arrivals("cdf_at_1.105171s", "P")).predicted == Approx(0.84134).margin(0.002));
+  CHECK(mapped(arrivals(R"({"before_s": 1.105171})", "")).predicted == Approx(0.84134).margin(0.002));
   // Both of two independent ones: 0.84134 squared.
-  CHECK(mapped(arrivals("cdf_at_1.105171s", "P(2nd of 2 < 1.1 s)")).predicted == Approx(0.70785).margin(0.003));
+  CHECK(mapped(arrivals(R"({"before_s": 1.105171, "order": [2, 2]})", "")).predicted == Approx(0.70785).margin(0.003));
   // z = 1.2816: exp(0.12816).
-  CHECK(mapped(arrivals("arrival_p90_s", "s")).predicted == Approx(1.1367).epsilon(0.002));
-  CHECK(mapped(arrivals("max_arrival_s", "s")).predicted > mapped(arrivals("arrival_p99_s", "s")).predicted);
-  CHECK(why_not_workers(R"([{"id": "a", "group": "g", "metric": "max_arrival_s"}])").find("fewer than two") !=
-        std::string::npos);
+  const double ninety = mapped(arrivals(R"({"at": 0.9})", "s")).predicted;
+  CHECK(ninety == Approx(1.1367).epsilon(0.002));
+  CHECK(mapped(arrivals(R"({"at": 0.9999, "longest": true})", "s")).predicted > ninety);
+  CHECK(why_not_workers(R"([{"id": "a", "group": "g", "metric": "arrival", "arrival": {"at": 0.99}}])")
+            .find("fewer than two") != std::string::npos);
 }
 
 TEST_CASE("a node's traffic is what passes it over the iteration") {
-  const double floats = mapped(servers("node_traffic_floats_per_s", "VGG-16", "floats/s")).predicted;
+  const double floats = mapped(servers("node_traffic_floats_per_s", "VGG-16", "")).predicted;
   // 138,357,544 parameters out, in, in and out again, but for the node's own eighth, in 0.25 s.
   CHECK(floats == Approx(4 * 138357544.0 * 7 / 8 / 0.25).epsilon(1e-3));
   CHECK(mapped(servers("required_bandwidth", "VGG-16", "bit/s")).predicted == Approx(32 * floats));
-  CHECK(mapped(servers("required_bandwidth", "VGG-16", "Gb/s")).predicted == Approx(32e-9 * floats));
+  CHECK(mapped(servers("required_bandwidth", "VGG-16", "Gbit/s")).predicted == Approx(32e-9 * floats));
   CHECK(mapped(servers("required_bandwidth", "VGG-16", "GB/s")).predicted == Approx(4e-9 * floats));
   CHECK(why_not_workers(servers("required_bandwidth", "VGG-16", "parsec")).find("unit \"parsec\"") == 0);
 }
@@ -170,8 +174,8 @@ TEST_CASE("more parameters in the same time need more bandwidth to scale") {
 
 TEST_CASE("the best group is a power of two that the record's GPUs hold") {
   const auto best = [](const std::string& algorithm, int gpus) {
-    return R"([{"id": "a", "metric": "best_group_size", "model": "ResNet-50", "gpu": "Tesla P40", "gpus_per_node": 8,
-      "intra_node_link": "PCIe", "network": "100GbE RoCE", "algorithm": ")" +
+    return R"([{"id": "a", "metric": "best_group_size", "software": "jizhi", "model": "resnet50",
+      "gpu": "Tesla P40", "gpus_per_node": 8, "link": "pcie", "network": "100 GbE RoCE", "algorithm": ")" +
            algorithm + R"(", "gpus": )" + std::to_string(gpus) + "}]";
   };
   const double group = mapped(best("hierarchical", 64)).predicted;
@@ -182,10 +186,11 @@ TEST_CASE("the best group is a power of two that the record's GPUs hold") {
 }
 
 TEST_CASE("learners that synchronise less often train faster") {
-  const double always = mapped(gain("sma, tau=1")).predicted, rarely = mapped(gain("sma, tau=8")).predicted;
+  const std::string sma = R"("algorithm": "sma", "tau": )";
+  const double always = mapped(gain(sma + "1")).predicted, rarely = mapped(gain(sma + "8")).predicted;
   CHECK(always == Approx(0).margin(1e-9));
-  CHECK(rarely > mapped(gain("sma, tau=2")).predicted);
-  CHECK(why_not_workers(gain("ring")) == "algorithm \"ring\" has no period of synchronisation");
+  CHECK(rarely > mapped(gain(sma + "2")).predicted);
+  CHECK(why_not_workers(gain(R"("algorithm": "ring")")) == "algorithm \"ring\" has no period of synchronisation");
 }
 
 }  // namespace lockstep::tests

@@ -3,7 +3,7 @@
 
 usage: as_they_stand.py RECORDS.json PREDICTIONS.json VALIDATION.txt
 
-RECORDS.json      published results, an array in the explicit keys of sim/records/job_keys.hpp, nothing filled in by hand
+RECORDS.json      published results, an array in the keys of sim/validation/record.hpp, nothing filled in by hand
 PREDICTIONS.json  simulate --predict RECORDS.json --json PREDICTIONS.json
 VALIDATION.txt    what validate printed
 """

@@ -1,0 +1,71 @@
+#include "sim/job/given_split.hpp"
+
+#include <algorithm>
+
+#include "sim/catalogue/name_index.hpp"
+
+namespace lockstep::sim {
+inline namespace job {
+namespace {
+
+bool is_decided_elsewhere(const std::string& key) {
+  return key == "data" || key == "lora_rank" || key == "global_batch" || key == "micro_batches";
+}
+
+// The choice of that name, spelling aside ("1F1B"); empty: there is none such, or the field is no choice.
+std::string spelled_choice(const std::string& key, const JsonNode& node) {
+  const Json& schema = parallel_format().text_of(key).schema;
+  if (!node.is_string() || !schema.contains("enum")) return "";
+  const std::string plain = plain_name(node.json().get<std::string>());
+  for (const Json& name : schema.at("enum"))
+    if (plain_name(name.get<std::string>()) == plain) return name.get<std::string>();
+  return "";
+}
+
+void read_value(const std::string& key, const Json& value, const std::string& where, ParallelSpec& spec) {
+  const JsonDocument document = JsonDocument::parse(Json{{key, value}}.dump(), where);
+  parallel_format().read_value(key, document.root().at(key), spec);
+}
+
+}  // namespace
+
+bool GivenSplit::has(const std::string& key) const {
+  return !parallel_format().text_of(key).key.empty() && keys.count(key) > 0;
+}
+
+void GivenSplit::give(const std::string& key, const JsonNode& node) {
+  if (const std::string choice = spelled_choice(key, node); !choice.empty())
+    read_value(key, choice, "split", values);
+  else
+    parallel_format().read_value(key, node, values);
+  keys.insert(key);
+}
+
+void GivenSplit::give(const std::string& key, const Json& value, const std::string& where) {
+  const JsonDocument document = JsonDocument::parse(Json{{key, value}}.dump(), where);
+  give(key, document.root().at(key));
+}
+
+bool GivenSplit::divides_replicas() const {
+  return std::max({values.tensor, values.pipeline, values.context, values.expert}) > 1;
+}
+
+std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& spec) {
+  std::set<std::string> set;
+  for (const std::string& key : split.keys) {
+    if (is_decided_elsewhere(key)) continue;
+    read_value(key, parallel_format().write_value(key, split.values), "split", spec);
+    set.insert(key);
+  }
+  return set;
+}
+
+std::string usual_software(const GivenSplit& split) {
+  if (split.is_searched || split.divides_replicas() || split.values.sharding == ShardingStage::zero1)
+    return "Megatron-LM";
+  if (split.values.sharding == ShardingStage::zero2) return "DeepSpeed";
+  return split.values.sharding == ShardingStage::zero3 ? "PyTorch FSDP" : "PyTorch";
+}
+
+}  // namespace job
+}  // namespace lockstep::sim

@@ -1,0 +1,43 @@
+#pragma once
+// The part of a job that says how a replica is split over GPUs: the keys of a scenario's "parallel" (parallel_format())
+// that are given, under the names that command lines and records have for them.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.hpp"
+#include "sim/scenario/parallel_spec.hpp"
+
+namespace lockstep::sim {
+inline namespace job {
+
+/// Fine-tuning tasks: LoRA adapters with frozen weights; all weights, which is also what no task means.
+inline constexpr const char *kAdapters = "lora", *kAllWeights = "sft";
+
+struct GivenSplit {
+  ParallelSpec values;              ///< keys that are not given have their defaults
+  std::set<std::string> keys;       ///< of parallel_format(), that are given
+  std::string task;                 ///< kAdapters; kAllWeights and empty: training of all weights
+  std::string unsupported_offload;  ///< an offload that is not simulated, as a record names it
+  bool is_requested = false;        ///< the user asked for a split, even if each replica is one GPU
+  bool is_searched = false;         ///< keys that are not given are chosen: the fastest split that fits
+
+  /// Throws std::logic_error for a key that "parallel" does not have.
+  bool has(const std::string& key) const;
+  /// Gives a key its value, as a scenario has it; choices in any case ("1F1B"). Throws InputError at `node`.
+  void give(const std::string& key, const JsonNode& node);
+  /// The same for a value from a command line; errors begin with `where`.
+  void give(const std::string& key, const Json& value, const std::string& where = "split");
+  /// Whether the given keys put more than one GPU into a replica.
+  bool divides_replicas() const;
+};
+
+/// Copies the given keys into `spec` and returns them. Skips batches, the number of replicas and adapters, which the stack
+/// model sets.
+std::set<std::string> apply_given_split(const GivenSplit& split, ParallelSpec& spec);
+
+/// The catalogue's name of the software that usually trains models so divided.
+std::string usual_software(const GivenSplit& split);
+
+}  // namespace job
+}  // namespace lockstep::sim

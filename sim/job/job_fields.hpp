@@ -1,0 +1,118 @@
+#pragma once
+// Every fact of a job, described once: its key in records, its option on command lines, its range, its meaning. From this
+// table come the reading and writing of records, the command-line options and their help, and the comparison of jobs.
+// Facts of how replicas are split are those of a scenario's "parallel" (given_split.hpp).
+//
+//   gpus, gpus_per_node, batch_per_gpu, global_batch, accumulation   numbers; "batch" is read as "batch_per_gpu"
+//   software, model, gpu, link, network   ids or names of the catalogue; a network also as a text, "8x InfiniBand NDR", or
+//                                         {"id", "count", "rate"}
+//   algorithm                             a name that `simulate job --list` has: "ring", "sharded", "kvstore"; it sets
+//                                         what is not given of transport, all_reduce, scheme and overlap
+//   params, layers, hidden, heads, vocab, seq   a transformer by its numbers
+//   tp, pp, dp, cp, ep, etp, microbatch, ...    how a transformer is split: the keys of "parallel", the shorter names too
+//   task                                  "lora" or "sft"
+//   assumed                               {key: why} for what was taken for granted
+#include <string>
+#include <vector>
+
+#include "sim/job/job.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+inline namespace job {
+
+/// How a fact is named.
+struct FieldName {
+  const char* key;               ///< in records
+  const char* option = nullptr;  ///< on command lines; null: records alone give it
+  const char* help = "";
+};
+
+/// A key of "parallel", under the names that records and command lines have for it.
+struct SplitFieldName {
+  std::string key;     ///< of parallel_format()
+  std::string record;  ///< in records, which may also use `key`
+  std::string option;  ///< empty: it has no option of its own
+  std::string help;
+};
+const std::vector<SplitFieldName>& split_fields();
+
+inline const Range kCount{1, 1 << 20}, kNumbers{1, 1e15};
+inline const Range kBatchBeforeRounding{0.01, kLargestBatch};  ///< of a batch before it is rounded (read_batch())
+
+/// Calls visit(FieldName, a's fact, b's fact[, Range]) for every fact but those of splits.
+template <class Visit, class A, class B>
+void visit_job_fields(Visit& visit, A& a, B& b) {
+  using Name = FieldName;
+  visit(Name{"software", "--software",
+             "Default: PyTorch; for a split job Megatron-LM, PyTorch FSDP or DeepSpeed (see --list)"},
+        a.software, b.software);
+  visit(Name{"model", "--model",
+             "A network by its name (see --list), such as resnet50 or \"BERT-large\"; or a .json file: a model of your "
+             "own, or a HuggingFace config.json; with @4096 behind either for sequences of so many tokens"},
+        a.model, b.model);
+  visit(Name{"gpu", "--gpu", "By its name (see --list), such as H100 or \"A100 40GB\""}, a.gpu, b.gpu);
+  visit(Name{"gpus"}, a.gpus, b.gpus, Range{1, kMostGpus});
+  visit(Name{"gpus_per_node", "--gpus-per-node", "Default: by the GPU, usually 8"}, a.gpus_per_node, b.gpus_per_node,
+        Range{1, 1024});
+  visit(Name{"link", "--link", "Between the GPUs of a node, such as \"PCIe 4\""}, a.link, b.link);
+  visit(Name{"network", "--network", "Between nodes"}, a.network, b.network);
+  visit(Name{"bytes"}, a.bytes, b.bytes, kNumbers);
+  visit(Name{"seq"}, a.shape.sequence, b.shape.sequence, Range{1, 1 << 24});
+  visit(Name{"params"}, a.shape.parameters, b.shape.parameters, kNumbers);
+  visit(Name{"layers"}, a.shape.layers, b.shape.layers, Range{1, 10000});
+  visit(Name{"hidden"}, a.shape.hidden, b.shape.hidden, kCount);
+  visit(Name{"heads"}, a.shape.heads, b.shape.heads, Range{1, 10000});
+  visit(Name{"vocab"}, a.shape.vocabulary, b.shape.vocabulary, Range{1, 1 << 24});
+  visit(Name{"precision", "--precision",
+             "Default: what is usual on the GPU; bf16 and fp16 are mixed, bf16-true is without single precision"},
+        a.precision, b.precision);
+  visit(Name{"batch_per_gpu", "--batch", "Samples per GPU"}, a.batch_per_gpu, b.batch_per_gpu, kBatchBeforeRounding);
+  visit(
+      Name{"global_batch", "--global-batch", "Sequences of an iteration, over all GPUs; required if you give a split"},
+      a.global_batch, b.global_batch, Range{1, double(std::int64_t{1} << 40)});
+  visit(Name{"accumulation"}, a.accumulation, b.accumulation, kCount);
+  visit(Name{"optimizer"}, a.optimizer, b.optimizer);
+  visit(Name{"fused_attention"}, a.fused_attention, b.fused_attention);
+  visit(Name{"fast_convolutions"}, a.fast_convolutions, b.fast_convolutions);
+  visit(Name{"channels_last", "--channels-last",
+             "Images lie by pixel (PyTorch's channels_last), as tensor cores take them"},
+        a.channels_last, b.channels_last);
+  visit(Name{"decodes_on_host", "--decodes-on-host",
+             "A data loader decodes image files on the nodes' processors; otherwise nothing waits for input"},
+        a.decodes_on_host, b.decodes_on_host);
+  visit(Name{"epochs", "--epochs", "Adds the time that so many epochs take"}, a.epochs, b.epochs, Range{1e-3, 1e6});
+  visit(Name{"algorithm", "--algorithm", "Such as ring, hierarchical or parameter-server (see --list)"}, a.algorithm,
+        b.algorithm);
+  visit(Name{"other_algorithm"}, a.other_algorithm, b.other_algorithm);
+  visit(Name{"transport"}, a.transport, b.transport);
+  visit(Name{"all_reduce"}, a.all_reduce, b.all_reduce);
+  visit(Name{"wire"}, a.wire, b.wire);
+  visit(Name{"overlap"}, a.overlap, b.overlap);
+  visit(Name{"fusion"}, a.fusion, b.fusion);
+  visit(Name{"tree_slices"}, a.tree_slices, b.tree_slices, Range{1, 10000});
+  visit(Name{"in_switch"}, a.in_switch, b.in_switch);
+  visit(Name{"scheme"}, a.scheme, b.scheme);
+  visit(Name{"sequential"}, a.is_sequential, b.is_sequential);
+  visit(Name{"whole_tensors"}, a.places_tensors, b.places_tensors);
+  visit(Name{"tau"}, a.tau, b.tau, kCount);
+  visit(Name{"aggregated"}, a.aggregated, b.aggregated, kCount);
+  visit(Name{"task"}, a.split.task, b.split.task);
+  visit(Name{"assumed"}, a.assumed, b.assumed);
+}
+
+/// The keys of a record that describe its job.
+const std::vector<std::string>& job_keys();
+
+/// Reads what an object gives of a job by these keys; null and "" are not given. Names are not looked up. Throws
+/// InputError with file and pointer.
+void read_job(const JsonNode& object, Job& job);
+
+/// Reads a batch per GPU and rounds it: MLPerf's logs have some such as 39.2.
+int read_batch(const JsonNode& node);
+
+/// The facts of a job by their keys, with ids for names that the catalogue has; facts at their default are left out.
+Json job_json(const Job& job);
+
+}  // namespace job
+}  // namespace lockstep::sim

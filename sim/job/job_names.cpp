@@ -1,0 +1,390 @@
+#include "sim/job/job_names.hpp"
+
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "engine/model/transformer/spec.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/job/gpu_name.hpp"
+#include "sim/job/network_port.hpp"
+#include "sim/job/shape_model.hpp"
+#include "sim/job/software_name.hpp"
+
+namespace lockstep::sim {
+inline namespace job {
+namespace {
+
+const std::string kFused = "_fused";
+constexpr std::size_t kNearest = 3;
+constexpr int kUsualNode = 8;  // GPUs, for networks "per GPU"
+
+const NameIndex& index_of_algorithms() {
+  static const NameIndex index = [] {
+    NameIndex names;
+    const std::vector<JobAlgorithm>& all = job_algorithms();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      names.add(all[i].id, i);
+      names.add(all[i].title, i);
+      for (const std::string& alias : all[i].aliases) names.add(alias, i);
+    }
+    return names;
+  }();
+  return index;
+}
+
+template <class Of>
+const Of* resolve(NamedFact& named, const Entries<Of>& entries) {
+  if (named.stated.empty()) return nullptr;
+  const Of* entry = entries.named(named.stated);
+  named.id = entry == nullptr ? "" : entry->id;
+  if (entry == nullptr) named.why_not = "; nearest: " + joined(entries.nearest_ids(named.stated, kNearest));
+  return entry;
+}
+
+const ModelEntry* transformer_named(const std::string& name, const Catalogue& catalogue) {
+  const ModelEntry* entry = catalogue.models.named(name);
+  return entry != nullptr && entry->tokens > 0 ? entry : nullptr;
+}
+
+// A transformer with "_fused" behind its name has attention whose scores stay on the chip.
+const ModelEntry* fused_model(const Catalogue& catalogue, const std::string& text) {
+  if (text.size() <= kFused.size() || text.compare(text.size() - kFused.size(), kFused.size(), kFused) != 0)
+    return nullptr;
+  return transformer_named(text.substr(0, text.size() - kFused.size()), catalogue);
+}
+
+// "llama3_8b@4096" says the tokens of a sequence, as the zoo has it; with others for a "seq" it is no name.
+void cut_sequence(Job& job, const Catalogue& catalogue) {
+  constexpr std::size_t kMostDigits = 7;
+  const std::string& text = job.model.stated;
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos) return;
+  const std::string digits = text.substr(at + 1);
+  const bool is_number = !digits.empty() && digits.size() <= kMostDigits && digits.front() != '0' &&
+                         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (transformer_named(text.substr(0, at), catalogue) == nullptr || !is_number || job.shape.sequence > 0) return;
+  job.shape.sequence = std::stoi(digits);
+  job.model.stated = text.substr(0, at);
+}
+
+// "llama3_70b (12 layers)": the network cut down to so many.
+void cut_layers(Job& job, const Catalogue& catalogue) {
+  constexpr std::size_t kMostDigits = 4;
+  const std::string& text = job.model.stated;
+  const std::size_t open = text.rfind(" (");
+  if (open == std::string::npos || transformer_named(text.substr(0, open), catalogue) == nullptr) return;
+  const std::size_t begin = open + 2, end = text.find_first_not_of("0123456789", begin);
+  if (end == begin || end == std::string::npos || end - begin > kMostDigits || text.substr(end) != " layers)") return;
+  const int layers = std::stoi(text.substr(begin, end - begin));
+  if (layers < 1 || (job.shape.layers > 0 && job.shape.layers != layers)) return;
+  job.shape.layers = layers;
+  job.model.stated = text.substr(0, open);
+}
+
+// "Llama-2-70B LoRA": what is trained of it.
+void cut_task(Job& job, const Catalogue& catalogue) {
+  const std::string small = lower_case(job.model.stated);
+  for (const auto& [behind, task] : {std::pair<std::string, const char*>{" lora", kAdapters}, {" sft", kAllWeights}}) {
+    const bool ends = small.size() > behind.size() && small.rfind(behind) == small.size() - behind.size();
+    const std::string name = ends ? job.model.stated.substr(0, small.size() - behind.size()) : "";
+    if (transformer_named(name, catalogue) == nullptr || (!job.split.task.empty() && job.split.task != task)) continue;
+    job.model.stated = name;
+    job.split.task = task;
+  }
+}
+
+// Masked words are learned from samples of many lengths. Software that does not pad them computes what they have: half of
+// the longest, at a mean, which is what a length that is the longest, or none, then means.
+void set_unpadded_length(Job& job, const ModelEntry* entry, const Catalogue& catalogue) {
+  const StackEntry* stack = catalogue.stacks.with_id(job.software.id);
+  if (entry == nullptr || entry->tokens == 0 || stack == nullptr || !stack->unpadded) return;
+  const std::string fused = model::fused_attention_name(entry->id);
+  const model::Graph& graph = model::zoo_graph(fused);
+  using model::Objective;
+  const Objective objective = graph.transformer ? graph.transformer->spec.objective : Objective::next_token;
+  if (objective != Objective::masked_token && objective != Objective::masked_and_next_sentence) return;
+  const int longest = graph.transformer->spec.context, stated = job.shape.sequence;
+  if (longest < 2 || (stated != 0 && stated != longest)) return;
+  job.shape.sequence = longest / 2;
+  job.assumed["tokens of a sequence"] = stack->name + " does not pad samples of at most " + std::to_string(longest) +
+                                        ", which are half as long at a mean";
+}
+
+// A GPT of the stated numbers, where its parameters are those that are stated: else it is another kind of network.
+void set_shape_model(Job& job) {
+  constexpr double kMostOff = 1.3;
+  const std::shared_ptr<const OwnModel> gpt = model_of_shape(job.shape, job.model.stated);
+  if (!gpt) return;
+  const double stated = job.shape.parameters, has = static_cast<double>(gpt->graph.parameter_count());
+  if (stated > 0 && std::max(has / stated, stated / has) > kMostOff) {
+    job.model.why_not += "; a GPT of the stated layers, hidden and heads has " + short_number(has) +
+                         " parameters, not " + short_number(stated);
+    return;
+  }
+  job.own_model = gpt;
+  job.model.id = gpt->entry.id;
+  job.assumed["model"] = "a GPT of the stated layers, hidden and heads; no network of that name is known";
+}
+
+// A model's name and the tokens of its sequences together choose the entry.
+void resolve_model(Job& job, const Catalogue& catalogue) {
+  if (job.own_model) {
+    job.model.id = job.own_model->entry.id;
+    return;
+  }
+  cut_task(job, catalogue);
+  cut_layers(job, catalogue);
+  cut_sequence(job, catalogue);
+  if (const ModelEntry* fused = fused_model(catalogue, job.model.stated)) {
+    job.model.id = fused->id;
+    job.fused_attention = true;
+    return;
+  }
+  const ModelEntry* entry = resolve(job.model, catalogue.models);
+  set_unpadded_length(job, entry, catalogue);
+  const int tokens = job.shape.sequence;
+  if (entry == nullptr && complete_shape(job.shape, job.split.has("tensor") ? job.split.values.tensor : 0))
+    job.record_default("layers", "by the parameters and the hidden features, as are heads that are not stated");
+  if (entry == nullptr && says_shape(job.shape)) {
+    if (job.shape.sequence == 0) job.record_default("tokens of a sequence", "usual");
+    if (job.shape.vocabulary == 0) job.record_default("words", "usual");
+    set_shape_model(job);
+  }
+  if (entry == nullptr || entry->tokens == 0) return;
+  if (job.shape.layers > 0) job.own_model = of_layers(*entry, job.shape.layers, tokens);
+  if (job.own_model) {
+    job.model.id = job.own_model->entry.id;
+    return;
+  }
+  if (tokens == 0 || entry->tokens == tokens) return;
+  const ModelEntry* longer = catalogue.models.named(job.model.stated + " " + std::to_string(tokens));
+  if (longer == nullptr || longer->tokens != tokens) job.own_model = at_sequence(*entry, tokens);
+  job.model.id = job.own_model                                   ? job.own_model->entry.id
+                 : longer != nullptr && longer->tokens == tokens ? longer->id
+                                                                 : "";
+}
+
+void resolve_gpu(Job& job, const Catalogue& catalogue) {
+  const GpuRead read = read_gpu_name(catalogue.gpus, job.gpu.stated);
+  if (read.entry == nullptr) {
+    resolve(job.gpu, catalogue.gpus);
+    return;
+  }
+  job.gpu.id = read.entry->id;
+  if (!read.part.empty()) job.assumed["gpu"] = in_quotes(read.part) + " of " + in_quotes(job.gpu.stated);
+}
+
+void set_exchange(Job& job) {
+  const JobAlgorithm* named = job_algorithm_named(job.exchange);
+  if (named == nullptr) return;
+  const auto is_open = [&](const char* key) { return job.given.count(key) == 0; };
+  job.algorithm = named->algorithm;
+  if (is_open("transport")) job.transport = named->transport;
+  if (is_open("all_reduce")) job.all_reduce = named->all_reduce;
+  if (is_open("scheme")) job.scheme = named->scheme;
+  if (is_open("overlap") && !named->overlaps) job.overlap = false;
+  // Poseidon and BytePS cut parameters into pairs, TensorFlow's servers hold whole tensors.
+  if (named->scheme && is_open("whole_tensors"))
+    job.places_tensors = job.software.id == "tensorflow" && job.transport == Transport::servers_on_host;
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& wrong,
+                         const std::string& allowed) {
+  throw InputError(option + " " + in_quotes(text) + ": " + wrong + "; allowed: " + allowed);
+}
+
+[[noreturn]] void refuse_name(const std::string& option, const std::string& text, const char* what,
+                              const std::vector<std::string>& nearest) {
+  refuse(option, text, std::string("no ") + what + " of that name is known",
+         "the names of --list, the nearest " + joined(nearest));
+}
+
+template <class Of>
+void check_name(const NamedFact& named, const Entries<Of>& entries, const char* option, const char* what) {
+  if (!named.is_known()) refuse_name(option, named.stated, what, entries.nearest_ids(named.stated, kNearest));
+}
+
+void check_network(const NetworkStated& network, int gpus_per_node, const Catalogue& catalogue) {
+  if (network.stated.empty() || !network.id.empty()) return;
+  std::string ports = network.stated;
+  if (cut_nvl(ports) > 0 && ports.empty()) return;
+  const NetworkReading reading = read_network(catalogue.networks, ports, gpus_per_node);
+  refuse("--network", network.stated, reading.wrong,
+         std::string(kNetworkGrammar) + " (--list explains it), the nearest " + in_quotes(reading.nearest));
+}
+
+void check_algorithm(const std::string& name) {
+  if (name.empty()) return;
+  const JobAlgorithm* named = job_algorithm_named(name);
+  if (named == nullptr) refuse_name("--algorithm", name, "algorithm", nearest_algorithms(name));
+  if (!named->needs_no_numbers)
+    refuse("--algorithm", name, "a job in words cannot have it", "a scenario with it, or another of --list");
+}
+
+template <class Ids>
+std::string line_of(const char* what, Ids ids) {
+  std::sort(ids.begin(), ids.end());
+  return std::string(what) + ": " + joined(ids) + "\n";
+}
+
+template <class Listed>
+std::vector<std::string> ids_of(const Listed& entries) {
+  std::vector<std::string> ids;
+  for (const auto& entry : entries) ids.push_back(entry.id);
+  return ids;
+}
+
+}  // namespace
+
+const JobAlgorithm* job_algorithm_named(const std::string& name) {
+  const std::optional<std::size_t> found = index_of_algorithms().find(name);
+  return found ? &job_algorithms()[*found] : nullptr;
+}
+
+std::vector<std::string> nearest_algorithms(const std::string& name) {
+  std::vector<std::string> ids;
+  for (std::size_t place : index_of_algorithms().nearest(name, kNearest)) ids.push_back(job_algorithms()[place].id);
+  return ids;
+}
+
+namespace {
+
+// Boards of four GPUs have no switch. A job of four may be on a part of a larger node.
+void assume_direct_link(Job& job, const GpuEntry* gpu, const Catalogue& catalogue) {
+  if (gpu == nullptr || job.gpus_per_node != kGpusWithoutSwitch || job.gpus <= kGpusWithoutSwitch) return;
+  const IntraNodeEntry* board = catalogue.board_of(gpu->intra_node);
+  if (board == nullptr) return;
+  job.link.id = board->id;
+  job.record_default("link", "nodes of four GPUs have no switch");
+}
+
+}  // namespace
+
+// NVLink without its generation is that of the GPU; between PCIe boards it is a bridge.
+void resolve_link(Job& job, const Catalogue& catalogue) {
+  const std::string plain = plain_name(job.link.stated);
+  const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
+  if (plain.empty()) return assume_direct_link(job, gpu, catalogue);
+  if (gpu == nullptr || (plain != "nvlink" && plain != "nvswitch")) {
+    resolve(job.link, catalogue.intra_nodes);
+    return;
+  }
+  const bool is_usual = catalogue.intra_node_by_id(gpu->intra_node).is_nvlink;
+  job.assumed["link"] = is_usual ? "generation not stated" : "NVLink between PCIe boards: a bridge";
+  job.link.id = is_usual ? gpu->intra_node : "nvlink-bridge";
+}
+
+namespace {
+
+// Names for nothing between nodes, or for not knowing; a remark in brackets behind them is left aside.
+bool is_no_network(const std::string& text) {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all{""};
+    for (const char* name : {"none", "n/a", "unknown", "unspecified", "not specified", "not known", "single node",
+                             "single server", "single machine", "one node", "one server", "one machine", "intra-node"})
+      all.insert(plain_name(name));
+    return all;
+  }();
+  return names.count(plain_name(text.substr(0, text.find(" (")))) > 0;
+}
+
+}  // namespace
+
+void resolve_network(Job& job, const Catalogue& catalogue) {
+  NetworkStated& network = job.network;
+  if (!network.id.empty()) {
+    if (catalogue.networks.with_id(network.id) == nullptr)
+      network.why_not = "network " + in_quotes(network.id) + " is not in the catalogue; nearest: " +
+                        joined(catalogue.networks.nearest_ids(network.id, kNearest));
+    return;
+  }
+  if (is_no_network(network.stated)) {
+    network.is_none = job.why_assumed("network").empty();
+    return;
+  }
+  const std::string text = network.stated;
+  std::string ports = text;
+  if (cut_nvl(ports) > 0 && ports.empty()) {
+    network.is_none = true;
+    return;
+  }
+  const NetworkReading reading =
+      read_network(catalogue.networks, ports, job.gpus_per_node > 0 ? job.gpus_per_node : kUsualNode);
+  if (!reading.found) {
+    network.is_stated = true;
+    network.why_not = "network " + in_quotes(text) + ": " + reading.wrong + "; nearest: " + reading.nearest;
+    return;
+  }
+  network = network_stated(*reading.found);
+  network.stated = text;
+  network.is_count_stated = true;  // the grammar means one port where none is counted
+  if (reading.found->is_kind_assumed)
+    job.record_default("network kind", "a rate alone is InfiniBand from 56 Gb/s on, else TCP");
+  if (!reading.found->ports_stated) job.record_default("network ports", "");
+}
+
+JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue) {
+  const GpuRead read = read_gpu_name(catalogue.gpus, job.gpu.stated);
+  std::string network = job.network.stated;
+  int domain = std::max(read.nvl, cut_nvl(network));
+  if (domain == 0 && read.entry != nullptr && job.link.stated.empty()) domain = read.entry->nvlink_domain;
+  if (job.gpus_per_node == 0) return {};
+  return joined_node(job.gpus_per_node, domain, gpus_of_jobs);
+}
+
+void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue) {
+  const JoinedNode node = joined_node_of(job, gpus_of_jobs, catalogue);
+  if (node.trays <= 1) return;
+  job.assumed["gpus_per_node"] =
+      "NVLink joins nodes of " + std::to_string(job.gpus_per_node) + " GPUs, as far as a rack goes";
+  job.gpus_per_node = node.gpus;
+  job.trays = node.trays;
+  job.network.count *= node.trays;
+}
+
+void resolve_software(Job& job, const Catalogue& catalogue) {
+  const std::string stated = job.software.stated;
+  const SoftwareName named = software_named(stated, catalogue);
+  if (named.entry == nullptr) {
+    resolve(job.software, catalogue.stacks);
+    return;
+  }
+  job.software.id = named.entry->id;
+  if (named.lost_version)
+    job.assumed["software"] = in_quotes(stated) + " is taken for " + named.entry->name + ", whatever its version";
+}
+
+void resolve_names(Job& job, const Catalogue& catalogue) {
+  resolve_software(job, catalogue);
+  resolve_model(job, catalogue);
+  resolve_gpu(job, catalogue);
+  resolve_link(job, catalogue);
+  resolve_network(job, catalogue);
+  set_exchange(job);
+}
+
+void check_names(const Job& job, const Catalogue& catalogue, bool needs_model) {
+  if (needs_model && !job.own_model) check_name(job.model, catalogue.models, "--model", "model");
+  check_name(job.gpu, catalogue.gpus, "--gpu", "GPU");
+  check_name(job.software, catalogue.stacks, "--software", "software");
+  if (!job.link.stated.empty()) check_name(job.link, catalogue.intra_nodes, "--link", "link in a node");
+  check_network(job.network, job.gpus_per_node, catalogue);
+  check_algorithm(job.exchange);
+}
+
+std::string names_text(const Catalogue& catalogue) {
+  std::vector<std::string> networks, algorithms;
+  for (const NetworkEntry& entry : catalogue.networks)
+    if (!entry.needs_rate) networks.push_back(entry.id);
+  for (const JobAlgorithm& algorithm : job_algorithms())
+    if (algorithm.needs_no_numbers) algorithms.push_back(algorithm.id);
+  return line_of("models", ids_of(catalogue.models)) + line_of("GPUs", ids_of(catalogue.gpus)) +
+         line_of("links in a node", ids_of(catalogue.intra_nodes)) + line_of("networks", networks) +
+         line_of("software", ids_of(catalogue.stacks)) + line_of("algorithms", algorithms) +
+         "Names are matched whole, case, blanks and - _ / . aside; scenarios/catalogue has the other names of each.\n" +
+         network_grammar_text(catalogue.networks);
+}
+
+}  // namespace job
+}  // namespace lockstep::sim

@@ -1,0 +1,54 @@
+#pragma once
+// The names of a job, whoever states them: `simulate job` in words, a record in explicit keys. Each is matched whole
+// against the catalogue, the network by its grammar, the algorithm against the table below; nothing is guessed from a
+// part of a name. What is not known keeps why (a record says so, a job is refused) and has the nearest names.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/job/gpu_name.hpp"
+#include "sim/job/job.hpp"
+
+namespace lockstep::sim {
+inline namespace job {
+
+/// How a job may exchange its gradients, and what its name says of that.
+struct JobAlgorithm {
+  std::string id;
+  std::string title;
+  std::vector<std::string> aliases;
+  std::optional<Algorithm> algorithm;  ///< none: synchronous SGD with all-reduces or servers
+  Transport transport = Transport::nccl;
+  std::optional<AllReduceKind> all_reduce{};  ///< none: the software's, or it has none
+  std::optional<ServerScheme> scheme{};
+  bool overlaps = true;          ///< false: it waits for the whole backward pass
+  bool needs_no_numbers = true;  ///< false: it needs more than a name, which a scenario can say
+};
+
+/// Those of simulate, and the all-reduces and exchanges that S-SGD may have.
+const std::vector<JobAlgorithm>& job_algorithms();
+
+/// nullptr: there is none of that name.
+const JobAlgorithm* job_algorithm_named(const std::string& name);
+/// Ids of those with the nearest names.
+std::vector<std::string> nearest_algorithms(const std::string& name);
+
+/// Looks up software, model (with the tokens of its sequences), GPU, link and network, and sets the facts that the
+/// exchange's name implies, where they are not among the job's `given` keys.
+void resolve_names(Job& job, const Catalogue& catalogue);
+/// Nodes of a rack become one where NVLink joins them: where GPU or network are said to ("NVL72"), or the GPU's usually are
+/// and no link is stated. `gpus_per_node`, `trays` and the network's ports are those of the larger node then.
+void join_nodes(Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
+/// What it would make of them: by the texts of GPU, network and link, and `gpus_per_node` as stated.
+JoinedNode joined_node_of(const Job& job, const std::vector<int>& gpus_of_jobs, const Catalogue& catalogue);
+
+/// Refuses names of command lines that are not known, with the three nearest: throws InputError, "--gpu H1000: ...".
+void check_names(const Job& job, const Catalogue& catalogue, bool needs_model = true);
+
+/// Names that are known: "models: alexnet_bn_jizhi, ..." and so on, each of which reads as itself, and the grammar of
+/// networks.
+std::string names_text(const Catalogue& catalogue);
+
+}  // namespace job
+}  // namespace lockstep::sim

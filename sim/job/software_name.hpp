@@ -1,0 +1,24 @@
+#pragma once
+// The software that a user names, as people write it: with a version behind it or within ("PyTorch 2.5.1", "PyTorch 2.1
+// FSDP", "NeMo 24.07"), and with what it is used with ("FSDP + torch.compile", "Megatron, DeepSpeed").
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+
+namespace lockstep::sim {
+inline namespace job {
+
+/// Names to look for, one after the other, the first as it is written: joints (+ , & "with", "and") become blanks, then a
+/// version only its first number, then nothing. A version is digits with points between them, perhaps with a "v" before
+/// and a build behind ("2.1.0+cu118").
+std::vector<std::string> software_spellings(const std::string& text);
+
+struct SoftwareName {
+  const StackEntry* entry = nullptr;  ///< null: none of the spellings is a name
+  bool lost_version = false;          ///< the one that is has less of a version than was written
+};
+SoftwareName software_named(const std::string& text, const Catalogue& catalogue);
+
+}  // namespace job
+}  // namespace lockstep::sim

@@ -1,0 +1,198 @@
+#include "sim/job_prediction/job_prediction.hpp"
+
+#include <algorithm>
+
+#include "engine/base/log.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/quantity/task_memory.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/ranges.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+namespace {
+
+// The tasks of a job at its largest number of GPUs.
+struct Tasks {
+  QuantityTask samples_per_s, efficiency;
+  std::optional<QuantityTask> training;
+};
+
+// The model goes on with another task: a copy of the one so far.
+StackModel continue_with(const StackModel& m, QuantityTask& task) {
+  return {m.job, m.catalogue, m.options, task, m.gpu, m.stack, m.model, m.precision, m.wire, m.intra_node, m.network};
+}
+
+void set_interval_class(const StackModel& m, QuantityTask& task) {
+  task.interval_class = interval_class_of(m, task);
+  task.constants.insert("bounds/" + task.interval_class.name());
+}
+
+Tasks tasks_of(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
+  StackOptions options;
+  options.needs_room = false;
+  Tasks tasks;
+  StackModel m{job, catalogue, options, tasks.samples_per_s};
+  find_software(m);
+  find_gpu(m, true);
+  find_model(m);
+  find_formats(m);
+  set_iteration(m, tasks.samples_per_s);
+  tasks.efficiency = tasks.samples_per_s;
+  StackModel of_efficiency = continue_with(m, tasks.efficiency);
+  set_baseline(of_efficiency, tasks.efficiency, Quantity::efficiency, question.baseline_gpus(), false);
+  set_interval_class(of_efficiency, tasks.efficiency);
+  if (job.epochs > 0) {
+    tasks.training = tasks.samples_per_s;
+    StackModel of_training = continue_with(m, *tasks.training);
+    set_training(of_training, *tasks.training);
+    set_interval_class(of_training, *tasks.training);
+  }
+  set_interval_class(m, tasks.samples_per_s);
+  return tasks;
+}
+
+Tasks tasks_or_error(const JobQuestion& question, const Job& job, const Catalogue& catalogue) {
+  try {
+    return tasks_of(question, job, catalogue);
+  } catch (const Unmapped& unmapped) {
+    throw InputError("simulate job: " + unmapped.why + "; allowed: what simulate job --help says");
+  } catch (const InputError& error) {
+    throw InputError(std::string("simulate job: ") + error.what());
+  }
+}
+
+void list_defaults(const JobQuestion& question, const Job& job, const Catalogue& catalogue, QuantityTask& task) {
+  const auto add = [&](const std::string& key, const Json& value, const std::string& reason) {
+    task.assumptions.push_back({key, value, "assumed", default_reason(reason)});
+    task.defaults.insert(key);
+  };
+  if (question.job.gpus_per_node == 0)
+    add("gpus_per_node", job.gpus_per_node,
+        "at most " + std::to_string(joined_gpus_of(question, catalogue)) + ", as is usual of servers");
+  if (question.job.software.stated.empty())
+    add("software", job.software.stated, question.is_split() ? "usual for such a split" : "usual");
+}
+
+Scenario scenario_of(const JobQuestion& question, const Job& job, const Tasks& tasks) {
+  const Workload& workload = tasks.samples_per_s.target.front();
+  Scenario scenario = workload.scenario;
+  scenario.name = scenario.model.title + " on " + scenario.cluster.gpu.name;
+  scenario.description = "Made by simulate job, with links, overheads and all-reduce as it has them for " +
+                         std::to_string(workload.gpus) + " GPUs.";
+  scenario.cluster.name = scenario.cluster.gpu.name + ", " + std::to_string(job.gpus_per_node) + " per node";
+  scenario.gpus = question.gpus;
+  scenario.baseline_gpus = question.baseline_gpus();
+  scenario.batch = {{kMostGpus, workload.batch_per_gpu}};
+  if (scenario.parallel) scenario.parallel->data = 0;
+  scenario.ignores_memory = question.ignores_memory;
+  if (tasks.training)
+    scenario.convergence = ConvergenceSpec{short_number(job.epochs) + " epochs", tasks.training->samples, job.epochs};
+  return scenario;
+}
+
+Workload workload_at(Workload workload, const JobPrediction& predicted, int gpus) {
+  workload.scenario = scenario_at(predicted, gpus);
+  workload.gpus = gpus;
+  workload.batch_per_gpu = workload.scenario.batch_at(gpus);
+  return workload;
+}
+
+QuantityPrediction at_gpus(QuantityTask task, const JobPrediction& predicted, int gpus) {
+  const Workload workload = task.target.front();
+  task.target = {workload_at(workload, predicted, gpus)};
+  if (!task.baseline.empty()) task.baseline = {workload_at(workload, predicted, predicted.scenario.baseline_gpus)};
+  QuantityPrediction prediction;
+  prediction.task = std::move(task);
+  return prediction;
+}
+
+void check_precision(const Job& job, const Scenario& scenario) {
+  if (job.precision && scenario.compute.precision != layers_precision(*job.precision))
+    throw InputError("simulate job: precision " + name_of(*job.precision) + ": " + scenario.cluster.gpu.name +
+                     " does not have it; allowed: fp32, and what its data sheet has");
+}
+
+void predict(const JobQuestion& question, const std::vector<QuantityPrediction*>& predictions,
+             const Catalogue& catalogue, int jobs) {
+  predict_quantities(predictions, catalogue, {jobs, true});
+  for (const QuantityPrediction* p : predictions)
+    if (!p->is_mapped())
+      throw InputError("simulate job: " + question.job.model.stated + " on " + question.job.gpu.stated + ": " +
+                       p->task.unmapped + "; allowed: another --algorithm");
+}
+
+}  // namespace
+
+const JobRow& JobPrediction::largest() const {
+  return *std::max_element(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.gpus < b.gpus; });
+}
+
+std::vector<const QuantityTask*> JobPrediction::tasks() const {
+  std::vector<const QuantityTask*> all;
+  for (const JobRow& row : rows) {
+    all.insert(all.end(), {&row.samples_per_s.task, &row.efficiency.task});
+    if (row.training) all.push_back(&row.training->task);
+  }
+  return all;
+}
+
+Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks) {
+  Inputs merged;
+  for (const QuantityTask* task : tasks) {
+    merged.defaults.insert(task->defaults.begin(), task->defaults.end());
+    for (const Assumption& a : task->assumptions) {
+      const auto is_same = [&](const Assumption& b) { return b.pointer == a.pointer && b.value == a.value; };
+      if (std::none_of(merged.assumptions.begin(), merged.assumptions.end(), is_same)) merged.assumptions.push_back(a);
+    }
+  }
+  return merged;
+}
+
+JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue) {
+  const LogTimer timer(LogLevel::info, "made the scenario of " + question.job.model.stated);
+  JobPrediction predicted;
+  predicted.job = resolve_job(question, catalogue);
+  Tasks tasks = tasks_or_error(question, predicted.job, catalogue);
+  for (QuantityTask* task : {&tasks.samples_per_s, &tasks.efficiency, tasks.training ? &*tasks.training : nullptr})
+    if (task != nullptr) list_defaults(question, predicted.job, catalogue, *task);
+  const Workload& workload = tasks.samples_per_s.target.front();
+  check_precision(predicted.job, workload.scenario);
+  predicted.scenario = scenario_of(question, predicted.job, tasks);
+  if (predicted.job.split.is_searched) search_splits(question, predicted);
+  if (!workload.is_one_gpu())
+    for (int gpus : question.gpus) check(scenario_at(predicted, gpus));
+  if (question.tokens > 0 && predicted.scenario.model.tokens == 0)
+    throw InputError("--tokens: " + predicted.scenario.model.title + " does not train on tokens; allowed: --epochs");
+  for (int gpus : question.gpus) {
+    JobRow row;
+    row.gpus = gpus;
+    row.samples_per_s = at_gpus(tasks.samples_per_s, predicted, gpus);
+    row.efficiency = at_gpus(tasks.efficiency, predicted, gpus);
+    if (tasks.training) row.training = at_gpus(*tasks.training, predicted, gpus);
+    predicted.rows.push_back(std::move(row));
+  }
+  return predicted;
+}
+
+void predict_largest_rate(const JobQuestion& question, JobPrediction& prepared, const Catalogue& catalogue, int jobs) {
+  const int largest = prepared.largest().gpus;
+  for (JobRow& row : prepared.rows)
+    if (row.gpus == largest) return predict(question, {&row.samples_per_s}, catalogue, jobs);
+}
+
+JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs) {
+  JobPrediction predicted = prepare_job(question, catalogue);
+  if (!question.ignores_memory)
+    for (const QuantityTask* task : predicted.tasks()) check_task_memory(*task);
+  std::vector<QuantityPrediction*> predictions;
+  for (JobRow& row : predicted.rows) {
+    predictions.insert(predictions.end(), {&row.samples_per_s, &row.efficiency});
+    if (row.training) predictions.push_back(&*row.training);
+  }
+  predict(question, predictions, catalogue, jobs);
+  return predicted;
+}
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

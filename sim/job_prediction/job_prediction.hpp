@@ -1,0 +1,60 @@
+#pragma once
+// Predicts a training job from its facts, with constants fitted to published results and calibrated intervals. Facts that
+// are not given are assumed, and listed.
+//
+// One scenario serves all numbers of GPUs: one cluster, one software, one way to exchange, as they are at the largest
+// number. `simulate` and `plan` predict that scenario alike.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/job_prediction/job_question.hpp"
+#include "sim/point/best_splits.hpp"
+#include "sim/quantity/quantity_prediction.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+
+/// At one number of GPUs.
+struct JobRow {
+  int gpus = 0;
+  QuantityPrediction samples_per_s;
+  QuantityPrediction efficiency;               ///< against JobQuestion::baseline_gpus()
+  std::optional<QuantityPrediction> training;  ///< seconds of the job's epochs, if it has some
+};
+
+struct JobPrediction {
+  Job job;                   ///< resolve_job()
+  Scenario scenario;         ///< of all numbers of GPUs
+  std::vector<JobRow> rows;  ///< by the question's numbers of GPUs
+  std::vector<SplitRanking>
+      rankings;  ///< of each number of GPUs, where splits are searched; `scenario` has the largest's
+
+  const JobRow& largest() const;
+  std::vector<const QuantityTask*> tasks() const;
+};
+
+/// Makes the job's scenario and the tasks of its rows; nothing is timed yet. Throws the errors of predict_job(), except that
+/// it does not check memory.
+JobPrediction prepare_job(const JobQuestion& question, const Catalogue& catalogue);
+/// Predicts only samples/s at the largest number of GPUs; job_scenario() needs no more.
+void predict_largest_rate(const JobQuestion& question, JobPrediction& prepared, const Catalogue& catalogue, int jobs);
+
+/// Samples/s, efficiency and, with epochs, the training time at every number of GPUs. Throws InputError for a name that is
+/// not known, facts that contradict each other, nodes that are not full, and jobs that do not fit into memory.
+JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogue, int jobs);
+
+/// The assumptions of these tasks, each once, in their order, and which of them are defaults.
+Inputs merge_inputs(const std::vector<const QuantityTask*>& tasks);
+
+/// A line that says how the training time follows from the iterations; empty if no training was asked for.
+std::string training_text(const Inputs& inputs);
+
+/// The job as it was understood, a row per number of GPUs, and the assumptions.
+std::string job_table(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue);
+
+/// The predictions as simulate --predict writes them, and the job as it was understood under "read".
+Json job_json(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue);
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

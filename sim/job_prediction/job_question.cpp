@@ -1,0 +1,102 @@
+#include "sim/job_prediction/job_question.hpp"
+
+#include <algorithm>
+
+#include "engine/base/json.hpp"
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/job/gpu_name.hpp"
+#include "sim/job/job_names.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+namespace {
+
+void check_numbers(const JobQuestion& q, const Catalogue& catalogue) {
+  if (q.is_split() && q.job.batch_per_gpu > 0)
+    throw InputError("--batch: a split has batches of its own; allowed: --global-batch, --micro-batch");
+  if (q.is_split() && q.job.global_batch == 0 && !q.job.split.is_searched)
+    throw InputError("--global-batch is missing: sequences of an iteration over all GPUs; allowed: 1 to 268435456");
+  if (q.usd_per_gpu_hour > 0 && q.tokens == 0)
+    throw InputError("--price: of what work is not said; allowed: with --tokens");
+  if (q.rate_samples_per_s > 0 && q.job.batch_per_gpu == 0)
+    throw InputError("--rate: at which batch it was measured is not said; allowed: with --batch");
+  check_whole_nodes(q.gpus, joined_gpus_of(q, catalogue));
+}
+
+// A model file of the user's, or a HuggingFace configuration, "config.json@4096" for another length of sequence.
+void build_own_model(Job& job) {
+  const std::string& file = job.model.stated;
+  const model::ModelName name = model::model_name_of(file);
+  if (name == model::ModelName::zoo) return;
+  std::map<std::string, std::string> inputs;
+  auto own = std::make_shared<OwnModel>();
+  own->graph = model::graph_of(file, inputs);
+  own->entry.id = file;
+  own->entry.tokens = own->graph.tokens;
+  if (own->graph.transformer) own->architecture = own->graph.transformer->spec.name;
+  if (own->graph.tokens > 0 && name == model::ModelName::file)
+    job.record_default("tokens of a sequence",
+                       std::to_string(own->graph.tokens) + " by the file, which may be its context");
+  job.own_model = own;
+}
+
+}  // namespace
+
+int JobQuestion::largest() const {
+  return *std::max_element(gpus.begin(), gpus.end());
+}
+
+int JobQuestion::baseline_gpus() const {
+  return is_split() ? *std::min_element(gpus.begin(), gpus.end()) : 1;
+}
+
+bool JobQuestion::is_split() const {
+  const GivenSplit& split = job.split;
+  return split.is_searched || split.is_requested || !split.keys.empty() || job.global_batch > 0;
+}
+
+int gpus_per_node_of(const Job& job, const Catalogue& catalogue) {
+  const GpuEntry* gpu = read_gpu_name(catalogue.gpus, job.gpu.stated).entry;
+  return job.gpus_per_node > 0 ? job.gpus_per_node : gpu != nullptr ? gpu->gpus_per_node : kUsualGpusPerNode;
+}
+
+int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue) {
+  Job job;
+  job.gpu = question.job.gpu;
+  job.network = question.job.network;
+  job.link = question.job.link;
+  job.gpus_per_node = gpus_per_node_of(question.job, catalogue);
+  return joined_node_of(job, question.gpus, catalogue).gpus;
+}
+
+void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node) {
+  for (int n : gpus)
+    if (n > gpus_per_node && n % gpus_per_node != 0)
+      throw InputError("--gpus: " + std::to_string(n) + " GPUs do not fill whole nodes; allowed: up to " +
+                       std::to_string(gpus_per_node) + ", or a multiple of it");
+}
+
+Job resolve_job(const JobQuestion& question, const Catalogue& catalogue) {
+  check_numbers(question, catalogue);
+  Job job = question.job;
+  build_own_model(job);
+  if (job.software.stated.empty()) job.software.stated = usual_software(job.split);
+  job.gpus = question.largest();
+  job.gpus_per_node = gpus_per_node_of(job, catalogue);  // of networks "per GPU"
+  if (!job.decodes_on_host)
+    job.record_default("input", "with --decodes-on-host what the nodes' processors decode is a limit");
+  job.split.is_requested = question.is_split();
+  resolve_names(job, catalogue);
+  check_names(job, catalogue);
+  join_nodes(job, question.gpus, catalogue);
+  job.gpus_per_node = std::min(job.gpus, job.gpus_per_node);
+  if (question.rate_samples_per_s > 0) {
+    std::optional<Precision> precision;
+    if (job.precision) precision = layers_precision(*job.precision);
+    job.measured.push_back({"rate of one GPU", 1, job.batch_per_gpu, question.rate_samples_per_s, precision, 0, false});
+  }
+  return job;
+}
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

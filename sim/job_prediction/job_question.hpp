@@ -1,0 +1,42 @@
+#pragma once
+// The question that `simulate job` and `plan job` answer: a job's facts, at several numbers of GPUs.
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/job/job.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+
+struct JobQuestion {
+  Job job;                        ///< as given: names are not looked up, `gpus` is one of the following
+  std::vector<int> gpus;          ///< a prediction each
+  double rate_samples_per_s = 0;  ///< measured on one GPU at the job's batch; 0: the constants say it
+  double tokens = 0;              ///< to train on; 0: no training time of them
+  double usd_per_gpu_hour = 0;    ///< 0: no cost
+  bool ignores_memory = false;    ///< predicts jobs that do not fit into a GPU's memory, too
+  bool lists_splits = false;      ///< tells the ten fastest splits, not the fastest alone
+
+  int largest() const;
+  /// One GPU; with a split the smallest number asked for.
+  int baseline_gpus() const;
+  /// Whether the job gives or searches a split, or gives a global batch. A given split and the global batch are the same at
+  /// all numbers of GPUs.
+  bool is_split() const;
+};
+
+/// GPUs per node: as given, else the usual number for the GPU. A GPU that is not known has 8.
+int gpus_per_node_of(const Job& job, const Catalogue& catalogue);
+/// GPUs of the nodes that NVLink joins into one (job_names.hpp, join_nodes()).
+int joined_gpus_of(const JobQuestion& question, const Catalogue& catalogue);
+
+/// Throws InputError for a number of GPUs that fills some nodes only partly. A number below one node's size is allowed.
+void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node);
+
+/// The job at the largest number of GPUs, with its names looked up, its model built and its rate among the measured runs.
+/// Throws InputError for a name that is not known, and for facts that contradict each other.
+Job resolve_job(const JobQuestion& question, const Catalogue& catalogue);
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

@@ -1,0 +1,150 @@
+#include "sim/job_prediction/job_scenario.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/point/best_splits.hpp"
+#include "sim/scenario/scenario_template.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+namespace {
+
+constexpr double kMostUncertain = 0.5;
+
+struct Origin {
+  const char* pointer;
+  std::vector<std::string> constants;  ///< whose names begin so
+};
+
+// What the constants of a prediction decide in its scenario; without one it is what the catalogue has, or usual.
+const std::vector<Origin>& origins() {
+  static const std::vector<Origin> all{{"/cluster/host/memory_bandwidth", {}},
+                                       {"/cluster/host/memory_latency", {}},
+                                       {"/cluster/intra_node/gpu_link/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/gpu_link/latency", {}},
+                                       {"/cluster/intra_node/switch_uplink/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/switch_uplink/latency", {}},
+                                       {"/cluster/intra_node/socket_link/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/socket_link/latency", {}},
+                                       {"/cluster/intra_node/link/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/link/latency", {}},
+                                       {"/cluster/intra_node/pcie/gpu_link/bandwidth", {}},
+                                       {"/cluster/intra_node/pcie/gpu_link/latency", {}},
+                                       {"/cluster/intra_node/pcie/switch_uplink/bandwidth", {}},
+                                       {"/cluster/intra_node/pcie/switch_uplink/latency", {}},
+                                       {"/cluster/intra_node/pcie/socket_link/bandwidth", {}},
+                                       {"/cluster/intra_node/pcie/socket_link/latency", {}},
+                                       {"/cluster/intra_node/pcie_link/bandwidth", {}},
+                                       {"/cluster/intra_node/pcie_link/latency", {}},
+                                       {"/cluster/nic/bandwidth", {"network share"}},
+                                       {"/cluster/nic/latency", {"network hop"}},
+                                       {"/cluster/fabric/bandwidth", {"network share"}},
+                                       {"/cluster/fabric/latency", {}},
+                                       {"/compute/launch_overhead", {"kernel launch"}},
+                                       {"/compute/host_launch", {"host launch"}},
+                                       {"/compute/efficiency/compute", {"speed"}},
+                                       {"/compute/efficiency/memory", {"speed", "memory speed"}},
+                                       {"/compute/efficiency/attention", {kFusedAttention}},
+                                       {"/compute/efficiency/experts", {"speed of experts"}},
+                                       {"/compute/efficiency/on_2_bytes", {kUnalignedProducts}},
+                                       {"/compute/efficiency/on_4_bytes", {kUnalignedProducts}},
+                                       {"/compute/efficiency/gelu_bytes", {kGeluBytes}},
+                                       {"/compute/efficiency/rms_norm_bytes", {kRmsNormBytes}},
+                                       {"/compute/efficiency/rotary_bytes", {kRotaryBytes}},
+                                       {"/compute/efficiency/loss_bytes_per_logit", {kLossBytes}},
+                                       {"/compute/efficiency/sum_bytes", {kSumBytes}},
+                                       {"/compute/efficiency/softmax_bytes", {kSoftmaxBytes}},
+                                       {"/compute/jitter/coefficient_of_variation", {"jitter"}},
+                                       {"/communication/fusion_threshold", {}},
+                                       {"/communication/chain_slices", {}},
+                                       {"/communication/message_overhead", {"message"}},
+                                       {"/communication/launch_overhead", {"call"}},
+                                       {"/input/samples_per_s_per_node", {kDecodedImages}},
+                                       {"/convergence/train_samples", {kEvaluationShare, kTrainingOverBenchmark}},
+                                       {"/sharding/unit", {}},
+                                       {"/parameter_server/staging_bandwidth", {"host copies"}},
+                                       {"/theano_mpi/staging_bandwidth", {"host copies"}},
+                                       {"/theano_mpi/host_copy_rate", {}},
+                                       {"/theano_mpi/host_reduction_rate", {}}};
+  return all;
+}
+
+bool begins_with(const std::string& text, const std::string& beginning) {
+  return text.rfind(beginning, 0) == 0;
+}
+
+// Fitted where one of its constants is.
+Assumption origin_of(const Origin& origin, const std::vector<Assumption>& inputs) {
+  Assumption source{origin.pointer, Json(), "assumed", "catalogue, or usual"};
+  std::string fitted;
+  for (const Assumption& input : inputs)
+    for (const std::string& constant : origin.constants) {
+      if (!begins_with(input.pointer, constant)) continue;
+      if (input.kind == "fitted")
+        fitted += (fitted.empty() ? "" : ", ") + input.pointer;
+      else
+        source.source = input.source;
+    }
+  if (!fitted.empty()) source = {origin.pointer, Json(), "fitted", "constants fitted on published results: " + fitted};
+  return source;
+}
+
+// "/gpus/7/peak/fp16" of the catalogue is "/cluster/gpu/peak/fp16" of the scenario.
+void add_facts(const GpuEntry& gpu, std::vector<Assumption>& sources) {
+  for (const Assumption& fact : gpu.facts) {
+    const std::size_t key = fact.pointer.find('/', fact.pointer.find('/', 1) + 1);
+    sources.push_back({"/cluster/gpu" + fact.pointer.substr(key), fact.value, fact.kind, fact.source});
+  }
+}
+
+std::vector<Assumption> sources_of(const Scenario& scenario, const JobRow& largest, const GpuEntry& gpu) {
+  std::vector<Assumption> sources;
+  add_facts(gpu, sources);
+  for (const Origin& origin : origins()) sources.push_back(origin_of(origin, largest.samples_per_s.task.assumptions));
+  for (std::size_t i = 0; i < scenario.compute.rates.size(); ++i)
+    sources.push_back({"/compute/rates/" + std::to_string(i) + "/rate", Json(), "measured", "--rate"});
+  const std::string bounds = "half width of the job's bounds at " + std::to_string(largest.gpus) +
+                             " GPUs, which hold four unseen published results of five";
+  for (const char* part : {"compute", "bandwidth", "latency"})
+    sources.push_back({std::string("/uncertainty/") + part, Json(), "fitted", bounds});
+  sources.push_back({"/uncertainty/epochs", Json(), "assumed", "--epochs is given"});
+  sources.push_back({"/convergence/epochs", Json(), "assumed", "--epochs"});
+  return sources;
+}
+
+// A variant for each number of GPUs, which has a split of its own; their names.
+std::vector<std::string> add_splits(const JobPrediction& predicted, const Scenario& scenario, Json& file) {
+  std::vector<std::string> names;
+  for (const SplitRanking& ranking : predicted.rankings) {
+    const Json split = to_json(scenario_with_split(scenario, ranking.best.front().spec, ranking.gpus)).at("parallel");
+    names.push_back(std::to_string(ranking.gpus) + " GPUs");
+    file["variants"].push_back(
+        {{"name", names.back()},
+         {"set", {{"/gpus", Json::array({ranking.gpus})}, {"/baseline/gpus", ranking.gpus}, {"/parallel", split}}}});
+  }
+  return names;
+}
+
+}  // namespace
+
+// What unseen results have shown of the whole prediction: whatever part of an iteration is off, it is off by so much.
+Json job_scenario(const JobPrediction& predicted, const Catalogue& catalogue) {
+  const JobRow& largest = predicted.largest();
+  const QuantityPrediction& rate = largest.samples_per_s;
+  if (largest.gpus == 1)
+    throw InputError("--scenario: a scenario is of a cluster; allowed: with --gpus of two or more");
+  Scenario scenario = predicted.scenario;
+  const double half_width = std::min(kMostUncertain, (rate.high - rate.low) / (2 * rate.predicted));
+  scenario.uncertainty = {half_width, half_width, half_width, 0};
+  Json file = to_json(scenario, sources_of(scenario, largest, *catalogue.gpus.with_id(predicted.job.gpu.id)));
+  std::vector<std::string> variants{""};
+  if (predicted.rankings.size() > 1) variants = add_splits(predicted, scenario, file);
+  for (const std::string& variant : variants)  // what no scenario may have is refused here
+    ScenarioTemplate::parse(file.dump(), "--scenario", variant).with({});
+  return file;
+}
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

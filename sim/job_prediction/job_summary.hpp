@@ -1,0 +1,45 @@
+#pragma once
+// How a job was understood, said before its table: what its names stand for, and what stands in for those that are missing.
+#include <optional>
+#include <string>
+
+#include "engine/base/json.hpp"
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/catalogue/network_grammar.hpp"
+#include "sim/job/job.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+
+struct JobSummary {
+  std::string model, title;  ///< id and what it is
+  const GpuEntry* gpu = nullptr;
+  int gpus_per_node = 0;
+  bool is_node_stated = false;
+  const IntraNodeEntry* link = nullptr;  ///< nullptr: nodes of one GPU
+  bool is_link_stated = false;
+  std::optional<NetworkFound> network;  ///< none: one node
+  bool is_network_stated = false;
+  const StackEntry* software = nullptr;
+  std::string algorithm;  ///< in words; empty: not stated
+  Precision precision = Precision::fp32;
+  bool has_half_parameters = false;
+  bool channels_last = false;
+  bool decodes_on_host = false;
+};
+
+/// Summarises a job, given and resolved, with its scenario.
+JobSummary summary_of(const Job& given, const Job& resolved, const Scenario& scenario, const Catalogue& catalogue);
+
+/// "Read: ResNet-50 v1 (resnet50) on H100 SXM5 (h100-sxm), 8 per node by NVLink 4; ...", two lines.
+std::string summary_text(const JobSummary& summary);
+/// The machine's part of it: "H100 SXM5 (h100-sxm), 8 per node by NVLink 4; network ...".
+std::string machine_text(const JobSummary& summary);
+/// The same, by key: {"model": {"id", "title"}, "gpu": {"id", "name", "memory_bytes"}, "gpus_per_node", "link",
+/// "network": {"id", "text", "ports", "port_bytes_per_s", "rdma", "stated"}, "software", "algorithm", "precision",
+/// "channels_last" where it is}.
+Json summary_json(const JobSummary& summary);
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

@@ -1,0 +1,124 @@
+// The answer as a table and as JSON.
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/job_prediction/job_prediction.hpp"
+#include "sim/job_prediction/job_split.hpp"
+#include "sim/job_prediction/job_summary.hpp"
+#include "sim/job_prediction/job_tokens.hpp"
+#include "sim/quantity/task_memory.hpp"
+#include "sim/report/split_ranking.hpp"
+#include "sim/report/text_table.hpp"
+#include "sim/stack/priors.hpp"
+
+namespace lockstep::sim {
+inline namespace job_prediction {
+namespace {
+
+std::vector<std::string> cells_of(const JobRow& row) {
+  std::vector<std::string> cells{std::to_string(row.gpus),
+                                 std::to_string(row.samples_per_s.task.target.front().batch_per_gpu)};
+  const auto add = [&](const QuantityPrediction& p, std::string (*text)(double)) {
+    for (double value : {p.predicted, p.low, p.high}) cells.push_back(text(value));
+  };
+  add(row.samples_per_s, with_thousands);
+  add(row.efficiency, [](double share) { return formatted("%.1f %%", 100 * share); });
+  if (row.training) add(*row.training, duration_text);
+  return cells;
+}
+
+std::string inputs_text(const JobQuestion& question, const Inputs& inputs) {
+  std::string text = "Not given, and assumed:\n";
+  int others = 0;
+  for (const Assumption& input : inputs.assumptions) {
+    const bool is_of_job =
+        inputs.defaults.count(input.pointer) > 0 || input.pointer == "algorithm" || input.pointer == "software";
+    if (is_of_job)
+      text += "  " + input.pointer + " " +
+              (input.value.is_string() ? input.value.get<std::string>() : input.value.dump()) + " (" + input.source +
+              ")\n";
+    else
+      ++others;
+  }
+  if (static_cast<int>(inputs.assumptions.size()) == others) text.clear();
+  return text + std::to_string(others) + " more inputs: see --json. Efficiency is relative to " +
+         (question.is_split() ? std::to_string(question.baseline_gpus()) + " GPUs" : std::string("one GPU")) +
+         "; low and high: 80 % prediction interval.\n";
+}
+
+// A fitted constant is a factor on its prior, a narrower one on that; none where the prediction did not ask for it.
+std::optional<double> listed_value(const std::string& constant, const Inputs& inputs) {
+  const Prior& prior = prior_of(constant);
+  std::optional<double> value;
+  for (const Assumption& input : inputs.assumptions) {
+    if (input.pointer.rfind(constant, 0) != 0) continue;
+    if (!value) value = prior.value;
+    if (input.kind == "fitted") *value *= input.value.get<double>();
+  }
+  if (value) value = std::min(*value, prior.most);
+  return value;
+}
+
+// How one scenario serves all rows, and how a training's time follows.
+std::string meaning_text(const JobQuestion& question, const Inputs& inputs, const Catalogue& catalogue) {
+  const int least = *std::min_element(question.gpus.begin(), question.gpus.end()), most = question.largest();
+  const int of_node = joined_gpus_of(question, catalogue);
+  std::string text;
+  if (1 < least && least <= of_node && most > of_node)
+    text += "All rows are of one scenario: links, overheads and all-reduce are those of " + std::to_string(most) +
+            " GPUs.\n";
+  return text + training_text(inputs);
+}
+
+Json prediction_json_at(int gpus, const char* metric, const char* unit, const QuantityPrediction& prediction) {
+  return prediction_json(std::to_string(gpus) + " GPUs: " + metric, metric, unit, prediction);
+}
+
+}  // namespace
+
+std::string training_text(const Inputs& inputs) {
+  std::string text;
+  if (const auto share = listed_value(kEvaluationShare, inputs))
+    text += "The time of epochs is that of their iterations, with " + formatted("%.3g", 100 * *share) +
+            " % more samples for evaluation.\n";
+  if (const auto factor = listed_value(kTrainingOverBenchmark, inputs))
+    text +=
+        "The time of epochs is " + formatted("%.3g", *factor) +
+        " times that of their iterations: published trainings of images took so much longer than benchmarks of their "
+        "GPUs. A measured --rate turns that off.\n";
+  return text;
+}
+
+std::string job_table(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue) {
+  TextTable table;
+  std::vector<std::string> names{
+      "GPUs", question.is_split() ? "micro-batch" : "batch/GPU", "samples/s", "low", "high", "efficiency", "low",
+      "high"};
+  if (predicted.job.epochs > 0)
+    names.insert(names.end(), {short_number(predicted.job.epochs) + " epochs", "low", "high"});
+  table.add(names);
+  for (const JobRow& row : predicted.rows) table.add(cells_of(row));
+  const Inputs inputs = merge_inputs(predicted.tasks());
+  return summary_text(summary_of(question.job, predicted.job, predicted.scenario, catalogue)) + "\n" +
+         job_splits_text(question, predicted) + table.text() + job_tokens_text(question, predicted) +
+         task_memory_line(predicted.tasks()) + "\n" + inputs_text(question, inputs) +
+         meaning_text(question, inputs, catalogue);
+}
+
+Json job_json(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue) {
+  Json list = Json::array();
+  for (const JobRow& row : predicted.rows) {
+    list.push_back(prediction_json_at(row.gpus, "images_per_s", "images/s", row.samples_per_s));
+    list.push_back(prediction_json_at(row.gpus, "scaling_efficiency", "over one GPU", row.efficiency));
+    if (row.training) list.push_back(prediction_json_at(row.gpus, "training_time_s", "s", *row.training));
+  }
+  Json json{{"schema", kPredictionsSchema}, {"predictions", list}};
+  if (const Json tokens = job_tokens_json(question, predicted); !tokens.empty()) json["tokens"] = tokens;
+  for (const SplitRanking& ranking : predicted.rankings)
+    json["splits"].push_back(split_ranking_json(predicted.scenario, ranking));
+  json["read"] = summary_json(summary_of(question.job, predicted.job, predicted.scenario, catalogue));
+  return json;
+}
+
+}  // namespace job_prediction
+}  // namespace lockstep::sim

@@ -1,0 +1,87 @@
+// Classes of predictions whose intervals are calibrated together.
+#include <algorithm>
+
+#include "sim/quantity/quantity_task.hpp"
+
+namespace lockstep::sim {
+inline namespace quantity {
+namespace {
+
+constexpr int kFewTokens = 4096;  // of a pass on a GPU, below which launches and small products decide
+
+bool is_sharded_or_split(const GivenSplit& split) {
+  return split.values.sharding != ShardingStage::none || split.is_searched || split.divides_replicas();
+}
+
+// Models that are divided by software whose exchange or state was looked up in its code are known better than others; of the
+// others, passes over many tokens are known better than adapters and passes over few.
+std::vector<std::string> kinds_of_sequences(const StackModel& m, const QuantityTask& task) {
+  if (m.stack->is_followed() && is_sharded_or_split(m.job.split)) return {"sequences", "followed"};
+  const Workload& workload = task.target.front();
+  const bool has_little_work =
+      m.job.split.task == kAdapters || std::int64_t{workload.batch_per_gpu} * m.model->tokens < kFewTokens;
+  return {"sequences", "other", has_little_work ? "little work" : "much work"};
+}
+
+// Clouds' own transports differ from each other by more than InfiniBand's machines do.
+std::string path_of_all_reduce(const StackModel& m) {
+  if (m.network == nullptr) return "in a node";
+  return m.network->rdma && !m.network->has_slow_plugin ? "by RDMA" : "by a transport of its own";
+}
+
+const char* const kSequences = "sequences";
+
+}  // namespace
+
+std::string IntervalClass::name() const {
+  std::string name;
+  for (const std::string& kind : kinds) name += (name.empty() ? "" : ", ") + kind;
+  return name;
+}
+
+std::vector<std::string> IntervalClass::names() const {
+  std::vector<std::string> names;
+  for (IntervalClass wider = *this; !wider.kinds.empty(); wider.kinds.pop_back()) names.push_back(wider.name());
+  if (!has_fixed_width()) names.emplace_back("all");
+  return names;
+}
+
+bool IntervalClass::has_fixed_width() const {
+  return !kinds.empty() && kinds.front() == kSequences;
+}
+
+IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task) {
+  switch (task.quantity) {
+    case Quantity::all_reduce_s:
+    case Quantity::bus_bandwidth:
+    case Quantity::algorithm_bandwidth:
+    case Quantity::alpha_s:
+    case Quantity::beta_s_per_byte:
+      return {{"all-reduce", m.intra_node->is_nvlink ? "NVLink" : "PCIe", path_of_all_reduce(m)}};
+    case Quantity::exchange_s:
+      return {{"exchange"}};
+    case Quantity::epochs:
+      return {{"epochs"}};
+    case Quantity::memory:
+      return {{"memory"}};
+    case Quantity::speedup:
+    case Quantity::efficiency:
+    case Quantity::time_ratio:
+    case Quantity::iteration_increase:
+      return {{"scaling", m.job.transport == Transport::nccl ? "NCCL" : "servers and MPI"}};
+    default:
+      break;
+  }
+  IntervalClass result{{"throughput"}};
+  if (task.epochs > 0) {
+    result.kinds = {"time to accuracy"};
+    if (m.job.is_mlperf()) result.kinds.emplace_back("MLPerf");
+  } else if (m.model->is_of_sequences() && !task.has_rates()) {
+    return {kinds_of_sequences(m, task)};
+  }
+  if (task.has_rates()) result.kinds.emplace_back("anchored");
+  return result;
+}
+
+}  // namespace quantity
+}  // namespace lockstep::sim

@@ -1,0 +1,46 @@
+#pragma once
+// Predictions of quantities: the times of their workloads, the quantity that follows, and its interval.
+#include <string>
+#include <vector>
+
+#include "sim/quantity/quantity_task.hpp"
+#include "sim/quantity/workload_time.hpp"
+
+namespace lockstep::sim {
+inline namespace quantity {
+
+/// Owns everything that it rests on.
+struct QuantityPrediction {
+  QuantityTask task;
+  double predicted = 0;
+  double low = 0;  ///< low and high: the 80 % interval of a new source's result
+  double high = 0;
+  double off_below = 0;  ///< log(predicted / low) from input uncertainty alone
+  double off_above = 0;  ///< log(high / predicted) from input uncertainty alone
+
+  bool is_mapped() const { return task.unmapped.empty(); }
+};
+
+/// Times what the tasks need and sets the predictions and their intervals. One that cannot be simulated keeps why.
+void predict_quantities(const std::vector<QuantityPrediction*>& predictions, const Catalogue& catalogue,
+                        const TimingOptions& timing);
+
+/// Half width of the interval of log(value) before it is scaled by Reach; `off`: off_below or off_above.
+double half_width(const QuantityPrediction& prediction, double off);
+
+/// Calibrated factors on half_width(), by class.
+struct Reach {
+  double below = 1.3, above = 1.3;
+};
+/// The catalogue's calibration of the narrowest class that has one.
+Reach reach_of(const IntervalClass& interval_class, const Catalogue& catalogue);
+/// Sets `low` and `high`, if the prediction's class is calibrated.
+void set_interval(QuantityPrediction& prediction, const Reach& reach);
+
+inline constexpr const char* kPredictionsSchema = "lockstep/predictions/1";
+/// An entry of a file of that schema: id, metric, unit, predicted, low, high, assumptions, memory; or why it is unmapped.
+Json prediction_json(const std::string& id, const std::string& metric, const std::string& unit,
+                     const QuantityPrediction& prediction);
+
+}  // namespace quantity
+}  // namespace lockstep::sim

@@ -1,0 +1,55 @@
+#include "sim/quantity/task_memory.hpp"
+
+#include "sim/program/gpu_memory.hpp"
+
+namespace lockstep::sim {
+inline namespace quantity {
+namespace {
+
+// All candidates use the same amount of memory; null: no iteration.
+const Workload* iteration_of(const QuantityTask& task) {
+  if (!task.unmapped.empty() || task.target.empty()) return nullptr;
+  const Workload& workload = task.target.front();
+  return workload.kind == Workload::Kind::iteration ? &workload : nullptr;
+}
+
+GpuMemory memory_of(const Workload& workload) {
+  return gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu);
+}
+
+}  // namespace
+
+Json task_memory_json(const QuantityTask& task) {
+  const Workload* workload = iteration_of(task);
+  return workload == nullptr ? Json() : memory_json(memory_of(*workload));
+}
+
+std::optional<Assumption> assumed_memory(const QuantityTask& task) {
+  const Workload* workload = iteration_of(task);
+  if (workload == nullptr) return std::nullopt;
+  const GpuMemory memory = memory_of(*workload);
+  return Assumption{"memory per GPU", memory_text(memory), "assumed",
+                    memory.fits() ? "counted part by part" : "counted part by part: more than it has, yet it ran"};
+}
+
+std::string task_memory_line(const std::vector<const QuantityTask*>& tasks) {
+  std::vector<std::pair<int, GpuMemory>> points;
+  for (const QuantityTask* task : tasks) {
+    const Workload* workload = iteration_of(*task);
+    if (workload != nullptr && (points.empty() || points.back().first != workload->gpus))
+      points.emplace_back(workload->gpus, memory_of(*workload));
+  }
+  return memory_line(points);
+}
+
+void check_task_memory(const QuantityTask& task) {
+  const Workload* workload = iteration_of(task);
+  if (workload == nullptr) return;
+  const std::string why = why_not_in_memory(workload->scenario, workload->gpus, memory_of(*workload));
+  if (!why.empty())
+    throw InputError("simulate job: " + std::to_string(workload->gpus) + (workload->gpus == 1 ? " GPU: " : " GPUs: ") +
+                     why + ", or --ignore-memory");
+}
+
+}  // namespace quantity
+}  // namespace lockstep::sim

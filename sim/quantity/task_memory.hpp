@@ -1,0 +1,22 @@
+#pragma once
+// The memory that predicted workloads need on a GPU (sim/program/gpu_memory.hpp).
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/quantity/quantity_prediction.hpp"
+
+namespace lockstep::sim {
+inline namespace quantity {
+
+/// The memory of the task's iteration as an input that the prediction rests on unchecked; none where it is not known.
+std::optional<Assumption> assumed_memory(const QuantityTask& task);
+/// As memory_json() has it; null where the task is no iteration of a training.
+Json task_memory_json(const QuantityTask& task);
+/// As memory_line() has it, a point for each number of GPUs.
+std::string task_memory_line(const std::vector<const QuantityTask*>& tasks);
+/// Throws InputError for an iteration that does not fit into a GPU's memory.
+void check_task_memory(const QuantityTask& task);
+
+}  // namespace quantity
+}  // namespace lockstep::sim

@@ -1,0 +1,132 @@
+// Trainings: iterations, baselines, epochs to an accuracy as given or by a law of the global batch, evaluations.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/quantity/quantity_task.hpp"
+#include "sim/quantity/reference_points.hpp"
+#include "sim/stack/priors.hpp"
+
+namespace lockstep::sim {
+inline namespace quantity {
+namespace {
+
+constexpr double kUsualEpochs = 90;
+constexpr double kMostBatch = 65536;  // of ImageNet in 90 epochs (Jia et al. 2018), and of MLPerf's ResNet-50
+constexpr double kFewestOff = 0.03;   // of epochs at small batch, which a schedule fixes
+constexpr double kCriticalOff = 0.3;  // of the critical batch
+
+constexpr double kSamplesOfEpoch = 1e6;  // of networks whose training is not counted in epochs
+
+const ReferencePoints* points_of(const StackModel& m) {
+  return m.job.is_mlperf() ? reference_points_of(m.job.model.id) : nullptr;
+}
+
+}  // namespace
+
+double train_samples(const StackModel& m) {
+  if (m.model->train_samples == 0 && points_of(m) != nullptr) return kSamplesOfEpoch;
+  if (m.model->train_samples == 0)
+    throw Unmapped{"the samples of an epoch of " + m.job.model.stated + " are not known"};
+  return m.model->train_samples;
+}
+
+namespace {
+
+std::int64_t global_batch_of(StackModel& m) {
+  return m.job.global_batch > 0 ? m.job.global_batch : std::int64_t{batch_of(m)} * gpus_of(m);
+}
+
+// More epochs for batches beyond the one at which they were shown to suffice, by the law below; nobody has shown these,
+// so that all of what it adds is open.
+void extend_epochs(StackModel& m, QuantityTask& task, std::int64_t batch, double most_batch, double critical) {
+  if (static_cast<double>(batch) <= most_batch) return;
+  const double factor = (1 + static_cast<double>(batch) / critical) / (1 + most_batch / critical);
+  task.epochs *= factor;
+  task.epochs_uncertainty = std::hypot(task.epochs_uncertainty, factor - 1);
+  m.assume("epochs at this batch", task.epochs,
+           "extrapolated: a global batch of " + std::to_string(batch) + " is beyond " +
+               std::to_string(static_cast<int>(most_batch)) + ", the largest with published epochs");
+}
+
+void set_epochs_by_reference(StackModel& m, QuantityTask& task, const ReferencePoints& points) {
+  const std::int64_t batch = global_batch_of(m);
+  task.epochs = points.samples_at(static_cast<double>(batch)) / kSamplesOfEpoch;
+  task.epochs_uncertainty = points.off;
+  m.inputs.assumptions.push_back(
+      {"samples to the target, millions", task.epochs, "published", "MLCommons' reference convergence points"});
+  extend_epochs(m, task, batch, points.most_batch(), points.critical_batch);
+}
+
+// E(B) = E_min (1 + B / B_crit), of ResNet-50, both fitted per round of MLPerf.
+void set_epochs_by_law(StackModel& m, QuantityTask& task) {
+  if (m.model->id.rfind("resnet50", 0) != 0)
+    throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + ": MLPerf's is of ResNet-50"};
+  const std::int64_t batch = global_batch_of(m);
+  const std::string law = m.stack->id == "mlperf-1" ? "mlperf" : m.stack->id;
+  const double fewest = m.constant({"epochs at small batch/" + law, "epochs at small batch"});
+  const double critical = m.constant({"critical batch/" + law, "critical batch"});
+  const double of_critical = std::min(static_cast<double>(batch), kMostBatch) / critical;
+  task.epochs = fewest * (1 + of_critical);
+  const double off_of_critical = std::max(kCriticalOff, m.inputs.deviation_of("critical batch"));
+  task.epochs_uncertainty = std::hypot(std::max(kFewestOff, m.inputs.deviation_of("epochs at small batch")),
+                                       off_of_critical * of_critical / (1 + of_critical));
+  extend_epochs(m, task, batch, kMostBatch, critical);
+}
+
+}  // namespace
+
+void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted) {
+  if (m.job.epochs > 0 && !is_wanted) {
+    task.epochs = m.job.epochs;
+    m.inputs.assumptions.push_back({"epochs", m.job.epochs, "published",
+                                    m.job.epochs_source.empty() ? "stated in the record" : m.job.epochs_source});
+    return;
+  }
+  if (const ReferencePoints* points = points_of(m)) return set_epochs_by_reference(m, task, *points);
+  if (m.job.is_mlperf()) return set_epochs_by_law(m, task);
+  if (is_wanted) throw Unmapped{"no law of epochs and batch for " + m.job.model.stated + " with this software"};
+  task.epochs = kUsualEpochs;
+  task.epochs_uncertainty = 0.05;
+  m.assume_default("epochs", kUsualEpochs, "the usual schedule for ImageNet");
+  extend_epochs(m, task, global_batch_of(m), kMostBatch, prior_of("critical batch").value);
+}
+
+void set_iteration(StackModel& m, QuantityTask& task) {
+  const int gpus = gpus_of(m), batch = batch_of(m);
+  task.target = {iteration_workload(m, gpus, batch)};
+}
+
+void set_baseline(StackModel& m, QuantityTask& task, Quantity quantity, int gpus, bool is_strong_scaling) {
+  task.quantity = quantity;
+  const std::int64_t batch = task.target.front().batch_per_gpu;
+  const std::int64_t of_baseline = is_strong_scaling ? std::max<std::int64_t>(1, batch * gpus_of(m) / gpus) : batch;
+  task.baseline = {iteration_workload(m, gpus, static_cast<int>(std::min<std::int64_t>(of_baseline, 1 << 20)))};
+}
+
+std::optional<double> training_over_benchmark(StackModel& m, const QuantityTask& task) {
+  if (m.stack->trains_as_measured || task.has_rates() || m.job.decodes_on_host || m.model->is_of_sequences())
+    return std::nullopt;
+  return m.constant({kTrainingOverBenchmark + std::string("/") + m.gpu->generation, kTrainingOverBenchmark});
+}
+
+namespace {
+
+// Whatever the metric: a training evaluates as it goes, which counts as so many more samples. MLPerf's runs start warm and
+// evaluate every few epochs alone.
+double samples_with_evaluations(StackModel& m) {
+  const std::string kind = m.job.is_mlperf() ? "/mlperf" : "/others";
+  return 1 + m.constant({kEvaluationShare + kind, kEvaluationShare});
+}
+
+}  // namespace
+
+void set_training(StackModel& m, QuantityTask& task) {
+  task.quantity = Quantity::samples_time_s;
+  const std::optional<double> longer = training_over_benchmark(m, task);
+  set_epochs(m, task, false);
+  for (Workload& workload : task.target) workload.scenario.uncertainty.epochs = task.epochs_uncertainty;
+  task.samples = train_samples(m) * (longer ? *longer : samples_with_evaluations(m));
+}
+
+}  // namespace quantity
+}  // namespace lockstep::sim

@@ -1,0 +1,198 @@
+#include "sim/quantity/workload_time.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "engine/base/log.hpp"
+#include "engine/base/process_pool.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/point/point.hpp"
+#include "sim/program/jitter.hpp"
+#include "sim/program/parameter_server.hpp"
+#include "sim/program/programs.hpp"
+#include "sim/program/scenario_cost.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace lockstep::sim {
+inline namespace quantity {
+namespace {
+
+constexpr double kSlightest = 0.01;  // of a prediction: no input is known better than that
+
+WorkloadTime bounded(double seconds, double gain, double loss) {
+  return {seconds, seconds * (1 - std::hypot(gain, kSlightest)), seconds * (1 + std::hypot(loss, kSlightest))};
+}
+
+// One GPU alone needs no simulation.
+WorkloadTime one_gpu_time(const Workload& run) {
+  const double seconds = model_cost(run.scenario, run.batch_per_gpu).iteration_s();
+  const double u = run.scenario.uncertainty.compute;
+  return bounded(seconds, u, u);
+}
+
+// Micro-steps before the last one: forward, backward, and gradients added to those before, two arrays of 4 bytes read
+// and one written. GPUs do not wait for each other there, so that what varies between them averages out.
+WorkloadTime with_micro_steps(const Workload& run, WorkloadTime time) {
+  if (run.accumulation < 2) return time;
+  const ModelCost cost = model_cost(run.scenario, run.batch_per_gpu);
+  const double bandwidth =
+      run.scenario.cluster.gpu.memory_bandwidth_bytes_per_s * run.scenario.compute.memory_efficiency;
+  const double adding_s = 3 * 4 * static_cast<double>(run.scenario.model.parameter_count()) / bandwidth;
+  const double more_s = (run.accumulation - 1) * (cost.forward_s() + cost.backward_s() + adding_s);
+  const double u = run.scenario.uncertainty.compute;
+  return {time.seconds + more_s, time.low_s + more_s * (1 - u), time.high_s + more_s * (1 + u)};
+}
+
+// As predict_point() has it, by the closed form alone.
+WorkloadTime closed_form_iteration(const Workload& run) {
+  Scenario scenario = run.scenario;
+  scenario.compute.busy_devices = std::min(run.gpus, scenario.cluster.gpus_per_node);
+  Cluster cluster(scenario.cluster, occupied_gpus(scenario, run.gpus));
+  apply_overheads(scenario, cluster);
+  const Program program = build_program(scenario, run.gpus, run.batch_per_gpu, 1 + scenario.iterations);
+  const std::vector<double> ends =
+      replay_analytic(program, cluster, expected_slowest(scenario, run.gpus)).iteration_end_s;
+  return bounded((ends.back() - ends.front()) / scenario.iterations, 0, 0);
+}
+
+WorkloadTime iteration_time(const Workload& run, bool with_bounds) {
+  if (!with_bounds && !run.scenario.trains_learners() && !run.scenario.parallel) return closed_form_iteration(run);
+  PointRequest request;
+  request.gpus = run.gpus;
+  request.batch_per_gpu = run.batch_per_gpu;
+  request.fidelity = run.scenario.fidelity;
+  request.iterations = run.scenario.iterations;
+  const PointResult point = predict_point(run.scenario, request);
+  return bounded(point.mean_iteration_s(), 1 - point.interval.low, point.interval.high - 1);
+}
+
+// Launch, then what the plan says of as many bytes, as in training.
+double all_reduce_s(const Workload& run, const AllReduce& plan_of, std::int64_t bytes, Cluster& cluster,
+                    const Perturbation& perturbation) {
+  const double launch_s = run.scenario.communication.launch_overhead_s * perturbation.latency;
+  return launch_s + run.share * analytic_plan_s(plan_of(run.gpus, bytes), cluster, 0, perturbation);
+}
+
+WorkloadTime all_reduces_time(const Workload& run, bool with_bounds) {
+  Cluster cluster(run.scenario.cluster, run.gpus);
+  apply_overheads(run.scenario, cluster);
+  const AllReduce plan_of = all_reduce_of(run.scenario);
+  const auto seconds = [&](const Perturbation& perturbation) {
+    double sum = 0;
+    for (std::int64_t bytes : run.bytes) sum += all_reduce_s(run, plan_of, bytes, cluster, perturbation);
+    return sum;
+  };
+  const double base_s = seconds({});
+  if (!with_bounds) return bounded(base_s, 0, 0);
+  UncertaintySpec uncertainty = run.scenario.uncertainty;
+  uncertainty.compute = 0;
+  const RelativeInterval interval = relative_interval(uncertainty, seconds);
+  return bounded(base_s, 1 - interval.low, interval.high - 1);
+}
+
+constexpr double kShareOff = 0.25;     // of the part of a step that a layer's gradient waits for
+constexpr double kDeviationOff = 0.5;  // of the deviation of step times, which is assumed
+constexpr double kOfExtremes = 4.26;   // standard deviations: the normal quantile of one in 100,000 updates
+
+double value_of(const SampleSummary& summary, Statistic statistic) {
+  switch (statistic) {
+    case Statistic::min:
+      return summary.min;
+    case Statistic::mean:
+      return summary.mean;
+    case Statistic::median:
+      return summary.median;
+    case Statistic::max:
+      return summary.max;
+    case Statistic::sd:
+      break;
+  }
+  return summary.sd;
+}
+
+// Updates at the module or between two. A layer's staleness is (workers - 1) times the share of the step between its
+// read and its update: the whole step for the bottom one, for which nothing can be off.
+WorkloadTime staleness_of(const Workload& run) {
+  PointRequest request;
+  request.gpus = run.gpus;
+  request.batch_per_gpu = run.batch_per_gpu;
+  request.iterations = run.scenario.iterations;
+  const PointResult point = predict_point(run.scenario, request);
+  const StalenessSpec& spec = run.staleness;
+  const auto of = [&](Statistic wanted) {
+    double below = 0, above = 0;
+    for (const ShardStaleness& row : *point.details.workers->staleness) {
+      if (row.shard == spec.below) below = value_of(row.summary, wanted);
+      if (row.shard == spec.above) above = value_of(row.summary, wanted);
+    }
+    return std::make_pair((1 - spec.share) * below + spec.share * above, std::abs(above - below));
+  };
+  // Extremes are those of the published run, which is far longer than the simulated one.
+  const bool is_least = spec.statistic == Statistic::min, is_most = spec.statistic == Statistic::max;
+  const auto [in_run, step] = of(is_least || is_most ? Statistic::mean : spec.statistic);
+  const double mean = of(Statistic::mean).first, deviation = of(Statistic::sd).first;
+  const double away = is_most ? kOfExtremes * deviation : is_least ? -kOfExtremes * deviation : 0;
+  const double value = std::max(0.0, in_run + away);
+  const double others = std::max(1, run.gpus - 1);
+  double off = mean * (0.02 + kShareOff * std::max(0.0, 1 - mean / others));
+  if (spec.statistic == Statistic::sd) off = kDeviationOff * deviation;
+  off = std::hypot(off, kDeviationOff * away);
+  off = std::hypot(off, step / 2);
+  return {value, std::max(0.0, value - off), value + off};
+}
+
+constexpr char kFailed = '!';  // of a time's text, before why it failed
+
+std::string text_of(const WorkloadTime& time) {
+  if (!time.failure.empty()) return kFailed + time.failure;
+  char text[120];
+  std::snprintf(text, sizeof text, "%a %a %a", time.seconds, time.low_s, time.high_s);
+  return text;
+}
+
+WorkloadTime time_of(const std::string& text) {
+  WorkloadTime time;
+  if (text.front() == kFailed) {
+    time.failure = text.substr(1);
+    return time;
+  }
+  std::sscanf(text.c_str(), "%la %la %la", &time.seconds, &time.low_s, &time.high_s);
+  return time;
+}
+
+WorkloadTime time_of(const Workload& run, bool with_bounds) {
+  const LogTimer timer(LogLevel::debug, "timed a workload of " + std::to_string(run.gpus) + " GPUs");
+  try {
+    if (run.is_one_gpu()) return with_micro_steps(run, one_gpu_time(run));
+    if (run.kind == Workload::Kind::staleness) return staleness_of(run);
+    if (run.kind == Workload::Kind::all_reduce) return all_reduces_time(run, with_bounds);
+    return with_micro_steps(run, iteration_time(run, with_bounds));
+  } catch (const std::exception& error) {
+    return {0, 0, 0, error.what()};
+  }
+}
+
+}  // namespace
+
+std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options) {
+  std::vector<WorkloadTime> times(runs.size());
+  std::vector<std::size_t> shared, apart;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i]->is_one_gpu() || options.jobs == 0)
+      times[i] = time_of(*runs[i], options.bounds);
+    else
+      (runs[i]->scenario.fidelity == Fidelity::message ? apart : shared).push_back(i);
+  }
+  const auto take = [&](const std::vector<std::size_t>& places, const auto& processes) {
+    const std::vector<std::string> texts =
+        processes([&](std::size_t i) { return text_of(time_of(*runs[places[i]], options.bounds)); });
+    for (std::size_t i = 0; i < places.size(); ++i) times[places[i]] = time_of(texts[i]);
+  };
+  take(shared, [&](const auto& work) { return in_shared_processes(shared.size(), options.jobs, work); });
+  take(apart, [&](const auto& work) { return in_processes(apart.size(), options.jobs, work); });
+  return times;
+}
+
+}  // namespace quantity
+}  // namespace lockstep::sim

@@ -1,0 +1,240 @@
+// The machine of a job.
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/job/network_port.hpp"
+#include "sim/stack/stack_model.hpp"
+
+namespace lockstep::sim {
+inline namespace stack {
+namespace {
+
+constexpr int kMostGpusOfANode = 16;
+
+std::string usual_for(const GpuEntry& gpu) {
+  return "usual for " + gpu.name;
+}
+
+const IntraNodeEntry& intra_node_of(StackModel& m, int gpus_of_node) {
+  const NamedFact& link = m.job.link;
+  if (link.is_known()) {
+    m.list_assumed("intra_node_link", link.id, "link");
+    return m.catalogue.intra_node_by_id(link.id);
+  }
+  if (link.stated.empty() || gpus_of_node == 1) {
+    const IntraNodeEntry& entry = m.catalogue.intra_node_by_id(m.gpu->intra_node);
+    const std::string why = link.stated.empty() ? m.job.why_assumed("link") : "one GPU per node";
+    if (why.empty())
+      m.assume_default("intra_node_link", entry.id, usual_for(*m.gpu));
+    else
+      m.assume("intra_node_link", entry.id, why + "; " + usual_for(*m.gpu));
+    return entry;
+  }
+  throw Unmapped{"intra_node_link " + in_quotes(link.stated) + " is not in the catalogue" + link.why_not};
+}
+
+int gpus_per_node_of(StackModel& m, int gpus) {
+  if (m.job.gpus_per_node > 0) {
+    m.list_assumed("gpus_per_node", m.job.gpus_per_node, "gpus_per_node");
+    return m.job.gpus_per_node;
+  }
+  const bool one_node = m.job.network.is_none;
+  const int usual = m.gpu->nvlink_domain > 0 ? m.gpu->gpus_per_node : kUsualGpusPerNode;
+  const int guess = one_node && gpus <= kMostGpusOfANode ? gpus : std::min(usual, std::max(1, gpus));
+  if (one_node && guess == gpus)
+    m.assume("gpus_per_node", guess, "no network: one node");
+  else
+    m.assume_default("gpus_per_node", guess, "");
+  return guess;
+}
+
+PcieTreeSpec pcie_tree(const IntraNodeEntry& entry, int gpus_per_node, double share) {
+  PcieTreeSpec tree;
+  for (int gpu = 0; gpu < gpus_per_node; ++gpu) {
+    const int number = gpu / entry.gpus_per_switch;
+    if (number == static_cast<int>(tree.switches.size()))
+      tree.switches.push_back({number / entry.switches_per_socket, {}});
+    tree.switches.back().gpus.push_back(gpu);
+  }
+  const auto scaled = [&](LinkSpec link) {
+    link.bandwidth_bytes_per_s *= share;
+    return link;
+  };
+  tree.gpu_link = scaled(entry.gpu_link);
+  tree.switch_uplink = scaled(entry.switch_uplink);
+  tree.socket_link = scaled(entry.socket_link);
+  tree.peer_across_sockets = entry.peer_across_sockets;
+  return tree;
+}
+
+constexpr double kSocketBytesPerS = 4e9;
+
+// What NCCL reaches of a port by TCP. Beyond clouds whose adapters it knows it opens one socket a connection, which one
+// thread serves (NCCL 2.28, transport/net_socket.cc: NCCL_SOCKET_NTHREADS 0, NCCL_NSOCKS_PERTHREAD 1).
+double by_socket(StackModel& m, const NetworkEntry& network, double bytes_per_s) {
+  const bool is_plain = !network.rdma && !network.is_whole_node && m.job.transport == Transport::nccl;
+  if (!is_plain || bytes_per_s <= kSocketBytesPerS) return bytes_per_s;
+  m.assume("bytes/s of a socket", kSocketBytesPerS,
+           "docs.nvidia.com, AI Cluster Runtime, GKE TCPXO: NCCL falls back to TCP, about 4 GB/s");
+  return kSocketBytesPerS;
+}
+
+/// Of a node, as applications see them.
+struct Ports {
+  const NetworkEntry* entry = nullptr;
+  int count = 1;
+  double bytes_per_s = 0;  ///< of one
+
+  double all_bytes_per_s() const { return count * bytes_per_s; }
+  /// A GPU uses one NIC: of more ports than GPUs, several are one.
+  int nics(int gpus_per_node) const { return std::min(count, gpus_per_node); }
+};
+
+constexpr double kBetweenSockets = 40e9;  // bytes/s, which NCCL's rings and trees of such nodes do not take
+
+// Each pair of GPUs has links of its own, each GPU a way to its NIC.
+IntraNodeSpec direct_node(const IntraNodeEntry& board, const LinkSpec& bus, double nic_bytes_per_s, int gpus_per_node) {
+  if (gpus_per_node > kGpusWithoutSwitch)
+    throw Unmapped{board.name + " joins " + std::to_string(kGpusWithoutSwitch) + " GPUs, not " +
+                   std::to_string(gpus_per_node)};
+  IntraNodeSpec node;
+  node.kind = IntraNodeKind::nvlink_mesh;
+  const int links = board.links_per_pair * (kGpusWithoutSwitch - 1);
+  node.mesh.link = {bus.bandwidth_bytes_per_s / links, bus.latency_s};
+  for (int a = 0; a < gpus_per_node; ++a) {
+    node.pcie.switches.push_back({2 * a / gpus_per_node, {a}});
+    for (int b = a + 1; b < gpus_per_node; ++b) node.mesh.pairs.push_back({a, b, board.links_per_pair});
+  }
+  node.pcie.gpu_link = node.pcie.switch_uplink = {std::max(12e9, nic_bytes_per_s), 0.4e-6};
+  node.pcie.socket_link = {std::max(kBetweenSockets, nic_bytes_per_s), 0.4e-6};
+  return node;
+}
+
+// What all rings together carry is what one ring on the switch carries. A GPU's way to its NIC is not narrower than
+// that.
+IntraNodeSpec nvlink_node(const LinkSpec& bus, double nic_bytes_per_s) {
+  IntraNodeSpec node;
+  node.kind = IntraNodeKind::nvswitch;
+  node.gpu_link = {bus.bandwidth_bytes_per_s, bus.latency_s / 2};
+  node.pcie.gpu_link = {std::max(12e9, nic_bytes_per_s), 0.4e-6};
+  return node;
+}
+
+Ports ports_of(const NetworkEntry& entry, int count, double bytes_per_s) {
+  if (entry.is_whole_node) return {&entry, entry.node_ports, bytes_per_s / entry.node_ports};
+  return {&entry, count, bytes_per_s};
+}
+
+// The usual network of a node with eight such GPUs.
+std::optional<NetworkFound> usual_network(const StackModel& m) {
+  return read_network(m.catalogue.networks, m.gpu->network, kUsualGpusPerNode).found;
+}
+
+Ports default_network(StackModel& m, const std::string& why) {
+  const std::optional<NetworkFound> usual = usual_network(m);
+  if (!usual) throw Unmapped{"no usual network for " + m.gpu->name};
+  if (why.empty())
+    m.assume_default("network", m.gpu->network, usual_for(*m.gpu));
+  else
+    m.assume("network", m.gpu->network, why + "; " + usual_for(*m.gpu));
+  // A part of an NVLink domain has its part of the domain's ports.
+  const int domain = m.gpu->gpus_per_node, mine = std::min(m.job.gpus_per_node, domain);
+  const bool is_part = domain > kUsualGpusPerNode && mine > 0;
+  const int count = is_part ? std::max(1, usual->ports * mine / domain) : usual->ports;
+  return ports_of(*usual->entry, count, usual->port_bytes_per_s);
+}
+
+Ports network_of(StackModel& m) {
+  const NetworkStated& network = m.job.network;
+  if (!network.why_not.empty()) throw Unmapped{network.why_not};
+  if (network.id.empty()) return default_network(m, m.job.why_assumed("network"));
+  const NetworkEntry* entry = m.catalogue.networks.with_id(network.id);
+  Ports ports = ports_of(*entry, network.count, port_bytes_per_s(*entry, network.rate_bits_per_s));
+  if (entry->is_whole_node) ports.count *= m.job.trays;
+  if (ports.bytes_per_s <= 0) return default_network(m, network.id + ": rate not stated");
+  if (m.list_assumed("network", network.id, "network")) return ports;
+  m.list_assumed("network kind", entry->name, "network kind");
+  m.list_assumed("network ports per node", ports.count, "network ports");
+  if (!network.is_count_stated) {
+    const std::optional<NetworkFound> usual = usual_network(m);
+    if (usual && usual->entry == entry && m.job.gpus_per_node >= 8) ports.count = usual->ports;
+    m.assume_default("network ports per node", ports.count, "");
+  }
+  m.note("network", entry->facts);
+  return ports;
+}
+
+// What software reaches of a port. A cloud's own plugin of NCCL reaches what its authors made of it. Where NICs do not reach
+// the memory of GPUs, NCCL goes through that of the host: what this takes is in the share, for which of a server's links are
+// crossed twice no record says.
+std::vector<std::string> names_of_network_share(const StackModel& m, const NetworkEntry& network) {
+  const std::string of_kind = std::string("network share/") + (network.rdma ? "rdma" : "tcp");
+  const std::string of_transport = of_kind + "/" + name_of(m.job.transport);
+  if (m.job.transport != Transport::nccl || !network.rdma) return {of_transport, of_kind};
+  if (network.has_slow_plugin)
+    return {of_transport + "/plugin/" + network.id, of_transport + "/plugin", of_transport, of_kind};
+  if (!m.gpu->has_gpudirect) return {of_transport + "/by host memory", of_transport, of_kind};
+  return {of_transport, of_kind};
+}
+
+void set_network(StackModel& m, ClusterSpec& cluster, const Ports& ports) {
+  const std::string kind = ports.entry->rdma ? "rdma" : "tcp";
+  const double share = m.constant(names_of_network_share(m, *ports.entry));
+  m.network = ports.entry;
+  const int nics = ports.nics(cluster.gpus_per_node);
+  cluster.nic.per_node = nics;
+  cluster.nic.link.bandwidth_bytes_per_s = share * ports.all_bytes_per_s() / nics;
+  cluster.nic.link.latency_s = ports.entry->latency_s / 2 + m.constant({"network hop/" + kind}) / 2;
+  cluster.nic.gpudirect = ports.entry->rdma;
+  const int switches = static_cast<int>(cluster.intra_node.pcie.switches.size());  // none of an NVLink node
+  for (int nic = 0; switches > 0 && nic < nics; ++nic) cluster.nic.attach.push_back(nic * switches / nics);
+  cluster.fabric.kind = FabricKind::star;
+  // NCCL takes a port for what its line carries; sockets hold up what goes over it.
+  cluster.fabric.link = {ports.count * by_socket(m, *ports.entry, share * ports.bytes_per_s), 0.2e-6};
+}
+
+// What software reaches of a node's links. GPUs of servers whose sockets are apart for peers show half of a PCIe slot
+// even below one switch, whoever built them.
+std::vector<std::string> names_of_share(const std::string& transport, const IntraNodeEntry& node) {
+  const std::string of_transport = "link share/" + transport + "/", kind = node.is_nvlink ? "/nvlink" : "/pcie";
+  std::vector<std::string> names{of_transport + node.id};
+  if (!node.is_nvlink && !node.peer_across_sockets) names.push_back(of_transport + "sockets apart");
+  names.push_back(of_transport + "any" + kind);
+  names.push_back("link share" + kind);
+  return names;
+}
+
+}  // namespace
+
+ClusterSpec cluster_of(StackModel& m, int gpus) {
+  ClusterSpec cluster;
+  cluster.name = m.gpu->name;
+  cluster.gpus_per_node = gpus_per_node_of(m, gpus);
+  cluster.nodes = (gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+  cluster.gpu = m.gpu->spec;
+  m.intra_node = &intra_node_of(m, cluster.gpus_per_node);
+  const IntraNodeEntry& node = m.catalogue.figures_of(*m.intra_node);
+  const bool has_network = cluster.nodes > 1;
+  std::optional<Ports> network;
+  if (has_network) network = network_of(m);
+  const double nics = network ? network->all_bytes_per_s() : 0;
+  const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
+  if (node.is_nvlink) {
+    const LinkSpec bus{node.bus.bandwidth_bytes_per_s * share, node.bus.latency_s};
+    const double nic = network ? nics / network->nics(cluster.gpus_per_node) : 0;
+    const bool has_switch = m.intra_node->board_of.empty();
+    cluster.intra_node =
+        has_switch ? nvlink_node(bus, nic) : direct_node(*m.intra_node, bus, nic, cluster.gpus_per_node);
+  } else {
+    cluster.intra_node.kind = IntraNodeKind::pcie_tree;
+    cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);
+  }
+  if (cluster.gpus_per_node > 1) m.note("intra_node_link", node.facts);
+  cluster.host.memory_bandwidth_bytes_per_s = std::max(node.host_memory_bytes_per_s, network ? 2 * nics : 0.0);
+  cluster.host.memory_latency_s = 5e-6;
+  if (network) set_network(m, cluster, *network);
+  return cluster;
+}
+
+}  // namespace stack
+}  // namespace lockstep::sim

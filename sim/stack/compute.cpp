@@ -1,0 +1,345 @@
+// The computation of a job: precision, batch, efficiencies, and measured rates.
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "engine/base/bisect.hpp"
+#include "sim/program/scenario_cost.hpp"
+#include "sim/stack/priors.hpp"
+#include "sim/stack/stack_model.hpp"
+
+namespace lockstep::sim {
+inline namespace stack {
+namespace {
+
+constexpr double kComputeEfficiency = 0.6, kMemoryEfficiency = 0.8;  // of the roofline at speed 1
+constexpr double kMostOfPeak = 0.95, kMostOfMemory = 0.95;           // beyond which it is something else's
+constexpr double kWinogradGain = 2.25;                               // of F(2x2, 3x3): Lavin & Gray 2016
+constexpr int kChannelTile = 64;                                     // of cuDNN's and cuBLAS's smaller tiles
+constexpr double kCastBytes = 4 + 2;  // per parameter, from single to half precision or back
+constexpr double kLaunchOnBusyStream_s = 5e-6;
+
+bool before_tensor_cores(const GpuEntry& gpu) {
+  return gpu.generation == "kepler" || gpu.generation == "maxwell" || gpu.generation == "pascal";
+}
+
+bool is_same_precision(const StackModel& m, const MeasuredRun& run) {
+  return !run.precision || *run.precision == m.precision;
+}
+
+// Rates of one GPU alone, or of as many as asked for that were as busy as one alone.
+std::vector<MeasuredRun> rates_for(const StackModel& m, int gpus) {
+  std::vector<MeasuredRun> rates;
+  for (const MeasuredRun& run : m.job.measured)
+    if (run.samples_per_s_per_gpu > 0 && (run.gpus == 1 || run.gpus == gpus) && is_same_precision(m, run))
+      rates.push_back(run);
+  return rates;
+}
+
+// One rate per batch: of the closest experiment, there of as many GPUs as asked for, and of the job's own system. Of
+// equals the first counts.
+std::vector<RateSpec> best_rates(std::vector<MeasuredRun> rates, int gpus, int batch) {
+  if (rates.empty()) return {};
+  for (MeasuredRun& rate : rates)
+    if (rate.batch_per_gpu == 0) rate.batch_per_gpu = batch;
+  const auto key = [&](const MeasuredRun& rate) {
+    return std::make_tuple(rate.batch_per_gpu, rate.distance, rate.gpus != gpus, rate.is_of_other_system);
+  };
+  std::stable_sort(rates.begin(), rates.end(),
+                   [&](const MeasuredRun& a, const MeasuredRun& b) { return key(a) < key(b); });
+  const int closest = std::min_element(rates.begin(), rates.end(), [](const MeasuredRun& a, const MeasuredRun& b) {
+                        return a.distance < b.distance;
+                      })->distance;
+  std::vector<RateSpec> best;
+  for (const MeasuredRun& rate : rates) {
+    // A farther experiment only adds batches where the closest has none of the batch asked for.
+    if (rate.distance > closest && rate.batch_per_gpu != batch) continue;
+    if (best.empty() || best.back().batch != rate.batch_per_gpu)
+      best.push_back({rate.batch_per_gpu, rate.samples_per_s_per_gpu, ""});
+  }
+  return best;
+}
+
+double roofline_s(const StackModel& m, const ComputeSpec& compute, const model::Graph& graph, double launch_s,
+                  int batch) {
+  DeviceCost device = device_cost(compute, m.gpu->spec);
+  device.launch_s = launch_s;
+  return roofline_cost(graph, device, compute.optimizer, batch).iteration_s();
+}
+
+// Two rates say how much of an iteration does not grow with the batch: the launch overhead with which the roofline has
+// the times of both batches in the published ratio.
+double launch_from_rates(StackModel& m, const ComputeSpec& compute, double otherwise) {
+  if (compute.rates.size() < 2) return otherwise;
+  const RateSpec &small = compute.rates.front(), &large = compute.rates.back();
+  if (large.batch < 2 * small.batch) return otherwise;
+  const model::Graph& graph = graph_of(m);
+  const double published = (small.batch / small.samples_per_s) / (large.batch / large.samples_per_s);
+  const auto is_below = [&](double launch_s) {
+    return roofline_s(m, compute, graph, launch_s, small.batch) / roofline_s(m, compute, graph, launch_s, large.batch) <
+           published;
+  };
+  return std::max(bisect(0, 2e-3, is_below), otherwise);  // rates that saturate say nothing about launches
+}
+
+}  // namespace
+
+Precision precision_of(StackModel& m) {
+  if (m.job.precision) {
+    const Precision stated = layers_precision(*m.job.precision);
+    if (stated != Precision::tf32 || m.gpu->spec.tf32_flops > 0) return stated;
+  }
+  if (!m.job.precision && m.stack->eight_bits && m.model != nullptr && m.model->tokens > 0 &&
+      m.gpu->spec.fp8_flops > 0) {
+    m.assume_default("precision", name_of(Precision::fp8), m.stack->name + "'s transformers on GPUs that have it");
+    return Precision::fp8;
+  }
+  const Precision usual = before_tensor_cores(*m.gpu) ? Precision::fp32 : Precision::mixed;
+  m.assume_default("precision", name_of(usual), "usual for " + m.gpu->name);
+  return usual;
+}
+
+Wire wire_of(const StackModel& m) {
+  if (m.job.wire) return *m.job.wire;
+  if (m.job.has_half_parameters()) return Wire::fp16;
+  return activation_bytes(m.precision) == 2 && m.stack->wire_mixed == "fp16" ? Wire::fp16 : Wire::fp32;
+}
+
+int accumulation_of(const StackModel& m, int gpus, int batch) {
+  if (m.job.accumulation > 0) return m.job.accumulation;
+  const std::int64_t once = std::int64_t{gpus} * batch;
+  if (m.job.batch_per_gpu == 0 || gpus != m.job.gpus || m.job.global_batch < 2 * once) return 1;
+  return m.job.global_batch % once == 0 ? static_cast<int>(m.job.global_batch / once) : 1;
+}
+
+int batch_of(StackModel& m) {
+  if (is_split(m.job)) return micro_batch_of(m);
+  if (const int stated = m.job.batch()) return stated;
+  // The batch that the experiment's given rates used, else one that fills a usual share of memory.
+  for (const MeasuredRun& run : m.job.measured)
+    if (run.batch_per_gpu > 0 && run.distance <= 1 && is_same_precision(m, run)) {
+      m.assume_default("batch_per_gpu", run.batch_per_gpu, "that of " + run.id);
+      m.inputs.uses_results = true;
+      return run.batch_per_gpu;
+    }
+  const bool is_text = m.model->tokens > 0;
+  const bool of_pixels = !is_text && m.model->train_samples == 0;  // answers for every one
+  const bool small_images = !is_text && m.model->train_samples < 1e5;
+  const int usual = is_text                              ? 32
+                    : of_pixels                          ? 8
+                    : small_images                       ? 128
+                    : m.gpu->spec.memory_bytes > 30e9    ? 256
+                    : activation_bytes(m.precision) == 2 ? 128
+                                                         : 64;
+  m.assume_default("batch_per_gpu", usual, "usual for this model and memory");
+  return usual;
+}
+
+namespace {
+
+// Transformers are trained by Adam or, in large batches, by LAMB.
+Optimizer optimizer_of(const StackModel& m) {
+  if (m.job.optimizer) return *m.job.optimizer;
+  const Optimizer usual = m.stack->optimizer;
+  const bool has_images = m.model->train_samples > 0;
+  if (m.model->tokens == 0 || has_images) return usual;
+  return usual == Optimizer::lars ? Optimizer::lamb : Optimizer::adam;
+}
+
+// cuDNN has Winograd convolutions since version 5; half precision goes to tensor cores as matrix products.
+bool has_fast_convolutions(const StackModel& m) {
+  if (m.precision != Precision::fp32) return false;
+  return m.job.fast_convolutions.value_or(m.stack->fast_convolutions);
+}
+
+// What rates of one GPU say beside its data sheet.
+struct Speeds {
+  double of_flop = 1, of_bytes = 1, launch_s = prior_of("kernel launch").value;
+  double host_launch_s = 0;  ///< of the processor, per kernel
+  double kernel_gain = 1;    ///< bytes of the layers one by one over those that kernels move
+};
+
+// Bytes that the layers one by one move over those that the software's kernels move.
+//   fused norms   batch norm, and the ReLU or sum right behind it, are one kernel: of a ReLU nothing is left, of a sum
+//                 half, the other input and its gradient
+//   transposes    on tensor cores a convolution's arrays, which lie by channel, are copied into the order that these
+//                 take and back: each is read and written once more
+double gain_of_kernels(const model::Graph& graph, bool has_fused_norms, bool has_transposes) {
+  DeviceCost bytes_alone;
+  bytes_alone.peak_flops = 1e30;
+  bytes_alone.memory_bandwidth_bytes_per_s = 1;
+  const ModelCost cost = roofline_cost(graph, bytes_alone, Optimizer::momentum, 1);
+  std::vector<bool> is_normed(graph.layers.size(), false);
+  double all = 0, less = 0, more = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const model::Layer& layer = graph.layers[i];
+    const double bytes = cost.layers[i].forward_s + cost.layers[i].backward_s;
+    all += bytes;
+    const bool is_relu = layer.kind == model::LayerKind::relu, is_sum = layer.kind == model::LayerKind::add;
+    const bool is_behind = std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                                       [&](int input) { return is_normed[static_cast<std::size_t>(input)]; });
+    is_normed[i] = layer.kind == model::LayerKind::batch_norm || (is_sum && is_behind);
+    if (is_behind) less += is_relu ? bytes : is_sum ? bytes / 2 : 0;
+    if (layer.kind == model::LayerKind::conv) more += 2 * bytes;
+  }
+  return all / (all - (has_fused_norms ? less : 0) + (has_transposes ? more : 0));
+}
+
+// "resnet" of resnet50_v15, "vgg" of vgg16: how well kernels suit a network is much the same within a family.
+std::string family_of(const StackModel& m) {
+  const bool is_own = m.job.own_model != nullptr;
+  if (is_own && m.job.own_model->architecture.empty()) return m.model->tokens > 0 ? "transformer" : "own";
+  const std::string& id = is_own ? m.job.own_model->architecture : m.model->id;
+  return id.substr(0, id.find_first_of("0123456789_-@"));
+}
+
+double speed_of_software_and_family(StackModel& m, const std::string& what) {
+  return m.constant({"speed of software/" + m.stack->id + what}) *
+         m.constant({"speed of family/" + family_of(m) + what});
+}
+
+// On tensor cores networks wait for memory, so that one constant is all that rates show. In single precision both sides
+// of the roofline show.
+Speeds speeds_of_images(StackModel& m) {
+  const bool is_single = m.precision == Precision::fp32;
+  const std::string precision = "/" + name_of(m.precision);
+  const double of_work = speed_of_software_and_family(m, is_single ? "/fp32" : "/mixed");
+  Speeds speeds;
+  speeds.of_flop = of_work * m.constant({"speed/" + m.gpu->speed_of + precision,
+                                         "speed/" + m.gpu->generation + precision, "speed" + precision});
+  speeds.of_bytes = speeds.of_flop;
+  if (is_single) speeds.of_bytes = of_work * m.constant({"memory speed/" + m.gpu->generation, "memory speed"});
+  const bool has_transposes = m.stack->transposes && !m.job.channels_last && m.precision == Precision::mixed;
+  if (m.stack->fused_norms || has_transposes) {
+    speeds.kernel_gain = gain_of_kernels(graph_of(m), m.stack->fused_norms, has_transposes);
+    m.assume("bytes of the layers one by one, over those of the kernels", speeds.kernel_gain,
+             std::string(m.stack->fused_norms ? "batch norms are fused" : "convolutions are transposed") + " by " +
+                 m.stack->name);
+  }
+  // Frameworks of single precision queue an operation at a time; those of mixed precision came later and fuse them.
+  const std::string era = m.stack->cuda_graphs ? "kernel launch/graphs"
+                          : is_single          ? "kernel launch/fp32"
+                                               : "kernel launch/mixed";
+  speeds.launch_s = m.constant({"kernel launch/" + m.stack->id, era});
+  return speeds;
+}
+
+// What a generation's products reach in one precision says something of the others.
+double speed_of_matrices(StackModel& m) {
+  const std::string of_generation = "speed/matrices/" + m.gpu->generation + "/" + name_of(m.precision);
+  std::vector<std::string> names{of_generation, "speed/matrices/" + name_of(m.precision)};
+  if (m.precision == Precision::fp4) {
+    names.push_back("speed/matrices/" + name_of(Precision::fp8));
+    m.assume("speed/matrices/fp4", "the share of the peak that products in eight bits reach", "no record says");
+  }
+  return m.constant({"speed of generation/" + m.gpu->generation}) * m.constant(names);
+}
+
+// Plain matrix products, whose share of the peak is another than that of convolutions, and between them passes over
+// memory.
+Speeds speeds_of_sequences(StackModel& m) {
+  const double of_work = speed_of_software_and_family(m, "/sequences");
+  Speeds speeds;
+  speeds.of_flop = of_work * speed_of_matrices(m);
+  speeds.of_bytes = of_work;
+  if (m.stack->cuda_graphs) {
+    speeds.launch_s = m.constant({"kernel launch/graphs"});
+  } else {
+    // As long as its queue is full; where the GPU empties it, it waits for the processor.
+    speeds.launch_s = kLaunchOnBusyStream_s;
+    speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
+  }
+  return speeds;
+}
+
+}  // namespace
+
+const model::Graph& graph_of(StackModel& m) {
+  const OwnModel* own = m.job.own_model.get();
+  if (own != nullptr && !own->fused) return own->graph;
+  if (m.model->tokens == 0) return model::zoo_graph(m.model->id);
+  const bool is_fused = has_fused_attention(m);
+  m.assume("attention", is_fused ? "on the chip" : "in passes over its scores", "by software");
+  if (own != nullptr) return is_fused ? *own->fused : own->graph;
+  return model::zoo_graph(is_fused ? model::fused_attention_name(m.model->id) : m.model->id);
+}
+
+namespace {
+
+ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
+  const bool is_single = m.precision == Precision::fp32, is_sequences = m.model->tokens > 0;
+  if (m.job.channels_last && m.model->is_of_sequences())
+    throw InputError("channels_last: " + m.model->id + " has no images; allowed: of networks of images");
+  ComputeSpec compute;
+  compute.precision = m.precision;
+  compute.optimizer = optimizer_of(m);
+  compute.half_parameters = m.job.has_half_parameters();
+  if (compute.half_parameters && m.gpu->spec.bf16_flops <= 0)
+    throw InputError("precision: " + m.gpu->name + " has no bf16; allowed: mixed, by fp16");
+  // Transformers have many parameters for their work; a convolution's casts are lost beside its activations.
+  const bool has_casts = activation_bytes(m.precision) == 2 && is_sequences && !compute.half_parameters;
+  compute.cast_bytes_per_parameter = has_casts ? kCastBytes : 0;
+  if (m.gpu->spec.peak_flops(m.precision) <= 0)
+    throw Unmapped{m.gpu->name + " has no known peak in " + name_of(m.precision)};
+  if (m.options.use_rates) compute.rates = best_rates(rates_for(m, gpus), gpus, batch);
+  if (!compute.rates.empty()) m.inputs.uses_results = true;
+  for (const RateSpec& rate : compute.rates)
+    m.inputs.assumptions.push_back({"images/s of one GPU, batch " + std::to_string(rate.batch), rate.samples_per_s,
+                                    "published", "input of the same experiment"});
+  const bool anchored_here = std::any_of(compute.rates.begin(), compute.rates.end(),
+                                         [&](const RateSpec& rate) { return rate.batch == batch; });
+  Speeds speeds;
+  if (!anchored_here) {
+    speeds = is_sequences ? speeds_of_sequences(m) : speeds_of_images(m);
+    m.note("gpu", m.gpu->facts);
+  }
+  compute.compute_efficiency = {{1, std::min(kMostOfPeak, kComputeEfficiency * speeds.of_flop)}};
+  compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
+  if (is_sequences) set_sequence_kernels(m, compute);
+  compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
+  compute.channel_tile = is_single ? kChannelTile : 1;
+  if (!anchored_here) compute.host_launch_s = speeds.host_launch_s;
+  compute.launch_s = anchored_here ? speeds.launch_s : launch_from_rates(m, compute, speeds.launch_s);
+  if (gpus > 1) {
+    compute.jitter = JitterKind::lognormal;
+    compute.jitter_variation = is_sequences
+                                   ? prior_of("jitter").value
+                                   : m.constant({"jitter/" + name_of(m.job.transport) + "/" + m.gpu->generation,
+                                                 "jitter/" + m.gpu->generation});
+  }
+  return compute;
+}
+
+double iteration_s(StackModel& m, const ComputeSpec& compute, int batch) {
+  return roofline_cost(graph_of(m), device_cost(compute, m.gpu->spec), compute.optimizer, batch).iteration_s();
+}
+
+// Libraries that may compute in TF32 need not: on GPUs whose tensor cores are no faster in it than their other cores in
+// single precision, such as GeForce, they have kernels of both.
+ComputeSpec compute_in_tf32(StackModel& m, int gpus, int batch) {
+  const Inputs before = m.inputs;
+  const ComputeSpec compute = compute_in_precision(m, gpus, batch);
+  const Inputs in_tf32 = m.inputs;
+  m.inputs = before;  // of the two, what is taken says what it rests on
+  m.precision = Precision::fp32;
+  ComputeSpec single = compute_in_precision(m, gpus, batch);
+  m.precision = Precision::tf32;
+  if (iteration_s(m, compute, batch) <= iteration_s(m, single, batch)) {
+    m.inputs = in_tf32;
+    return compute;
+  }
+  m.assume("products", "in single precision", "faster than TF32 on " + m.gpu->name);
+  single.precision = Precision::tf32;
+  for (EfficiencySpec& point : single.compute_efficiency)
+    point.efficiency *= m.gpu->spec.fp32_flops / m.gpu->spec.tf32_flops;
+  return single;
+}
+
+}  // namespace
+
+ComputeSpec compute_of(StackModel& m, int gpus, int batch) {
+  return m.precision == Precision::tf32 ? compute_in_tf32(m, gpus, batch) : compute_in_precision(m, gpus, batch);
+}
+
+}  // namespace stack
+}  // namespace lockstep::sim

@@ -1,0 +1,79 @@
+// Peak memory of a GPU, by the formulas of jobs (sim/program/gpu_memory.hpp, sim/split/split_memory.hpp), with what the
+// record's software keeps of a parameter.
+#include "engine/base/units.hpp"
+#include "sim/program/gpu_memory.hpp"
+#include "sim/program/split_job.hpp"
+#include "sim/split/software_memory.hpp"
+#include "sim/stack/stack_model.hpp"
+
+namespace lockstep::sim {
+inline namespace stack {
+namespace {
+
+ParameterBytes bytes_of_software(const StackModel& m, const ParallelSpec& spec, Optimizer optimizer) {
+  if (m.job.has_half_parameters()) return half_parameter_bytes(optimizer);
+  const std::string& kept = m.stack->parameter_bytes;
+  if (kept == "fsdp" || kept == "autocast") return fsdp_parameter_bytes(optimizer);
+  if (kept == "internevo") return internevo_parameter_bytes(optimizer, spec.sharding == ShardingStage::zero3);
+  // Gradients travel as they are added up.
+  if (kept == "deepspeed")
+    return m.wire == Wire::fp32 ? deepspeed_bf16_parameter_bytes(optimizer) : deepspeed_parameter_bytes(optimizer);
+  return parameter_bytes(m.precision, optimizer, kept == "single-gradients");
+}
+
+void set_software(const StackModel& m, const Scenario& scenario, const ParallelSpec& spec, MemoryCounter counter,
+                  SplitMemoryOptions& options) {
+  const std::string& kept = m.stack->parameter_bytes;
+  if (counter == MemoryCounter::device) options.reserved_bytes += communicators_bytes(spec);
+  if (activation_bytes(m.precision) == 4) return;
+  options.parameters = bytes_of_software(m, spec, scenario.compute.optimizer);
+  options.keeps_empty_gradients = kept == "single-gradients";
+  if (kept == "fsdp" || (kept == "autocast" && !m.stack->fused_loss)) options.loss = kTorchLoss;
+}
+
+double peak_of_split(const StackModel& m, const Workload& workload, MemoryCounter counter) {
+  SplitJob job = split_job(workload.scenario, workload.gpus);
+  set_software(m, workload.scenario, job.spec, counter, job.memory);
+  const SplitMemory memory = largest_split_memory(job.shape, job.spec, job.parts, job.micro_batches, job.memory);
+  switch (counter) {
+    case MemoryCounter::allocated:
+      return memory.allocated_bytes();
+    case MemoryCounter::reserved:
+      return memory.total_bytes() - memory.reserved_bytes;
+    case MemoryCounter::device:
+      break;
+  }
+  return memory.total_bytes();
+}
+
+double peak_of_replicas(const Workload& workload, MemoryCounter counter) {
+  const GpuMemory memory = gpu_memory(workload.scenario, workload.gpus, workload.batch_per_gpu);
+  return memory.total_bytes() - (counter == MemoryCounter::device ? 0 : memory.reserved_bytes);
+}
+
+}  // namespace
+
+void check_whole_replica(StackModel& m, const Scenario& scenario) {
+  const bool is_sharded = m.job.algorithm == Algorithm::sharded || m.job.split.has("sharding");
+  if (m.model->tokens == 0 || is_sharded) return;
+  const Optimizer optimizer = scenario.compute.optimizer;
+  const ParameterBytes bytes =
+      m.job.has_half_parameters() ? half_parameter_bytes(optimizer) : parameter_bytes(m.precision, optimizer, false);
+  const double parameters = static_cast<double>(scenario.model.parameter_count());
+  const double room_bytes = m.gpu->spec.memory_bytes, passes_bytes = (bytes.weight + bytes.gradient) * parameters;
+  const std::string gpu = m.gpu->name + " of " + format_bytes(room_bytes);
+  if (passes_bytes > room_bytes)
+    throw Unmapped{"a whole replica is stated, or nothing else, and its weights and gradients alone need " +
+                   format_bytes(passes_bytes) + " on a " + gpu + "; needed: tp, pp or sharding"};
+  if (bytes.total() * parameters > room_bytes)
+    m.assume_default("optimizer state",
+                     "divided over the GPUs, which exchange as much as by an all-reduce, or kept elsewhere",
+                     "whole, with weights and gradients, " + format_bytes(bytes.total() * parameters) + " on a " + gpu);
+}
+
+double peak_memory_bytes(const StackModel& m, const Workload& workload, MemoryCounter counter) {
+  return workload.scenario.parallel ? peak_of_split(m, workload, counter) : peak_of_replicas(workload, counter);
+}
+
+}  // namespace stack
+}  // namespace lockstep::sim

@@ -1,0 +1,174 @@
+// Kernels of transformers that differ by software: attention, experts, GELUs, losses, products of a vocabulary.
+#include <algorithm>
+
+#include "sim/cost/layer_cost.hpp"
+#include "sim/stack/stack_model.hpp"
+
+namespace lockstep::sim {
+inline namespace stack {
+namespace {
+
+// What fused attention, both passes together, reaches of its peak over what large products reach, 0.7 to 0.85 of theirs.
+// Assumed, within what abstracts have of the forward pass: FlashAttention-2 0.50 to 0.73 of an A100's peak (Dao 2023,
+// arXiv:2307.08691) and 0.35 of an H100's, where kernels written for it have up to 0.75 (Shah et al. 2024, arXiv:2407.08608).
+struct AttentionSpeed {
+  double over_products;
+  const char* why;
+};
+
+// cuDNN 9.19 on an H100, forward and backward, causal, products at 660 TFLOP/s (results/h100/2026-11-26): heads of 64
+// reach 0.14, 0.25, 0.36 and 0.55 of that on 256, 512, 1024 and 4096 tokens, heads of 128 0.67 and 0.75 on 4096 and 8192.
+// The larger the share of the tiles that a mask cuts, the less.
+double causal_hopper_attention(const model::Layer& layer) {
+  const double tokens = layer.attention.keys;
+  const double wide = std::clamp((layer.attention.head_dim - 64) / 64.0, 0.0, 1.0);
+  const double of_long = 0.667 + wide * (0.85 - 0.667), half_tokens = 870 + wide * (1050 - 870);
+  return of_long * tokens / (tokens + half_tokens);
+}
+
+const model::Layer* attention_of(const model::Graph& graph) {
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::attention) return &layer;
+  return nullptr;
+}
+
+AttentionSpeed attention_speed(StackModel& m) {
+  if (m.gpu->generation != "hopper" && m.gpu->generation != "blackwell")
+    return {0.65, "0.50 to 0.73 of an A100's peak by FlashAttention-2's abstract, products 0.8 to 0.9"};
+  if (!m.stack->hopper_attention)
+    return {0.5, "0.35 of an H100's peak by kernels written for an A100, by FlashAttention-3's abstract"};
+  const model::Layer* const attention = attention_of(graph_of(m));
+  if (attention != nullptr && attention->attention.causal)
+    return {causal_hopper_attention(*attention),
+            "kernels written for Hopper: measured on an H100, by tokens and width of heads"};
+  return {0.75, "kernels written for Hopper: up to 0.75 of its peak forward by FlashAttention-3's abstract"};
+}
+
+bool has_experts(StackModel& m) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const model::Layer& layer) { return layer.kind == model::LayerKind::experts; });
+}
+
+// Of the products that count.
+int alignment_bytes_of(const model::Graph& graph, int element_bytes) {
+  constexpr double kLeast = 0.01;  // of a pass
+  int bytes = 16;
+  for (const model::Layer& layer : graph.layers)
+    if (double(layer.macs) >= kLeast * double(graph.macs()))
+      bytes = std::min(bytes, alignment_bytes(layer, element_bytes));
+  return bytes;
+}
+
+// Multiprocessors times clock, by what their cores for single precision do, a sum and a product in a cycle.
+double cycles_per_s(const GpuEntry& gpu) {
+  const bool has_half_of_cores =
+      gpu.generation == "volta" || gpu.generation == "turing" || gpu.generation == "ampere";  // 64 for 128
+  return gpu.spec.fp32_flops / (2 * (has_half_of_cores ? 64 : 128));
+}
+
+double half_precision_flops(const GpuEntry& gpu) {
+  return std::max(gpu.spec.fp16_flops, gpu.spec.bf16_flops);
+}
+
+// Measured on an H100 (results/h100/2026-11-26): 95 to 147 TFLOP/s on 2 bytes and 246 to 271 on 4 or 8, where others reach
+// 605 to 704. The kernels are those of older GPUs, fed element by element: on others they go by multiprocessors and clock, and
+// products by the peak, which they are no faster than.
+struct UnalignedShares {
+  double on_2_bytes, on_4_bytes;
+  const char* why;
+};
+UnalignedShares unaligned_shares(const GpuEntry& gpu) {
+  constexpr double kOn2Bytes = 0.185, kOn4Bytes = 0.386;
+  constexpr double kCyclesOfH100 = 67e12 / 256, kPeakOfH100 = 989e12;
+  const double slower = cycles_per_s(gpu) / kCyclesOfH100 / (half_precision_flops(gpu) / kPeakOfH100);
+  return {std::min(1.0, kOn2Bytes * slower), std::min(1.0, kOn4Bytes * slower),
+          "measured on an H100, results/h100/2026-11-26; by multiprocessors and clock, over the peak"};
+}
+
+// Of HuggingFace's GPT models the GELU is written out (NewGELUActivation: a power, a hyperbolic tangent, sums and products),
+// under autocast in single precision. Measured on an H100: GPT-2 takes 39 ms longer than with one kernel, for 12 layers of
+// 16384 x 3072 elements, at the bandwidth of other passes (results/h100/2026-11-26).
+constexpr double kGeluInSteps = 170;
+
+void take_gelu(StackModel& m, ComputeSpec& compute) {
+  const std::vector<model::Layer>& layers = graph_of(m).layers;
+  const model::Layer* const attention = attention_of(graph_of(m));
+  const bool is_causal = attention != nullptr && attention->attention.causal;
+  const bool has_gelu = std::any_of(layers.begin(), layers.end(),
+                                    [](const model::Layer& layer) { return layer.kind == model::LayerKind::gelu; });
+  if (!m.stack->gelu_in_steps || !is_causal || !has_gelu) return;
+  compute.gelu_bytes = kGeluInSteps;
+  m.assume(kGeluBytes, kGeluInSteps, "in steps of its own, by " + m.stack->name);
+}
+
+// RMS norms and rotary positions as Llama's code writes them: a cast to single precision, a square, a mean, a root and
+// products; halves turned, two products and a sum. An H100 takes 30.0 ms for the norms' kernels of both passes, of 33 x 16.8
+// million elements, and 12.3 ms for the positions' of 16 x 21.0 million, at 0.8 of its memory's bandwidth (usual.cpp;
+// results/h100/2026-11-26, llama3_2_1b:4096:2).
+constexpr double kRmsNormInSteps = 145, kRotaryInSteps = 98;
+
+void take_norms(StackModel& m, ComputeSpec& compute) {
+  if (!m.stack->norms_in_steps) return;
+  const auto take = [&](model::LayerKind kind, const char* name, double in_steps, double& bytes) {
+    const std::vector<model::Layer>& layers = graph_of(m).layers;
+    if (std::none_of(layers.begin(), layers.end(), [&](const model::Layer& layer) { return layer.kind == kind; }))
+      return;
+    bytes = in_steps;
+    m.assume(name, in_steps, "in steps of its own, by " + m.stack->name);
+  };
+  take(model::LayerKind::rms_norm, kRmsNormBytes, kRmsNormInSteps, compute.rms_norm_bytes);
+  take(model::LayerKind::rotary, kRotaryBytes, kRotaryInSteps, compute.rotary_bytes);
+}
+
+// What scores of a vocabulary cost beside their product's FLOP.
+void take_vocabulary(StackModel& m, ComputeSpec& compute) {
+  const int element_bytes = activation_bytes(m.precision);
+  if (!m.stack->fused_loss) {
+    compute.loss_bytes_per_logit = float_loss_bytes(element_bytes);
+    m.assume(kLossBytes, compute.loss_bytes_per_logit, "in single precision, by " + m.stack->name);
+  }
+  const bool is_on_tensor_cores = m.precision != Precision::fp32;
+  const int row_bytes = alignment_bytes_of(graph_of(m), element_bytes);
+  if (m.stack->pads_vocabulary || row_bytes == 16 || !is_on_tensor_cores) return;
+  const UnalignedShares shares = unaligned_shares(*m.gpu);
+  compute.unaligned_2_efficiency = shares.on_2_bytes;
+  compute.unaligned_4_efficiency = shares.on_4_bytes;
+  m.assume(kUnalignedProducts, row_bytes == 2 ? shares.on_2_bytes : shares.on_4_bytes, shares.why);
+}
+
+// Autocast has products in half precision and adds them to what it found in single: blocks' sums and norms stay in it. A
+// compiler casts on the way.
+void take_autocast(StackModel& m, ComputeSpec& compute) {
+  const bool is_autocast = m.stack->parameter_bytes == "autocast" && !m.stack->fused_loss;
+  if (!is_autocast || compute.half_parameters || activation_bytes(m.precision) != 2) return;
+  compute.sum_bytes = 4;
+  m.assume(kSumBytes, compute.sum_bytes, "sums and norms in single precision, by autocast of " + m.stack->name);
+  if (has_fused_attention(m) || attention_of(graph_of(m)) == nullptr) return;
+  compute.softmax_bytes = 4;
+  m.assume(kSoftmaxBytes, compute.softmax_bytes, "in single precision, by autocast of " + m.stack->name);
+}
+
+}  // namespace
+
+// Kernels are those of the software's version, whatever the GPU's age.
+bool has_fused_attention(const StackModel& m) {
+  return m.job.fused_attention.value_or(m.stack->fused_attention);
+}
+
+void set_sequence_kernels(StackModel& m, ComputeSpec& compute) {
+  if (has_fused_attention(m)) {
+    const AttentionSpeed attention = attention_speed(m);
+    compute.attention_efficiency = attention.over_products;
+    m.assume(kFusedAttention, attention.over_products, attention.why);
+  }
+  take_vocabulary(m, compute);
+  take_gelu(m, compute);
+  take_norms(m, compute);
+  take_autocast(m, compute);
+  if (has_experts(m))
+    compute.expert_efficiency = m.constant({"speed of experts/" + m.gpu->generation, "speed of experts"});
+}
+
+}  // namespace stack
+}  // namespace lockstep::sim

@@ -1,0 +1,163 @@
+// Jobs whose replicas are split over GPUs: the scenario's /parallel.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/program/split_job.hpp"
+#include "sim/scenario/check.hpp"
+#include "sim/scenario/ranges.hpp"
+#include "sim/stack/stack_model.hpp"
+
+namespace lockstep::sim {
+inline namespace stack {
+namespace {
+
+constexpr int kUsualLoraRank = 16;  // of MLPerf's Llama 2 70B
+
+// GPUs of a replica that a record leaves open where it says how many micro-batches a replica's part of the batch is; within
+// a node tensor ranks, as every published configuration has them first. 0: it does not follow.
+int tensor_of_batch(StackModel& m, int gpus) {
+  const GivenSplit& split = m.job.split;
+  const bool is_open = !split.has("tensor") && !split.has("pipeline") && !split.has("context") && !split.has("data");
+  if (!is_open || m.job.accumulation == 0 || m.job.global_batch == 0 || gpus != m.job.gpus) return 0;
+  const std::int64_t at_once = std::int64_t{gpus} * m.job.accumulation * micro_batch_of(m);
+  const std::int64_t ranks = at_once / m.job.global_batch, most = std::max(1, m.job.gpus_per_node);
+  if (at_once % m.job.global_batch != 0 || ranks < 2 || ranks > most || most % ranks != 0) return 0;
+  m.assume_default("tp", ranks, "GPUs x micro-batches over the global batch");
+  return static_cast<int>(ranks);
+}
+
+bool divides_into_groups(const ParallelSpec& spec, int gpus) {
+  const int replicas = gpus / spec.gpus_of_replica();
+  return spec.expert_replicas() > 0 && replicas % spec.expert_replicas() == 0;
+}
+
+// Where it is not stated, by software, or because groups of replicas alone would not come out even.
+void place_experts(StackModel& m, ParallelSpec& spec, int gpus) {
+  const GivenSplit& split = m.job.split;
+  if (split.has("expert_tensor") || split.is_searched || spec.tensor == 1 || spec.expert == 1) return;
+  ParallelSpec folded = spec;
+  folded.expert_tensor = 1;
+  const bool is_possible = spec.expert % spec.tensor == 0 && divides_into_groups(folded, gpus);
+  const bool is_needed = !divides_into_groups(spec, gpus);
+  if (!is_possible || !(is_needed || m.stack->whole_experts)) return;
+  spec = folded;
+  m.assume_default("etp", 1, is_needed ? "replicas alone do not divide into groups of experts" : "by software");
+}
+
+// The split on `gpus` GPUs; a given number of replicas holds at the job's own number of GPUs.
+ParallelSpec parallel_of(StackModel& m, int gpus, bool has_experts) {
+  const GivenSplit& split = m.job.split;
+  ParallelSpec spec;
+  apply_given_split(split, spec);
+  spec.tensor = std::max(spec.tensor, tensor_of_batch(m, gpus));
+  if (gpus == m.job.gpus) spec.data = split.values.data;
+  if (!split.is_searched) spec.recompute = recomputation_of(m);
+  // Tensor ranks with the same tokens would send each to the experts.
+  if (!split.has("sequence")) spec.sequence = (m.stack->sequence_parallel || has_experts) && spec.tensor > 1;
+  if (has_experts) place_experts(m, spec, gpus);
+  if (!split.has("tensor_overlap")) spec.tensor_overlap = m.stack->tensor_overlap;
+  if (spec.tensor == 1 && !split.is_searched) spec.tensor_overlap = TensorOverlap::none;
+  if (split.task == kAdapters) spec.lora_rank = split.has("lora_rank") ? split.values.lora_rank : kUsualLoraRank;
+  spec.micro_batch = micro_batch_of(m);
+  if (!split.has("schedule") && spec.virtual_stages > 1) spec.schedule = PipelineSchedule::interleaved;
+  return spec;
+}
+
+void assume_left_open(StackModel& m, const ParallelSpec& spec, bool has_experts) {
+  const GivenSplit& split = m.job.split;
+  if (split.is_searched)
+    return m.assume_default("split", "the fastest that fits", "what is left open of it is searched");
+  if (spec.tensor > 1 && !split.has("sequence"))
+    m.assume_default("sequence_parallel", spec.sequence, has_experts ? "needed with experts" : "by software");
+  if (spec.tensor > 1 && !split.has("tensor_overlap"))
+    m.assume_default("tensor_overlap", name_of(spec.tensor_overlap), "by software");
+  if (spec.lora_rank > 0 && !split.has("lora_rank")) m.assume_default("lora_rank", spec.lora_rank, "MLPerf's");
+  if (!split.has("recompute"))
+    m.assume_default("recompute", name_of(spec.recompute), spec.recompute == Recomputation::none ? "" : "by software");
+  else if (split.values.recompute != spec.recompute)
+    m.assume("recompute", name_of(spec.recompute),
+             "what " + m.stack->name + " calls " + name_of(split.values.recompute));
+  if (!split.has("sharding")) m.assume_default("sharding", name_of(spec.sharding), "");
+  if (spec.waits_for_shards())
+    m.assume_default("slice_overhead", std::to_string(std::lround(1e6 * spec.slice_overhead_s)) + " us", "usual");
+  if (spec.pipeline > 1 && !split.has("schedule")) m.assume_default("schedule", name_of(spec.schedule), "");
+  if (spec.tensor * spec.context * spec.pipeline > 1 && !split.has("order"))
+    m.assume("order of ranks", "tensor, context, data, pipeline", "as Megatron-LM has it");
+}
+
+// As Llama 2 was trained (Touvron et al. 2023, table 1).
+constexpr int kUsualTokensOfBatch = 4 << 20;
+
+int usual_global_batch(StackModel& m) {
+  const int sequences = std::max(1, kUsualTokensOfBatch / std::max(1, m.model->tokens));
+  m.assume_default("global_batch", sequences, "4,194,304 tokens, as Llama 2 was trained");
+  return sequences;
+}
+
+void set_batch(StackModel& m, ParallelSpec& spec) {
+  if (m.job.global_batch > 0 && m.job.global_batch <= (1 << 28))
+    spec.global_batch = static_cast<int>(m.job.global_batch);
+  else if (m.job.accumulation > 0)
+    spec.micro_batches = m.job.accumulation;
+  else if (m.job.split.is_searched)
+    spec.global_batch = usual_global_batch(m);
+  else
+    throw Unmapped{"global_batch is not stated, which a split's micro-batches come from"};
+}
+
+}  // namespace
+
+bool is_split(const Job& job) {
+  const GivenSplit& split = job.split;
+  if (split.is_requested || split.divides_replicas()) return true;
+  if (split.has("data") && job.gpus > 0 && split.values.data != job.gpus) return true;
+  const ShardingStage sharding = split.values.sharding;
+  if (sharding == ShardingStage::zero1 || sharding == ShardingStage::zero2) return true;
+  if (split.has("sharding_group") && split.values.sharding_group != job.gpus) return true;
+  return split.task == kAdapters || split.values.offloads_optimizer || !split.unsupported_offload.empty() ||
+         split.values.recompute != Recomputation::none;
+}
+
+Recomputation recomputation_of(const StackModel& m) {
+  const Recomputation stated = m.job.split.has("recompute") ? m.job.split.values.recompute : m.stack->recompute;
+  return stated == Recomputation::selective ? m.stack->selective : stated;
+}
+
+int micro_batch_of(StackModel& m) {
+  if (m.job.split.has("micro_batch")) return m.job.split.values.micro_batch;
+  if (!m.job.split.is_searched) m.assume_default("microbatch", 1, "");
+  return 1;
+}
+
+Workload with_split(StackModel& m, Workload workload) {
+  if (!workload.scenario.model.transformer)
+    throw Unmapped{"a split of " + workload.scenario.model.title + ", which is no transformer by its numbers"};
+  const bool has_experts = workload.scenario.model.transformer->spec.mixture.count > 0;
+  ParallelSpec spec = parallel_of(m, workload.gpus, has_experts);
+  set_batch(m, spec);
+  assume_left_open(m, spec, has_experts);
+  workload = with_all_reduce(m, workload);
+  Scenario& scenario = workload.scenario;
+  // Rings of hosts, trees and the like are of whole machines.
+  if (scenario.communication.all_reduce != AllReduceKind::nccl) set_rings(scenario.communication);
+  scenario.gpus = {workload.gpus};
+  scenario.baseline_gpus = workload.gpus;
+  scenario.batch = {{kMostGpus, spec.micro_batch}};
+  scenario.parallel = spec;
+  scenario.fidelity = Fidelity::analytic;
+  workload.batch_per_gpu = spec.micro_batch;
+  if (m.job.split.is_searched) return workload;
+  if (const auto problem = find_problem(scenario))
+    throw InputError(problem->pointer + ": " + problem->wrong +
+                     (problem->allowed.empty() ? "" : "; " + problem->allowed));
+  split_job(scenario, workload.gpus);  // throws for what cannot be split so
+  return workload;
+}
+
+double Workload::samples() const {
+  if (!scenario.parallel) return double(gpus) * batch_per_gpu;
+  return static_cast<double>(global_batch_of(*scenario.parallel, gpus / scenario.parallel->gpus_of_replica()));
+}
+
+}  // namespace stack
+}  // namespace lockstep::sim

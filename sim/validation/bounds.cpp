@@ -1,0 +1,100 @@
+#include "sim/validation/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/convergence/law.hpp"
+#include "sim/validation/sources.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+namespace {
+
+constexpr double kOutside = 0.1;           // share of sources' records that may be on either side
+constexpr std::size_t kFewest = 5;         // sources that calibrate a class by themselves
+constexpr std::size_t kFewestRanked = 20;  // that have one in a tenth, of them and the one to come
+
+struct Scored {
+  std::string source;
+  double at;
+};
+
+std::map<std::string, int> records_of_sources(const std::vector<Scored>& all) {
+  std::map<std::string, int> counts;
+  for (const Scored& one : all) ++counts[one.source];
+  return counts;
+}
+
+// The least reach beyond which no more than kOutside lies, sources weighed alike, with one more source that is yet to come,
+// which may be anywhere and is beyond on either side by half; `how_far` may be negative.
+template <typename HowFar>
+double ranked_reach(const std::vector<Scored>& all, const HowFar& how_far) {
+  const std::map<std::string, int> of_source = records_of_sources(all);
+  const double of_each = 1.0 / static_cast<double>(of_source.size() + 1);
+  std::vector<std::pair<double, double>> beyond;  // how far on this side, weight
+  for (const Scored& one : all) beyond.push_back({std::max(0.0, how_far(one.at)), of_each / of_source.at(one.source)});
+  std::sort(beyond.rbegin(), beyond.rend());
+  double share = of_each / 2;
+  for (const auto& [at, weight] : beyond) {
+    share += weight;
+    if (share > kOutside) return at;
+  }
+  return beyond.back().first;
+}
+
+// As if records were normal around the prediction, with the mean distance that these sources show.
+double normal_reach(const std::vector<Scored>& all) {
+  const double deviation_of_mean = std::sqrt(std::acos(-1.0) / 2);  // 1 / E|z| of a standard normal z
+  const std::map<std::string, int> of_source = records_of_sources(all);
+  const auto sources = static_cast<double>(of_source.size());
+  double sum = 0;
+  for (const Scored& one : all) sum += std::abs(one.at) / of_source.at(one.source);
+  return deviation_of_mean * sum / sources * student_quantile(1 - kOutside, sources);
+}
+
+std::map<std::string, std::vector<Scored>> by_class(const std::vector<Prediction>& left_out, const std::string& but) {
+  std::map<std::string, std::vector<Scored>> classes;
+  for (const Prediction& p : left_out) {
+    const double at = published_at(p);
+    const std::string source = whole_source(p.record->source);
+    if (std::isnan(at) || source == but) continue;
+    const std::vector<std::string> names = p.task.interval_class.names();
+    for (const std::string& name : std::set<std::string>(names.begin(), names.end()))
+      classes[name].push_back({source, at});
+  }
+  return classes;
+}
+
+}  // namespace
+
+std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but) {
+  std::map<std::string, Constant> constants;
+  for (const auto& [name, all] : by_class(left_out, but)) {
+    std::set<std::string> sources;
+    for (const Scored& one : all) sources.insert(one.source);
+    if (sources.size() < kFewest) continue;
+    const std::vector<std::string> from(sources.begin(), sources.end());
+    double below = 0, above = 0;
+    if (sources.size() < kFewestRanked) {
+      below = above = normal_reach(all);
+    } else {
+      below = ranked_reach(all, [](double at) { return -at; });
+      above = ranked_reach(all, [](double at) { return at; });
+    }
+    constants["bounds below/" + name] = {below, 0, static_cast<int>(all.size()), from};
+    constants["bounds above/" + name] = {above, 0, static_cast<int>(all.size()), from};
+  }
+  return constants;
+}
+
+void set_bounds_left_out(std::vector<Prediction>& left_out) {
+  std::map<std::string, Catalogue> by_source;
+  for (const Prediction& p : left_out) by_source[whole_source(p.record->source)];
+  for (auto& [source, catalogue] : by_source) catalogue.constants = bounds_from(left_out, source);
+  for (Prediction& p : left_out)
+    set_interval(p, reach_of(p.task.interval_class, by_source.at(whole_source(p.record->source))));
+}
+
+}  // namespace validation
+}  // namespace lockstep::sim

@@ -1,0 +1,81 @@
+#pragma once
+// What the fit sees of records (fit.hpp): which constants a kind of record may move, and predictions linearised in them.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/validation/predict.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+/// Names of a constant, the most specific first.
+using Chain = std::vector<std::string>;
+
+struct FitKind {
+  const char* name;
+  std::vector<std::string> prefixes;  ///< of the constants that it may move
+  bool (*has)(const Record&);
+  bool use_rates;
+  /// Of the share of a record that its constants do not move, how far it may be off: a time that is half communication
+  /// says less of computing, whatever that communication was.
+  double others_off = 0;
+  /// Of the constants that it may move where the speed is given: what that is off would be taken for them.
+  std::vector<std::string> with_rate{};
+};
+
+/// A record that is fitted on.
+struct FitRow {
+  std::shared_ptr<const Record> job;
+  const FitKind* kind;
+  std::string source;                ///< whole_source()
+  double residual = 0;               ///< log(published / predicted)
+  double predicted = 0;              ///< 0: it cannot be
+  std::map<Chain, double> slopes{};  ///< of log(predicted) by the logarithm of a chain's value
+
+  bool is_mapped() const { return predicted > 0; }
+  /// What its constants move of it, 0 to 1.
+  double moved() const;
+};
+
+/// Logarithm of a constant's factor; 0: there is none.
+double effect_of(const Catalogue& catalogue, const std::string& constant);
+
+class FitRows {
+ public:
+  /// `jobs` simulations at a time.
+  FitRows(const Catalogue& catalogue, const std::vector<Record>& records, int jobs);
+  FitRows(const FitRows&) = delete;
+
+  /// Residuals where the catalogue's constants are, and slopes by a difference for one chain after the other.
+  void linearise(const Catalogue& catalogue);
+
+  const std::vector<FitRow>& all() const { return rows_; }
+  std::vector<std::string> sources() const;
+
+ private:
+  // Some rows of one sort, with the logarithm of one chain's value moved, or with all as they are.
+  struct Task {
+    std::vector<FitRow*> rows;
+    Chain moved{};
+    double by = 0;
+  };
+  // What is predicted for a row; 0: nothing. And the chains that the prediction asked for and the row may move.
+  struct Answer {
+    double predicted = 0;
+    std::vector<Chain> chains{};
+  };
+
+  static void add_tasks(std::vector<Task>& tasks, const std::vector<FitRow*>& rows, const Chain& moved, double by);
+  std::string answers_text(const Task& task, const Catalogue& catalogue) const;
+  std::vector<std::vector<Answer>> answers_of(const std::vector<Task>& tasks, const Catalogue& catalogue) const;
+
+  std::vector<Record> records_;
+  std::vector<std::shared_ptr<const Record>> jobs_;
+  std::vector<Record> given_;
+  int jobs_at_a_time_;
+  std::vector<FitRow> rows_;
+};
+
+}  // namespace validation
+}  // namespace lockstep::sim

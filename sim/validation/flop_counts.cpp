@@ -1,0 +1,72 @@
+// Rates that are published as operations per second.
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/cost/utilisation.hpp"
+#include "sim/validation/result_model.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+namespace {
+
+double attention_macs(const model::Graph& graph) {
+  double macs = 0;
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::attention) macs += static_cast<double>(layer.macs);
+  return macs;
+}
+
+// Of a sample's forward pass, what the backward pass repeats; the layer of the vocabulary keeps what it needs.
+double recomputed_macs(const model::Graph& graph, Recomputation recompute) {
+  double all = 0, last = 0;
+  for (const model::Layer& layer : graph.layers) {
+    all += static_cast<double>(layer.macs);
+    if (layer.kind == model::LayerKind::linear) last = static_cast<double>(layer.macs);
+  }
+  return recompute == Recomputation::full        ? all - last
+         : recompute == Recomputation::selective ? attention_macs(graph)
+                                                 : 0;
+}
+
+// Of products with weights that get no gradients.
+double frozen_macs(const model::Graph& graph) {
+  double macs = 0;
+  for (const model::Layer& layer : graph.layers)
+    if (layer.kind == model::LayerKind::linear || layer.kind == model::LayerKind::experts)
+      macs += static_cast<double>(layer.macs);
+  return macs;
+}
+
+// Whether the half of attention that a causal mask hides is left out, as the record or the program that counted has it.
+bool counts_causal_half(ResultModel& m) {
+  if (m.record.has_causal_flops) return true;
+  const std::vector<std::string>& programs = m.stack->causal_flops_of;
+  const auto program = std::find_if(programs.begin(), programs.end(), [&](const std::string& name) {
+    return lower_case(m.record.source).find(name) != std::string::npos;
+  });
+  if (program == programs.end()) return false;
+  m.assume("causal_flops", true, "not stated; " + *program + " counts so, which the source is of");
+  return true;
+}
+
+}  // namespace
+
+// Of a sample on one of the GPUs; over the peak where a share of it is asked for. Multiply-adds are counted as the sources do
+// (Narayanan et al. 2021, appendix; Chowdhery et al. 2022, appendix B): attention as if nothing were masked, unless the
+// record says that the source leaves the masked half out; three times the forward pass, and what is computed again once more.
+double counted_flop(ResultModel& m) {
+  constexpr double kFlopPerMac = 2, kPasses = 3;
+  const model::Graph& graph = graph_of(m);
+  double macs = kPasses * static_cast<double>(graph.macs());
+  if (counts_causal_half(m)) macs -= kPasses * attention_macs(graph) / 2;
+  if (m.job.split.task == kAdapters) macs -= frozen_macs(graph);
+  const Metric metric = m.metric();
+  if (metric == Metric::hardware_flops || metric == Metric::hfu)
+    macs += recomputed_macs(graph, is_split(m.job) ? recomputation_of(m) : Recomputation::none);
+  double flop = kFlopPerMac * macs / std::max(1, m.job.gpus);
+  if (metric == Metric::hfu || metric == Metric::mfu) flop /= utilisation_peak_flops(m.gpu->spec, m.precision);
+  return flop;
+}
+
+}  // namespace validation
+}  // namespace lockstep::sim

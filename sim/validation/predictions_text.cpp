@@ -1,0 +1,44 @@
+// Predictions as a file and as a table.
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/validation/predict.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+Json predictions_json(const std::vector<Prediction>& predictions) {
+  Json list = Json::array();
+  for (const Prediction& p : predictions)
+    list.push_back(prediction_json(p.record->id, p.record->metric, p.record->unit, p));
+  return {{"schema", kPredictionsSchema}, {"predictions", list}};
+}
+
+std::string predictions_table(const std::vector<Prediction>& predictions) {
+  std::size_t width = 4;
+  for (const Prediction& p : predictions) width = std::max(width, p.record->id.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 60));
+  char row[400];
+  std::snprintf(row, sizeof row, "%-*s  %-24s %12s  %-27s %12s %9s\n", w, "id", "metric", "predicted", "low - high",
+                "published", "error");
+  std::string text = row;
+  std::string unmapped;
+  for (const Prediction& p : predictions) {
+    if (!p.is_mapped()) {
+      unmapped += p.record->id + ": unmapped: " + p.task.unmapped + "\n";
+      continue;
+    }
+    const std::string published = p.record->value ? short_number(*p.record->value) : "-";
+    const std::string bounds = short_number(p.low) + " - " + short_number(p.high);
+    char error[32] = "-";
+    if (p.has_error()) std::snprintf(error, sizeof error, "%+.1f %%", 100 * p.error());
+    std::snprintf(row, sizeof row, "%-*s  %-24s %12s  %-27s %12s %9s\n", w, p.record->id.c_str(),
+                  p.record->metric.c_str(), short_number(p.predicted).c_str(), bounds.c_str(), published.c_str(),
+                  error);
+    text += row;
+  }
+  return text + unmapped;
+}
+
+}  // namespace validation
+}  // namespace lockstep::sim

@@ -1,0 +1,103 @@
+#pragma once
+// Published results, one JSON object each, in an array:
+//
+//   [{"id": "X-1", "metric": "images_per_s", "value": 1812, "unit": "images/s", "role": "target", "group": "X",
+//     "source": "...", "system": "TensorFlow 1.4", "software": "tensorflow", "model": "resnet50", "gpu": "p100-sxm2",
+//     "gpus": 8, "gpus_per_node": 4, "batch_per_gpu": 64, "global_batch": 512, ...}]
+//
+// "id" and "metric" are required, anything else may be missing or null; a key that no record has is refused. Records of
+// one group belong to one experiment: records with the role "input" are given facts, records with the role "target" are
+// predicted, "context" is neither. "value" of a target is only compared with, never used. Suites of this repository
+// (suite.hpp) add "use".
+//
+//   the job            by the keys of job_fields.hpp
+//   metric, unit       by name (metric.hpp): "ms", "images/s/GPU", "tokens/s", "%", "GB/s", "bit/s"; of a training on so many
+//                      tokens "days_for_300B_tokens", "gpu_hours_for_1.5T_tokens"
+//   baseline, strong_scaling, wanted_efficiency, statistic, layer, simulated_staleness, collective, memory_counter
+//                      what the metric is about
+//   causal_flops       true: FLOP/s leave out what a causal mask hides
+//   arrival            {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/job/job.hpp"
+#include "sim/stack/stack_model.hpp"
+#include "sim/validation/metric.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+enum class Role { input, target, context };
+
+inline const Choices<Role>& choices_of(Role) {
+  static const Choices<Role> all{{Role::input, "input"}, {Role::target, "target"}, {Role::context, "context"}};
+  return all;
+}
+
+/// What a record is to the fit: `given` is an input, `fit` and `test` are targets (see suite.hpp), `none` not given.
+enum class Use { none, given, fit, test };
+
+inline const Choices<Use>& choices_of(Use) {
+  static const Choices<Use> all{{Use::none, ""}, {Use::given, "given"}, {Use::fit, "fit"}, {Use::test, "test"}};
+  return all;
+}
+
+/// Selects the k-th of n arriving gradients; n = 1: any gradient.
+struct ArrivalOrder {
+  int k = 1, n = 1;
+};
+
+/// Which arrival is wanted: a time before which a share of gradients comes, or the time of a share.
+struct ArrivalSpec {
+  double before_s = 0;  ///< > 0: the share that has come by then
+  double at = 0;        ///< share of all gradients that come no later
+  ArrivalOrder order;
+  bool is_longest = false;  ///< the longest arrival of a run whose length is not given
+};
+
+/// A published result: a job, and a measurement of it.
+struct Record : Job {
+  std::string id;
+  std::string metric;           ///< by its name; `measure` once it is resolved
+  std::optional<double> value;  ///< in `unit`; absent where the record has none, or text or a list
+  std::string unit;
+  Role role = Role::target;
+  Use use = Use::none;
+  std::string group, source, system;  ///< equal in two records: of one experiment, publication, system under test
+
+  // What the metric is about
+  Collective collective = Collective::all_reduce;
+  int baseline_gpus = 0;  ///< 0: not given
+  bool is_strong_scaling = false;
+  double wanted_efficiency = 0;  ///< 0: not given
+  std::optional<Statistic> statistic;
+  std::optional<int> layer;
+  bool is_simulated_staleness = false;
+  ArrivalSpec arrival;
+  std::optional<MemoryCounter> memory_counter;
+  bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
+
+  // Set by resolve_record()
+  Measure measure;
+  std::optional<double> value_si;  ///< SI, over all GPUs; bandwidths in GB/s; none where it fits no unit
+};
+
+/// Reads and checks a file of records. Throws InputError: `FILE: /index/key: what is wrong; what is allowed`.
+std::vector<Record> read_records(const std::string& path);
+/// The same of a file that was read: an array, or an object with one under "records".
+std::vector<Record> read_records(const JsonDocument& document);
+/// The same for an array inside another document.
+std::vector<Record> read_records(const JsonNode& array);
+
+/// The record with its names looked up in the catalogue (names that it lacks stay without an id, with the reason), its
+/// measure and its value in SI units.
+Record resolve_record(const Record& record, const Catalogue& catalogue);
+
+/// A value of the record's unit in SI units (bandwidths in GB/s, efficiencies as fractions); a rate is that of all GPUs.
+double value_in_si(const Record& resolved, double value);
+
+}  // namespace validation
+}  // namespace lockstep::sim

@@ -1,0 +1,63 @@
+#pragma once
+// What predictions are worth on a source that nobody has seen: every record predicted by constants, and bounds, of the
+// other sources alone (whole_source()), on two tracks:
+//
+//   facts     from the record's facts: no published result of its source is used at all
+//   results   with what its experiment gives, such as a rate of one GPU; records that it gives something for
+//
+// Of a family ("throughput", "all-reduce", ...) the error is the median over sources of each source's median |error|, so
+// that a table of a hundred rows counts as much as a paper with one. Shares inside the bounds are means over sources,
+// half widths medians of the sources' medians. Beside it stand the baselines (baselines.hpp), each with the predictions'
+// error on those records that the baseline says something about.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/validation/baselines.hpp"
+#include "sim/validation/fit.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+enum class Track { facts, results };
+std::string to_string(Track track);
+
+struct LeftOut {
+  Track track;
+  std::string source;
+  Prediction prediction;
+  Baselines baselines;
+};
+
+/// In the order of `targets`, the track of facts first; that of results has those alone that use one.
+std::vector<LeftOut> predict_left_out(const FittedConstants& fitted, const std::vector<Record>& records,
+                                      const std::vector<const Record*>& targets, int jobs);
+
+/// Of a baseline, and of the predictions of the same records.
+struct Comparison {
+  int sources = 0;
+  double baseline = 0, prediction = 0;
+};
+
+struct SourceScore {
+  int sources = 0, records = 0;
+  double error = 0;   ///< median over sources
+  double inside = 0;  ///< mean over sources of the share inside the bounds
+  double width = 0;   ///< half of high - low over the prediction, median over sources
+  Comparison nearest, mfu, linear, alpha_beta;
+};
+
+SourceScore score_of(const std::vector<const LeftOut*>& records);
+
+/// Families are family_of()'s (suite.hpp); the rates of transformers are in one of their own as well.
+std::map<std::pair<std::string, Track>, std::vector<const LeftOut*>> by_family(const std::vector<LeftOut>& all);
+
+/// A row per family and track.
+std::string scoring_table(const std::vector<LeftOut>& all);
+/// A row per source of every family and track: where predictions fail.
+std::string source_table(const std::vector<LeftOut>& all);
+Json scoring_json(const std::vector<LeftOut>& all);
+
+}  // namespace validation
+}  // namespace lockstep::sim

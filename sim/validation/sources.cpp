@@ -1,0 +1,74 @@
+#include "sim/validation/sources.hpp"
+
+#include <cctype>
+#include <set>
+
+#include "engine/base/text.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+namespace {
+
+// Letters and digits in lower case, a blank between words: citations differ in the rest.
+std::string plain_words(const std::string& text) {
+  std::string words;
+  for (const char c : text) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0)
+      words += static_cast<char>(std::tolower(letter));
+    else if (!words.empty() && words.back() != ' ')
+      words += ' ';
+  }
+  return words;
+}
+
+struct WholeSource {
+  std::string words;  ///< that a citation of it contains
+  std::string name;
+};
+
+const std::vector<WholeSource>& whole_sources() {
+  static const std::vector<WholeSource> all{{"mlperf training", "MLPerf Training"},
+                                            {"deeplearningexamples", "NVIDIA DeepLearningExamples"},
+                                            {"deepbench", "DeepBench"},
+                                            {"ml engineering network", "stas00/ml-engineering, network"},
+                                            {"nccl tests issue", "NVIDIA/nccl and nccl-tests issues"},
+                                            {"coreweave nccl tests", "coreweave/nccl-tests"},
+                                            {"oracle oci hpc", "Oracle oci-hpc"},
+                                            {"theano mpi", "Theano-MPI"},
+                                            {"poseidon", "Poseidon"},
+                                            {"crossbow", "Crossbow"},
+                                            {"apache mxnet 1 0 0", "Apache MXNet 1.0.0"},
+                                            {"nvidia developer blog on sony", "NVIDIA developer blog on Sony"}};
+  return all;
+}
+
+void add_figures(const Entry& entry, const std::set<std::string>& of_targets, std::vector<std::string>& lines) {
+  for (const Assumption& fact : entry.facts)
+    if (fact.kind != "assumed" && of_targets.count(whole_source(fact.source)) > 0)
+      lines.push_back(entry.id + ": " + fact.pointer + ": " + in_quotes(fact.source));
+}
+
+}  // namespace
+
+std::string whole_source(const std::string& source) {
+  const std::string words = plain_words(source);
+  for (const WholeSource& one : whole_sources())
+    if (words.find(one.words) != std::string::npos) return one.name;
+  return source;
+}
+
+std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records) {
+  std::set<std::string> of_targets;
+  for (const Record& record : records)
+    if (record.role == Role::target) of_targets.insert(whole_source(record.source));
+  std::vector<std::string> lines;
+  for (const GpuEntry& entry : catalogue.gpus) add_figures(entry, of_targets, lines);
+  for (const IntraNodeEntry& entry : catalogue.intra_nodes) add_figures(entry, of_targets, lines);
+  for (const NetworkEntry& entry : catalogue.networks) add_figures(entry, of_targets, lines);
+  for (const StackEntry& entry : catalogue.stacks) add_figures(entry, of_targets, lines);
+  return lines;
+}
+
+}  // namespace validation
+}  // namespace lockstep::sim

@@ -1,0 +1,22 @@
+#pragma once
+// What counts as one source. A paper and its repository, all rounds of MLPerf, all pages of one collection of examples
+// share machines, authors and ways of measuring: who has seen one has seen something of the others. Predictions that are
+// scored as those of an unseen source leave all of it out.
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/validation/record.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+/// The name under which a record's or a figure's source is left out: by the table in sources.cpp, else its own text.
+std::string whole_source(const std::string& source);
+
+/// Figures of the catalogue whose source is that of a record to be predicted, a line each: none may be, since a
+/// prediction would know what it is compared with.
+std::vector<std::string> figures_of_targets(const Catalogue& catalogue, const std::vector<Record>& records);
+
+}  // namespace validation
+}  // namespace lockstep::sim

@@ -1,0 +1,85 @@
+#pragma once
+// Suites: published results that the project knows, which of them constants were fitted on and which test them, and
+// how far predictions may be off. JSON, schema "lockstep/suite/1":
+//
+//   {"schema": "lockstep/suite/1", "name": "all-reduce", "description": "...",
+//    "tolerances": {"median_error": 0.12, "coverage": 0.8, "median_width": 0.25, "why"?: "..."},
+//    "records": [{... as in record.hpp ..., "use": "given" | "fit" | "test"}]}
+//
+// The tolerances hold for the test records: the median of |error| and the median half width of the bounds (relative to
+// the prediction) at most, the share of published values inside the bounds at least.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/validation/predict.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+struct Tolerances {
+  double median_error = 0;
+  double coverage = 0;
+  double median_width = 0;
+};
+
+struct Suite {
+  std::string name;
+  std::string description;
+  Tolerances tolerances;
+  std::vector<Record> records;
+};
+
+/// The .json files of a folder, or of its folder `suites` where it has one, by name. Throws InputError, also for a
+/// record that says target and given, or an id that two suites have.
+std::vector<Suite> load_suites(const std::string& given);
+std::vector<Record> records_of(const std::vector<Suite>& suites);
+
+/// The records and, behind them, what the suites of the folder give as facts (`given`), but for ids that the records
+/// have themselves. The records alone where there is no such folder. Throws InputError for a suite that is wrong.
+std::vector<Record> with_known_facts(std::vector<Record> records, const std::string& folder);
+
+/// "fit" or "test" by the rule of the suites' descriptions: the parity of FNV-1a of the group.
+Use use_by_rule(const std::string& group);
+
+/// Over the predictions of one suite with one use.
+struct Score {
+  int predicted = 0, unmapped = 0;
+  double median = 0, p90 = 0, worst = 0;  ///< of |error|
+  std::string worst_id;
+  double coverage = 0;      ///< share of published values inside the bounds
+  double median_width = 0;  ///< half of high - low over the prediction
+};
+
+Score score_of(const std::vector<Prediction>& predictions, Use use);
+
+struct SuiteResult {
+  const Suite* suite;
+  std::vector<Prediction> predictions;  ///< of the targets
+  Score fit, test;
+  /// Tolerances that the test records break, a line each.
+  std::vector<std::string> broken() const;
+};
+
+/// Predicts every suite; inputs are looked for in all of them.
+std::vector<SuiteResult> validate_suites(const std::vector<Suite>& suites, const std::vector<Record>& all,
+                                         const Catalogue& catalogue, int jobs);
+/// The same of predictions that were made elsewhere, in the order of the suites' targets.
+std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vector<Prediction> predictions);
+
+/// All targets of the suites, in their order.
+std::vector<const Record*> targets_of(const std::vector<Suite>& suites);
+
+/// What is compared with one goal: "throughput", "all-reduce", "speed-up", "efficiency", "time to accuracy", "epochs",
+/// "peak memory", "staleness, stragglers".
+std::string family_of(Quantity quantity);
+/// The same, but that the time of an epoch is a throughput.
+std::string family_of(const Prediction& prediction);
+/// A row per family and use, over all suites.
+std::string quantity_table(const std::vector<SuiteResult>& results);
+
+std::string validation_table(const std::vector<SuiteResult>& results, bool with_records);
+Json validation_json(const std::vector<SuiteResult>& results);
+
+}  // namespace validation
+}  // namespace lockstep::sim

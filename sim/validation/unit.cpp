@@ -1,0 +1,37 @@
+// From the SI value of what was mapped to the record's own unit.
+#include <algorithm>
+
+#include "engine/base/text.hpp"
+#include "sim/validation/result_model.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+namespace {
+
+double tokens_of(const ResultModel& m) {
+  if (m.model == nullptr || m.model->tokens == 0)
+    throw Unmapped{"metric " + in_quotes(m.record.metric) + ": the tokens of a sample of " + m.job.model.stated +
+                   " are not known"};
+  return m.model->tokens;
+}
+
+double samples_of_iteration(const ResultModel& m) {
+  const Workload& run = m.task.target.front();
+  return run.samples() * run.accumulation;
+}
+
+}  // namespace
+
+void set_unit(ResultModel& m) {
+  const Measure& measure = m.record.measure;
+  m.task.per_si *= measure.per_si / (measure.is_per_gpu ? std::max(1, m.job.gpus) : 1);
+  if (measure.counted == Counted::tokens) m.task.per_si *= tokens_of(m);
+  if (is_of_flops(measure.metric)) m.task.per_si *= counted_flop(m);
+  if (measure.counted == Counted::iterations) m.task.per_si /= m.task.target.front().samples();
+  if (measure.tokens > 0)
+    m.task.per_si *=
+        measure.tokens / (tokens_of(m) * samples_of_iteration(m)) * (measure.is_of_all_gpus ? m.job.gpus : 1);
+}
+
+}  // namespace validation
+}  // namespace lockstep::sim
