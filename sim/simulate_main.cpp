@@ -196,7 +196,7 @@ void predict_from_records(const Options& o) {
   if (!o.scenario.empty())
     throw InputError("--predict " + o.records + ": no scenario beside it; allowed: --predict RECORDS.json alone");
   const JsonDocument document = JsonDocument::load(o.records);
-  const std::vector<sim::Record> records = sim::read_records(document);
+  const std::vector<sim::Record> records = sim::read_records(document, sim::BadRecords::keep);
   check_outputs({o.json}, {o.records});
   const std::string folder = o.catalogue.empty() ? sim::default_catalogue_folder() : o.catalogue;
   const sim::Catalogue catalogue = sim::load_catalogue(folder);

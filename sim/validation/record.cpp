@@ -134,6 +134,19 @@ Record read_record(const JsonNode& node) {
   return record;
 }
 
+Record refused_record(const JsonNode& node, std::size_t place, const std::string& why) {
+  const auto text_or = [&](const char* key, const std::string& otherwise) {
+    const Json& json = node.json();
+    return json.is_object() && json.contains(key) && json.at(key).is_string() ? json.at(key).get<std::string>()
+                                                                              : otherwise;
+  };
+  Record record;
+  record.id = text_or("id", "record " + std::to_string(place));
+  record.metric = text_or("metric", "");
+  record.refused = why;
+  return record;
+}
+
 }  // namespace
 
 double value_in_si(const Record& resolved, double value) {
@@ -151,6 +164,7 @@ double value_in_si(const Record& resolved, double value) {
 
 Record resolve_record(const Record& record, const Catalogue& catalogue) {
   Record resolved = record;
+  if (!record.refused.empty()) return resolved;
   // A micro-batch of a replica that is one GPU is the batch of that GPU.
   if (resolved.batch_per_gpu == 0 && resolved.split.has("micro_batch"))
     resolved.batch_per_gpu = resolved.split.values.micro_batch;
@@ -168,22 +182,28 @@ Record resolve_record(const Record& record, const Catalogue& catalogue) {
   return resolved;
 }
 
-std::vector<Record> read_records(const JsonNode& array) {
+std::vector<Record> read_records(const JsonNode& array, BadRecords bad) {
   std::vector<Record> records;
   std::set<std::string> ids;
   for (const JsonNode& node : array.items()) {
-    records.push_back(read_record(node));
-    if (!ids.insert(records.back().id).second)
-      node.at("id").fail("a second record with the id " + in_quotes(records.back().id), "allowed: each id once");
+    try {
+      Record record = read_record(node);
+      if (!ids.insert(record.id).second)
+        node.at("id").fail("a second record with the id " + in_quotes(record.id), "allowed: each id once");
+      records.push_back(std::move(record));
+    } catch (const InputError& error) {
+      if (bad == BadRecords::refuse_file) throw;
+      records.push_back(refused_record(node, records.size(), error.what()));
+    }
   }
   return records;
 }
 
-std::vector<Record> read_records(const JsonDocument& document) {
+std::vector<Record> read_records(const JsonDocument& document, BadRecords bad) {
   const JsonNode root = document.root();
   if (const std::optional<JsonNode> records = root.is_object() ? root.find("records") : std::nullopt)
-    return read_records(*records);
-  return read_records(root);
+    return read_records(*records, bad);
+  return read_records(root, bad);
 }
 
 std::vector<Record> read_records(const std::string& path) {

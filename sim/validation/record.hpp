@@ -80,17 +80,22 @@ struct Record : Job {
   std::optional<MemoryCounter> memory_counter;
   bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
 
+  std::string refused;  ///< why it could not be read (BadRecords::keep); empty: it was read
+
   // Set by resolve_record()
   Measure measure;
   std::optional<double> value_si;  ///< SI, over all GPUs; bandwidths in GB/s; none where it fits no unit
 };
 
+/// A record that cannot be read refuses its file, or is kept as Record::refused, with its id and metric as far as it has some.
+enum class BadRecords { refuse_file, keep };
+
 /// Reads and checks a file of records. Throws InputError: `FILE: /index/key: what is wrong; what is allowed`.
 std::vector<Record> read_records(const std::string& path);
 /// The same of a file that was read: an array, or an object with one under "records".
-std::vector<Record> read_records(const JsonDocument& document);
+std::vector<Record> read_records(const JsonDocument& document, BadRecords bad = BadRecords::refuse_file);
 /// The same for an array inside another document.
-std::vector<Record> read_records(const JsonNode& array);
+std::vector<Record> read_records(const JsonNode& array, BadRecords bad = BadRecords::refuse_file);
 
 /// The record with its names looked up in the catalogue (names that it lacks stay without an id, with the reason), its
 /// measure and its value in SI units.

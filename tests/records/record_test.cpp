@@ -30,6 +30,24 @@ TEST_CASE("a bad record is one line with file pointer wrong and allowed") {
             .rfind("records.json: /0: unknown key \"colour\"; known: id, metric", 0) == 0);
 }
 
+TEST_CASE("a bad record costs itself, where the file is to be predicted") {
+  const std::string good = R"({"id": "good", "metric": "images_per_s", "software": "pytorch", "model": "resnet50",
+      "gpu": "V100", "gpus": 1, "batch_per_gpu": 64})";
+  const std::string bad = R"({"id": "bad", "metric": "images_per_s", "colour": "red"})";
+  const auto read = [](const std::string& json) {
+    return sim::read_records(JsonDocument::parse(json, "records.json"), sim::BadRecords::keep);
+  };
+  const std::vector<sim::Record> records = read("[" + bad + ", 7, " + good + ", " + good + "]");
+  REQUIRE(records.size() == 4);
+  const auto predictions = predict(records);
+  CHECK(predictions[0].record->id == "bad");
+  CHECK_THAT(predictions[0].task.unmapped, Contains("records.json: /0: unknown key \"colour\""));
+  CHECK(predictions[1].record->id == "record 1");
+  CHECK_FALSE(predictions[1].is_mapped());
+  CHECK(predictions[2].predicted == predict(read("[" + good + "]")).at(0).predicted);
+  CHECK_THAT(predictions[3].task.unmapped, Contains("a second record with the id \"good\""));
+}
+
 TEST_CASE("a record is as large as what the command line takes, and its texts of bounded length") {
   const auto refused = [](const std::string& member) {
     return record_error(R"([{"id": "a", "metric": "m", )" + member + "}]");
