@@ -1,5 +1,5 @@
 #pragma once
-// The names of a job, whoever states them: `simulate job` in words, a record in explicit keys. Each is matched whole
+// The names of a job, whoever states them: options of a command line, keys of a record. Each is matched whole
 // against the catalogue, the network by its grammar, the algorithm against the table below; nothing is guessed from a
 // part of a name. What is not known keeps why (a record says so, a job is refused) and has the nearest names.
 #include <optional>

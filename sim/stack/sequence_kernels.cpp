@@ -104,7 +104,7 @@ void take_gelu(StackModel& m, ComputeSpec& compute) {
 
 // RMS norms and rotary positions as Llama's code writes them: a cast to single precision, a square, a mean, a root and
 // products; halves turned, two products and a sum. An H100 takes 30.0 ms for the norms' kernels of both passes, of 33 x 16.8
-// million elements, and 12.3 ms for the positions' of 16 x 21.0 million, at 0.8 of its memory's bandwidth (usual.cpp;
+// million elements, and 12.3 ms for the positions' of 16 x 21.0 million, at 0.8 of its memory's bandwidth (priors.cpp;
 // results/h100/2026-11-26, llama3_2_1b:4096:2).
 constexpr double kRmsNormInSteps = 145, kRotaryInSteps = 98;
 

@@ -48,7 +48,7 @@ double samples_per_s_per_gpu(const Record& record, const ModelEntry& model) {
   }
 }
 
-// Of the same experiment (or of its group's epochs, "GROUP-ep"), else of the same machine and batch.
+// The epochs given by the same experiment (or by its group "GROUP-ep"), else by the same machine at the same batch.
 const Record* epochs_given(const Record& record, const std::vector<Record>& given) {
   const Record* best = nullptr;
   for (const Record& other : given) {

@@ -2,13 +2,13 @@
 // Constants from records: `validate --fit`.
 //
 // A constant is asked for by a chain of names, the most specific first: "speed/a100-pcie/mixed", "speed/ampere/mixed",
-// "speed/mixed". Its value is what is usual (usual.hpp) times a factor for each name; a factor that was never fitted is 1.
+// "speed/mixed". Its value is what is usual (priors.hpp) times a factor for each name; a factor that was never fitted is 1.
 // So what holds for a class stands in for a member that nobody has measured, and a member differs from its class as far
 // as records say so. A GPU's generation and precision, software and family of networks are chains of their own, whose
 // values are multiplied.
 //
 // All factors are fitted together (mixed_effects.hpp): the residual of a record is log(published / predicted); the
-// logarithm of a factor is an effect, whose spread before any record usual.hpp has; what records of one kind and source
+// logarithm of a factor is an effect, whose spread before any record priors.hpp has; what records of one kind and source
 // have in common is an effect as well, which no prediction uses. So a constant that many sources show is believed, one that
 // a single source shows is shared between the constant and the source. Predictions are linearised in the logarithms of the
 // chains' values, by differences, and the solution is taken again from where it led (Gauss-Newton).

@@ -2,7 +2,7 @@
 // What the fit's own assumed numbers are worth: how far off sources are that are left out, with each of these numbers half
 // as large and twice as large.
 //
-// Spreads of constants (usual.hpp), the noise of records, how many records of a source count and what they have in common
+// Spreads of constants (priors.hpp), the noise of records, how many records of a source count and what they have in common
 // are assumed. None can be fitted on the records that they weigh; which of them suit is told by sources that are not
 // looked at. For each variant the linearised records are solved without each source, whose records are then predicted:
 //

@@ -1,5 +1,5 @@
 #pragma once
-// Metrics and units by their names, as explicit keys have them.
+// Metrics and units by their names, as records have them.
 #include <string>
 
 #include "sim/validation/metric.hpp"

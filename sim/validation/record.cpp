@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 4000;
 
-// Keys beside those that describe the job and the measurement; the second line is for people.
+// Keys besides those of the job and the measurement; those from "where" on are for people.
 const std::vector<std::string>& own_keys() {
   static const std::vector<std::string> keys{"id",
                                              "metric",

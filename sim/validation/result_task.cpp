@@ -37,7 +37,7 @@ void set_relative(ResultModel& m, Quantity quantity) {
   set_baseline(m, m.task, quantity, gpus, m.record.is_strong_scaling);
 }
 
-// Of one experiment, what an all-reduce took elsewhere.
+// All-reduces that the same experiment gives for other sizes or numbers of GPUs.
 void add_anchors(ResultModel& m) {
   if (m.record.group.empty()) return;
   for (const Record& other : m.given) {
@@ -83,7 +83,7 @@ void set_all_reduce_task(ResultModel& m, Quantity quantity) {
   if (m.map_options.use_anchors && m.map_options.use_rates) add_anchors(m);
 }
 
-// What an iteration takes beside its computation.
+// The time of an iteration beyond its computation.
 void set_exchange_task(ResultModel& m) {
   const int gpus = gpus_of(m), batch = batch_of(m);
   m.task.quantity = Quantity::exchange_s;
@@ -182,7 +182,7 @@ void set_metric_task(ResultModel& m) {
     case Metric::bandwidth_for_linear:
     case Metric::throughput_gain_tau:
     case Metric::node_traffic:
-      break;  // not predicted, or mapped by map_workers() and map_choices()
+      break;  // not predicted, or set by set_workers_task() and set_choice_task()
   }
   throw Unmapped{"metric " + in_quotes(m.record.metric) + " is not predicted from records"};
 }
