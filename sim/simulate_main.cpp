@@ -22,6 +22,7 @@
 #include "sim/job_prediction/job_scenario.hpp"
 #include "sim/job_prediction/job_split.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
+#include "sim/kernel_options.hpp"
 #include "sim/report/html.hpp"
 #include "sim/report/optimise.hpp"
 #include "sim/report/result.hpp"
@@ -367,9 +368,12 @@ int main(int argc, char** argv) {
   CLI::App* const job_command = declare_job(app, job);
   sim::AllReduceOptions all_reduce;
   CLI::App* const all_reduce_command = sim::declare_all_reduce(app, all_reduce);
-  for (CLI::App* subcommand : {convergence_command, job_command, all_reduce_command}) declare_log(*subcommand);
+  sim::KernelOptions kernel;
+  CLI::App* const kernel_command = sim::declare_kernel(app, kernel);
+  for (CLI::App* subcommand : {convergence_command, job_command, all_reduce_command, kernel_command})
+    declare_log(*subcommand);
   return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
-    for (const CLI::App* subcommand : {convergence_command, job_command, all_reduce_command})
+    for (const CLI::App* subcommand : {convergence_command, job_command, all_reduce_command, kernel_command})
       if (subcommand->parsed()) check_alone(app, *subcommand);
     if (convergence_command->parsed())
       build_profile(convergence);
@@ -377,6 +381,8 @@ int main(int argc, char** argv) {
       answer(job);
     else if (all_reduce_command->parsed())
       sim::answer_all_reduce(all_reduce, all_cores(), words);
+    else if (kernel_command->parsed())
+      sim::answer_kernel(kernel);
     else
       run(options, words);
     return 0;

@@ -1,6 +1,7 @@
 // validate: predicts every published result that the project knows and says how far off it is. See --help.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 #include "engine/base/json_file.hpp"
@@ -9,6 +10,7 @@
 #include "engine/base/provenance.hpp"
 #include "sim/report/html.hpp"
 #include "sim/validation/bounds.hpp"
+#include "sim/validation/kernel_tables.hpp"
 #include "sim/validation/scoring.hpp"
 #include "sim/validation/suite.hpp"
 
@@ -20,6 +22,7 @@ struct Options {
   std::string suites, catalogue;  // empty: the installed ones
   std::string json, html;
   std::string only;
+  std::string kernel_tables;
   bool fit = false;
   bool leave_out = false;
   bool sensitivity = false;
@@ -44,6 +47,11 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--sensitivity", o.sensitivity,
                "And how far off left-out sources are with each number that the fit assumes half and twice as large")
       ->needs(fit);
+  app.add_option(
+         "--fit-kernels", o.kernel_tables,
+         "Fits the laws of kernels to the measured tables of a folder, writes the catalogue's kernels/*.json, and "
+         "shows their errors on held-out shapes")
+      ->excludes(fit);
   app.add_flag("--quiet", o.quiet, "The summary only, no line per record");
 }
 
@@ -100,6 +108,23 @@ Report leave_out(const Options& o, const std::vector<sim::Suite>& suites, const 
   return report;
 }
 
+int fit_kernels(const Options& asked) {
+  Options o = asked;
+  find_folders(o);
+  check_outputs({o.json});
+  const sim::Catalogue catalogue = sim::load_catalogue(o.catalogue);
+  const sim::KernelFit fit = sim::fit_kernel_laws(sim::read_kernel_tables(o.kernel_tables, catalogue), catalogue,
+                                                  o.jobs, [&](const std::string& line) {
+                                                    if (!o.quiet) tell(line);
+                                                  });
+  std::filesystem::create_directories(o.catalogue + "/kernels");
+  for (const sim::KernelLawFile& file : fit.files)
+    write_json_atomically(o.catalogue + "/kernels/" + file.gpu + ".json", to_json(file), -1);
+  if (!o.json.empty()) write_json_atomically(o.json, sim::kernel_fit_json(fit), 1);
+  print_result(o.json, sim::kernel_fit_table(fit));
+  return 0;
+}
+
 int validate(const Options& asked, const std::vector<std::string>& argv) {
   Options o = asked;
   find_folders(o);
@@ -136,5 +161,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Predicts published results and compares; exits 1 when a suite's tolerance is broken.", "validate"};
   Options options;
   declare(app, options);
-  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) { return validate(options, words); });
+  return run_program(app, argc, argv, [&](const std::vector<std::string>& words) {
+    return options.kernel_tables.empty() ? validate(options, words) : fit_kernels(options);
+  });
 }

@@ -86,6 +86,8 @@ void check_gpus(const Catalogue& catalogue, const std::string& folder) {
       throw InputError(where + "no link " + in_quotes(gpu.intra_node) + "; allowed: an id of intra_node.json");
     if (catalogue.gpus.with_id(gpu.speed_of) == nullptr)
       throw InputError(where + "no GPU " + in_quotes(gpu.speed_of) + "; allowed: an id of gpus.json");
+    if (!gpu.kernels_of.empty() && catalogue.gpus.with_id(gpu.kernels_of) == nullptr)
+      throw InputError(where + "no GPU " + in_quotes(gpu.kernels_of) + "; allowed: an id of gpus.json");
     const NetworkReading network = read_network(catalogue.networks, gpu.network, gpu.gpus_per_node);
     if (!network.wrong.empty())
       throw InputError(where + "network " + in_quotes(gpu.network) + ": " + network.wrong +
@@ -97,6 +99,16 @@ void check_gpus(const Catalogue& catalogue, const std::string& folder) {
 
 const IntraNodeEntry& Catalogue::figures_of(const IntraNodeEntry& link) const {
   return link.board_of.empty() ? link : intra_node_by_id(link.board_of);
+}
+
+KernelLaws Catalogue::kernel_laws_of(const GpuEntry& gpu) const {
+  KernelLaws laws(kernel_peaks(gpu.spec));
+  const GpuEntry* donor = &gpu;
+  for (std::size_t steps = 0; donor != nullptr && steps < gpus.size(); ++steps) {
+    if (const auto file = kernel_files->of_gpu(donor->id)) laws.add(file, donor != &gpu);
+    donor = donor->kernels_of.empty() ? nullptr : gpus.with_id(donor->kernels_of);
+  }
+  return laws;
 }
 
 const IntraNodeEntry* Catalogue::board_of(const std::string& link) const {
@@ -119,6 +131,7 @@ Catalogue load_catalogue(const std::string& folder) {
   catalogue.stacks = read_all(folder, "stacks.json", "stacks", read_stack);
   catalogue.models = read_all(folder, "models.json", "models", read_model);
   catalogue.constants = read_constants(folder);
+  catalogue.kernel_files = std::make_shared<KernelLawFiles>(folder + "/kernels");
   check_boards(catalogue, folder);
   check_gpus(catalogue, folder);
   return catalogue;

@@ -3,7 +3,7 @@
 // constants fitted on records. Files of scenarios/catalogue/, schema "lockstep/catalogue/1"; every figure with its kind
 // and source.
 //
-//   gpus.json        {"id", "name", "generation", "speed_of"?, "aliases", "intra_node",
+//   gpus.json        {"id", "name", "generation", "speed_of"?, "kernels_of"?, "aliases", "intra_node",
 //                     "gpus_per_node"? (8), "nvlink_domain"?, "network", "memory", "memory_bandwidth",
 //                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
 //   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "description", "gpus_per_switch",
@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "sim/catalogue/entries.hpp"
+#include "sim/catalogue/gpu_kernels.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -51,10 +52,14 @@ struct Catalogue {
   Entries<StackEntry> stacks;
   Entries<ModelEntry> models;
   std::map<std::string, Constant> constants;
+  std::shared_ptr<KernelLawFiles> kernel_files;
 
   const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError where there is none
   /// Whose figures a link has: its own, or of a board without a switch those of the links on one.
   const IntraNodeEntry& figures_of(const IntraNodeEntry& link) const;
+  /// The laws of a GPU's kernels: its own, then those of the GPUs that `kernels_of` names, one after the other. Empty for
+  /// GPUs of generations that were not measured.
+  KernelLaws kernel_laws_of(const GpuEntry& gpu) const;
   /// The board without a switch that has such links; null where there is none.
   const IntraNodeEntry* board_of(const std::string& link) const;
 };

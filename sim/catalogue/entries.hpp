@@ -25,8 +25,9 @@ struct GpuEntry : Entry {
   std::string generation;
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
-  std::string intra_node;                 ///< id of the link that a node of them usually has
-  std::string network;                    ///< that a node of them usually has (network_grammar.hpp)
+  std::string kernels_of;  ///< id of the GPU whose kernel laws it takes where it has none of its own; empty: of none
+  std::string intra_node;  ///< id of the link that a node of them usually has
+  std::string network;     ///< that a node of them usually has (network_grammar.hpp)
   int gpus_per_node = kUsualGpusPerNode;  ///< usually joined by `intra_node`
   bool has_gpudirect = true;              ///< NICs read and write its memory
   int nvlink_domain = 0;                  ///< that it joins at most, where nodes of fewer are its parts; 0: a node

@@ -39,12 +39,13 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
   read_names(node, gpu,
-             {"generation", "speed_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
-              "memory_bandwidth", "peak", "gpudirect"});
+             {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "nvlink_domain", "network",
+              "memory", "memory_bandwidth", "peak", "gpudirect"});
   node.at("name");
   gpu.generation = node.at("generation").text();
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
+  if (const auto kernels_of = node.find("kernels_of")) gpu.kernels_of = kernels_of->text();
   gpu.intra_node = node.at("intra_node").text();
   gpu.network = node.at("network").text();
   if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));

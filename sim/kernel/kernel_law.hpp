@@ -1,0 +1,113 @@
+#pragma once
+// The law of one kind of kernel on one GPU, fitted on measured times (sim/validation/kernel_fit.hpp).
+//
+// Computing kernels, a smooth roofline (Williams, Waterman & Patterson 2009) behind a start-up time:
+//
+//   t = start + ((F / (P e))^p + (M / (B b))^p)^(1/p) + Q / (B q)
+//
+//   F FLOP, M bytes overlapped with them, Q bytes streamed alone; P peak of the arithmetic, B memory bandwidth by data
+//   sheet; e, b, q the shares of them that are reached, p how sharply one bound takes over from the other.
+//
+// Collectives within a node:
+//
+//   t = start + hop (n - 1) + W / bandwidth + root sqrt(W)
+//
+//   W bytes that each of n GPUs sends; sqrt(W) stands for pipelining, whose best number of chunks grows with its root.
+//
+// What libraries choose by shape (tiles, split sums, kernels for narrow heads) is no smooth function of it: tables over
+// the shape multiply the law, interpolated linearly in the logarithms of time and shape.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "engine/base/json_fields.hpp"
+#include "sim/kernel/kernel_work.hpp"
+
+namespace lockstep::sim {
+inline namespace kernel {
+
+/// A GPU as laws see it, by data sheet.
+struct KernelPeaks {
+  double fp32_flops = 0, tf32_flops = 0, half_flops = 0, fp8_flops = 0, fp4_flops = 0;
+  double memory_bytes_per_s = 0;
+
+  /// 0: the GPU lacks the arithmetic.
+  double flops(KernelPrecision precision) const;
+};
+
+struct RooflineTerms {
+  double start_s = 0;
+  double compute_share = 1, memory_share = 1;  ///< e, b; b is above 1 where caches hold operands
+  double sharpness = 2;                        ///< p
+  double stream_share = 1;                     ///< q
+  LOCKSTEP_FIELDS(start_s, compute_share, memory_share, sharpness, stream_share);
+};
+
+struct MessageTerms {
+  double start_s = 0, hop_s = 0;
+  double bandwidth_bytes_per_s = 1;
+  double root_s = 0;  ///< s / sqrt(byte)
+  LOCKSTEP_FIELDS(start_s, hop_s, bandwidth_bytes_per_s, root_s);
+};
+
+/// One axis of a correction table: nodes at 2^low, 2^(low + step), ... Values beyond the ends take the end's.
+struct CorrectionAxis {
+  int axis = 0;  ///< index into KernelWork::axes
+  double low = 0, step = 1;
+  int nodes = 1;
+  LOCKSTEP_FIELDS(axis, low, step, nodes);
+};
+
+/// Thousandths of the logarithm of measured over predicted time, the last axis fastest.
+struct Correction {
+  std::vector<CorrectionAxis> axes;
+  std::vector<int> permille;
+  LOCKSTEP_FIELDS(axes, permille);
+};
+
+/// The law's relative errors, of shapes that the fit did not see.
+struct KernelLawError {
+  double median = 0;         ///< of absolute errors
+  double nine_tenths = 0;    ///< which nine tenths of absolute errors do not exceed
+  double low = 1, high = 1;  ///< measured over predicted: tenth and ninetieth percentile
+  int rows = 0;
+  LOCKSTEP_FIELDS(median, nine_tenths, low, high, rows);
+};
+
+struct ShapeRange {
+  double low = 0, high = 0;
+  LOCKSTEP_FIELDS(low, high);
+};
+
+struct KernelLaw {
+  std::string name;    ///< kernel_law_name(): "gemm/bf16", "collective/all_reduce/nccl"
+  std::string source;  ///< software that was timed
+  std::optional<RooflineTerms> roofline;
+  std::optional<MessageTerms> message;
+  std::vector<Correction> corrections;
+  std::vector<ShapeRange> range;  ///< of each axis that the fit saw
+  KernelLawError error;
+  int rows = 0;  ///< that it was fitted on
+  LOCKSTEP_FIELDS(name, source, roofline, message, corrections, range, error, rows);
+
+  /// Without corrections. `peaks` must have the arithmetic.
+  double plain_seconds(const KernelWork& work, const KernelPeaks& peaks) const;
+  /// With corrections, and never faster than the arithmetic's peak.
+  double seconds(const KernelWork& work, const KernelPeaks& peaks) const;
+  /// Whether all of the shape lies in `range`.
+  bool covers(const KernelWork& work) const;
+};
+
+/// Places in a table between which a shape lies, with their weights; all corners of a cell.
+struct TableCorners {
+  int count = 0;
+  std::array<int, 16> node{};
+  std::array<double, 16> weight{};
+};
+/// Up to four axes.
+TableCorners corners_of(const std::vector<CorrectionAxis>& axes, const KernelWork& work);
+/// Number of a table's nodes.
+int node_count(const std::vector<CorrectionAxis>& axes);
+
+}  // namespace kernel
+}  // namespace lockstep::sim

@@ -1,0 +1,67 @@
+#pragma once
+// The laws of a GPU's kernels: scenarios/catalogue/kernels/GPU.json, schema "lockstep/kernels/1".
+//
+// A GPU that was not measured, or not in some kind of kernel, takes the law of a related one (`kernels_of` in gpus.json)
+// with its own peaks and bandwidth: shares of peaks carry over within a generation.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/kernel/kernel_law.hpp"
+
+namespace lockstep::sim {
+inline namespace kernel {
+
+/// "KIND/VARIANT/PRECISION" or without a variant: "gemm/bf16", "attention/context/fp8", "moe/nvfp4".
+std::string kernel_law_name(KernelKind kind, const std::string& variant, KernelPrecision precision);
+/// Of kinds without a precision: "collectives/all_reduce/nccl", "alltoall/deepep normal/dispatch", "quantize/scale_matrix".
+std::string kernel_law_name(KernelKind kind, const std::string& variant);
+
+/// A file of laws, which were fitted on one GPU.
+struct KernelLawFile {
+  std::string gpu;  ///< id in gpus.json
+  std::string description;
+  std::vector<KernelLaw> laws;
+};
+
+/// Throws InputError: unreadable, another schema, a law without terms, a table of another size than its axes.
+KernelLawFile read_kernel_laws(const std::string& path);
+Json to_json(const KernelLawFile& file);
+
+/// A law as it holds for one GPU.
+struct ScaledKernelLaw {
+  const KernelLaw* law = nullptr;
+  std::string measured_on;       ///< id of the GPU that the law was fitted on
+  bool is_of_other_gpu = false;  ///< scaled by peaks and bandwidth
+};
+
+struct KernelTime {
+  double seconds = 0;
+  double low_s = 0, high_s = 0;  ///< 80 % interval
+  bool is_in_range = true;       ///< the law was fitted on shapes of this size
+};
+
+class KernelLaws {
+ public:
+  KernelLaws() = default;
+  explicit KernelLaws(const KernelPeaks& peaks) : peaks_(peaks) {}
+
+  /// Adds the laws of which this GPU has none yet; earlier files come first.
+  void add(std::shared_ptr<const KernelLawFile> file, bool is_of_other_gpu);
+  /// The law of that name, or, in fp32 and tf32, that of bf16; a null law: there is none.
+  ScaledKernelLaw find(const std::string& name) const;
+  const KernelPeaks& peaks() const { return peaks_; }
+  bool empty() const { return laws_.empty(); }
+  std::vector<std::string> names() const;
+
+  KernelTime time(const ScaledKernelLaw& law, const KernelWork& work) const;
+
+ private:
+  KernelPeaks peaks_;
+  std::vector<std::shared_ptr<const KernelLawFile>> files_;
+  std::map<std::string, ScaledKernelLaw> laws_;
+};
+
+}  // namespace kernel
+}  // namespace lockstep::sim

@@ -1,0 +1,40 @@
+#pragma once
+// A table of kernels as a CSV text: a header, then rows; cells in double quotes may hold commas.
+#include <string>
+#include <vector>
+
+#include "sim/kernel/kernel_row.hpp"
+
+namespace lockstep::sim {
+inline namespace kernel {
+
+class KernelTable {
+ public:
+  /// Throws InputError: no header, a column twice, a row with more or fewer cells than the header.
+  KernelTable(std::string text, std::string path);
+
+  std::size_t size() const { return rows_.size(); }
+  const std::vector<std::string>& columns() const { return columns_; }
+  KernelCells cells(std::size_t row) const;
+  /// The row as it stands in the file, without its line break.
+  std::string row_text(std::size_t row) const { return text_.substr(rows_[row].begin, rows_[row].length); }
+  const std::string& header_text() const { return header_; }
+  int line(std::size_t row) const { return rows_[row].line; }
+  /// Throws InputError for a cell that is no number from 0.
+  double number(const KernelCells& cells, const std::string& column) const;
+
+ private:
+  struct Row {
+    std::size_t begin, length;
+    int line;
+  };
+  std::string text_, path_, header_;
+  std::vector<std::string> columns_;
+  std::vector<Row> rows_;
+};
+
+/// A cell of a CSV file, in quotes where it needs them.
+std::string csv_cell(const std::string& text);
+
+}  // namespace kernel
+}  // namespace lockstep::sim

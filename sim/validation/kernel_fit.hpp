@@ -1,0 +1,48 @@
+#pragma once
+// Fits the law of one kind of kernel on one GPU (sim/kernel/kernel_law.hpp) to measured times.
+//
+//   1. the law's terms, by Levenberg-Marquardt on the logarithms of times with weights 1 / max(|residual|, 0.03), which
+//      minimise absolute deviations: libraries choose badly now and then, and such rows must not bend the law;
+//   2. correction tables on what remains, one after the other, three rounds (backfitting: Hastie & Tibshirani 1990): each
+//      node takes the weighted mean of the residuals around it, drawn towards its neighbours and 0 where rows are few. A
+//      GEMM's table is then changed as little as makes times ascend with m, n and k.
+//
+// A third of the shapes is held out, in all precisions and on all GPUs alike; the law's error is that on these. Behind it
+// the tables are fitted again on all rows.
+#include <string>
+#include <vector>
+
+#include "sim/kernel/kernel_law.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+struct KernelSample {
+  KernelWork work;
+  double seconds = 0;
+  bool is_held_out = false;
+};
+
+/// A held-out time beside the one that the law predicts.
+struct HeldOutTime {
+  double measured_s = 0, predicted_s = 0;
+};
+
+struct KernelLawFit {
+  KernelLaw law;
+  std::vector<HeldOutTime> held_out;  ///< at most 40, spread over the held-out rows
+};
+
+/// True for a third of all keys (KernelRow::split_key), always the same.
+bool is_held_out(const std::string& split_key);
+
+/// Needs at least 12 samples that are not held out, of one kind, with positive times. Throws InputError for fewer.
+KernelLawFit fit_kernel_law(const std::string& name, const std::string& source,
+                            const std::vector<KernelSample>& samples, const KernelPeaks& peaks);
+
+/// The error of predicted times; only held-out samples unless `all`.
+KernelLawError kernel_law_error(const KernelLaw& law, const std::vector<KernelSample>& samples,
+                                const KernelPeaks& peaks, bool all = false);
+
+}  // namespace validation
+}  // namespace lockstep::sim

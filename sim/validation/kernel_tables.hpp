@@ -1,0 +1,52 @@
+#pragma once
+// Tables of measured kernels (results/kernels/tables): reads them, fits the laws of all GPUs, and says how far off the laws
+// are on shapes that they did not see, and on GPUs that they were not fitted on.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/kernel/kernel_laws.hpp"
+#include "sim/validation/kernel_fit.hpp"
+
+namespace lockstep::sim {
+inline namespace validation {
+
+struct KernelSeries {
+  std::string gpu;  ///< id in gpus.json
+  std::string law;
+  std::string source;
+  std::vector<KernelSample> samples;
+};
+
+/// All rows of `FOLDER/{gemm,attention,mla,moe,collectives,alltoall,quantize}.csv.gz` (or .csv), by GPU and law. Throws
+/// InputError with file and line for a row that is not understood, and for a GPU that the catalogue lacks.
+std::vector<KernelSeries> read_kernel_tables(const std::string& folder, const Catalogue& catalogue);
+
+/// Law of one GPU, carried to another one whose rows it did not see.
+struct CarriedLaw {
+  std::string law, from, to;
+  KernelLawError error;
+};
+
+struct HeldOutTimes {
+  std::string law, gpu;
+  std::vector<HeldOutTime> times;
+};
+
+struct KernelFit {
+  std::vector<KernelLawFile> files;
+  std::vector<HeldOutTimes> held_out;
+  std::vector<CarriedLaw> carried;
+};
+
+/// `tell` is called with a line of progress behind every law.
+KernelFit fit_kernel_laws(const std::vector<KernelSeries>& series, const Catalogue& catalogue, int jobs,
+                          const std::function<void(const std::string&)>& tell);
+
+/// A row per law: rows, median and ninth decile of the errors on held-out shapes.
+std::string kernel_fit_table(const KernelFit& fit);
+Json kernel_fit_json(const KernelFit& fit);
+
+}  // namespace validation
+}  // namespace lockstep::sim
