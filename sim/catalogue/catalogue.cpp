@@ -5,6 +5,7 @@
 #include "engine/base/text.hpp"
 #include "sim/catalogue/network_grammar.hpp"
 #include "sim/catalogue/read_entries.hpp"
+#include "sim/scenario/kernels_spec.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -101,12 +102,23 @@ const IntraNodeEntry& Catalogue::figures_of(const IntraNodeEntry& link) const {
   return link.board_of.empty() ? link : intra_node_by_id(link.board_of);
 }
 
-KernelLaws Catalogue::kernel_laws_of(const GpuEntry& gpu) const {
-  KernelLaws laws(kernel_peaks(gpu.spec));
+std::vector<std::string> Catalogue::kernel_donors_of(const GpuEntry& gpu) const {
+  std::vector<std::string> donors;
   const GpuEntry* donor = &gpu;
   for (std::size_t steps = 0; donor != nullptr && steps < gpus.size(); ++steps) {
-    if (const auto file = kernel_files->of_gpu(donor->id)) laws.add(file, donor != &gpu);
+    if (kernel_files->find(donor->id)) donors.push_back(donor->id);
     donor = donor->kernels_of.empty() ? nullptr : gpus.with_id(donor->kernels_of);
+  }
+  return donors;
+}
+
+KernelLaws Catalogue::kernel_laws_of(const GpuEntry& gpu) const {
+  KernelLaws laws(kernel_peaks(gpu.spec));
+  for (const std::string& id : kernel_donors_of(gpu)) {
+    const bool is_same_generation = gpus.with_id(id)->generation == gpu.generation;
+    laws.add(kernel_files->find(id), id == gpu.id         ? Carried::no
+                                     : is_same_generation ? Carried::within_generation
+                                                          : Carried::to_other_generation);
   }
   return laws;
 }
@@ -131,21 +143,10 @@ Catalogue load_catalogue(const std::string& folder) {
   catalogue.stacks = read_all(folder, "stacks.json", "stacks", read_stack);
   catalogue.models = read_all(folder, "models.json", "models", read_model);
   catalogue.constants = read_constants(folder);
-  catalogue.kernel_files = std::make_shared<KernelLawFiles>(folder + "/kernels");
+  catalogue.kernel_files = std::make_shared<KernelLawFiles>(folder);
   check_boards(catalogue, folder);
   check_gpus(catalogue, folder);
   return catalogue;
-}
-
-std::string default_catalogue_folder() {
-  std::error_code unknown;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  const std::filesystem::path installed = program.parent_path().parent_path() / "share/lockstep/scenarios/catalogue";
-  const std::filesystem::path beside_build = program.parent_path().parent_path() / "scenarios/catalogue";
-  for (const std::filesystem::path& folder :
-       {installed, beside_build, std::filesystem::path(LOCKSTEP_SOURCE_DIR "/scenarios/catalogue")})
-    if (std::filesystem::exists(folder / "gpus.json")) return folder.string();
-  throw InputError("no catalogue beside the program: " + installed.string() + "; allowed: --catalogue FOLDER");
 }
 
 }  // namespace catalogue

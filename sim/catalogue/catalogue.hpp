@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "sim/catalogue/entries.hpp"
-#include "sim/catalogue/gpu_kernels.hpp"
+#include "sim/kernel/kernel_files.hpp"
 
 namespace lockstep::sim {
 inline namespace catalogue {
@@ -57,9 +57,10 @@ struct Catalogue {
   const IntraNodeEntry& intra_node_by_id(const std::string& id) const;  ///< throws InputError where there is none
   /// Whose figures a link has: its own, or of a board without a switch those of the links on one.
   const IntraNodeEntry& figures_of(const IntraNodeEntry& link) const;
-  /// The laws of a GPU's kernels: its own, then those of the GPUs that `kernels_of` names, one after the other. Empty for
-  /// GPUs of generations that were not measured.
+  /// The laws of a GPU's kernels: its own, then those of the GPUs that `kernels_of` names, one after the other.
   KernelLaws kernel_laws_of(const GpuEntry& gpu) const;
+  /// The ids of the GPUs whose files these are.
+  std::vector<std::string> kernel_donors_of(const GpuEntry& gpu) const;
   /// The board without a switch that has such links; null where there is none.
   const IntraNodeEntry* board_of(const std::string& link) const;
 };
@@ -67,9 +68,5 @@ struct Catalogue {
 /// Reads the files of a folder. Throws InputError, also for a name that stands for two entries, and for a GPU whose
 /// link or network is not one of the catalogue's.
 Catalogue load_catalogue(const std::string& folder);
-/// The catalogue's folder of an installed program, of a build folder, or of the sources it was built from. Throws
-/// InputError when there is none.
-std::string default_catalogue_folder();
-
 }  // namespace catalogue
 }  // namespace lockstep::sim

@@ -137,6 +137,29 @@ double aligned_share(const DeviceCost& device, int bytes) {
   return bytes >= 4 ? device.unaligned_efficiency.on_4_bytes : device.unaligned_efficiency.on_2_bytes;
 }
 
+// Products of matrices whose rows are aligned on less take longer by what the tensor cores wait: 1 / share.
+LayerCost product_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
+  const double inputs = layer.in.channels, outputs = layer.out.channels;
+  const double rows = static_cast<double>(layer.macs) * batch / (inputs * outputs);
+  const double share = aligned_share(device, alignment_bytes(layer, device.activation_bytes));
+  const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
+  const auto seconds = [&](const GemmShape& shape, bool has_cast) {
+    return device.kernels->product_s(shape, device.is_half, has_cast) / share;
+  };
+  LayerCost cost;
+  cost.forward_s = casts + seconds({rows, outputs, inputs}, true);
+  cost.backward_s = casts + seconds({outputs, inputs, rows}, false);                    // dw from x, dy
+  if (input_needs_gradient) cost.backward_s += seconds({rows, inputs, outputs}, true);  // dx from dy, w
+  // Both operands of dw lie the other way round: a copy more of each.
+  cost.backward_s += operand_copy_s(device, rows * (inputs + outputs));
+  return cost;
+}
+
+bool has_law(const Layer& layer, const DeviceCost& device) {
+  const bool is_product = layer.kind == LayerKind::linear || layer.kind == LayerKind::fc;
+  return is_product && device.kernels != nullptr && device.kernels->has_products();
+}
+
 LayerCost mac_layer_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs_gradient) {
   const double once = 2.0 * static_cast<double>(layer.macs) * batch;
   const double direct = has_fast_algorithm(layer) ? once / device.fast_convolution_gain : once;
@@ -268,6 +291,7 @@ DeviceCost in_half(DeviceCost device) {
   if (device.half_peak_flops > 0) device.peak_flops = device.half_peak_flops;
   device.half_peak_flops = 0;
   device.operand_copy_bytes = 0;
+  device.is_half = true;
   return device;
 }
 
@@ -295,9 +319,10 @@ ModelCost roofline_cost(const Graph& graph, const DeviceCost& device, Optimizer 
     needs_gradient[i] = input_needs || !layer.parameters.empty();
     if (layer.kind == LayerKind::input) continue;
     const bool stays_in_half = i == last || layer.kind == LayerKind::conv;
-    cost.layers[i] = is_token_layer(layer) ? token_cost(layer, device, batch, input_needs)
-                     : has_macs(layer)     ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
-                                           : memory_layer_cost(layer, device, batch);
+    cost.layers[i] = is_token_layer(layer)    ? token_cost(layer, device, batch, input_needs)
+                     : has_law(layer, device) ? product_cost(layer, stays_in_half ? half : device, batch, input_needs)
+                     : has_macs(layer)        ? mac_layer_cost(layer, stays_in_half ? half : device, batch, input_needs)
+                                              : memory_layer_cost(layer, device, batch);
     const KernelCounts count = layer_kernels(layer, device, input_needs);
     const double operations = operations_of_kernel(layer, device);
     work.forward += operations * count.forward;

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "engine/model/graph.hpp"
+#include "sim/cost/training_kernels.hpp"
 #include "sim/scenario/choices.hpp"
 
 namespace lockstep::sim {
@@ -45,6 +46,9 @@ struct UnalignedEfficiency {
 
 /// A device as the cost model sees it.
 struct DeviceCost {
+  /// Laws that products with weights, fused attention and experts go by; null: the roofline. Start-up times are theirs.
+  std::shared_ptr<const TrainingKernels> kernels;
+  bool is_half = false;        ///< with `kernels`: all products are in half precision
   double peak_flops = 0;       ///< in the arithmetic used
   double half_peak_flops = 0;  ///< of what eight or four bits leave in half precision; 0: all is in the arithmetic used
   double operand_copy_bytes = 0;  ///< per element that a product takes in fewer bits than it is stored in

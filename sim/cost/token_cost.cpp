@@ -1,5 +1,6 @@
 #include "sim/cost/token_cost.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -131,6 +132,33 @@ LayerCost operand_copies(const Layer& layer, const DeviceCost& device, int batch
           operand_copy_s(device, rows * (width + inner * (e.gated ? 2 : 1)))};
 }
 
+// By laws: null where the device has none for the layer.
+std::optional<LayerCost> cost_by_laws(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {
+  const TrainingKernels* const kernels = device.kernels.get();
+  if (kernels == nullptr) return std::nullopt;
+  const double tokens = tokens_of(layer, batch);
+  if (layer.kind == LayerKind::attention && layer.attention.fused && kernels->has_attention(layer.attention)) {
+    const AttentionShape& a = layer.attention;
+    const double forward_s =
+        kernels->attention_s(a, layer.in.height * layer.in.width, batch) / device.attention_efficiency;
+    const double more_flop = (3. * a.head_dim + 2. * a.value_dim) / (a.head_dim + a.value_dim);
+    return LayerCost{forward_s, forward_s * more_flop / kAttentionBackward};
+  }
+  if (layer.kind == LayerKind::experts && kernels->has_experts(layer.experts.gated)) {
+    const double forward_s = kernels->experts_s(layer, tokens) / device.expert_efficiency;
+    return LayerCost{forward_s, 2 * forward_s};
+  }
+  if (layer.kind == LayerKind::router && kernels->has_products()) {
+    const double width = layer.in.channels, experts = layer.experts.count;
+    const double scores_s = kernel_s(device, 0, 3 * tokens * experts * device.activation_bytes);
+    const double forward_s = kernels->product_s({tokens, experts, width}, true, false);
+    const double dw_s = kernels->product_s({experts, width, tokens}, true, false);
+    const double dx_s = input_needs ? kernels->product_s({tokens, width, experts}, true, false) : 0;
+    return LayerCost{forward_s + scores_s, dw_s + dx_s + scores_s};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_token_layer(const Layer& layer) {
@@ -138,15 +166,17 @@ bool is_token_layer(const Layer& layer) {
 }
 
 LayerCost token_cost(const Layer& layer, const DeviceCost& device, int batch, bool input_needs) {
+  const double weight_casts_s = casts_s(device, static_cast<double>(layer.parameter_count()));
+  if (const std::optional<LayerCost> cost = cost_by_laws(layer, device, batch, input_needs))
+    return {weight_casts_s + cost->forward_s, weight_casts_s + cost->backward_s};
   const Kernels kernels = kernels_of(layer, device, batch);
   // Activations are multiplied with each other in half precision, and so are scores of experts.
   const DeviceCost half = layer.kind == LayerKind::experts ? device : in_half(device);
-  const double casts = casts_s(device, static_cast<double>(layer.parameter_count()));
   const LayerCost copies = operand_copies(layer, device, batch);
   const bool has_backward = input_needs || !layer.parameters.empty();
   const double slower = layer.kind == LayerKind::experts ? 1 / device.expert_efficiency : 1;
-  return {casts + slower * (copies.forward_s + seconds(kernels.forward, half)),
-          has_backward ? casts + slower * (copies.backward_s + seconds(kernels.backward, half)) : 0};
+  return {weight_casts_s + slower * (copies.forward_s + seconds(kernels.forward, half)),
+          has_backward ? weight_casts_s + slower * (copies.backward_s + seconds(kernels.backward, half)) : 0};
 }
 
 LayerCost row_order_cost(const Layer& layer, const DeviceCost& device, int batch, double load) {

@@ -37,8 +37,7 @@ KernelPrediction predict_row(KernelKind kind, const KernelCells& cells, LawsOfGp
   prediction.law = laws.find(row.law);
   if (prediction.law.law == nullptr)
     throw InputError("no law " + in_quotes(row.law) + " for " + prediction.gpu->name +
-                     (laws.empty() ? ", whose generation was not measured"
-                                   : "; nearest: " + joined(nearest_names(row.law, laws.names()))));
+                     "; nearest: " + joined(nearest_names(row.law, laws.names())));
   prediction.source = prediction.law.law->source;
   prediction.time = laws.time(prediction.law, row.work);
   return prediction;
@@ -63,7 +62,7 @@ std::string kernel_text(const KernelPrediction& p) {
   const KernelLawError& error = p.law.law->error;
   text += "  law fitted on " + with_thousands(p.law.law->rows) + " times of " + p.law.measured_on + " (" + p.source +
           "); on shapes that the fit did not see its median error is " + percent(error.median) + "\n";
-  if (p.law.is_of_other_gpu)
+  if (p.law.carried != Carried::no)
     text += "  carried from " + p.law.measured_on + " by peak and memory bandwidth, so the interval is wider\n";
   if (!p.time.is_in_range) text += "  the shape lies outside those that were measured, so the interval is wider\n";
   return text;
@@ -82,7 +81,7 @@ Json kernel_json(const KernelPrediction& p) {
           {"in_range", p.time.is_in_range},
           {"law",
            {{"measured_on", p.law.measured_on},
-            {"kind", p.law.is_of_other_gpu ? "assumed" : "fitted"},
+            {"kind", p.law.carried != Carried::no ? "assumed" : "fitted"},
             {"source", p.source},
             {"rows", p.law.law->rows},
             {"error", fields_to_json(p.law.law->error)}}}};

@@ -7,9 +7,20 @@ inline namespace kernel {
 namespace {
 
 constexpr const char* kSchema = "lockstep/kernels/1";
-// Measured over predicted, when a law is carried to another GPU of its generation (results/kernels, "Carried to another
-// GPU"): standard deviation of the logarithm.
-constexpr double kDeviationOfOtherGpu = 0.1;
+// Standard deviation of the logarithm of measured over predicted time of a law that is carried to another GPU, within a
+// generation as measured (results/kernels, "Carried to another GPU"), to another one assumed.
+double deviation_of(Carried carried) {
+  switch (carried) {
+    case Carried::no:
+      return 0;
+    case Carried::within_generation:
+      return 0.1;
+    case Carried::to_other_generation:
+      return 0.25;
+  }
+  return 0;
+}
+
 constexpr double kNormalTenth = 1.2816;       // standard deviations to the ninetieth percentile
 constexpr double kDeviationOutOfRange = 0.1;  // assumed
 
@@ -60,8 +71,8 @@ Json to_json(const KernelLawFile& file) {
       {"schema", kSchema}, {"gpu", file.gpu}, {"description", file.description}, {"laws", fields_to_json(file.laws)}};
 }
 
-void KernelLaws::add(std::shared_ptr<const KernelLawFile> file, bool is_of_other_gpu) {
-  for (const KernelLaw& law : file->laws) laws_.insert({law.name, {&law, file->gpu, is_of_other_gpu}});
+void KernelLaws::add(std::shared_ptr<const KernelLawFile> file, Carried carried) {
+  for (const KernelLaw& law : file->laws) laws_.insert({law.name, {&law, file->gpu, carried}});
   files_.push_back(std::move(file));
 }
 
@@ -74,7 +85,8 @@ ScaledKernelLaw KernelLaws::find(const std::string& name) const {
   const auto half = laws_.find(name.substr(0, slash + 1) + "bf16");
   if (half == laws_.end()) return {};
   ScaledKernelLaw scaled = half->second;
-  scaled.is_of_other_gpu = true;  // other arithmetic, as uncertain as another GPU
+  // Other arithmetic is as uncertain as another GPU of the generation.
+  if (scaled.carried == Carried::no) scaled.carried = Carried::within_generation;
   return scaled;
 }
 
@@ -88,8 +100,7 @@ KernelTime KernelLaws::time(const ScaledKernelLaw& law, const KernelWork& work) 
   KernelTime time;
   time.seconds = law.law->seconds(work, peaks_);
   time.is_in_range = law.law->covers(work);
-  const double extra =
-      std::hypot(law.is_of_other_gpu ? kDeviationOfOtherGpu : 0, time.is_in_range ? 0 : kDeviationOutOfRange);
+  const double extra = std::hypot(deviation_of(law.carried), time.is_in_range ? 0 : kDeviationOutOfRange);
   const double widening = kNormalTenth * extra;
   const double below = std::hypot(std::log(std::min(1.0, law.law->error.low)), widening);
   const double above = std::hypot(std::log(std::max(1.0, law.law->error.high)), widening);

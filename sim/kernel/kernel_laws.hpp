@@ -29,11 +29,14 @@ struct KernelLawFile {
 KernelLawFile read_kernel_laws(const std::string& path);
 Json to_json(const KernelLawFile& file);
 
+/// How far a law was carried from the GPU that it was fitted on: scaled by peaks and bandwidth.
+enum class Carried { no, within_generation, to_other_generation };
+
 /// A law as it holds for one GPU.
 struct ScaledKernelLaw {
   const KernelLaw* law = nullptr;
-  std::string measured_on;       ///< id of the GPU that the law was fitted on
-  bool is_of_other_gpu = false;  ///< scaled by peaks and bandwidth
+  std::string measured_on;  ///< id of the GPU that the law was fitted on
+  Carried carried = Carried::no;
 };
 
 struct KernelTime {
@@ -48,7 +51,7 @@ class KernelLaws {
   explicit KernelLaws(const KernelPeaks& peaks) : peaks_(peaks) {}
 
   /// Adds the laws of which this GPU has none yet; earlier files come first.
-  void add(std::shared_ptr<const KernelLawFile> file, bool is_of_other_gpu);
+  void add(std::shared_ptr<const KernelLawFile> file, Carried carried);
   /// The law of that name, or, in fp32 and tf32, that of bf16; a null law: there is none.
   ScaledKernelLaw find(const std::string& name) const;
   const KernelPeaks& peaks() const { return peaks_; }

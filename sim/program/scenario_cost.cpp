@@ -22,6 +22,8 @@ void take_layers(ModelCost& cost, const Scenario& scenario, int batch) {
 
 // Of an element in half precision: read, written in eight bits, and once more transposed.
 constexpr double kEightBitCopies = 2 + 1 + 1;
+// With laws of kernels, which cast themselves: the copy that lies the other way round alone.
+constexpr double kTurnedCopy = 1;
 // Read for the largest value of the tensor, which scales it, read again, and written twice in four bits with a scale of a
 // byte for 16 elements.
 constexpr double kFourBitCopies = 2 + 2 + 2 * (0.5 + 1.0 / 16);
@@ -36,6 +38,28 @@ void take_fewer_bits(DeviceCost& device, Precision precision, const GpuSpec& gpu
   if (device.operand_copy_bytes > 0) device.half_peak_flops = half_flops;
 }
 
+KernelPrecision kernel_precision(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return KernelPrecision::fp32;
+    case Precision::tf32:
+      return KernelPrecision::tf32;
+    case Precision::fp8:
+      return KernelPrecision::fp8;
+    case Precision::fp4:
+      return KernelPrecision::nvfp4;
+    default:
+      return KernelPrecision::bf16;
+  }
+}
+
+void take_laws(DeviceCost& device, const ComputeSpec& compute, const GpuSpec& gpu) {
+  if (compute.kernels.laws == nullptr) return;
+  device.kernels = std::make_shared<const TrainingKernels>(compute.kernels.laws, kernel_peaks(gpu),
+                                                           kernel_precision(compute.precision), compute.kernels.speed);
+  if (device.operand_copy_bytes > 0) device.operand_copy_bytes = kTurnedCopy;
+}
+
 }  // namespace
 
 // Mixed precision stores activations in two bytes.
@@ -44,6 +68,7 @@ DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu) {
   device.peak_flops = gpu.peak_flops(compute.precision);
   device.memory_bandwidth_bytes_per_s = gpu.memory_bandwidth_bytes_per_s;
   take_fewer_bits(device, compute.precision, gpu);
+  take_laws(device, compute, gpu);
   device.launch_s = compute.launch_s;
   device.host_launch_s = compute.host_launch_s;
   device.compute_efficiency.clear();

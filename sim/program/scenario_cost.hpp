@@ -6,10 +6,6 @@
 namespace lockstep::sim {
 inline namespace program {
 
-/// Of a model's products with weights, those that `fp4` computes in four bits; the others, of the first and last blocks,
-/// stay in half precision, as does all that `fp8` leaves there (NVIDIA 2025, arXiv 2509.25149: 10 of a model's 62 blocks).
-constexpr double kInFourBits = 0.85;
-
 /// A GPU with a scenario's precision and efficiencies, as the cost model takes them.
 DeviceCost device_cost(const ComputeSpec& compute, const GpuSpec& gpu);
 DeviceCost device_cost(const Scenario& scenario);

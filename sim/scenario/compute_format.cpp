@@ -11,6 +11,8 @@ inline namespace scenario {
 namespace {
 
 constexpr double kMostSlowdown = 100;
+const Range kKernelSpeed{0.01, 2};
+const Range kAttentionShare{1e-6, 2};
 const Range kMemoryShare{1e-6, 4};  // fused kernels move less than the model counts: above 1
 
 const ObjectFormat<RateSpec>& rate_format() {
@@ -82,9 +84,30 @@ ObjectFormat<ComputeSpec> efficiency_format() {
       .means("share of peak that kernels reach");
   compute.reads([](const JsonNode& node, ComputeSpec& spec) { spec.compute_efficiency = read_efficiency_curve(node); });
   compute.writes(write_efficiency_curve);
-  f.number("attention", &ComputeSpec::attention_efficiency, kFraction)
+  auto kernels = f.custom("kernels", "list of texts", "ids of GPUs in `scenarios/catalogue/kernels`",
+                          {{"type", "array"}, {"items", {{"type", "string"}}}});
+  kernels.optional("none: the roofline")
+      .means(
+          "GPUs whose measured laws of single kernels stand in for the roofline in transformers' matrix "
+          "multiplications, attention and experts, scaled by peaks and bandwidth of `gpu`; a later one where an "
+          "earlier "
+          "one has no law");
+  kernels.reads([](const JsonNode& node, ComputeSpec& spec) {
+    const double speed = spec.kernels.speed;
+    spec.kernels = read_kernels(node);
+    spec.kernels.speed = speed;
+  });
+  kernels.writes([](const ComputeSpec& spec) { return spec.kernels.gpus.empty() ? Json() : Json(spec.kernels.gpus); });
+  auto speed =
+      f.custom("kernel_speed", "number **S**", "0.01 to 2", format_text::sourced(format_text::schema_of(kKernelSpeed)));
+  speed.optional("1").means(
+      "how fast these kernels are in a training, over single ones in short bursts: sustained clocks, and what software "
+      "adds");
+  speed.reads([](const JsonNode& node, ComputeSpec& spec) { spec.kernels.speed = node.sourced_number(kKernelSpeed); });
+  speed.writes([](const ComputeSpec& spec) { return spec.kernels.gpus.empty() ? Json() : Json(spec.kernels.speed); });
+  f.number("attention", &ComputeSpec::attention_efficiency, kAttentionShare)
       .optional("1")
-      .means("what fused attention reaches, over `compute`");
+      .means("what fused attention reaches, over `compute`, or with `kernels` over their law");
   f.number("experts", &ComputeSpec::expert_efficiency, kFraction)
       .optional("1")
       .means("how fast experts' products and copies of rows are, over what the other shares say");

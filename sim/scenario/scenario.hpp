@@ -13,6 +13,7 @@
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 #include "sim/scenario/exchange_spec.hpp"
+#include "sim/scenario/kernels_spec.hpp"
 #include "sim/scenario/learners_spec.hpp"
 #include "sim/scenario/nccl_spec.hpp"
 #include "sim/scenario/parallel_spec.hpp"
@@ -53,6 +54,7 @@ struct ComputeSpec {
   std::vector<EfficiencySpec> compute_efficiency;
   double attention_efficiency = 1;                                ///< layer_cost.hpp
   double expert_efficiency = 1;                                   ///< the same
+  KernelsSpec kernels;                                            ///< laws of single kernels
   double unaligned_2_efficiency = 1, unaligned_4_efficiency = 1;  ///< the same
   double gelu_bytes = 0, rms_norm_bytes = 0, rotary_bytes = 0;    ///< the same
   double loss_bytes_per_logit = 0;                                ///< the same

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "engine/base/bisect.hpp"
+#include "engine/base/text.hpp"
 #include "sim/program/scenario_cost.hpp"
 #include "sim/stack/priors.hpp"
 #include "sim/stack/stack_model.hpp"
@@ -154,6 +155,7 @@ bool has_fast_convolutions(const StackModel& m) {
 
 // What rates of one GPU say beside its data sheet.
 struct Speeds {
+  double of_kernels = 1;  ///< by measured laws
   double of_flop = 1, of_bytes = 1, launch_s = prior_of("kernel launch").value;
   double host_launch_s = 0;  ///< of the processor, per kernel
   double kernel_gain = 1;    ///< bytes of the layers one by one over those that kernels move
@@ -224,23 +226,20 @@ Speeds speeds_of_images(StackModel& m) {
   return speeds;
 }
 
-// What a generation's products reach in one precision says something of the others.
-double speed_of_matrices(StackModel& m) {
-  const std::string of_generation = "speed/matrices/" + m.gpu->generation + "/" + name_of(m.precision);
-  std::vector<std::string> names{of_generation, "speed/matrices/" + name_of(m.precision)};
-  if (m.precision == Precision::fp4) {
-    names.push_back("speed/matrices/" + name_of(Precision::fp8));
-    m.assume("speed/matrices/fp4", "the share of the peak that products in eight bits reach", "no record says");
-  }
-  return m.constant({"speed of generation/" + m.gpu->generation}) * m.constant(names);
+// How fast kernels of a training are over single ones in short bursts. Under sustained power clocks fall: GEMMs of 1e11 to
+// 1e13 FLOP take 6 to 22 % longer on B200 and GB200 (results/kernels, gemm_sustained).
+double sustained_speed(StackModel& m) {
+  const std::string precision = "/" + name_of(m.precision);
+  return m.constant(
+      {"speed/sustained/" + m.gpu->generation + precision, "speed/sustained/" + m.gpu->generation, "speed/sustained"});
 }
 
-// Plain matrix products, whose share of the peak is another than that of convolutions, and between them passes over
-// memory.
+// Matrix multiplications, attention and experts by their measured laws, and between them passes over memory.
 Speeds speeds_of_sequences(StackModel& m) {
   const double of_work = speed_of_software_and_family(m, "/sequences");
   Speeds speeds;
-  speeds.of_flop = of_work * speed_of_matrices(m);
+  speeds.of_kernels = of_work * sustained_speed(m);
+  speeds.of_flop = speeds.of_kernels;
   speeds.of_bytes = of_work;
   if (m.stack->cuda_graphs) {
     speeds.launch_s = m.constant({"kernel launch/graphs"});
@@ -250,6 +249,18 @@ Speeds speeds_of_sequences(StackModel& m) {
     speeds.host_launch_s = m.constant({"host launch/" + m.stack->id, "host launch"});
   }
   return speeds;
+}
+
+KernelsSpec kernels_of(StackModel& m, double speed) {
+  KernelsSpec kernels;
+  kernels.gpus = m.catalogue.kernel_donors_of(*m.gpu);
+  kernels.laws = std::make_shared<const KernelLaws>(m.catalogue.kernel_laws_of(*m.gpu));
+  kernels.speed = speed;
+  if (!kernels.gpus.empty())
+    m.assume(kKernelLaws, joined(kernels.gpus), "fitted to single kernels of these GPUs (results/kernels)");
+  else
+    kernels.laws = nullptr;
+  return kernels;
 }
 
 }  // namespace
@@ -295,7 +306,10 @@ ComputeSpec compute_in_precision(StackModel& m, int gpus, int batch) {
   }
   compute.compute_efficiency = {{1, std::min(kMostOfPeak, kComputeEfficiency * speeds.of_flop)}};
   compute.memory_efficiency = std::min(kMostOfMemory, kMemoryEfficiency * speeds.of_bytes) * speeds.kernel_gain;
-  if (is_sequences) set_sequence_kernels(m, compute);
+  if (is_sequences) {
+    compute.kernels = kernels_of(m, speeds.of_kernels);
+    set_sequence_kernels(m, compute);
+  }
   compute.fast_convolution_gain = has_fast_convolutions(m) ? kWinogradGain : 1;
   compute.channel_tile = is_single ? kChannelTile : 1;
   if (!anchored_here) compute.host_launch_s = speeds.host_launch_s;

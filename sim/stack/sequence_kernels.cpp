@@ -8,40 +8,25 @@ namespace lockstep::sim {
 inline namespace stack {
 namespace {
 
-// What fused attention, both passes together, reaches of its peak over what large products reach, 0.7 to 0.85 of theirs.
-// Assumed, within what abstracts have of the forward pass: FlashAttention-2 0.50 to 0.73 of an A100's peak (Dao 2023,
-// arXiv:2307.08691) and 0.35 of an H100's, where kernels written for it have up to 0.75 (Shah et al. 2024, arXiv:2407.08608).
-struct AttentionSpeed {
-  double over_products;
-  const char* why;
-};
-
-// cuDNN 9.19 on an H100, forward and backward, causal, products at 660 TFLOP/s (results/h100/2026-11-26): heads of 64
-// reach 0.14, 0.25, 0.36 and 0.55 of that on 256, 512, 1024 and 4096 tokens, heads of 128 0.67 and 0.75 on 4096 and 8192.
-// The larger the share of the tiles that a mask cuts, the less.
-double causal_hopper_attention(const model::Layer& layer) {
-  const double tokens = layer.attention.keys;
-  const double wide = std::clamp((layer.attention.head_dim - 64) / 64.0, 0.0, 1.0);
-  const double of_long = 0.667 + wide * (0.85 - 0.667), half_tokens = 870 + wide * (1050 - 870);
-  return of_long * tokens / (tokens + half_tokens);
-}
-
 const model::Layer* attention_of(const model::Graph& graph) {
   for (const model::Layer& layer : graph.layers)
     if (layer.kind == model::LayerKind::attention) return &layer;
   return nullptr;
 }
 
-AttentionSpeed attention_speed(StackModel& m) {
-  if (m.gpu->generation != "hopper" && m.gpu->generation != "blackwell")
-    return {0.65, "0.50 to 0.73 of an A100's peak by FlashAttention-2's abstract, products 0.8 to 0.9"};
-  if (!m.stack->hopper_attention)
-    return {0.5, "0.35 of an H100's peak by kernels written for an A100, by FlashAttention-3's abstract"};
-  const model::Layer* const attention = attention_of(graph_of(m));
-  if (attention != nullptr && attention->attention.causal)
-    return {causal_hopper_attention(*attention),
-            "kernels written for Hopper: measured on an H100, by tokens and width of heads"};
-  return {0.75, "kernels written for Hopper: up to 0.75 of its peak forward by FlashAttention-3's abstract"};
+// What fused attention of the software reaches of the kernels that were timed.
+struct AttentionSpeed {
+  double over_law;
+  const char* why;
+};
+
+// Laws on Hopper and Blackwell are of kernels written for them (FlashAttention-3, TensorRT-LLM's). Those written for Ampere
+// reach 0.35 of an H100's peak where FlashAttention-3 has 0.6 to 0.75 (Shah et al. 2024, arXiv:2407.08608), and no more
+// FLOP/s on Blackwell, whose peak is 2.3 times as high.
+AttentionSpeed attention_speed(const StackModel& m) {
+  const bool is_hopper = m.gpu->generation == "hopper", is_blackwell = m.gpu->generation == "blackwell";
+  if (m.stack->hopper_attention || (!is_hopper && !is_blackwell)) return {1, "kernels as those that were timed"};
+  return {is_hopper ? 0.55 : 0.3, "kernels written for Ampere: 0.35 of an H100's peak, by FlashAttention-3's paper"};
 }
 
 bool has_experts(StackModel& m) {
@@ -159,8 +144,8 @@ bool has_fused_attention(const StackModel& m) {
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute) {
   if (has_fused_attention(m)) {
     const AttentionSpeed attention = attention_speed(m);
-    compute.attention_efficiency = attention.over_products;
-    m.assume(kFusedAttention, attention.over_products, attention.why);
+    compute.attention_efficiency = attention.over_law;
+    m.assume(kFusedAttention, attention.over_law, attention.why);
   }
   take_vocabulary(m, compute);
   take_gelu(m, compute);

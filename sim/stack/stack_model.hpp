@@ -161,7 +161,8 @@ int batch_of(StackModel& m);
 /// Micro-steps per update: as given, else global batch / (GPUs x batch per GPU) if that is a whole number, else 1.
 int accumulation_of(const StackModel& m, int gpus, int batch);
 /// Inputs that set_sequence_kernels() lists, by these names.
-constexpr const char* kFusedAttention = "what fused attention reaches, over products";
+constexpr const char* kKernelLaws = "laws of single kernels";
+constexpr const char* kFusedAttention = "what fused attention reaches, over its law";
 constexpr const char* kUnalignedProducts = "products of a vocabulary that is not padded, over others";
 constexpr const char* kGeluBytes = "bytes of the GELU per element";
 constexpr const char* kSoftmaxBytes = "bytes of a score in its softmax";

@@ -13,6 +13,7 @@
 #include "engine/base/text.hpp"
 #include "sim/kernel/kernel_row.hpp"
 #include "sim/kernel/kernel_table.hpp"
+#include "sim/scenario/kernels_spec.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace lockstep::sim {

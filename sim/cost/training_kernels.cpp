@@ -1,0 +1,84 @@
+#include "sim/cost/training_kernels.hpp"
+
+namespace lockstep::sim {
+inline namespace cost {
+namespace {
+
+// DeepSeek-V2 and V3: 128 features without and 64 with positions, values of 128.
+bool is_latent(const model::AttentionShape& shape) {
+  return shape.causal && shape.shared_dim > 0 && shape.head_dim == 192 && shape.value_dim == 128;
+}
+
+// fp16 is as fast as bf16, and single precision has no law of its own.
+KernelPrecision half_of(KernelPrecision precision) {
+  const bool is_single = precision == KernelPrecision::fp32 || precision == KernelPrecision::tf32;
+  return is_single ? precision : KernelPrecision::bf16;
+}
+
+}  // namespace
+
+TrainingKernels::TrainingKernels(std::shared_ptr<const KernelLaws> laws, const KernelPeaks& peaks,
+                                 KernelPrecision precision, double speed)
+    : laws_(std::move(laws)), peaks_(peaks), precision_(precision), speed_(speed) {
+  const KernelPrecision half = half_of(precision);
+  product_ = laws_->find(kernel_law_name(KernelKind::gemm, "", precision)).law;
+  half_product_ = laws_->find(kernel_law_name(KernelKind::gemm, "", half)).law;
+  causal_ = laws_->find(kernel_law_name(KernelKind::attention, "context", half)).law;
+  unmasked_ = laws_->find(kernel_law_name(KernelKind::attention, "encoder", half)).law;
+  if (unmasked_ == nullptr) unmasked_ = causal_;
+  latent_ = laws_->find(kernel_law_name(KernelKind::mla, "cache in bf16", half)).law;
+  gated_experts_ = laws_->find(kernel_law_name(KernelKind::experts, "", precision)).law;
+  plain_experts_ = laws_->find(kernel_law_name(KernelKind::experts, "ungated", precision)).law;
+  if (plain_experts_ == nullptr) plain_experts_ = gated_experts_;
+}
+
+double TrainingKernels::product_s(const GemmShape& shape, bool is_half, bool casts) const {
+  const auto seconds = [&](const KernelLaw& law, KernelPrecision precision) {
+    KernelWork work = gemm_work(shape, precision);
+    if (!casts) work.streamed_bytes = 0;
+    return law_s(law, work);
+  };
+  const KernelPrecision half = half_of(precision_);
+  if (is_half) return seconds(*half_product_, half);
+  const double whole = seconds(*product_, precision_);
+  if (precision_ != KernelPrecision::nvfp4) return whole;
+  return kInFourBits * whole + (1 - kInFourBits) * seconds(*half_product_, half);
+}
+
+const KernelLaw* TrainingKernels::attention_of(const model::AttentionShape& shape) const {
+  if (is_latent(shape) && latent_ != nullptr) return latent_;
+  return shape.causal ? causal_ : unmasked_;
+}
+
+// Queries may be a part of the sequence, as of a context rank: the law is asked about all of it.
+double TrainingKernels::attention_s(const model::AttentionShape& shape, int queries, int batch) const {
+  const KernelPrecision half = half_of(precision_);
+  const double keys = shape.keys;
+  const double share =
+      static_cast<double>(shape.seen_pairs(queries)) / static_cast<double>(shape.seen_pairs(shape.keys));
+  if (is_latent(shape) && latent_ != nullptr)
+    return share * law_s(*latent_, mla_work({double(batch), keys, double(shape.heads)}));
+  AttentionKernelShape kernel;
+  kernel.batch = batch;
+  kernel.sequence = keys;
+  kernel.heads = shape.heads;
+  kernel.kv_heads = shape.kv_heads;
+  kernel.head_dim = (shape.head_dim + shape.value_dim) / 2.0;
+  kernel.is_causal = shape.causal;
+  kernel.window = shape.window;
+  return share * law_s(*attention_of(shape), attention_work(kernel, half));
+}
+
+double TrainingKernels::experts_s(const model::Layer& layer, double tokens) const {
+  ExpertsKernelShape shape;
+  shape.tokens = tokens;
+  shape.hidden = layer.in.channels;
+  shape.inner = layer.experts.inner;
+  shape.active = layer.experts.active;
+  shape.experts = layer.experts.count;
+  shape.is_gated = layer.experts.gated;
+  return law_s(shape.is_gated ? *gated_experts_ : *plain_experts_, experts_work(shape, precision_));
+}
+
+}  // namespace cost
+}  // namespace lockstep::sim

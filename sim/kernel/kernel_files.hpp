@@ -1,0 +1,33 @@
+#pragma once
+// Files of kernel laws: FOLDER/kernels/ID.json of the catalogue, read when a GPU is first asked for.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim/kernel/kernel_laws.hpp"
+
+namespace lockstep::sim {
+inline namespace kernel {
+
+/// The catalogue's folder of an installed program, of a build folder, or of the sources it was built from. Throws
+/// InputError when there is none.
+std::string default_catalogue_folder();
+
+/// Files that were read, for all copies of a catalogue and all threads.
+class KernelLawFiles {
+ public:
+  /// `catalogue_folder` holds the folder kernels.
+  explicit KernelLawFiles(const std::string& catalogue_folder) : folder_(catalogue_folder + "/kernels") {}
+  /// Null: there is no file of that GPU. Throws InputError for a damaged one.
+  std::shared_ptr<const KernelLawFile> find(const std::string& gpu);
+
+ private:
+  std::string folder_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const KernelLawFile>> files_;
+};
+
+}  // namespace kernel
+}  // namespace lockstep::sim
