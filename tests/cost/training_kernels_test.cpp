@@ -1,0 +1,122 @@
+// Layers of transformers by measured laws: which kernels a layer becomes, by hand on a law of bytes or FLOP alone.
+#include "sim/cost/training_kernels.hpp"
+
+#include "engine/model/zoo/zoo.hpp"
+#include "sim/cost/layer_cost.hpp"
+#include "sim/cost/token_cost.hpp"
+#include "tests/catch.hpp"
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+namespace {
+
+KernelLaw law_named(const std::string& name, double start_s, double compute_share) {
+  KernelLaw law;
+  law.name = name;
+  law.roofline = RooflineTerms{start_s, compute_share, 1e6, 1, 1e6};  // bytes cost nothing
+  return law;
+}
+
+// 1 TFLOP/s in half precision, 2 in eight bits, 4 in four: GEMMs reach all of it, attention half, experts a quarter.
+std::shared_ptr<const TrainingKernels> kernels_in(KernelPrecision precision, double speed = 1, double start_s = 0) {
+  auto file = std::make_shared<KernelLawFile>();
+  file->gpu = "test";
+  for (KernelPrecision each : {KernelPrecision::bf16, KernelPrecision::fp8, KernelPrecision::nvfp4}) {
+    file->laws.push_back(law_named(kernel_law_name(KernelKind::gemm, "", each), start_s, 1));
+    file->laws.push_back(law_named(kernel_law_name(KernelKind::experts, "", each), start_s, 0.25));
+  }
+  file->laws.push_back(law_named("attention/context/bf16", start_s, 0.5));
+  auto laws = std::make_shared<KernelLaws>();
+  laws->add(file, Carried::no);
+  KernelPeaks peaks;
+  peaks.half_flops = 1e12;
+  peaks.fp8_flops = 2e12;
+  peaks.fp4_flops = 4e12;
+  peaks.memory_bytes_per_s = 1e12;
+  return std::make_shared<const TrainingKernels>(laws, peaks, precision, speed);
+}
+
+DeviceCost device_with(std::shared_ptr<const TrainingKernels> kernels) {
+  DeviceCost device;
+  device.peak_flops = 1;  // the roofline would take for ever
+  device.memory_bandwidth_bytes_per_s = 1e30;
+  device.activation_bytes = 2;
+  device.kernels = std::move(kernels);
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("a linear layer is a GEMM forward and two backward") {
+  model::GraphBuilder net("l", "l", {1, 128, 1});
+  const int words = net.embedding("words", 0, 10, 256);
+  const int inner = net.linear("inner", words, 512);
+  net.softmax("loss", net.linear("scores", inner, 10));
+  const model::Graph graph = net.finish();
+  const ModelCost cost = roofline_cost(graph, device_with(kernels_in(KernelPrecision::bf16)), Optimizer::sgd, 4);
+  const double once_s = 2. * 4 * 128 * 256 * 512 / 1e12;
+  CHECK(cost.layers[2].forward_s == Approx(once_s).epsilon(1e-6));
+  CHECK(cost.layers[2].backward_s == Approx(2 * once_s).epsilon(1e-6));
+  // All kernels of a training slow down alike.
+  const ModelCost slower = roofline_cost(graph, device_with(kernels_in(KernelPrecision::bf16, 0.8)), Optimizer::sgd, 4);
+  CHECK(slower.layers[2].forward_s == Approx(once_s / 0.8).epsilon(1e-6));
+  // A start-up time is that of a kernel: one forward, two backward.
+  const ModelCost late =
+      roofline_cost(graph, device_with(kernels_in(KernelPrecision::bf16, 1, 1e-3)), Optimizer::sgd, 4);
+  CHECK(late.layers[2].forward_s == Approx(once_s + 1e-3).epsilon(1e-6));
+  CHECK(late.layers[2].backward_s == Approx(2 * once_s + 2e-3).epsilon(1e-6));
+}
+
+TEST_CASE("in eight bits the last layer stays in half precision, in four bits 15 % of every product") {
+  model::GraphBuilder net("l", "l", {1, 128, 1});
+  const int words = net.embedding("words", 0, 10, 256);
+  const int inner = net.linear("inner", words, 512);
+  net.softmax("loss", net.linear("scores", inner, 16));
+  const model::Graph graph = net.finish();
+  const double once_s = 2. * 128 * 256 * 512 / 1e12, last_s = 2. * 128 * 512 * 16 / 1e12;
+  const ModelCost eight = roofline_cost(graph, device_with(kernels_in(KernelPrecision::fp8)), Optimizer::sgd, 1);
+  CHECK(eight.layers[2].forward_s == Approx(once_s / 2).epsilon(1e-4));
+  CHECK(eight.layers[3].forward_s == Approx(last_s).epsilon(1e-4));
+  const ModelCost four = roofline_cost(graph, device_with(kernels_in(KernelPrecision::nvfp4)), Optimizer::sgd, 1);
+  CHECK(four.layers[2].forward_s == Approx(once_s * (0.85 / 4 + 0.15)).epsilon(1e-4));
+}
+
+TEST_CASE("attention: FLOP of its pairs forward, 2.5 times as many backward at three quarters of the rate") {
+  model::AttentionShape shape;
+  shape.heads = shape.kv_heads = 4;
+  shape.head_dim = shape.value_dim = 64;
+  shape.causal = shape.fused = true;
+  shape.keys = 1024;
+  const std::shared_ptr<const TrainingKernels> kernels = kernels_in(KernelPrecision::bf16);
+  const double whole_s = 4. * 2 * 4 * 64 * (1024 * 1025 / 2) / 0.5e12;
+  CHECK(kernels->attention_s(shape, 1024, 2) == Approx(whole_s).epsilon(1e-6));
+  // The last half of the queries sees three quarters of the pairs.
+  CHECK(kernels->attention_s(shape, 512, 2) == Approx(0.75 * whole_s).epsilon(1e-3));
+  model::GraphBuilder net("a", "a", {1, 1024, 1});
+  const int q = net.embedding("words", 0, 10, 256);
+  const int k = net.linear("k", q, 256), v = net.linear("v", q, 256);
+  net.softmax("loss", net.attention("attention", {q, k, v}, shape));
+  for (const model::Layer& layer : net.finish().layers) {
+    if (layer.kind != model::LayerKind::attention) continue;
+    const LayerCost cost = token_cost(layer, device_with(kernels), 2, true);
+    CHECK(cost.forward_s == Approx(whole_s).epsilon(1e-6));
+    CHECK(cost.backward_s == Approx(2.5 / 0.75 * whole_s).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("experts: three matrices on every row forward, twice that backward") {
+  model::GraphBuilder net("e", "e", {1, 64, 1});
+  const int words = net.embedding("words", 0, 10, 128);
+  const int router = net.router("router", words, 8, 2);
+  net.softmax("loss", net.experts("experts", {words, router}, 256));
+  for (const model::Layer& layer : net.finish().layers) {
+    if (layer.kind != model::LayerKind::experts) continue;
+    DeviceCost device = device_with(kernels_in(KernelPrecision::bf16));
+    const double once_s = 2. * (64 * 2) * 128 * 256 * 3 / 0.25e12;
+    CHECK(token_cost(layer, device, 1, true).forward_s == Approx(once_s).epsilon(1e-4));
+    CHECK(token_cost(layer, device, 1, true).backward_s == Approx(2 * once_s).epsilon(1e-4));
+    device.expert_efficiency = 0.5;
+    CHECK(token_cost(layer, device, 1, true).forward_s == Approx(2 * once_s).epsilon(1e-4));
+  }
+}
