@@ -26,9 +26,12 @@ struct GpuEntry : Entry {
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
   std::string intra_node;                 ///< id of the link that a node of them usually has
+  std::vector<std::string> other_links;   ///< ids of NVLinks on the board of other nodes with this GPU
   std::string network;                    ///< that a node of them usually has (network_grammar.hpp)
   int gpus_per_node = kUsualGpusPerNode;  ///< usually joined by `intra_node`
   bool has_gpudirect = true;              ///< NICs read and write its memory
+  bool has_pcie_peers = true;             ///< over PCIe, GPUs of a node read and write each other's memory
+  double nvlink_bridge_bytes_per_s = 0;   ///< one way, over an NVLink bridge to another card; 0: it takes no bridge
   int nvlink_domain = 0;                  ///< that it joins at most, where nodes of fewer are its parts; 0: a node
   GpuSpec spec;
 
@@ -45,7 +48,8 @@ struct IntraNodeEntry : Entry {
   LinkSpec gpu_link, switch_uplink, socket_link;
   bool peer_across_sockets = true;
   // nvlink
-  LinkSpec bus;
+  LinkSpec bus;                ///< of a bridge, its bandwidth is that of the GPU (Catalogue::bus_of())
+  double share_of_bridge = 0;  ///< of that; 0: these links are no bridge between cards
   std::string board_of;    ///< the entry on a switch whose figures and fitted share these links have; empty: its own
   int links_per_pair = 0;  ///< of such a board of kGpusWithoutSwitch GPUs
   double host_memory_bytes_per_s = 0;

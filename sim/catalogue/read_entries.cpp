@@ -40,16 +40,20 @@ GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
   read_names(node, gpu,
              {"generation", "speed_of", "intra_node", "gpus_per_node", "nvlink_domain", "network", "memory",
-              "memory_bandwidth", "peak", "gpudirect"});
+              "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "other_links"});
   node.at("name");
   gpu.generation = node.at("generation").text();
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
   gpu.intra_node = node.at("intra_node").text();
+  if (const auto links = node.find("other_links")) gpu.other_links = texts_of(*links);
   gpu.network = node.at("network").text();
   if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
   if (const auto domain = node.find("nvlink_domain")) gpu.nvlink_domain = static_cast<int>(domain->integer(1, 1024));
   if (const auto direct = node.find("gpudirect")) gpu.has_gpudirect = direct->sourced_boolean();
+  if (const auto peers = node.find("pcie_peers")) gpu.has_pcie_peers = peers->sourced_boolean();
+  if (const auto bridge = node.find("nvlink_bridge"))
+    gpu.nvlink_bridge_bytes_per_s = bridge->sourced_quantity(Dimension::bandwidth, kBandwidth);
   gpu.spec.name = gpu.name;
   gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
   gpu.spec.memory_bandwidth_bytes_per_s =
@@ -77,6 +81,8 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
       "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};
   const std::optional<JsonNode> board_of = node.find("board_of");
   if (entry.is_nvlink) keys = {"kind", "description", "bus_bandwidth", "latency", "host_memory_bandwidth"};
+  const std::optional<JsonNode> share_of_bridge = node.find("share_of_bridge");
+  if (share_of_bridge) keys = {"kind", "description", "share_of_bridge", "latency", "host_memory_bandwidth"};
   if (entry.is_nvlink && board_of) keys = {"kind", "description", "board_of", "links_per_pair"};
   read_names(node, entry, keys);
   if (board_of) {
@@ -86,8 +92,11 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
   }
   entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (entry.is_nvlink) {
-    entry.bus = {node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
-                 node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
+    entry.bus.latency_s = node.at("latency").sourced_quantity(Dimension::time, kAnyLatency);
+    if (share_of_bridge)
+      entry.share_of_bridge = share_of_bridge->sourced_number({0.01, 1});
+    else
+      entry.bus.bandwidth_bytes_per_s = node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
     return entry;
   }
   entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));

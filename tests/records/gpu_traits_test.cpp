@@ -1,4 +1,5 @@
-// Rates given for a GPU: laws over the whole catalogue.
+// What a GPU's traits mean for jobs: rates given for it, peers over PCIe, NVLink bridges. Laws over the whole catalogue,
+// then measurements.
 #include <set>
 
 #include "tests/catch.hpp"
@@ -14,6 +15,17 @@ sim::JobQuestion job_of(const std::string& model, const std::string& gpu, const 
   job.job.software.stated = software;
   job.job.batch_per_gpu = batch;
   job.gpus = {1};
+  return job;
+}
+
+// GPT-2 large of 128 tokens in single precision, four sequences a GPU, 16.2 of them a second on one.
+sim::JobQuestion two_cards(const std::string& gpu, const std::string& link) {
+  sim::JobQuestion job = job_of("gpt2_large@128", gpu, "transformers", 4);
+  job.job.precision = sim::RecordPrecision::fp32;
+  job.job.link.stated = link;
+  job.job.gpus_per_node = 2;
+  job.gpus = {1, 2};
+  job.rate_samples_per_s = 16.2;
   return job;
 }
 
@@ -46,6 +58,50 @@ TEST_CASE("a rate given in TF32 holds for transformers where single precision is
     job.rate_samples_per_s = 10;
     INFO(gpu);
     CHECK(rates(job).front() == Approx(10).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("GPUs without peers over PCIe exchange through host memory, more slowly than if they had them", "[job]") {
+  sim::Catalogue with_peers = catalogue();
+  std::vector<sim::GpuEntry> gpus(catalogue().gpus.begin(), catalogue().gpus.end());
+  sim::NameIndex names;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    gpus[i].has_pcie_peers = true;
+    names.add(gpus[i].id, i);
+  }
+  with_peers.gpus = {gpus, names};
+  for (const sim::GpuEntry& gpu : catalogue().gpus) {
+    if (gpu.spec.memory_bytes < 20e9 || catalogue().intra_node_by_id(gpu.intra_node).is_nvlink) continue;
+    const sim::JobQuestion job = two_cards(gpu.id, gpu.intra_node);
+    const double rate = sim::predict_job(job, catalogue(), 1).rows.back().samples_per_s.predicted;
+    const double of_peers = sim::predict_job(job, with_peers, 1).rows.back().samples_per_s.predicted;
+    INFO(gpu.id);
+    if (gpu.has_pcie_peers) CHECK(rate == of_peers);
+    if (!gpu.has_pcie_peers) CHECK(rate < 0.9 * of_peers);
+  }
+}
+
+TEST_CASE("two RTX 3090 with a bridge are faster than one, without they are not", "[job]") {
+  // huggingface/transformers issue 9371: 10.5 and 24.3 samples/s where one has 16.2.
+  const double by_pcie = rates(two_cards("RTX 3090", "pcie4")).back();
+  const double by_bridge = rates(two_cards("RTX 3090", "nvlink-bridge")).back();
+  CHECK(by_pcie < 1.05 * 16.2);
+  CHECK(by_pcie > 0.8 * 10.5);
+  CHECK(by_bridge > 1.4 * 16.2);
+  CHECK(by_bridge < 1.3 * 24.3);
+}
+
+TEST_CASE("a bridge that a GPU does not take is refused with the link that it has", "[job]") {
+  for (const sim::GpuEntry& gpu : catalogue().gpus) {
+    sim::JobQuestion job = job_of("lenet", gpu.id, "pytorch", 4);
+    job.job.link.stated = "nvlink-bridge";
+    job.job.gpus_per_node = 2;
+    job.gpus = {2};
+    INFO(gpu.id);
+    const std::string refused = why_refused(job);
+    if (gpu.nvlink_bridge_bytes_per_s > 0) CHECK(refused.empty());
+    if (gpu.nvlink_bridge_bytes_per_s == 0)
+      CHECK_THAT(refused, Contains("takes no NVLink bridge; use " + gpu.intra_node));
   }
 }
 
