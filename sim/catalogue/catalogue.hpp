@@ -19,7 +19,8 @@
 //                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
-//                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,
+//                     "cuda_graphs"?: true, "fused_attention"?: true,
+//                     "fused_attention_capability"? (5.0), "sequence_parallel"?: true,
 //                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
 //                     "pads_vocabulary"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",

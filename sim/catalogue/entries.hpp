@@ -23,6 +23,7 @@ constexpr int kUsualGpusPerNode = 8;
 
 struct GpuEntry : Entry {
   std::string generation;
+  double compute_capability = 0;  ///< the least of its generation
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
   std::string intra_node;                 ///< id of the link that a node of them usually has
@@ -68,6 +69,10 @@ struct NetworkEntry : Entry {
   std::string family;            ///< of generations that are told apart by their line rate: "InfiniBand"
 };
 
+/// Least compute capability of PyTorch's memory-efficient attention (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:
+/// check_sm_version<SMVersion<5, 0>, ...>); FlashAttention-2 and cuDNN need 8.0.
+constexpr double kAnyFusedAttention = 5.0;
+
 /// Whose memory a peak is of: what a framework's tensors take, what its allocator holds for them, all on the device.
 enum class MemoryCounter { allocated, reserved, device };
 
@@ -88,6 +93,7 @@ struct StackEntry : Entry {
   bool transposes = false;       ///< tensors lie by channel, which tensor cores do not take: copies around convolutions
   bool cuda_graphs = false;      ///< a whole iteration is launched at once
   bool fused_attention = false;  ///< scores stay on the chip (Dao et al. 2022), in the versions it stands for
+  double fused_attention_capability = kAnyFusedAttention;  ///< least compute capability that its kernels need
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same

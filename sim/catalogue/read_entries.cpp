@@ -1,5 +1,9 @@
 #include "sim/catalogue/read_entries.hpp"
 
+#include <utility>
+
+#include "engine/base/text.hpp"
+
 namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
@@ -20,6 +24,19 @@ void read_names(const JsonNode& node, Entry& entry, std::vector<std::string> own
 bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) {
   const std::optional<JsonNode> found = node.find(key);
   return found ? found->boolean() : otherwise;
+}
+
+// The least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities).
+double read_compute_capability(const JsonNode& generation) {
+  static const std::vector<std::pair<std::string, double>> capabilities{
+      {"kepler", 3.5}, {"maxwell", 5.0},      {"pascal", 6.0}, {"volta", 7.0},  {"turing", 7.5},
+      {"ampere", 8.0}, {"ampere-ga102", 8.6}, {"ada", 8.9},    {"hopper", 9.0}, {"blackwell", 10.0}};
+  std::vector<std::string> names;
+  for (const auto& [name, capability] : capabilities) {
+    if (name == generation.text()) return capability;
+    names.push_back(name);
+  }
+  generation.fail("an unknown generation", "allowed: " + joined(names));
 }
 
 LinkSpec read_link(const JsonNode& node) {
@@ -43,6 +60,7 @@ GpuEntry read_gpu(const JsonNode& node) {
               "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "other_links"});
   node.at("name");
   gpu.generation = node.at("generation").text();
+  gpu.compute_capability = read_compute_capability(node.at("generation"));
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
   gpu.intra_node = node.at("intra_node").text();
@@ -131,13 +149,15 @@ NetworkEntry read_network(const JsonNode& node) {
 
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
-  read_names(node, entry,
-             {"fusion_threshold",   "all_reduce",        "wire_mixed",     "optimizer",       "overlap",
-              "fast_convolutions",  "fused_norms",       "transposes",     "cuda_graphs",     "fused_attention",
-              "hopper_attention",   "sequence_parallel", "tensor_overlap", "whole_experts",   "pads_vocabulary",
-              "fused_loss",         "gelu_in_steps",     "norms_in_steps", "eight_bits",      "unpadded",
-              "trains_as_measured", "recompute",         "selective",      "causal_flops_of", "peak_memory",
-              "parameter_bytes"});
+  read_names(node, entry, {"fusion_threshold", "all_reduce",       "wire_mixed",
+                           "optimizer",        "overlap",          "fast_convolutions",
+                           "fused_norms",      "transposes",       "cuda_graphs",
+                           "fused_attention",  "hopper_attention", "sequence_parallel",
+                           "tensor_overlap",   "whole_experts",    "pads_vocabulary",
+                           "fused_loss",       "gelu_in_steps",    "norms_in_steps",
+                           "eight_bits",       "unpadded",         "trains_as_measured",
+                           "recompute",        "selective",        "causal_flops_of",
+                           "peak_memory",      "parameter_bytes",  "fused_attention_capability"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -148,6 +168,8 @@ StackEntry read_stack(const JsonNode& node) {
   entry.transposes = flag(node, "transposes");
   entry.cuda_graphs = flag(node, "cuda_graphs");
   entry.fused_attention = flag(node, "fused_attention");
+  if (const auto capability = node.find("fused_attention_capability"))
+    entry.fused_attention_capability = capability->sourced_number({kAnyFusedAttention, 100});
   entry.hopper_attention = flag(node, "hopper_attention");
   entry.sequence_parallel = flag(node, "sequence_parallel");
   entry.whole_experts = flag(node, "whole_experts");

@@ -1,5 +1,5 @@
-// What a GPU's traits mean for jobs: rates given for it, peers over PCIe, NVLink bridges. Laws over the whole catalogue,
-// then measurements.
+// What a GPU's traits mean for jobs: rates given for it, peers over PCIe, NVLink bridges, fused attention. Laws over the
+// whole catalogue, then measurements.
 #include <set>
 
 #include "tests/catch.hpp"
@@ -27,6 +27,13 @@ sim::JobQuestion two_cards(const std::string& gpu, const std::string& link) {
   job.gpus = {1, 2};
   job.rate_samples_per_s = 16.2;
   return job;
+}
+
+std::string attention_of(const sim::JobQuestion& job) {
+  const sim::JobPrediction predicted = sim::predict_job(job, catalogue(), 1);
+  for (const Assumption& a : predicted.rows.front().samples_per_s.task.assumptions)
+    if (a.pointer == "attention") return a.value.get<std::string>();
+  return "";
 }
 
 }  // namespace
@@ -103,6 +110,36 @@ TEST_CASE("a bridge that a GPU does not take is refused with the link that it ha
     if (gpu.nvlink_bridge_bytes_per_s == 0)
       CHECK_THAT(refused, Contains("takes no NVLink bridge; use " + gpu.intra_node));
   }
+}
+
+TEST_CASE("attention is fused where the software has kernels for the GPU", "[job]") {
+  for (const sim::GpuEntry& gpu : catalogue().gpus)
+    for (const sim::StackEntry& stack : catalogue().stacks) {
+      sim::JobQuestion job = job_of("gpt2@128", gpu.id, stack.id, 1);
+      job.ignores_memory = true;
+      std::string attention;
+      try {
+        attention = attention_of(job);
+      } catch (const InputError&) {
+        continue;  // a precision that the software takes and the GPU lacks
+      }
+      const bool has_kernel = stack.fused_attention && gpu.compute_capability >= stack.fused_attention_capability;
+      INFO(gpu.id << " " << stack.id);
+      CHECK(attention == (has_kernel ? "on the chip" : "in passes over its scores"));
+      job.job.fused_attention = true;
+      const std::string refused = why_refused(job);
+      if (gpu.compute_capability < stack.fused_attention_capability) {
+        CHECK_THAT(refused, Contains("has no fused attention for " + gpu.name));
+      } else {
+        CHECK(refused.empty());
+      }
+    }
+}
+
+TEST_CASE("Megatron-LM on a V100 has no FlashAttention, PyTorch has its own fused attention there", "[job]") {
+  CHECK(attention_of(job_of("gpt2", "V100", "megatron", 4)) == "in passes over its scores");
+  CHECK(attention_of(job_of("gpt2", "V100", "pytorch", 4)) == "on the chip");
+  CHECK(attention_of(job_of("gpt2", "A100", "megatron", 4)) == "on the chip");
 }
 
 }  // namespace lockstep::tests
