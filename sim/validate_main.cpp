@@ -87,7 +87,7 @@ std::vector<sim::Prediction> predictions_of(const std::vector<sim::LeftOut>& lef
 
 struct Report {
   std::vector<sim::SuiteResult> results;
-  std::vector<sim::LeftOut> left_out;
+  std::vector<sim::LeftOut> left_out, apart;  // by the use of the records
   std::vector<sim::FitSensitivity> sensitivities;
 };
 
@@ -97,14 +97,16 @@ Report leave_out(const Options& o, const std::vector<sim::Suite>& suites, const 
   sim::FittedConstants fitted = sim::fit_constants(known, records, o.jobs, tell, o.sensitivity);
   Report report;
   report.sensitivities = fitted.sensitivities;
-  report.left_out = sim::predict_left_out(fitted, records, sim::targets_of(suites), o.jobs);
+  const std::vector<sim::LeftOut> left_out = sim::predict_left_out(fitted, records, sim::targets_of(suites), o.jobs);
+  for (const sim::LeftOut& one : left_out)
+    (one.prediction.record->use == sim::Use::apart ? report.apart : report.left_out).push_back(one);
   if (o.fit) {
     std::vector<sim::Prediction> all;
     for (const sim::LeftOut& one : report.left_out) all.push_back(one.prediction);
     for (const auto& [name, constant] : sim::bounds_from(all)) fitted.all.constants[name] = constant;
     write_constants(o, fitted.all);
   }
-  report.results = sim::results_of(chosen, predictions_of(report.left_out, sim::targets_of(chosen)));
+  report.results = sim::results_of(chosen, predictions_of(left_out, sim::targets_of(chosen)));
   return report;
 }
 
@@ -138,16 +140,19 @@ int validate(const Options& asked, const std::vector<std::string>& argv) {
   const sim::Catalogue known = sim::load_catalogue(o.catalogue);
   Report report;
   if (o.fit || o.leave_out)
-    report = leave_out(o, suites, chosen, records, known);
+    report = leave_out(o, suites, chosen, sim::records_to_fit(suites), known);
   else
     report.results = sim::validate_suites(chosen, records, known, o.jobs);
   Json json = sim::validation_json(report.results);
   if (!report.left_out.empty()) json["left_out"] = sim::scoring_json(report.left_out);
+  if (!report.apart.empty()) json["apart"] = sim::scoring_json(report.apart);
   if (!o.json.empty()) write_json_atomically(o.json, json, 1);
   if (!o.html.empty()) write_file_atomically(o.html, page_of(report.results, argv));
   std::string text = sim::validation_table(report.results, !o.quiet);
   if (!report.left_out.empty()) text += sim::scoring_table(report.left_out);
   if (!report.left_out.empty() && !o.quiet) text += sim::source_table(report.left_out);
+  if (!report.apart.empty()) text += "scored apart, never fitted\n" + sim::scoring_table(report.apart);
+  if (!report.apart.empty() && !o.quiet) text += sim::source_table(report.apart);
   if (!report.sensitivities.empty()) text += sim::sensitivity_table(report.sensitivities);
   print_result(o.json, text);
   for (const sim::SuiteResult& result : report.results)

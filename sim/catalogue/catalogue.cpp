@@ -1,5 +1,6 @@
 #include "sim/catalogue/catalogue.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/base/text.hpp"
@@ -85,6 +86,9 @@ void check_gpus(const Catalogue& catalogue, const std::string& folder) {
     const std::string where = folder + "/gpus.json: " + in_quotes(gpu.id) + ": ";
     if (catalogue.intra_nodes.with_id(gpu.intra_node) == nullptr)
       throw InputError(where + "no link " + in_quotes(gpu.intra_node) + "; allowed: an id of intra_node.json");
+    for (const std::string& link : gpu.other_links)
+      if (catalogue.intra_nodes.with_id(link) == nullptr)
+        throw InputError(where + "no link " + in_quotes(link) + "; allowed: an id of intra_node.json");
     if (catalogue.gpus.with_id(gpu.speed_of) == nullptr)
       throw InputError(where + "no GPU " + in_quotes(gpu.speed_of) + "; allowed: an id of gpus.json");
     if (!gpu.kernels_of.empty() && catalogue.gpus.with_id(gpu.kernels_of) == nullptr)
@@ -121,6 +125,24 @@ KernelLaws Catalogue::kernel_laws_of(const GpuEntry& gpu) const {
                                                           : Carried::to_other_generation);
   }
   return laws;
+}
+
+std::string Catalogue::why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const {
+  if (!link.is_nvlink) return "";
+  const IntraNodeEntry& own = intra_node_by_id(gpu.intra_node);
+  if (link.share_of_bridge > 0)
+    return gpu.nvlink_bridge_bytes_per_s > 0 ? "" : gpu.name + " takes no NVLink bridge; use " + own.id;
+  const bool is_on_board = link.id == own.id || link.board_of == own.id ||
+                           std::count(gpu.other_links.begin(), gpu.other_links.end(), link.id) > 0;
+  if (is_on_board) return "";
+  const std::string bridge = gpu.nvlink_bridge_bytes_per_s > 0 ? " or nvlink-bridge" : "";
+  return gpu.name + " has no " + link.name + "; use " + own.id + bridge;
+}
+
+LinkSpec Catalogue::bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const {
+  LinkSpec bus = figures_of(link).bus;
+  if (link.share_of_bridge > 0) bus.bandwidth_bytes_per_s = link.share_of_bridge * gpu.nvlink_bridge_bytes_per_s;
+  return bus;
 }
 
 const IntraNodeEntry* Catalogue::board_of(const std::string& link) const {

@@ -4,20 +4,23 @@
 // and source.
 //
 //   gpus.json        {"id", "name", "generation", "speed_of"?, "kernels_of"?, "aliases", "intra_node",
-//                     "gpus_per_node"? (8), "nvlink_domain"?, "network", "memory", "memory_bandwidth",
+//                     "gpus_per_node"? (8), "nvlink_domain"?, "other_links"?, "nvlink_bridge"? (one way, by data
+//                     sheets), "pcie_peers"?: false, "gpudirect"?: false, "network", "memory", "memory_bandwidth",
 //                     "peak": {"fp32", "tf32"?, "fp16"?, "bf16"?, "fp8"?, "fp4"?}}
 //   intra_node.json  {"id", "name", "kind": "pcie-tree", "aliases", "description", "gpus_per_switch",
 //                     "switches_per_socket", "gpu_link", "switch_uplink", "socket_link", "peer_across_sockets",
 //                     "host_memory_bandwidth"} or
 //                    {"id", "name", "kind": "nvlink", "aliases", "description", "bus_bandwidth",
 //                     "latency", "host_memory_bandwidth"} or
+//                    the same with "share_of_bridge", of the GPU's "nvlink_bridge", for "bus_bandwidth", or
 //                    {"id", "name", "kind": "nvlink", "aliases", "description", "board_of": an id,
 //                     "links_per_pair"}
 //   networks.json    {"id", "name", "aliases", "whole_node"?, "ports"?, "line_rate"?, "needs_rate"?,
 //                     "ethernet"?, "slow_plugin"?, "family"?, "bandwidth", "latency", "rdma"}
 //   stacks.json      {"id", "name", "aliases", "fusion_threshold", "all_reduce", "wire_mixed", "optimizer",
 //                     "overlap", "fast_convolutions"?: false, "fused_norms"?: true, "transposes"?: true,
-//                     "cuda_graphs"?: true, "fused_attention"?: true, "sequence_parallel"?: true,
+//                     "cuda_graphs"?: true, "fused_attention"?: true,
+//                     "fused_attention_capability"? (5.0), "sequence_parallel"?: true,
 //                     "hopper_attention"?: true, "tensor_overlap"?: "backward", "whole_experts"?: true,
 //                     "pads_vocabulary"?: true, "fused_loss"?: true, "gelu_in_steps"?: true,
 //                     "norms_in_steps"?: true, "eight_bits"?: true, "unpadded"?: true, "recompute"?: "full", "selective"?: "alternate-matrices",
@@ -63,6 +66,10 @@ struct Catalogue {
   std::vector<std::string> kernel_donors_of(const GpuEntry& gpu) const;
   /// The board without a switch that has such links; null where there is none.
   const IntraNodeEntry* board_of(const std::string& link) const;
+  /// Why GPUs of a node cannot have that link, and which they have; empty: they can. PCIe has every GPU.
+  std::string why_no_link(const GpuEntry& gpu, const IntraNodeEntry& link) const;
+  /// What an NVLink carries between such GPUs: a bridge is as fast as the card's NVLinks.
+  LinkSpec bus_of(const IntraNodeEntry& link, const GpuEntry& gpu) const;
 };
 
 /// Reads the files of a folder. Throws InputError, also for a name that stands for two entries, and for a GPU whose

@@ -23,13 +23,17 @@ constexpr int kUsualGpusPerNode = 8;
 
 struct GpuEntry : Entry {
   std::string generation;
+  double compute_capability = 0;  ///< the least of its generation
   std::string
       speed_of;  ///< id of the GPU whose fitted speeds are this one's: itself, or one that differs in memory alone
   std::string kernels_of;  ///< id of the GPU whose kernel laws it takes where it has none of its own; empty: of none
   std::string intra_node;  ///< id of the link that a node of them usually has
-  std::string network;     ///< that a node of them usually has (network_grammar.hpp)
+  std::vector<std::string> other_links;   ///< ids of NVLinks on the board of other nodes with this GPU
+  std::string network;                    ///< that a node of them usually has (network_grammar.hpp)
   int gpus_per_node = kUsualGpusPerNode;  ///< usually joined by `intra_node`
   bool has_gpudirect = true;              ///< NICs read and write its memory
+  bool has_pcie_peers = true;             ///< over PCIe, GPUs of a node read and write each other's memory
+  double nvlink_bridge_bytes_per_s = 0;   ///< one way, over an NVLink bridge to another card; 0: it takes no bridge
   int nvlink_domain = 0;                  ///< that it joins at most, where nodes of fewer are its parts; 0: a node
   GpuSpec spec;
 
@@ -46,7 +50,8 @@ struct IntraNodeEntry : Entry {
   LinkSpec gpu_link, switch_uplink, socket_link;
   bool peer_across_sockets = true;
   // nvlink
-  LinkSpec bus;
+  LinkSpec bus;                ///< of a bridge, its bandwidth is that of the GPU (Catalogue::bus_of())
+  double share_of_bridge = 0;  ///< of that; 0: these links are no bridge between cards
   std::string board_of;    ///< the entry on a switch whose figures and fitted share these links have; empty: its own
   int links_per_pair = 0;  ///< of such a board of kGpusWithoutSwitch GPUs
   double host_memory_bytes_per_s = 0;
@@ -64,6 +69,10 @@ struct NetworkEntry : Entry {
   bool is_ethernet = false;      ///< may be written with a rate in GbE
   std::string family;            ///< of generations that are told apart by their line rate: "InfiniBand"
 };
+
+/// Least compute capability of PyTorch's memory-efficient attention (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:
+/// check_sm_version<SMVersion<5, 0>, ...>); FlashAttention-2 and cuDNN need 8.0.
+constexpr double kAnyFusedAttention = 5.0;
 
 /// Whose memory a peak is of: what a framework's tensors take, what its allocator holds for them, all on the device.
 enum class MemoryCounter { allocated, reserved, device };
@@ -85,6 +94,7 @@ struct StackEntry : Entry {
   bool transposes = false;       ///< tensors lie by channel, which tensor cores do not take: copies around convolutions
   bool cuda_graphs = false;      ///< a whole iteration is launched at once
   bool fused_attention = false;  ///< scores stay on the chip (Dao et al. 2022), in the versions it stands for
+  double fused_attention_capability = kAnyFusedAttention;  ///< least compute capability that its kernels need
   bool hopper_attention = false;   ///< its fused attention is written for Hopper and later (cuDNN 9, FlashAttention-3)
   bool sequence_parallel = false;  ///< with tensor parallelism, unless said otherwise
   TensorOverlap tensor_overlap = TensorOverlap::none;  ///< the same

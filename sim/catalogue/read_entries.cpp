@@ -1,5 +1,9 @@
 #include "sim/catalogue/read_entries.hpp"
 
+#include <utility>
+
+#include "engine/base/text.hpp"
+
 namespace lockstep::sim {
 inline namespace catalogue {
 namespace {
@@ -22,6 +26,19 @@ bool flag(const JsonNode& node, const std::string& key, bool otherwise = false) 
   return found ? found->boolean() : otherwise;
 }
 
+// The least of the generation's GPUs (CUDA C++ Programming Guide, compute capabilities).
+double read_compute_capability(const JsonNode& generation) {
+  static const std::vector<std::pair<std::string, double>> capabilities{
+      {"kepler", 3.5}, {"maxwell", 5.0},      {"pascal", 6.0}, {"volta", 7.0},  {"turing", 7.5},
+      {"ampere", 8.0}, {"ampere-ga102", 8.6}, {"ada", 8.9},    {"hopper", 9.0}, {"blackwell", 10.0}};
+  std::vector<std::string> names;
+  for (const auto& [name, capability] : capabilities) {
+    if (name == generation.text()) return capability;
+    names.push_back(name);
+  }
+  generation.fail("an unknown generation", "allowed: " + joined(names));
+}
+
 LinkSpec read_link(const JsonNode& node) {
   node.keys({"bandwidth", "latency"});
   return {node.at("bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
@@ -40,17 +57,22 @@ GpuEntry read_gpu(const JsonNode& node) {
   GpuEntry gpu;
   read_names(node, gpu,
              {"generation", "speed_of", "kernels_of", "intra_node", "gpus_per_node", "nvlink_domain", "network",
-              "memory", "memory_bandwidth", "peak", "gpudirect"});
+              "memory", "memory_bandwidth", "peak", "gpudirect", "pcie_peers", "nvlink_bridge", "other_links"});
   node.at("name");
   gpu.generation = node.at("generation").text();
+  gpu.compute_capability = read_compute_capability(node.at("generation"));
   const std::optional<JsonNode> speed_of = node.find("speed_of");
   gpu.speed_of = speed_of ? speed_of->text() : gpu.id;
   if (const auto kernels_of = node.find("kernels_of")) gpu.kernels_of = kernels_of->text();
   gpu.intra_node = node.at("intra_node").text();
+  if (const auto links = node.find("other_links")) gpu.other_links = texts_of(*links);
   gpu.network = node.at("network").text();
   if (const auto size = node.find("gpus_per_node")) gpu.gpus_per_node = static_cast<int>(size->integer(1, 1024));
   if (const auto domain = node.find("nvlink_domain")) gpu.nvlink_domain = static_cast<int>(domain->integer(1, 1024));
   if (const auto direct = node.find("gpudirect")) gpu.has_gpudirect = direct->sourced_boolean();
+  if (const auto peers = node.find("pcie_peers")) gpu.has_pcie_peers = peers->sourced_boolean();
+  if (const auto bridge = node.find("nvlink_bridge"))
+    gpu.nvlink_bridge_bytes_per_s = bridge->sourced_quantity(Dimension::bandwidth, kBandwidth);
   gpu.spec.name = gpu.name;
   gpu.spec.memory_bytes = node.at("memory").sourced_quantity(Dimension::size, {1, 1e15});
   gpu.spec.memory_bandwidth_bytes_per_s =
@@ -78,6 +100,8 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
       "switch_uplink", "socket_link", "peer_across_sockets", "host_memory_bandwidth"};
   const std::optional<JsonNode> board_of = node.find("board_of");
   if (entry.is_nvlink) keys = {"kind", "description", "bus_bandwidth", "latency", "host_memory_bandwidth"};
+  const std::optional<JsonNode> share_of_bridge = node.find("share_of_bridge");
+  if (share_of_bridge) keys = {"kind", "description", "share_of_bridge", "latency", "host_memory_bandwidth"};
   if (entry.is_nvlink && board_of) keys = {"kind", "description", "board_of", "links_per_pair"};
   read_names(node, entry, keys);
   if (board_of) {
@@ -87,8 +111,11 @@ IntraNodeEntry read_intra_node(const JsonNode& node) {
   }
   entry.host_memory_bytes_per_s = node.at("host_memory_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
   if (entry.is_nvlink) {
-    entry.bus = {node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth),
-                 node.at("latency").sourced_quantity(Dimension::time, kAnyLatency)};
+    entry.bus.latency_s = node.at("latency").sourced_quantity(Dimension::time, kAnyLatency);
+    if (share_of_bridge)
+      entry.share_of_bridge = share_of_bridge->sourced_number({0.01, 1});
+    else
+      entry.bus.bandwidth_bytes_per_s = node.at("bus_bandwidth").sourced_quantity(Dimension::bandwidth, kBandwidth);
     return entry;
   }
   entry.gpus_per_switch = static_cast<int>(node.at("gpus_per_switch").integer(1, 64));
@@ -123,13 +150,15 @@ NetworkEntry read_network(const JsonNode& node) {
 
 StackEntry read_stack(const JsonNode& node) {
   StackEntry entry;
-  read_names(node, entry,
-             {"fusion_threshold",   "all_reduce",        "wire_mixed",     "optimizer",       "overlap",
-              "fast_convolutions",  "fused_norms",       "transposes",     "cuda_graphs",     "fused_attention",
-              "hopper_attention",   "sequence_parallel", "tensor_overlap", "whole_experts",   "pads_vocabulary",
-              "fused_loss",         "gelu_in_steps",     "norms_in_steps", "eight_bits",      "unpadded",
-              "trains_as_measured", "recompute",         "selective",      "causal_flops_of", "peak_memory",
-              "parameter_bytes"});
+  read_names(node, entry, {"fusion_threshold", "all_reduce",       "wire_mixed",
+                           "optimizer",        "overlap",          "fast_convolutions",
+                           "fused_norms",      "transposes",       "cuda_graphs",
+                           "fused_attention",  "hopper_attention", "sequence_parallel",
+                           "tensor_overlap",   "whole_experts",    "pads_vocabulary",
+                           "fused_loss",       "gelu_in_steps",    "norms_in_steps",
+                           "eight_bits",       "unpadded",         "trains_as_measured",
+                           "recompute",        "selective",        "causal_flops_of",
+                           "peak_memory",      "parameter_bytes",  "fused_attention_capability"});
   entry.fusion_bytes = node.at("fusion_threshold").sourced_quantity(Dimension::size, {0, 1e12});
   entry.all_reduce = node.at("all_reduce").choice({"auto", "ring", "hybrid", "node-hierarchical"});
   entry.wire_mixed = node.at("wire_mixed").choice({"fp32", "fp16"});
@@ -140,6 +169,8 @@ StackEntry read_stack(const JsonNode& node) {
   entry.transposes = flag(node, "transposes");
   entry.cuda_graphs = flag(node, "cuda_graphs");
   entry.fused_attention = flag(node, "fused_attention");
+  if (const auto capability = node.find("fused_attention_capability"))
+    entry.fused_attention_capability = capability->sourced_number({kAnyFusedAttention, 100});
   entry.hopper_attention = flag(node, "hopper_attention");
   entry.sequence_parallel = flag(node, "sequence_parallel");
   entry.whole_experts = flag(node, "whole_experts");

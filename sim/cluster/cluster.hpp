@@ -10,7 +10,8 @@
 //   same node        pcie-tree: over the GPUs' PCIe links, switches, root complexes and, between sockets, the socket
 //                    link; nvlink-mesh: over the NVLinks of the pair, else as a pcie-tree; nvswitch: over both NVLinks.
 //   between nodes    to the GPU's NIC (in a pcie-tree over what lies between), the NIC, the fabric, and down again.
-//   staged           where GPUs cannot reach each other (peer_across_sockets false) or the NIC (gpudirect false), the
+//   staged           where GPUs cannot reach each other (peer_across_sockets false, or host_staging, which is a link of
+//                    its own of every sender) or the NIC (gpudirect false), the
 //                    route also contains the link of the host memory of the sockets where the data is staged, with its
 //                    bandwidth and latency. Staging is pipelined: it narrows the route, the copies do not add up.
 //   input            from memory of a socket to its GPUs, and from the network by NIC 0 to memory of that NIC's socket:

@@ -29,6 +29,8 @@ struct NodeLayout::Builder {
     sockets = std::max(1, pcie.sockets());
     for (int gpu = 0; gpu < spec.gpus_per_node; ++gpu)
       gpu_pcie.push_back(duplex("gpu" + std::to_string(gpu) + ".pcie", pcie.gpu_link, true));
+    for (int gpu = 0; gpu < spec.gpus_per_node && !pcie.has_peers(); ++gpu)
+      staging.push_back(add("gpu" + std::to_string(gpu) + ".staging", pcie.host_staging, false));
     for (std::size_t s = 0; s < pcie.switches.size(); ++s)
       uplink.push_back(duplex("switch" + std::to_string(s), pcie.switch_uplink, false));
     for (int from = 0; from < sockets; ++from)
@@ -112,8 +114,10 @@ struct NodeLayout::Builder {
       return {add("gpu" + std::to_string(from) + "-" + std::to_string(to) + ".nvlink", link, true)};
     }
     const int here = switch_of_gpu(from), there = switch_of_gpu(to);
-    const bool staged = socket_of(here) != socket_of(there) && !intra_node.pcie.peer_across_sockets;
+    const bool is_cut = socket_of(here) != socket_of(there) && !intra_node.pcie.peer_across_sockets;
+    const bool staged = is_cut || !intra_node.pcie.has_peers();
     Path path{gpu_pcie[to_index(from)].up};
+    if (!staging.empty()) path.push_back(staging[to_index(from)]);
     append(path, between_switches(here, there, staged ? socket_of(here) : -1));
     path.push_back(gpu_pcie[to_index(to)].down);
     return path;
@@ -199,6 +203,7 @@ struct NodeLayout::Builder {
   NodeLayout& layout;
   int sockets = 1;
   std::vector<Duplex> gpu_pcie, gpu_nvlink, uplink, nics;
+  std::vector<int> staging;      // by GPU; empty: they reach each other
   std::vector<int> socket_link;  // from * sockets + to
   std::vector<int> memory;       // by socket
   std::vector<int> loader;       // by socket

@@ -28,6 +28,8 @@ const std::vector<Origin>& origins() {
                                        {"/cluster/intra_node/switch_uplink/latency", {}},
                                        {"/cluster/intra_node/socket_link/bandwidth", {"link share"}},
                                        {"/cluster/intra_node/socket_link/latency", {}},
+                                       {"/cluster/intra_node/host_staging/bandwidth", {"link share"}},
+                                       {"/cluster/intra_node/host_staging/latency", {}},
                                        {"/cluster/intra_node/link/bandwidth", {"link share"}},
                                        {"/cluster/intra_node/link/latency", {}},
                                        {"/cluster/intra_node/pcie/gpu_link/bandwidth", {}},

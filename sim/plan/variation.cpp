@@ -28,8 +28,8 @@ void double_network_latency(Scenario& s) {
 
 void halve_node_bandwidth(Scenario& s) {
   IntraNodeSpec& node = s.cluster.intra_node;
-  for (LinkSpec* link :
-       {&node.pcie.gpu_link, &node.pcie.switch_uplink, &node.pcie.socket_link, &node.mesh.link, &node.gpu_link})
+  for (LinkSpec* link : {&node.pcie.gpu_link, &node.pcie.switch_uplink, &node.pcie.socket_link, &node.pcie.host_staging,
+                         &node.mesh.link, &node.gpu_link})
     link->bandwidth_bytes_per_s *= 0.5;
 }
 

@@ -122,6 +122,11 @@ ObjectFormat<PcieTreeSpec> pcie_tree_format(int gpus_per_node, const calib::Prof
       .means(
           "`false`: messages between GPUs of different sockets are staged in host memory of the sender's socket, "
           "those between a GPU and a NIC of different sockets in that of the GPU's");
+  add_link(f, "host_staging", &Spec::host_staging, profile, kGpuLink)
+      .optional("GPUs reach each other")
+      .means(
+          "GPUs without peer access, such as GeForce: what one of them sends to others in its node through host memory "
+          "of its socket");
   f.then([](const JsonNode& node, Spec& tree) {
     if (tree.sockets() > 1) node.at("socket_link");
   });

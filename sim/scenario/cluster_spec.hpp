@@ -60,7 +60,9 @@ struct PcieTreeSpec {
   LinkSpec switch_uplink;
   LinkSpec socket_link;
   bool peer_across_sockets = true;
+  LinkSpec host_staging;  ///< what a GPU sends to others through host memory; bandwidth 0: GPUs reach each other
 
+  bool has_peers() const { return host_staging.bandwidth_bytes_per_s == 0; }
   int switch_of(int gpu) const;  ///< index in `switches`, -1 if there is none
   int sockets() const;
 };

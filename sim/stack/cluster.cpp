@@ -18,8 +18,11 @@ std::string usual_for(const GpuEntry& gpu) {
 const IntraNodeEntry& intra_node_of(StackModel& m, int gpus_of_node) {
   const NamedFact& link = m.job.link;
   if (link.is_known()) {
+    const IntraNodeEntry& entry = m.catalogue.intra_node_by_id(link.id);
+    const std::string why_not = m.catalogue.why_no_link(*m.gpu, entry);
+    if (gpus_of_node > 1 && !why_not.empty()) throw InputError("link: " + why_not);
     m.list_assumed("intra_node_link", link.id, "link");
-    return m.catalogue.intra_node_by_id(link.id);
+    return entry;
   }
   if (link.stated.empty() || gpus_of_node == 1) {
     const IntraNodeEntry& entry = m.catalogue.intra_node_by_id(m.gpu->intra_node);
@@ -65,6 +68,19 @@ PcieTreeSpec pcie_tree(const IntraNodeEntry& entry, int gpus_per_node, double sh
   tree.socket_link = scaled(entry.socket_link);
   tree.peer_across_sockets = entry.peer_across_sockets;
   return tree;
+}
+
+// What NCCL's all-reduce reaches of a PCIe slot through shared host memory, both directions at once: 3.9 GB/s where copies
+// of one direction reach 12 GB/s.
+constexpr double kShareThroughHost = 3.9 / 12;
+
+// Without peer access NCCL's SHM transport writes to host memory and reads it from there, both by the GPUs' kernels.
+void stage_in_host_memory(StackModel& m, PcieTreeSpec& tree) {
+  tree.host_staging = tree.gpu_link;
+  tree.host_staging.bandwidth_bytes_per_s *= kShareThroughHost;
+  m.assume("bytes/s through host memory, over those of PCIe", kShareThroughHost,
+           "NVIDIA/nccl issue 384: all-reduce by shared memory at 3.9 GB/s on PCIe 3.0 x16; " + m.gpu->name +
+               " has no peer access over PCIe");
 }
 
 constexpr double kSocketBytesPerS = 4e9;
@@ -220,7 +236,8 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
   const double nics = network ? network->all_bytes_per_s() : 0;
   const double share = cluster.gpus_per_node > 1 ? m.constant(names_of_share(name_of(m.job.transport), node)) : 1.0;
   if (node.is_nvlink) {
-    const LinkSpec bus{node.bus.bandwidth_bytes_per_s * share, node.bus.latency_s};
+    LinkSpec bus = m.catalogue.bus_of(*m.intra_node, *m.gpu);
+    bus.bandwidth_bytes_per_s *= share;
     const double nic = network ? nics / network->nics(cluster.gpus_per_node) : 0;
     const bool has_switch = m.intra_node->board_of.empty();
     cluster.intra_node =
@@ -228,6 +245,7 @@ ClusterSpec cluster_of(StackModel& m, int gpus) {
   } else {
     cluster.intra_node.kind = IntraNodeKind::pcie_tree;
     cluster.intra_node.pcie = pcie_tree(node, cluster.gpus_per_node, share);
+    if (!m.gpu->has_pcie_peers && cluster.gpus_per_node > 1) stage_in_host_memory(m, cluster.intra_node.pcie);
   }
   if (cluster.gpus_per_node > 1) m.note("intra_node_link", node.facts);
   cluster.host.memory_bandwidth_bytes_per_s = std::max(node.host_memory_bytes_per_s, network ? 2 * nics : 0.0);

@@ -136,12 +136,18 @@ void take_autocast(StackModel& m, ComputeSpec& compute) {
 
 }  // namespace
 
-// Kernels are those of the software's version, whatever the GPU's age.
 bool has_fused_attention(const StackModel& m) {
-  return m.job.fused_attention.value_or(m.stack->fused_attention);
+  const bool has_kernel = m.gpu == nullptr || m.gpu->compute_capability >= m.stack->fused_attention_capability;
+  if (m.job.fused_attention.value_or(false) && !has_kernel)
+    throw InputError(
+        "fused_attention: " + m.stack->name + " has no fused attention for " + m.gpu->name + "; leave it out" +
+        (m.gpu->compute_capability >= kAnyFusedAttention ? ", or name other software, such as pytorch" : ""));
+  return m.job.fused_attention.value_or(m.stack->fused_attention && has_kernel);
 }
 
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute) {
+  if (m.stack->fused_attention && !m.job.fused_attention && !has_fused_attention(m))
+    m.assume("fused attention", "none", m.stack->name + " has no kernels of it for " + m.gpu->name);
   if (has_fused_attention(m)) {
     const AttentionSpeed attention = attention_speed(m);
     compute.attention_efficiency = attention.over_law;

@@ -172,7 +172,8 @@ constexpr const char* kLossBytes = "bytes of the loss per score";
 constexpr const char* kSumBytes = "bytes of an element of sums and norms";
 /// Images/s that a node's processors read, decode and augment.
 constexpr const char* kDecodedImages = "images decoded";
-/// Whether attention keeps its scores on the chip: as given, or as the software does, whatever the GPU's age.
+/// Whether attention keeps its scores on the chip: as given, or as the software does if it has kernels for the GPU. Throws
+/// InputError where it is given and there are none.
 bool has_fused_attention(const StackModel& m);
 /// Sets what transformers' kernels cost in `compute`, by software and GPU; `m.precision` is known.
 void set_sequence_kernels(StackModel& m, ComputeSpec& compute);

@@ -74,8 +74,8 @@ double link_of(const Record& job, const Catalogue& catalogue) {
   const GpuEntry* gpu = catalogue.gpus.with_id(job.gpu.id);
   const std::string id = job.link.is_known() ? job.link.id : gpu != nullptr ? gpu->intra_node : "";
   const IntraNodeEntry* link = catalogue.intra_nodes.with_id(id);
-  if (link == nullptr) return 0;
-  return link->is_nvlink ? catalogue.figures_of(*link).bus.bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
+  if (link == nullptr || gpu == nullptr) return 0;
+  return link->is_nvlink ? catalogue.bus_of(*link, *gpu).bandwidth_bytes_per_s : link->gpu_link.bandwidth_bytes_per_s;
 }
 
 // nullptr: not known.

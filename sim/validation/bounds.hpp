@@ -22,7 +22,8 @@
 namespace lockstep::sim {
 inline namespace validation {
 
-/// Constants "bounds below/CLASS" and "bounds above/CLASS", from all but one source.
+/// Constants "bounds below/CLASS" and "bounds above/CLASS", from all but one source and without records that are scored
+/// apart.
 std::map<std::string, Constant> bounds_from(const std::vector<Prediction>& left_out, const std::string& but = "");
 
 /// Bounds of every prediction by those of the other sources, so that what they hold says what they hold of a new one.

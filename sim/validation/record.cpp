@@ -29,6 +29,7 @@ const std::vector<std::string>& own_keys() {
                                              "params_bytes",
                                              "intra_node_link",
                                              "arrival",
+                                             "not_predicted",
                                              "where",
                                              "url_or_seed",
                                              "extra_inputs_needed",
@@ -118,10 +119,11 @@ Record read_record(const JsonNode& node) {
     record.value = value->number({-1e30, 1e30});
   record.unit = read_text(node, "unit");
   record.role = read_given_choice(node, "role", Role::target, {Role::input, Role::target, Role::context});
-  record.use = read_given_choice(node, "use", Use::none, {Use::given, Use::fit, Use::test});
+  record.use = read_given_choice(node, "use", Use::none, {Use::given, Use::fit, Use::test, Use::apart});
   record.group = read_text(node, "group");
   record.source = read_text(node, "source");
   record.system = read_text(node, "system");
+  record.not_predicted = read_text(node, "not_predicted");
   read_job(node, record);
   if (record.batch_per_gpu == 0)
     if (const auto batch = given_member(node, "batch")) record.batch_per_gpu = read_batch(*batch);

@@ -17,6 +17,7 @@
 //                      what the metric is about
 //   causal_flops       true: FLOP/s leave out what a causal mask hides
 //   arrival            {"before_s"} or {"at"}, {"order": [k, n]}, {"longest": true}
+//   not_predicted      why the model has no prediction: a machine without GPUs, a fact that is not published
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,11 +38,13 @@ inline const Choices<Role>& choices_of(Role) {
   return all;
 }
 
-/// What a record is to the fit: `given` is an input, `fit` and `test` are targets (see suite.hpp), `none` not given.
-enum class Use { none, given, fit, test };
+/// What a record is to the fit: `given` is an input, `fit` and `test` are targets (see suite.hpp), `apart` is a target that
+/// is never fitted. `none`: not given.
+enum class Use { none, given, fit, test, apart };
 
 inline const Choices<Use>& choices_of(Use) {
-  static const Choices<Use> all{{Use::none, ""}, {Use::given, "given"}, {Use::fit, "fit"}, {Use::test, "test"}};
+  static const Choices<Use> all{
+      {Use::none, ""}, {Use::given, "given"}, {Use::fit, "fit"}, {Use::test, "test"}, {Use::apart, "apart"}};
   return all;
 }
 
@@ -80,7 +83,8 @@ struct Record : Job {
   std::optional<MemoryCounter> memory_counter;
   bool has_causal_flops = false;  ///< operations are counted without the half of attention that a causal mask hides
 
-  std::string refused;  ///< why it could not be read (BadRecords::keep); empty: it was read
+  std::string not_predicted;  ///< why, as the record itself says; empty: it is
+  std::string refused;        ///< why it could not be read (BadRecords::keep); empty: it was read
 
   // Set by resolve_record()
   Measure measure;

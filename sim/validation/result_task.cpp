@@ -219,7 +219,7 @@ void ResultModel::use(const Record& other) {
 QuantityTask task_of(const Record& record, const std::vector<Record>& given, const Catalogue& catalogue,
                      const MapOptions& options) {
   QuantityTask task;
-  task.unmapped = record.refused;
+  task.unmapped = record.refused.empty() ? record.not_predicted : record.refused;
   if (!task.unmapped.empty()) return task;
   Record job = with_experiment(record, given, catalogue);
   if (job.measure.metric == Metric::communication_s) job.fusion = false;

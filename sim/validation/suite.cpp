@@ -30,8 +30,9 @@ Suite read_suite(const std::string& path) {
     const Record& record = suite.records[i];
     const bool is_given = record.use == Use::given;
     if (record.use == Use::none || is_given != (record.role == Role::input))
-      nodes[i].fail("\"use\" does not fit \"role\"", "allowed: given for an input, fit or test for a target");
-    if (!is_given && record.use != use_by_rule(record.group))
+      nodes[i].fail("\"use\" does not fit \"role\"", "allowed: given for an input, fit, test or apart for a target");
+    const bool is_ruled = record.use == Use::fit || record.use == Use::test;
+    if (is_ruled && record.use != use_by_rule(record.group))
       nodes[i].at("use").fail("not as the hash of the group says", "allowed: " + name_of(use_by_rule(record.group)));
   }
   return suite;
@@ -48,10 +49,15 @@ double quantile(std::vector<double> values, double share) {
 
 std::string row_of(const std::string& name, const char* use, const Score& score) {
   char text[400];
-  std::snprintf(text, sizeof text, "%-20s %-5s %4d %9d %9s %9s %9s %9s %9s  %s\n", name.c_str(), use, score.predicted,
+  std::snprintf(text, sizeof text, "%-20s %-7s %4d %9d %9s %9s %9s %9s %9s  %s\n", name.c_str(), use, score.predicted,
                 score.unmapped, percent(score.median).c_str(), percent(score.p90).c_str(), percent(score.worst).c_str(),
                 percent(score.coverage).c_str(), percent(score.median_width).c_str(), score.worst_id.c_str());
   return text;
+}
+
+std::string row_if_any(const std::string& name, Use use, const Score& score) {
+  const bool is_shown = use != Use::apart || score.predicted + score.unmapped > 0;
+  return is_shown ? row_of(name, name_of(use).c_str(), score) : "";
 }
 
 Json score_json(const Score& score) {
@@ -105,6 +111,14 @@ std::vector<Record> records_of(const std::vector<Suite>& suites) {
   return all;
 }
 
+std::vector<Record> records_to_fit(const std::vector<Suite>& suites) {
+  std::vector<Record> records;
+  for (const Suite& suite : suites)
+    for (const Record& record : suite.records)
+      if (record.use != Use::apart) records.push_back(record);
+  return records;
+}
+
 std::vector<Record> with_known_facts(std::vector<Record> records, const std::string& folder) {
   std::error_code unreadable;
   if (!std::filesystem::is_directory(folder, unreadable)) return records;
@@ -142,16 +156,18 @@ Score score_of(const std::vector<Prediction>& predictions, Use use) {
 
 std::vector<std::string> SuiteResult::broken() const {
   std::vector<std::string> lines;
-  if (test.predicted == 0) return lines;
+  const bool has_test = test.predicted > 0;
+  const Score& held = has_test ? test : apart;
+  if (held.predicted == 0) return lines;
   const Tolerances& t = suite->tolerances;
+  const std::string which = has_test ? " of the test records is " : " of the records scored apart is ";
   const auto line = [&](const char* what, double is, const char* bound, double allowed) {
-    lines.push_back(suite->name + ": " + what + " of the test records is " + percent(is) + "; allowed: " + bound + " " +
-                    percent(allowed));
+    lines.push_back(suite->name + ": " + what + which + percent(is) + "; allowed: " + bound + " " + percent(allowed));
   };
-  if (test.median > t.median_error) line("the median error", test.median, "at most", t.median_error);
-  if (test.coverage < t.coverage) line("the share inside the bounds", test.coverage, "at least", t.coverage);
-  if (test.median_width > t.median_width)
-    line("the median width of bounds", test.median_width, "at most", t.median_width);
+  if (held.median > t.median_error) line("the median error", held.median, "at most", t.median_error);
+  if (held.coverage < t.coverage) line("the share inside the bounds", held.coverage, "at least", t.coverage);
+  if (held.median_width > t.median_width)
+    line("the median width of bounds", held.median_width, "at most", t.median_width);
   return lines;
 }
 
@@ -159,11 +175,12 @@ std::vector<SuiteResult> results_of(const std::vector<Suite>& suites, std::vecto
   std::vector<SuiteResult> results;
   std::size_t at = 0;
   for (const Suite& suite : suites) {
-    SuiteResult result{&suite, {}, {}, {}};
+    SuiteResult result{&suite, {}, {}, {}, {}};
     for (std::size_t i = targets_of(suite.records).size(); i > 0; --i)
       result.predictions.push_back(std::move(predictions[at++]));
     result.fit = score_of(result.predictions, Use::fit);
     result.test = score_of(result.predictions, Use::test);
+    result.apart = score_of(result.predictions, Use::apart);
     results.push_back(std::move(result));
   }
   return results;
@@ -226,7 +243,7 @@ std::string quantity_table(const std::vector<SuiteResult>& results) {
       if (p.has_error()) families[family_of(p)].push_back(p);
   std::string text;
   for (const auto& [family, predictions] : families)
-    for (Use use : {Use::fit, Use::test}) text += row_of(family, name_of(use).c_str(), score_of(predictions, use));
+    for (Use use : {Use::fit, Use::test, Use::apart}) text += row_if_any(family, use, score_of(predictions, use));
   return text;
 }
 
@@ -238,10 +255,10 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
       text += result.suite->name + "\n";
       for (const Prediction& p : result.predictions) {
         if (!p.is_mapped()) {
-          std::snprintf(row, sizeof row, "  %-4s %-52s unmapped: %s\n", name_of(p.record->use).c_str(),
+          std::snprintf(row, sizeof row, "  %-7s %-52s unmapped: %s\n", name_of(p.record->use).c_str(),
                         p.record->id.c_str(), p.task.unmapped.c_str());
         } else {
-          std::snprintf(row, sizeof row, "  %-4s %-52s %-20s %11s published %11s %9s  [%s, %s]  %s\n",
+          std::snprintf(row, sizeof row, "  %-7s %-52s %-20s %11s published %11s %9s  [%s, %s]  %s\n",
                         name_of(p.record->use).c_str(), p.record->id.c_str(), p.record->metric.c_str(),
                         short_number(p.predicted).c_str(),
                         p.record->value ? short_number(*p.record->value).c_str() : "-",
@@ -251,16 +268,18 @@ std::string validation_table(const std::vector<SuiteResult>& results, bool with_
         text += row;
       }
     }
-  std::snprintf(row, sizeof row, "%-20s %-5s %4s %9s %9s %9s %9s %9s %9s  %s\n", "suite", "use", "n", "unmapped",
+  std::snprintf(row, sizeof row, "%-20s %-7s %4s %9s %9s %9s %9s %9s %9s  %s\n", "suite", "use", "n", "unmapped",
                 "median", "90th", "worst", "inside", "width", "worst record");
   text += row;
   for (const SuiteResult& result : results) {
     text += row_of(result.suite->name, "fit", result.fit);
     text += row_of(result.suite->name, "test", result.test);
+    text += row_if_any(result.suite->name, Use::apart, result.apart);
   }
   std::vector<Prediction> all;
   for (const SuiteResult& result : results) all.insert(all.end(), result.predictions.begin(), result.predictions.end());
   text += row_of("all", "fit", score_of(all, Use::fit)) + row_of("all", "test", score_of(all, Use::test));
+  text += row_if_any("all", Use::apart, score_of(all, Use::apart));
   text += "by quantity\n" + quantity_table(results);
   for (const SuiteResult& result : results)
     for (const std::string& line : result.broken()) text += "broken: " + line + "\n";
@@ -294,6 +313,7 @@ Json validation_json(const std::vector<SuiteResult>& results) {
     suites.push_back({{"name", result.suite->name},
                       {"fit", score_json(result.fit)},
                       {"test", score_json(result.test)},
+                      {"apart", score_json(result.apart)},
                       {"broken", result.broken()},
                       {"records", records}});
   }

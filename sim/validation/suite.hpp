@@ -4,9 +4,12 @@
 //
 //   {"schema": "lockstep/suite/1", "name": "all-reduce", "description": "...",
 //    "tolerances": {"median_error": 0.12, "coverage": 0.8, "median_width": 0.25, "why"?: "..."},
-//    "records": [{... as in record.hpp ..., "use": "given" | "fit" | "test"}]}
+//    "records": [{... as in record.hpp ..., "use": "given" | "fit" | "test" | "apart"}]}
 //
-// The tolerances hold for the test records: the median of |error| and the median half width of the bounds (relative to
+// Records with the use "apart" are predicted and scored apart; no constant and no bound rests on them. They are later
+// results of a source whose older ones are fitted, such as a vendor's next summary, or whole trainings, whose hours hold
+// failures and restarts.
+// The tolerances hold for the test records, or for those scored apart in a suite without test records: the median of |error| and the median half width of the bounds (relative to
 // the prediction) at most, the share of published values inside the bounds at least.
 #include <functional>
 #include <string>
@@ -34,6 +37,8 @@ struct Suite {
 /// record that says target and given, or an id that two suites have.
 std::vector<Suite> load_suites(const std::string& given);
 std::vector<Record> records_of(const std::vector<Suite>& suites);
+/// All but those with the use "apart".
+std::vector<Record> records_to_fit(const std::vector<Suite>& suites);
 
 /// The records and, behind them, what the suites of the folder give as facts (`given`), but for ids that the records
 /// have themselves. The records alone where there is no such folder. Throws InputError for a suite that is wrong.
@@ -56,8 +61,8 @@ Score score_of(const std::vector<Prediction>& predictions, Use use);
 struct SuiteResult {
   const Suite* suite;
   std::vector<Prediction> predictions;  ///< of the targets
-  Score fit, test;
-  /// Tolerances that the test records break, a line each.
+  Score fit, test, apart;
+  /// Tolerances that are broken, a line each.
   std::vector<std::string> broken() const;
 };
 

@@ -67,6 +67,16 @@ TEST_CASE("a PCIe tree's routes") {
   CHECK(path(staged, 7, staged.port()) == "gpu7.pcie.up switch3.up socket1.memory socket1-0 switch0.down nic0.up");
   CHECK(staged.latency_s(3, 4) == Approx(direct.latency_s(3, 4) + 5e-6));
 
+  // Without peers every message between GPUs goes through memory of the sender's socket, and by a link of the sender's.
+  sim::ClusterSpec cards = plain_cluster(2, 8);
+  cards.intra_node.pcie.host_staging = {4e9, 4e-7};
+  const sim::NodeLayout no_peers(cards);
+  CHECK(path(no_peers, 0, 1) == "gpu0.pcie.up gpu0.staging switch0.up socket0.memory switch0.down gpu1.pcie.down");
+  CHECK(path(no_peers, 3, 4) ==
+        "gpu3.pcie.up gpu3.staging switch1.up socket0.memory socket0-1 switch2.down gpu4.pcie.down");
+  CHECK(path(no_peers, 0, no_peers.port()) == path(direct, 0, direct.port()));
+  CHECK(path(no_peers, no_peers.cpu(), 5) == path(direct, direct.cpu(), 5));
+
   spec.nic.gpudirect = false;
   const sim::NodeLayout without_gpudirect(spec);
   CHECK(path(without_gpudirect, 0, without_gpudirect.port()) ==

@@ -12,13 +12,45 @@ namespace lockstep::tests {
 TEST_CASE("fit and test records are disjoint and as the rule says") {
   std::set<std::string> fit, test;
   for (const sim::Record& record : sim::records_of(committed_suites())) {
-    if (record.use == sim::Use::given) continue;
+    if (record.use == sim::Use::given || record.use == sim::Use::apart) continue;
     (record.use == sim::Use::fit ? fit : test).insert(record.id);
     CHECK(record.use == sim::use_by_rule(record.group));
   }
   CHECK(fit.size() > 250);
   CHECK(test.size() > 250);
   for (const std::string& id : fit) CHECK(test.count(id) == 0);
+}
+
+TEST_CASE("records that are scored apart are targets, and no constant or bound rests on them") {
+  const std::vector<sim::Suite> suites = committed_suites();
+  const std::vector<sim::Record> to_fit = sim::records_to_fit(suites);
+  std::set<std::string> apart, sources;
+  for (const sim::Record& record : sim::records_of(suites))
+    if (record.use == sim::Use::apart) apart.insert(record.id);
+  CHECK(apart.size() > 200);
+  CHECK(to_fit.size() + apart.size() == sim::records_of(suites).size());
+  for (const sim::Record& record : to_fit) {
+    CHECK(apart.count(record.id) == 0);
+    sources.insert(record.source);
+  }
+  for (const char* later : {"25.11", "26.02", "26.02.01"})
+    CHECK(sources.count(std::string("NVIDIA Megatron-Bridge performance summary ") + later + " (Pre-Training)") == 0);
+  CHECK(sources.count("NVIDIA Megatron-Bridge performance summary 25.09 (Pre-Training)") == 1);
+}
+
+TEST_CASE("a record may say why it is not predicted, in a sentence") {
+  const auto records = records_from(R"([{"id": "a", "role": "target", "metric": "step_time", "value": 1, "unit": "s",
+    "model": "llama2_7b", "gpu": "TPU v5e", "gpus": 8, "not_predicted": "A TPU is no GPU."}])");
+  CHECK(predict(records).at(0).task.unmapped == "A TPU is no GPU.");
+  int with_reason = 0;
+  for (const sim::Record& record : sim::records_of(committed_suites())) {
+    if (record.not_predicted.empty()) continue;
+    INFO(record.id << ": " << record.not_predicted);
+    CHECK(record.role == sim::Role::target);
+    CHECK(record.not_predicted.back() == '.');
+    ++with_reason;
+  }
+  CHECK(with_reason > 100);
 }
 
 TEST_CASE("no figure of the catalogue is from a source whose results are predicted") {
