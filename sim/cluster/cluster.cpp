@@ -6,8 +6,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 Cluster::Cluster(const ClusterSpec& spec, int gpus, const InputHosts& input)
     : spec_(spec),
@@ -157,5 +156,4 @@ const char* Cluster::network_model() {
   return "CM02, exact (no cross traffic, no TCP window, fair sharing)";
 }
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

@@ -25,8 +25,7 @@
 #include "sim/cluster/node_layout.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace cluster {
+namespace lockstep::sim::cluster {
 
 struct Route {
   std::vector<int> links;  ///< in order
@@ -134,5 +133,4 @@ class Cluster {
   std::vector<double> latency_s_;  // by pair of endpoints of a node
 };
 
-}  // namespace cluster
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster

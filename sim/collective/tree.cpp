@@ -2,8 +2,7 @@
 
 #include "sim/collective/collectives.hpp"
 
-namespace lockstep::sim {
-inline namespace collective {
+namespace lockstep::sim::collective {
 
 Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   Plan plan{"tree", ranks, bytes, {}};
@@ -20,5 +19,4 @@ Plan tree_all_reduce(int ranks, std::int64_t bytes) {
   return plan;
 }
 
-}  // namespace collective
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::collective

@@ -11,8 +11,7 @@
 #include "engine/base/statistics.hpp"
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 /// One law of one algorithm: which runs it is fitted to, and in what.
@@ -249,5 +248,4 @@ std::string profile_text(const ConvergenceProfile& profile, const std::vector<st
   return text;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -11,8 +11,7 @@
 #include "engine/sync/algorithm.hpp"
 #include "sim/convergence/law.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 
 /// Those that have laws.
 inline const std::vector<Algorithm>& algorithms_with_laws() {
@@ -106,5 +105,4 @@ IterationsEstimate estimate_iterations(const ConvergenceProfile& profile, std::s
 ConvergenceProfile convergence_profile_from_json(const JsonNode& node);
 Json to_json(const ConvergenceProfile& profile);
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -7,8 +7,7 @@
 #include "engine/sync/algorithm.hpp"
 #include "sim/convergence/build.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,5 +212,4 @@ ConvergenceProfile profile_of(const std::vector<std::string>& paths, const Profi
   return profile;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

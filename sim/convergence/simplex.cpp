@@ -4,8 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 namespace {
 
 struct Vertex {
@@ -60,5 +59,4 @@ Eigen::VectorXd minimise(const std::function<double(const Eigen::VectorXd&)>& fu
   return std::min_element(simplex.begin(), simplex.end(), is_better)->at;
 }
 
-}  // namespace convergence
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::convergence

@@ -6,8 +6,7 @@
 
 #include "engine/model/memory_plan.hpp"
 
-namespace lockstep::sim {
-inline namespace cost {
+namespace lockstep::sim::cost {
 
 namespace {
 
@@ -47,5 +46,4 @@ int LearnerMemory::most_learners(double gpu_bytes) const {
   return left < learner_bytes() ? 0 : static_cast<int>(std::floor(left / learner_bytes()));
 }
 
-}  // namespace cost
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cost

@@ -4,8 +4,7 @@
 
 #include "sim/failures/spot_run.hpp"
 
-namespace lockstep::sim {
-inline namespace failures {
+namespace lockstep::sim::failures {
 namespace {
 
 constexpr double kDay_s = 86400;
@@ -130,5 +129,4 @@ std::string why_never(const Availability& trace, int nodes) {
   return trace.name + " never has " + std::to_string(nodes) + " nodes for long enough to restart and keep some work";
 }
 
-}  // namespace failures
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::failures

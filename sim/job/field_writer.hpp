@@ -6,8 +6,7 @@
 #include "engine/base/choice.hpp"
 #include "sim/job/job_fields.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 class FieldWriter {
  public:
@@ -49,5 +48,4 @@ class FieldWriter {
   }
 };
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

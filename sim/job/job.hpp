@@ -18,8 +18,7 @@
 #include "sim/job/given_split.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace job {
+namespace lockstep::sim::job {
 
 /// A name as it was given, and the entry of the catalogue that it names.
 struct NamedFact {
@@ -187,5 +186,4 @@ struct Job {
   bool is_mlperf() const { return software.id.rfind("mlperf", 0) == 0; }
 };
 
-}  // namespace job
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job

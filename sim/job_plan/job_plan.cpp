@@ -10,8 +10,7 @@
 #include "sim/job_prediction/job_summary.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 
-namespace lockstep::sim {
-inline namespace job_plan {
+namespace lockstep::sim::job_plan {
 namespace {
 
 // One job of the plan, what the points say of it, and its scenario.
@@ -219,5 +218,4 @@ ReadJobPlan read_job_plan(const JobPlan& words, const Catalogue& catalogue, int 
   return result;
 }
 
-}  // namespace job_plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_plan

@@ -8,8 +8,7 @@
 #include "sim/job/gpu_name.hpp"
 #include "sim/job_prediction/job_tokens.hpp"
 
-namespace lockstep::sim {
-inline namespace job_plan {
+namespace lockstep::sim::job_plan {
 namespace {
 
 const char* const kDollarSign = "$";
@@ -157,5 +156,4 @@ Json job_objective(const JobPlan& words) {
   return objective;
 }
 
-}  // namespace job_plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_plan

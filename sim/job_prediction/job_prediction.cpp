@@ -8,8 +8,7 @@
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 // The tasks of a job at its largest number of GPUs.
@@ -194,5 +193,4 @@ JobPrediction predict_job(const JobQuestion& question, const Catalogue& catalogu
   return predicted;
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -12,8 +12,7 @@
 #include "sim/point/best_splits.hpp"
 #include "sim/quantity/quantity_prediction.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 /// At one number of GPUs.
 struct JobRow {
@@ -56,5 +55,4 @@ std::string job_table(const JobQuestion& question, const JobPrediction& predicte
 /// The predictions as simulate --predict writes them, and the job as it was understood under "read".
 Json job_json(const JobQuestion& question, const JobPrediction& predicted, const Catalogue& catalogue);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

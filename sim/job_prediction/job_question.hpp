@@ -6,8 +6,7 @@
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/job/job.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 struct JobQuestion {
   Job job;                        ///< as given: names are not looked up, `gpus` is one of the following
@@ -38,5 +37,4 @@ void check_whole_nodes(const std::vector<int>& gpus, int gpus_per_node);
 /// Throws InputError for a name that is not known, and for facts that contradict each other.
 Job resolve_job(const JobQuestion& question, const Catalogue& catalogue);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -8,8 +8,7 @@
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 // The given keys of a split stay as they are.
@@ -71,5 +70,4 @@ std::string job_splits_text(const JobQuestion& question, const JobPrediction& pr
   return text + (text.empty() || question.lists_splits ? "" : "\n");
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -2,8 +2,7 @@
 // Jobs whose split is searched: the search, its answer, and when a job is searched without asking for it.
 #include "sim/job_prediction/job_prediction.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 /// Sets `rankings`, and the fastest split of the largest number of GPUs in `scenario`, which has the global batch. The keys
 /// of the split that the job gives stay. Throws InputError, which names the number of GPUs.
@@ -19,5 +18,4 @@ JobQuestion with_search_where_needed(const JobQuestion& question, const Catalogu
 /// A line, or with `lists_splits` the ranking, for each number of GPUs; empty where none is searched.
 std::string job_splits_text(const JobQuestion& question, const JobPrediction& predicted);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -11,8 +11,7 @@
 #include "sim/report/text_table.hpp"
 #include "sim/stack/priors.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 std::vector<std::string> cells_of(const JobRow& row) {
@@ -120,5 +119,4 @@ Json job_json(const JobQuestion& question, const JobPrediction& predicted, const
   return json;
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

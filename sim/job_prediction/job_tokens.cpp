@@ -9,8 +9,7 @@
 #include "sim/replica/rank_cost.hpp"
 #include "sim/report/text_table.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 namespace {
 
 struct Row {
@@ -121,5 +120,4 @@ Json job_tokens_json(const JobQuestion& question, const JobPrediction& predicted
   return list;
 }
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

@@ -5,8 +5,7 @@
 
 #include "sim/job_prediction/job_prediction.hpp"
 
-namespace lockstep::sim {
-inline namespace job_prediction {
+namespace lockstep::sim::job_prediction {
 
 /// A count as people write it: "300B", "1.5T", "2e9", "40M". Throws InputError.
 double count_of(const std::string& option, const std::string& text);
@@ -18,5 +17,4 @@ std::string job_tokens_text(const JobQuestion& question, const JobPrediction& pr
 /// has it.
 Json job_tokens_json(const JobQuestion& question, const JobPrediction& predicted);
 
-}  // namespace job_prediction
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::job_prediction

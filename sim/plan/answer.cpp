@@ -7,8 +7,7 @@
 #include "sim/plan/plan_result.hpp"
 #include "sim/plan/words.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 std::string of(std::size_t n, const char* what) {
@@ -208,5 +207,4 @@ std::string answer_why(const PlanResult& result) {
   return text + " The runner-up, " + machine_text(other) + ", has " + comparison(result, best, other);
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -3,8 +3,7 @@
 // breakdown of an iteration, what-ifs, assumptions and warnings.
 #include "sim/plan/planner.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Throughput per GPU over that of the scenario's baseline (default: one node), with the same other settings, batch per
 /// GPU and fidelity.
@@ -12,5 +11,4 @@ void add_efficiencies(const PlanSpec& plan, Evaluation& evaluation, PlanResult& 
 
 void describe_recommendation(const PlanSpec& plan, Evaluation& evaluation, PlanResult& result);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -12,8 +12,7 @@
 
 #include "sim/plan/planner.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// b over a: 1.1 is ten percent more.
 struct Ratio {
@@ -29,5 +28,4 @@ Ratio time_ratio(const PlanRow& a, const PlanRow& b);
 /// Both must have a price.
 Ratio cost_ratio(const PlanRow& a, const PlanRow& b, double price_uncertainty);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

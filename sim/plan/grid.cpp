@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 void add(PlanPoint& point, const std::string& name, const AxisValue& value) {
@@ -74,5 +73,4 @@ std::string curve_key(const PlanPoint& point) {
   return key;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

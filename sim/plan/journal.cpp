@@ -13,8 +13,7 @@
 #include "engine/base/file_lock.hpp"
 #include "engine/base/provenance.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 constexpr const char* kSchema = "lockstep/plan-journal/1";
@@ -138,5 +137,4 @@ void Journal::flush() {
   flushed_s_ = steady_now_s();
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -12,8 +12,7 @@
 
 #include "sim/plan/task.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// A line of a journal, with its end: the text of an object, and its checksum as its last member.
 std::string journal_line(const std::string& object);
@@ -49,5 +48,4 @@ class Journal {
   double flushed_s_ = 0;
 };
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -17,8 +17,7 @@
 #include <map>
 #endif
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 // Ranks as launchers tell them: Open MPI, MPICH and Intel MPI, Slurm's srun with PMIx.
@@ -281,5 +280,4 @@ bool serve_mpi(MpiSession& session, int jobs, const RunTask& run, double patienc
 
 #endif
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

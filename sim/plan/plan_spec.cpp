@@ -11,8 +11,7 @@
 #include "sim/plan/grid.hpp"
 #include "sim/plan/plan_read.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 constexpr double kLargestPrice_per_s = 1e6 / 3600;
@@ -405,5 +404,4 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   return plan;
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -11,8 +11,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario_template.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// Prices that an axis value or a listed point brings along; they go before the plan's.
 struct PriceOverrides {
@@ -134,5 +133,4 @@ PlanSpec load_plan(const std::string& path, bool ignores_memory = false);
 /// The same of a plan that was read, or made.
 PlanSpec read_plan(JsonDocument document, bool ignores_memory = false);
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -10,8 +10,7 @@
 #include "sim/plan/frontier.hpp"
 #include "sim/plan/grid.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 Task task_of(std::size_t point, Fidelity fidelity) {
@@ -229,5 +228,4 @@ PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatc
   return Planner(plan, evaluation, watch).work_out();
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

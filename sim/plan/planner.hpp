@@ -9,8 +9,7 @@
 #include "sim/plan/evaluation.hpp"
 #include "sim/plan/money.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// A point with the best prediction that there is of it.
 struct PlanRow {
@@ -86,5 +85,4 @@ struct PlanWatch {
 
 PlanResult work_out(const PlanSpec& plan, Evaluation& evaluation, const PlanWatch& watch = {});
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

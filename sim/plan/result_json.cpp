@@ -4,8 +4,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/plan/plan_result.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 namespace {
 
 // What is not known is null.
@@ -232,5 +231,4 @@ void write_plan_json(const PlanResult& result, const std::vector<std::string>& a
   write(piece + (result.rows.empty() ? "[]" : "\n  ]") + all.substr(points + null.size()) + "\n");
 }
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

@@ -6,8 +6,7 @@
 #include "engine/base/json_fields.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace plan {
+namespace lockstep::sim::plan {
 
 /// One simulation of a plan's point.
 struct Task {
@@ -109,5 +108,4 @@ struct Outcome {
                   spot_interruptions, checkpoint_s, checkpoint_interval_s, spares, layer_groups, clocked, warnings);
 };
 
-}  // namespace plan
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::plan

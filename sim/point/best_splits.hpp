@@ -14,8 +14,7 @@
 #include "sim/program/split_space.hpp"
 #include "sim/replica/iteration.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 struct RankedSplit {
   ParallelSpec spec;  ///< `data` filled in
@@ -42,5 +41,4 @@ SplitRanking best_splits(const Scenario& scenario, int gpus, const SplitQuestion
 /// The scenario with a split on so many GPUs.
 Scenario scenario_with_split(Scenario scenario, const ParallelSpec& spec, int gpus);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -8,8 +8,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Seconds of whatever is predicted, with its inputs perturbed.
 using PerturbedSeconds = std::function<double(const Perturbation&)>;
@@ -41,5 +40,4 @@ struct RelativeInterval {
 
 RelativeInterval relative_interval(const UncertaintySpec& uncertainty, const PerturbedSeconds& seconds);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -4,8 +4,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 // A replay of every message takes about a second per million messages that share links. Up to so many GPUs it is worth
@@ -136,5 +135,4 @@ Replay replay_by_first(const MethodsToTry& methods, const Program& program, cons
                    " million messages of this job one by one; allowed: analytic, fewer GPUs or /iterations");
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

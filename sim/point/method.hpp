@@ -7,8 +7,7 @@
 #include "engine/base/json_fields.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// Error of predicted times against a replay of every message on the same inputs.
 enum class ErrorClass {
@@ -81,5 +80,4 @@ Replay replay_by_first(const MethodsToTry& methods, const Program& program, cons
                        const Jitter& jitter, const ReplayOptions& options,
                        const std::function<Replay()>& replay_closed_form, PredictionMethod& used);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -25,8 +25,7 @@
 #include "sim/replay/in_flight.hpp"
 #include "sim/scenario/profile_quality.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 constexpr double kRounding_s = 1e-12;  // of the sum of an iteration's differences of times
@@ -206,5 +205,4 @@ PointResult predict_point(const Scenario& scenario, const PointRequest& request)
   return point;
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

@@ -10,8 +10,7 @@
 #include "sim/replay/trace.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// GPUs whose timelines are recorded (none: no trace), and the sink of their events (trace.hpp) in the predicting process.
 struct TraceRequest {
@@ -82,5 +81,4 @@ std::vector<PointResult> predict_points(const std::vector<PointJob>& points, int
 /// Software overheads of messages, as the scenario has them.
 void apply_overheads(const Scenario& scenario, Cluster& cluster);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

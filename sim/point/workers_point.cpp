@@ -16,8 +16,7 @@
 #include "sim/scenario/profile_quality.hpp"
 #include "sim/schedule/async_sgd.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 namespace {
 
 constexpr int kWarmUp = 2;  // iterations before the measured ones
@@ -319,5 +318,4 @@ PointResult predict_workers(const Scenario& scenario, const PointRequest& reques
   return WorkersPoint(scenario, request).predict();
 }
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

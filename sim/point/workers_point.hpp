@@ -2,8 +2,7 @@
 // Points whose workers do not all do the same: backup workers, asynchronous SGD, asynchronous EASGD.
 #include "sim/point/point.hpp"
 
-namespace lockstep::sim {
-inline namespace point {
+namespace lockstep::sim::point {
 
 /// An iteration is an update (backup workers), or as many steps as there are workers (asynchronous algorithms: an epoch in
 /// the paper's words). Replays every message: by SimGrid with the fidelity `message`, by flows with any other. The README
@@ -12,5 +11,4 @@ inline namespace point {
 /// uncertainty of compute, the rest that of bandwidth, added in quadrature.
 PointResult predict_workers(const Scenario& scenario, const PointRequest& request);
 
-}  // namespace point
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::point

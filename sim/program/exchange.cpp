@@ -16,8 +16,7 @@
 #include "sim/schedule/sharded.hpp"
 #include "sim/schedule/theano_mpi.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 int wire_bytes(const Scenario& scenario) {
@@ -140,5 +139,4 @@ Program program_of(const Scenario& scenario, int gpus, int batch_per_gpu, int it
   throw std::logic_error("no program of " + name_of(scenario.algorithm));
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

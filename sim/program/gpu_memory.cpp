@@ -12,8 +12,7 @@
 #include "sim/schedule/fusion.hpp"
 #include "sim/schedule/sharded.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 constexpr int kMostBatch = 1 << 30;
@@ -283,5 +282,4 @@ void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const s
   if (!why.empty()) throw InputError(where + ": " + why + ", or --ignore-memory");
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

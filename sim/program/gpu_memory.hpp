@@ -27,8 +27,7 @@
 
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 struct MemoryPart {
   const char* name;  ///< as in result files: "optimizer_state"
@@ -75,5 +74,4 @@ std::string why_not_in_memory(const Scenario& scenario, int gpus, const GpuMemor
 /// ...".
 void check_memory(const Scenario& scenario, int gpus, int batch_per_gpu, const std::string& where);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

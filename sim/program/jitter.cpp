@@ -7,8 +7,7 @@
 #include "engine/base/random.hpp"
 #include "engine/base/statistics.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 Jitter jitter_of(const Scenario& scenario, std::uint64_t seed) {
   const double variation = scenario.compute.jitter_variation;
@@ -46,5 +45,4 @@ Jitter workers_only(Jitter jitter, int workers) {
   };
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

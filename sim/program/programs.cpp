@@ -17,8 +17,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 namespace {
 
@@ -45,10 +44,6 @@ AllReduce profile_all_reduce(const Scenario& scenario) {
     return plan;
   };
 }
-
-}  // namespace
-
-namespace {
 
 // Plans that were asked for last, while they take little memory: a point is asked for its program more than once, and points
 // of a plan for the same sizes. `key`: the collective and what it depends on beside GPUs and bytes.
@@ -171,5 +166,4 @@ Program build_program(const Scenario& scenario, int gpus, int batch_per_gpu, int
   return program;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -2,8 +2,7 @@
 
 #include "engine/model/zoo/zoo.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 namespace {
 
 // Measured layers instead of the roofline's: what each takes of the iteration, whose sum is measured on its own.
@@ -100,5 +99,4 @@ OverlapSlowdown overlap_slowdown(const Scenario& scenario) {
   return measured->is_in_turns ? measured->slowdown.in_turns() : measured->slowdown;
 }
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

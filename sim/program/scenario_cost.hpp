@@ -3,8 +3,7 @@
 #include "sim/cost/layer_cost.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace program {
+namespace lockstep::sim::program {
 
 /// Of a model's products with weights, those that `fp4` computes in four bits; the others, of the first and last blocks,
 /// stay in half precision, as does all that `fp8` leaves there (NVIDIA 2025, arXiv 2509.25149: 10 of a model's 62 blocks).
@@ -21,5 +20,4 @@ ModelCost model_cost(const Scenario& scenario, int batch_per_gpu);
 /// has measured it.
 OverlapSlowdown overlap_slowdown(const Scenario& scenario);
 
-}  // namespace program
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::program

@@ -5,8 +5,7 @@
 
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
 /// The line alpha + beta x bytes goes through all-reduces of these two sizes.
 constexpr std::int64_t kSmallBytes = 1024, kLargeBytes = 64 << 20;
@@ -115,5 +114,4 @@ void set_epochs(StackModel& m, QuantityTask& task, bool is_wanted);
 /// The class of the prediction's interval, once `task` is complete.
 IntervalClass interval_class_of(const StackModel& m, const QuantityTask& task);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -14,8 +14,7 @@
 #include "sim/program/scenario_cost.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 namespace {
 
 constexpr double kSlightest = 0.01;  // of a prediction: no input is known better than that
@@ -194,5 +193,4 @@ std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& run
   return times;
 }
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

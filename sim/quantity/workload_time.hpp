@@ -6,8 +6,7 @@
 
 #include "sim/stack/stack_model.hpp"
 
-namespace lockstep::sim {
-inline namespace quantity {
+namespace lockstep::sim::quantity {
 
 struct WorkloadTime {
   double seconds = 0;  ///< of an iteration, or of all the all-reduces
@@ -26,5 +25,4 @@ struct TimingOptions {
 /// Times in the order given. One that cannot be simulated does not keep the others from it.
 std::vector<WorkloadTime> time_workloads(const std::vector<const Workload*>& runs, const TimingOptions& options);
 
-}  // namespace quantity
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::quantity

@@ -1,7 +1,6 @@
 #include "sim/replay/copies.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu) {
   return source == Work::Source::file_server ? cluster.read_for_gpu(gpu) : cluster.copy_to_gpu(gpu);
@@ -22,5 +21,4 @@ std::int64_t bytes_of_copy(const Program& program, Work::Source source) {
   return 0;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -8,8 +8,7 @@
 #include "engine/base/index.hpp"
 #include "sim/replay/limits.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 constexpr double kSame = 1e-11;        // rates and loads that differ by less, relatively, are the same
@@ -368,5 +367,4 @@ void FairFlows::find_end(int l) {
   ends_.set(l, now_s_ + (link.endings.top().first - link.served_bytes) / link.rate);
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -20,8 +20,7 @@
 
 #include "sim/replay/link_ends.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class FairFlows {
  public:
@@ -141,5 +140,4 @@ class FairFlows {
       shares_;  // of many touched links, not all current
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -14,8 +14,7 @@
 #include "sim/replay/rank_spans.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 // A plan on a stream: what its ranks do there, and which ends of its transfers wait for the other.
@@ -437,5 +436,4 @@ Replay replay_flows(const Program& program, const Cluster& cluster, const Jitter
   return FlowReplay(program, cluster, jitter, options).run();
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -14,8 +14,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/unit_classes.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class LinkQueue {
  public:
@@ -67,5 +66,4 @@ class WorkOrder {
   std::vector<bool> is_taken_;     // by work
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

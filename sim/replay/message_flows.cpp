@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 std::vector<double> bandwidths_of(const Cluster& cluster) {
@@ -57,5 +56,4 @@ void MessageFlows::advance(double now_s, std::vector<int>& arrived) {
   }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

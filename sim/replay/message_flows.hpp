@@ -10,8 +10,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/replay/fair_flows.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 class MessageFlows {
  public:
@@ -54,5 +53,4 @@ class MessageFlows {
   Route route_;  // its memory is used again
 };
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -11,8 +11,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/unit_classes.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 using Flow = PlanCosts::Flow;
@@ -245,5 +244,4 @@ PlanCosts plan_costs(const Program& program, const Cluster& cluster) {
   return costs;
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

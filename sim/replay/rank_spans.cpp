@@ -5,8 +5,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 namespace {
 
 // A block in phases that follow each other.
@@ -54,5 +53,4 @@ RankSpans::RankSpans(const Plan& plan) : first_(to_index(plan.ranks) + 1, 0) {
     }
 }
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

@@ -23,8 +23,7 @@
 #include "sim/scenario/choices.hpp"
 #include "sim/schedule/program.hpp"
 
-namespace lockstep::sim {
-inline namespace replay {
+namespace lockstep::sim::replay {
 
 /// Messages of a collective between one GPU and a peer, from when the GPU enters the first of their rounds to when it
 /// leaves the last.
@@ -159,5 +158,4 @@ bool plan_by_max_plus(const Plan& plan, const Cluster& cluster, std::vector<doub
 std::vector<double> plan_by_shared_rounds(const Plan& plan, const Cluster& cluster, std::vector<double> arrivals_s,
                                           double reduction_rate = 0);
 
-}  // namespace replay
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replay

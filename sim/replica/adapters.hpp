@@ -9,14 +9,13 @@
 #include <string>
 
 #include "engine/model/graph.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 /// `graph` has blocks of attention and linear layers (sim/split/stages.hpp); what it has keeps its order. rank >= 1.
 model::Graph with_adapters(const model::Graph& graph, int rank);
 /// Whether the layer is one of an adapter.
 bool is_of_adapter(const model::Layer& layer);
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

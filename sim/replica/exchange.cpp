@@ -4,8 +4,7 @@
 
 #include "engine/base/index.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 namespace {
 
 RankParameters scaled(const RankParameters& parameters, double factor) {
@@ -95,5 +94,4 @@ std::vector<ExchangeBucket> weight_buckets(const SplitJob& job, const ModelPart&
   return filling.buckets;
 }
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -8,8 +8,7 @@
 
 #include "sim/replica/split_links.hpp"
 
-namespace lockstep::sim {
-inline namespace replica {
+namespace lockstep::sim::replica {
 
 class GroupPlans {
  public:
@@ -33,5 +32,4 @@ class GroupPlans {
   bool is_nccl_;
 };
 
-}  // namespace replica
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::replica

@@ -13,8 +13,7 @@
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 // A search: what settings are tried at a GPU count, and how one is put into the scenario.
@@ -233,5 +232,4 @@ Json optimisation_json(const LoadedScenario& loaded, const std::vector<Optimisat
   return json;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -14,8 +14,7 @@
 #include "sim/scenario/profile_quality.hpp"
 #include "sim/scenario/profile_range.hpp"
 
-namespace lockstep::sim {
-inline namespace report {
+namespace lockstep::sim::report {
 namespace {
 
 // Every point and every baseline, each predicted once. Baselines that follow from a point's result come in a second
@@ -239,5 +238,4 @@ Report predict(const LoadedScenario& loaded, int jobs, const TraceRequest& trace
   return report;
 }
 
-}  // namespace report
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::report

@@ -7,8 +7,7 @@
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/scenario/measured_all_reduce.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 using Problem = std::optional<ScenarioProblem>;
@@ -235,5 +234,4 @@ void check(const Scenario& s) {
                      (problem->allowed.empty() ? "" : "; " + problem->allowed));
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -5,8 +5,7 @@
 
 #include "sim/scenario/cluster_read.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 long product(const std::vector<int>& factors) {
@@ -238,5 +237,4 @@ Json fabric_schema() {
 }
 
 }  // namespace cluster_read
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,8 +4,7 @@
 
 #include "sim/scenario/cluster_read.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 int PcieTreeSpec::switch_of(int gpu) const {
   for (std::size_t s = 0; s < switches.size(); ++s)
@@ -213,5 +212,4 @@ Json intra_node_schema() {
 }
 
 }  // namespace cluster_read
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -4,8 +4,7 @@
 #include "sim/scenario/measured_link.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace cluster_read {
 
 constexpr int kMostNodes = 65536;
@@ -50,5 +49,4 @@ std::string fabric_table(FabricKind kind);
 std::string nic_table();
 
 }  // namespace cluster_read
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -8,8 +8,7 @@
 #include "sim/scenario/cluster_read.hpp"
 #include "sim/scenario/file_schema.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 using namespace cluster_read;
 
@@ -264,5 +263,4 @@ ClusterSpec read_cluster(const JsonNode& node) {
   return cluster;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -13,8 +13,7 @@
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct LinkSpec {
   double bandwidth_bytes_per_s = 0;  ///< per direction
@@ -154,5 +153,4 @@ const ObjectFormat<ClusterSpec>& cluster_format();
 /// Reads and checks. Throws InputError: `FILE: /pointer: what is wrong; what is allowed`.
 ClusterSpec read_cluster(const JsonNode& node);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

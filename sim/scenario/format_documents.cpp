@@ -9,8 +9,7 @@
 #include "sim/scenario/published_format.hpp"
 #include "sim/scenario/scenario_format.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 Json schema_file(const Json& object, const std::string& name, const std::string& description) {
@@ -88,5 +87,4 @@ std::string with_tables(const std::string& document) {
   return text + document.substr(from);
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -8,8 +8,7 @@
 #include "engine/base/text.hpp"
 #include "engine/base/units.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 constexpr int kMostHops = 16;
@@ -143,5 +142,4 @@ LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, cons
   return link;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -11,8 +11,7 @@
 #include "calib/profile.hpp"
 #include "sim/scenario/cluster_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// Where in a node a link is: what copies tell about it.
 struct LinkPlace {
@@ -32,5 +31,4 @@ bool names_copy(const JsonNode& node);
 /// with its bytes.
 LinkSpec measured_link(const JsonNode& node, const calib::Profile* profile, const LinkPlace& place);
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

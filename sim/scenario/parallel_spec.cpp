@@ -6,8 +6,7 @@
 #include "sim/scenario/check.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 namespace {
 
 using Problem = std::optional<ScenarioProblem>;
@@ -287,5 +286,4 @@ const ObjectFormat<ParallelSpec>& parallel_format() {
   return format;
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

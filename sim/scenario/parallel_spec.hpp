@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/base/object_format.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 /// `data` without its expert part: neighbours on it hold the same experts.
 enum class ParallelDimension { tensor, context, expert, data, pipeline };
@@ -176,5 +176,4 @@ int micro_batches(const ParallelSpec& spec, int global_batch);
 
 const ObjectFormat<ParallelSpec>& parallel_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -6,8 +6,7 @@
 #include "engine/base/object_format.hpp"
 #include "sim/scenario/choices.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct ParameterServerSpec {
   ServerScheme scheme = ServerScheme::server;
@@ -25,5 +24,4 @@ struct ParameterServerSpec {
 
 const ObjectFormat<ParameterServerSpec>& parameter_server_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -20,11 +20,11 @@
 #include "sim/scenario/profile_spec.hpp"
 #include "sim/scenario/workers_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace convergence {
+namespace lockstep::sim::convergence {
 struct TrainingSetting;  // sim/convergence/profile.hpp
 }
-inline namespace scenario {
+
+namespace lockstep::sim::scenario {
 
 /// Images per GPU for GPU counts up to `up_to_gpus`.
 struct BatchRule {
@@ -191,5 +191,4 @@ struct LoadedScenario {
 LoadedScenario load_scenario(const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings,
                              const std::vector<int>& gpus = {});
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -14,8 +14,7 @@
 #include "sim/scenario/published_format.hpp"
 #include "sim/scenario/ranges.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 std::function<bool(const Json&)> where_algorithm(const std::function<bool(Algorithm)>& is_such) {
   return [is_such](const Json& scenario) {
     const Json name = scenario.value("algorithm", Json("s-sgd"));
@@ -315,5 +314,4 @@ void fill_baseline(JsonDocument& scenario) {
   scenario.set("/baseline/gpus", least.dump(), "default");
 }
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

@@ -7,8 +7,7 @@
 #include "sim/scenario/choices.hpp"
 #include "sim/scenario/delay_spec.hpp"
 
-namespace lockstep::sim {
-inline namespace scenario {
+namespace lockstep::sim::scenario {
 
 struct WorkersSpec {
   int backups = 0;                ///< b of the point's N + b GPUs
@@ -39,5 +38,4 @@ WorkersSpec read_workers(const JsonNode& node, Algorithm algorithm);
 
 const ObjectFormat<WorkersSpec>& workers_format();
 
-}  // namespace scenario
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario

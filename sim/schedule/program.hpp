@@ -13,8 +13,7 @@
 
 #include "sim/collective/plan.hpp"
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 /// The factor by which compute work of a GPU in an iteration takes longer than nominal; 1 without jitter.
 using Jitter = std::function<double(int gpu, int iteration)>;
@@ -115,5 +114,4 @@ class Enqueue {
   Program program_;
 };
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace lockstep::sim {
-inline namespace schedule {
+namespace lockstep::sim::schedule {
 
 double SmaCost::learning_s() const {
   double sum = 0;
@@ -143,5 +142,4 @@ Program sma(const SmaCost& cost, const SmaOptions& options, const AllReduce& all
   return SmaProgram(cost, options, all_reduce).run();
 }
 
-}  // namespace schedule
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::schedule

@@ -12,8 +12,7 @@
 #include "sim/split/activations.hpp"
 #include "sim/split/pipeline.hpp"
 
-namespace lockstep::sim {
-inline namespace split {
+namespace lockstep::sim::split {
 
 /// Bytes for each parameter of a rank.
 struct ParameterBytes {
@@ -84,5 +83,4 @@ SplitMemory largest_split_memory(const TransformerShape& shape, const ParallelSp
                                  const std::vector<ModelPart>& parts, int micro_batches,
                                  const SplitMemoryOptions& options);
 
-}  // namespace split
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::split

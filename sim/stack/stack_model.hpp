@@ -23,8 +23,7 @@
 #include "sim/job/job.hpp"
 #include "sim/scenario/scenario.hpp"
 
-namespace lockstep::sim {
-inline namespace stack {
+namespace lockstep::sim::stack {
 
 /// Thrown if a job cannot be modelled. If the user can change the request so that it can, InputError says how.
 struct Unmapped {
@@ -189,5 +188,4 @@ double peak_memory_bytes(const StackModel& m, const Workload& workload, MemoryCo
 /// (ZeRO-1 exchanges as much as an all-reduce). Throws Unmapped if weights and gradients alone do not fit.
 void check_whole_replica(StackModel& m, const Scenario& scenario);
 
-}  // namespace stack
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stack

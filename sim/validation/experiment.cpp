@@ -3,8 +3,7 @@
 
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kTheanoMpiImages = 5120;
@@ -82,5 +81,4 @@ Record with_experiment(const Record& record, const std::vector<Record>& given, c
   return job;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

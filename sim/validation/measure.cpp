@@ -8,8 +8,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 // Of one SI unit (of bandwidths, of a GB/s); the first of equals is the one that is written.
@@ -178,5 +177,4 @@ bool is_of_choices(Metric metric) {
          metric == Metric::node_traffic;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "engine/base/choice.hpp"
+#include "sim/modules.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 enum class Metric {
   unknown,  ///< not predicted
@@ -182,5 +182,4 @@ bool is_of_workers(Metric metric);
 /// Best group sizes, needed bandwidths and traffic, gains of rarer synchronisation; neither are theirs.
 bool is_of_choices(Metric metric);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

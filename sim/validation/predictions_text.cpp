@@ -4,8 +4,7 @@
 #include "engine/base/text.hpp"
 #include "sim/validation/predict.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 Json predictions_json(const std::vector<Prediction>& predictions) {
   Json list = Json::array();
@@ -40,5 +39,4 @@ std::string predictions_table(const std::vector<Prediction>& predictions) {
   return text + unmapped;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

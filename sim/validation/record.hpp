@@ -27,8 +27,7 @@
 #include "sim/stack/stack_model.hpp"
 #include "sim/validation/metric.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 enum class Role { input, target, context };
 
@@ -104,5 +103,4 @@ Record resolve_record(const Record& record, const Catalogue& catalogue);
 /// A value of the record's unit in SI units (bandwidths in GB/s, efficiencies as fractions); a rate is that of all GPUs.
 double value_in_si(const Record& resolved, double value);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -6,8 +6,7 @@
 #include "sim/scenario/algorithm_traits.hpp"
 #include "sim/validation/result_model.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 constexpr double kImagesOfTheanoMpi = 5120;
@@ -244,5 +243,4 @@ std::vector<Record> given_results(const std::vector<Record>& records, const Cata
   return results;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

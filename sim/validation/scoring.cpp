@@ -10,8 +10,7 @@
 #include "sim/validation/sources.hpp"
 #include "sim/validation/suite.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 // Median over sources of their medians; of records for which there is no value nothing.
@@ -216,5 +215,4 @@ Json scoring_json(const std::vector<LeftOut>& all) {
   return rows;
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

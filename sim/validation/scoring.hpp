@@ -17,8 +17,7 @@
 #include "sim/validation/baselines.hpp"
 #include "sim/validation/fit.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 enum class Track { facts, results };
 std::string to_string(Track track);
@@ -59,5 +58,4 @@ std::string scoring_table(const std::vector<LeftOut>& all);
 std::string source_table(const std::vector<LeftOut>& all);
 Json scoring_json(const std::vector<LeftOut>& all);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

@@ -7,8 +7,7 @@
 
 #include "engine/base/text.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 namespace {
 
 Suite read_suite(const std::string& path) {
@@ -300,5 +299,4 @@ Json validation_json(const std::vector<SuiteResult>& results) {
   return {{"schema", "lockstep/validation/1"}, {"suites", suites}};
 }
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation

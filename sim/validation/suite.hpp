@@ -14,8 +14,7 @@
 
 #include "sim/validation/predict.hpp"
 
-namespace lockstep::sim {
-inline namespace validation {
+namespace lockstep::sim::validation {
 
 struct Tolerances {
   double median_error = 0;
@@ -81,5 +80,4 @@ std::string quantity_table(const std::vector<SuiteResult>& results);
 std::string validation_table(const std::vector<SuiteResult>& results, bool with_records);
 Json validation_json(const std::vector<SuiteResult>& results);
 
-}  // namespace validation
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::validation
