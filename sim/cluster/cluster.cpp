@@ -29,12 +29,12 @@ Endpoint Cluster::gpu(int gpu) const {
   return {gpu / spec_.gpus_per_node, gpu % spec_.gpus_per_node};
 }
 
-Cluster::Ends Cluster::copy_to_gpu(int gpu) const {
+Cluster::Ends Cluster::host_copy_ends(int gpu) const {
   const Endpoint to = this->gpu(gpu);
   return {{to.node, layout_.memory(layout_.socket_of_gpu(to.part))}, to};
 }
 
-Cluster::Ends Cluster::read_for_gpu(int gpu) const {
+Cluster::Ends Cluster::file_read_ends(int gpu) const {
   if (file_server_bytes_per_s_ <= 0) throw std::logic_error("the cluster has no file server");
   return {cpu(nodes_), {node_of(gpu), layout_.memory(layout_.socket_of_first_nic())}};
 }

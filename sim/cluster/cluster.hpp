@@ -77,9 +77,9 @@ class Cluster {
     Endpoint to;
   };
   /// A batch's copy to the GPU, from memory of the GPU's socket.
-  Ends copy_to_gpu(int gpu) const;
+  Ends host_copy_ends(int gpu) const;
   /// Reading for a GPU: from the file server by NIC 0 of the GPU's node into memory of that NIC's socket.
-  Ends read_for_gpu(int gpu) const;
+  Ends file_read_ends(int gpu) const;
 
   /// Between two different GPUs; the latency is that of the links.
   Route route(int src_gpu, int dst_gpu) const;

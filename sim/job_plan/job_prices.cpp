@@ -122,12 +122,12 @@ Json job_failures(const JobPlan& words) {
     failures["per_node_day"] = {{"value", count_of("--interruptions", words.interruptions) / 1000},
                                 {"kind", "assumed"},
                                 {"source", "--interruptions " + words.interruptions}};
-  const auto take_time = [&](const char* key, const char* option, const std::string& text) {
+  const auto add_time = [&](const char* key, const char* option, const std::string& text) {
     if (text.empty()) return;
     failures[key] = sourced(quantity_of(option, text, text, Dimension::time), std::string(option) + " " + text);
   };
-  take_time("restart", "--restart", words.restart);
-  take_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
+  add_time("restart", "--restart", words.restart);
+  add_time("checkpoint_interval", "--checkpoint-every", words.checkpoint_every);
   if (words.spares > 0) failures["spares"] = words.spares;
   if (!words.availability.empty()) {
     const JsonDocument trace = JsonDocument::load(words.availability);

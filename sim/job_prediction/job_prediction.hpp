@@ -3,7 +3,7 @@
 // are not given are assumed, and listed.
 //
 // One scenario serves all numbers of GPUs: one cluster, one software, one way to exchange, as they are at the largest
-// number. `simulate` and `plan` predict that scenario alike.
+// number. `simulate` and `plan` make the same prediction from that scenario.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Parts of a plan's report beside the recommended point: efficiencies of all points, and the recommended point's scaling,
-// breakdown of an iteration, what-ifs, assumptions and warnings.
+// A plan's report contains the recommended point and the parts that this file adds: the efficiency of every point, and for
+// the recommended one its scaling, the breakdown of an iteration, what-ifs, assumptions and warnings.
 #include "sim/plan/planner.hpp"
 
 namespace lockstep::sim::plan {

@@ -38,7 +38,7 @@ class Journal {
   void flush();
 
  private:
-  void take_up(const std::string& text, const std::string& digest);
+  void keep_valid_lines(const std::string& text, const std::string& digest);
   void write(const std::string& text);
 
   int fd_ = -1;

@@ -244,12 +244,12 @@ void check_prices(const PlanSpec& plan) {
                      "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
 }
 
-// Walks what is written of money, so that it is in one currency.
-void take_currency(const JsonNode& node, PricesSpec& prices, std::string& where) {
+// Sets the currency of all amounts of money below `node`; fails if they have two.
+void find_currency(const JsonNode& node, PricesSpec& prices, std::string& where) {
   if (node.is_object())
-    for (const auto& member : node.members()) take_currency(member.second, prices, where);
+    for (const auto& member : node.members()) find_currency(member.second, prices, where);
   if (node.is_array())
-    for (const JsonNode& item : node.items()) take_currency(item, prices, where);
+    for (const JsonNode& item : node.items()) find_currency(item, prices, where);
   if (!node.is_string()) return;
   const std::string currency = currency_in(node.json().get<std::string>());
   if (currency.empty()) return;
@@ -259,21 +259,21 @@ void take_currency(const JsonNode& node, PricesSpec& prices, std::string& where)
   if (where.empty()) where = node.pointer();
 }
 
-void take_currency(const JsonNode& root, PricesSpec& prices) {
+void find_currency(const JsonNode& root, PricesSpec& prices) {
   std::string where;
   const auto take = [&](const std::optional<JsonNode>& node) {
-    if (node) take_currency(*node, prices, where);
+    if (node) find_currency(*node, prices, where);
   };
-  const auto take_of_each = [&](const std::optional<JsonNode>& values) {
+  const auto find_in_each = [&](const std::optional<JsonNode>& values) {
     if (!values) return;
     for (const JsonNode& value : values->items())
       if (value.is_object()) take(value.find("prices"));
   };
   take(root.find("prices"));
   take(root.find("objective"));
-  take_of_each(root.find("points"));
+  find_in_each(root.find("points"));
   if (const auto axes = root.find("axes"))
-    for (const JsonNode& axis : axes->items()) take_of_each(axis.find("values"));
+    for (const JsonNode& axis : axes->items()) find_in_each(axis.find("values"));
 }
 
 // Servers that hold whole tensors are asked for them one after the other: how their queues meet the closed form only
@@ -305,7 +305,7 @@ decltype(auto) read_under(const PlanSpec& plan, const std::vector<Setting>& sett
   }
 }
 
-void take_analytic_error(const JsonNode& root, PlanSpec& plan) {
+void set_analytic_error(const JsonNode& root, PlanSpec& plan) {
   const auto refine = root.find("refine");
   const bool is_stated = refine && refine->has("analytic_error");
   const bool is_of_servers = !is_stated && has_servers_of_tensors(plan);
@@ -382,7 +382,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   if (const auto work = root.find("work")) plan.work = read_work(*work);
   if (const auto prices = root.find("prices")) plan.prices = read_prices(*prices);
   plan.objective = read_objective(root.at("objective"));
-  take_currency(root, plan.prices);
+  find_currency(root, plan.prices);
   if (const auto split = root.find("split")) plan.searches_splits = split->choice({"stated", "all"}) == "all";
   if (const auto limits = root.find("limits")) plan.limits = read_limits(*limits);
   if (const auto refine = root.find("refine")) plan.refine = read_refine(*refine);
@@ -393,7 +393,7 @@ PlanSpec read_plan(JsonDocument document, bool ignores_memory) {
   plan.has_own_scenario = root.at("scenario").is_object();
   complete_axes(root, plan);
   plan.points = grid_points(plan);
-  take_analytic_error(root, plan);
+  set_analytic_error(root, plan);
   plan.inputs = check_values(plan);
   plan.inputs.insert(document.inputs().begin(), document.inputs().end());
   plan.assumptions = document.assumptions();

@@ -1,5 +1,5 @@
 #pragma once
-// Results that only some algorithms have, beside a point's times: "details" of a point in `simulate --json`.
+// Results that only some algorithms have. `simulate --json` writes them as "details" of a point.
 #include <cstdint>
 #include <optional>
 #include <string>

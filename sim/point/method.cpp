@@ -77,9 +77,9 @@ std::string PredictionMethod::text() const {
     case ReplayedPart::everything:
       break;
     case ReplayedPart::replicas:
-      return name_of(replay) + " of " + std::to_string(replayed) + " of " + whole + " alike replicas";
+      return name_of(replay) + " of " + std::to_string(replayed) + " of " + whole + " identical replicas";
     case ReplayedPart::servers:
-      return name_of(replay) + " of one of " + whole + " alike servers";
+      return name_of(replay) + " of one of " + whole + " identical servers";
   }
   return name_of(replay);
 }

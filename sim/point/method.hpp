@@ -33,7 +33,7 @@ inline const Choices<MethodReason>& choices_of(MethodReason) {
   return all;
 }
 
-/// Identical parts of a program of which only some are replayed.
+/// The part of a program that is replayed: everything, or some of its identical replicas or servers, for all of them.
 enum class ReplayedPart { everything, replicas, servers };
 
 inline const Choices<ReplayedPart>& choices_of(ReplayedPart) {
@@ -55,7 +55,7 @@ struct PredictionMethod {
   double stated_error() const;
   /// The fidelity that this method belongs to, whichever was requested.
   Fidelity fidelity() const;
-  /// "fair flows of 4 of 64 alike replicas"
+  /// "fair flows of 4 of 64 identical replicas"
   std::string text() const;
 
   LOCKSTEP_FIELDS(replay, reason, shares_any_links, part, replayed, represented);

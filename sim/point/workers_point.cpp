@@ -119,7 +119,7 @@ class WorkersPoint {
     o.overlap = s_.communication.overlap;
     o.apply_rate_bytes_per_s = s_.workers->apply_bytes_per_s;
     o.factor = step_factor(s_, request_, delay_, step_s());
-    if (are_servers_identical()) take_one_server(o);
+    if (are_servers_identical()) merge_identical_servers(o);
     replay_ = replay_actors(backup_workers(o), cluster_, request_.fidelity);
     count_gradients(o);
   }
@@ -133,7 +133,7 @@ class WorkersPoint {
 
   // One server stands for all: a message to or from it for as many, which share the links of the worker's node evenly.
   // Exact, and as many times fewer messages.
-  void take_one_server(BackupWorkers& o) {
+  void merge_identical_servers(BackupWorkers& o) {
     represented_servers_ = static_cast<int>(o.servers.size());
     for (std::size_t j = 1; j < o.shards.size(); ++j) {
       o.shards[0].forward_s += o.shards[j].forward_s;

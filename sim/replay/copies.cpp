@@ -3,7 +3,7 @@
 namespace lockstep::sim::replay {
 
 Cluster::Ends ends_of_copy(const Cluster& cluster, Work::Source source, int gpu) {
-  return source == Work::Source::file_server ? cluster.read_for_gpu(gpu) : cluster.copy_to_gpu(gpu);
+  return source == Work::Source::file_server ? cluster.file_read_ends(gpu) : cluster.host_copy_ends(gpu);
 }
 
 std::vector<Route> routes_of_copies(const Program& program, Work::Source source, const Cluster& cluster) {

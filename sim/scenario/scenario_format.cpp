@@ -117,7 +117,7 @@ Format baseline_format() {
 }
 
 // With as many devices busy as the largest point has on a node.
-void take_fill_of_profile(const JsonNode& node, Scenario& s) {
+void read_fill_of_profile(const JsonNode& node, Scenario& s) {
   const ProfileSpec& profile = s.compute.profile;
   if (!profile) node.fail("no profile in /compute/profile", "allowed: a fraction, or [{\"batch\", \"fill\"}, ...]");
   s.learners.fill = profile.fill(std::min(*std::max_element(s.gpus.begin(), s.gpus.end()), s.cluster.gpus_per_node));
@@ -196,7 +196,7 @@ void add_algorithms(Format& f) {
       .means("[learners](#learners), of the algorithms `sma` and `ea-sgd`");
   learners.reads([read = learners.reader()](const JsonNode& node, Scenario& s) {
     read(node, s);
-    if (s.learners.fill_of_profile) take_fill_of_profile(node.at("fill"), s);
+    if (s.learners.fill_of_profile) read_fill_of_profile(node.at("fill"), s);
   });
   learners.unsaid_where([](const Scenario& s) { return !s.trains_learners(); });
   f.object("parameter_server", &Scenario::parameter_server, parameter_server_format())

@@ -47,15 +47,15 @@ const Units& units_of(UnitKind kind) {
   return none;
 }
 
-bool take_end(std::string& text, const std::string& end) {
+bool remove_suffix(std::string& text, const std::string& end) {
   if (text.size() < end.size() || text.compare(text.size() - end.size(), end.size(), end) != 0) return false;
   text.resize(text.size() - end.size());
   return true;
 }
 
 // "tokens/s/GPU": a rate of tokens, for each GPU.
-void take_counted(std::string& unit, Measure& measure) {
-  measure.is_per_gpu = take_end(unit, "/GPU");
+void set_counted(std::string& unit, Measure& measure) {
+  measure.is_per_gpu = remove_suffix(unit, "/GPU");
   if (unit == "tokens/s" || unit == "iterations/s") {
     measure.counted = unit == "tokens/s" ? Counted::tokens : Counted::iterations;
     unit = "samples/s";
@@ -125,8 +125,8 @@ Measure measure_by_name(const std::string& metric, const std::string& stated) {
   if (*found == Metric::arrival && stated == "%") measure.per_si = 100;
   if (kind == UnitKind::count) return measure;
   std::string unit = stated;
-  if (kind == UnitKind::rate) take_counted(unit, measure);
-  if (kind == UnitKind::flops) take_end(unit, "/GPU");
+  if (kind == UnitKind::rate) set_counted(unit, measure);
+  if (kind == UnitKind::flops) remove_suffix(unit, "/GPU");
   if (is_throughput_per_gpu) measure.is_per_gpu = true;
   const Units& units = units_of(kind);
   if (unit.empty()) unit = units.front().first;
