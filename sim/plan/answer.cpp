@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "engine/base/text.hpp"
@@ -25,9 +24,7 @@ std::string facts(const PlanRow& row) {
 
 // "31", "0.42".
 std::string expected_text(double count) {
-  char text[32];
-  std::snprintf(text, sizeof text, count < 10 ? "%.2g" : "%.0f", count);
-  return text;
+  return formatted(count < 10 ? "%.2g" : "%.0f", count);
 }
 
 // What failures cost, and the same without them.

@@ -1,7 +1,8 @@
 #include "sim/plan/grid.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "engine/base/format_printf.hpp"
 
 namespace lockstep::sim::plan {
 namespace {
@@ -31,10 +32,7 @@ std::size_t grid_size(const PlanSpec& plan) {
 }
 
 void finish(PlanPoint& point, std::size_t index, std::size_t count) {
-  char id[32];
-  const int digits = static_cast<int>(std::to_string(count).size());
-  std::snprintf(id, sizeof id, "p%0*zu", digits, index + 1);
-  point.id = id;
+  point.id = format_printf("p%0*zu", static_cast<int>(std::to_string(count).size()), index + 1);
   const auto depth = [](const Setting& s) { return std::count(s.pointer.begin(), s.pointer.end(), '/'); };
   std::stable_sort(point.settings.begin(), point.settings.end(),
                    [&](const Setting& a, const Setting& b) { return depth(a) < depth(b); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "engine/base/text.hpp"
 #include "sim/program/learners.hpp"
@@ -158,9 +157,7 @@ std::string unit_name(double capacity_bytes) {
 
 std::string amount_text(double bytes, double capacity_bytes) {
   const double amount = bytes / unit_bytes(capacity_bytes);
-  char text[40];
-  std::snprintf(text, sizeof text, amount < 1000 ? "%.1f" : "%.0f", amount);
-  return text;
+  return formatted(amount < 1000 ? "%.1f" : "%.0f", amount);
 }
 
 std::string spaced(std::string name) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include "engine/base/format_printf.hpp"
 
 #include "engine/base/log.hpp"
 #include "engine/base/process_pool.hpp"
@@ -145,9 +146,7 @@ constexpr char kFailed = '!';  // of a time's text, before why it failed
 
 std::string text_of(const WorkloadTime& time) {
   if (!time.failure.empty()) return kFailed + time.failure;
-  char text[120];
-  std::snprintf(text, sizeof text, "%a %a %a", time.seconds, time.low_s, time.high_s);
-  return text;
+  return format_printf("%a %a %a", time.seconds, time.low_s, time.high_s);
 }
 
 WorkloadTime time_of(const std::string& text) {
