@@ -61,11 +61,8 @@ PricesSpec read_prices(const JsonNode& node) {
 Objective read_objective(const JsonNode& node) {
   node.keys({"kind", "deadline", "budget", "cautious"});
   Objective objective;
-  const std::string kind =
-      node.at("kind").choice({"least-time", "least-cost", "least-cost-by-deadline", "least-time-in-budget"});
-  for (ObjectiveKind k : {ObjectiveKind::least_time, ObjectiveKind::least_cost, ObjectiveKind::least_cost_by_deadline,
-                          ObjectiveKind::least_time_in_budget})
-    if (to_string(k) == kind) objective.kind = k;
+  objective.kind = read_choice<ObjectiveKind>(node.at("kind"));
+  const std::string kind = name_of(objective.kind);
   if (objective.kind == ObjectiveKind::least_cost_by_deadline)
     objective.deadline_s = node.at("deadline").quantity(Dimension::time, {1e-3, 1e10});
   else if (const auto deadline = node.find("deadline"))
@@ -240,7 +237,7 @@ void check_prices(const PlanSpec& plan) {
   for (const Axis& axis : plan.axes) std::for_each(axis.values.begin(), axis.values.end(), look);
   std::for_each(plan.listed.begin(), plan.listed.end(), look);
   if (!has_price)
-    throw InputError(plan.path + ": /prices/gpu: missing, and the objective is \"" + to_string(plan.objective.kind) +
+    throw InputError(plan.path + ": /prices/gpu: missing, and the objective is \"" + name_of(plan.objective.kind) +
                      "\"; allowed: a price such as \"2 USD/h\", or a list by GPU or cluster");
 }
 
@@ -317,20 +314,6 @@ void set_analytic_error(const JsonNode& root, PlanSpec& plan) {
 }
 
 }  // namespace
-
-std::string to_string(ObjectiveKind kind) {
-  switch (kind) {
-    case ObjectiveKind::least_time:
-      return "least-time";
-    case ObjectiveKind::least_cost:
-      return "least-cost";
-    case ObjectiveKind::least_cost_by_deadline:
-      return "least-cost-by-deadline";
-    case ObjectiveKind::least_time_in_budget:
-      break;
-  }
-  return "least-time-in-budget";
-}
 
 LoadedScenario scenario_with(const PlanSpec& plan, const std::vector<Setting>& settings) {
   return read_under(plan, settings, [&](const auto& all) { return plan.scenario->with(all); });

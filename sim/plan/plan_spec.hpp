@@ -41,7 +41,14 @@ struct PricesSpec {
 };
 
 enum class ObjectiveKind { least_time, least_cost, least_cost_by_deadline, least_time_in_budget };
-std::string to_string(ObjectiveKind kind);
+
+inline const Choices<ObjectiveKind>& choices_of(ObjectiveKind) {
+  static const Choices<ObjectiveKind> all{{ObjectiveKind::least_time, "least-time"},
+                                          {ObjectiveKind::least_cost, "least-cost"},
+                                          {ObjectiveKind::least_cost_by_deadline, "least-cost-by-deadline"},
+                                          {ObjectiveKind::least_time_in_budget, "least-time-in-budget"}};
+  return all;
+}
 
 struct Objective {
   ObjectiveKind kind = ObjectiveKind::least_time;
